@@ -1,7 +1,7 @@
 import { defineExtensionPoint, defineToken, type Awaitable } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** A kind of message on the streams of /api/live that is told now or never, unlike the events of the log. */
+/** A kind of message on the streams of /api/live that is sent now or never, unlike the events of the log. */
 export interface Signal<D extends object = any> {
   /** The `event:` of the stream, such as `typing`. */
   readonly name: string;

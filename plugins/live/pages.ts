@@ -3,7 +3,7 @@ import { isGuest } from 'parley-forum/plugins/access';
 import { signals } from 'parley-forum/plugins/live';
 import { html, renderedTag, slotFillings } from 'parley-forum/plugins/web';
 
-interface Parts {
+interface PageDeps {
   readonly cache: Cache;
   readonly hooks: Hooks;
   /** Whether guests' pages open a stream. */
@@ -11,7 +11,7 @@ interface Parts {
 }
 
 /** What opens the stream on pages: an element at their top that shows nothing. */
-export function addPages(plugin: PluginHandle, { cache, hooks, guests }: Parts): void {
+export function addPages(plugin: PluginHandle, { cache, hooks, guests }: PageDeps): void {
   const names = (): readonly string[] => [
     ...hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])),
     ...plugin.extensions(signals).map(({ value }) => value.name),

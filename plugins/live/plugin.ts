@@ -11,7 +11,7 @@ import { addPages } from './pages.ts';
 import { addRoutes } from './routes.ts';
 import { Signals } from './signals.ts';
 
-/** Milliseconds between two signs of life: less than the minute after which many proxies give up. */
+/** Milliseconds between heartbeats: less than the minute after which many proxies close idle connections. */
 const HEARTBEAT = 25_000;
 
 export default definePlugin({
@@ -52,13 +52,13 @@ export default definePlugin({
   async setup({ access, sessions, cache, cluster, limits, http, hooks, events, discussions }, plugin) {
     const { log, settings } = plugin;
     const callers = new Callers({ access, sessions, cache, log });
-    const hub: Hub = new Hub({ events, callers, log, heard: (signal, viewer) => live.heard(signal, viewer) });
+    const hub: Hub = new Hub({ events, callers, log, canReceive: (signal, viewer) => live.canReceive(signal, viewer) });
     const live = new Signals({ plugin, cluster, deliver: (message, to) => hub.signal(message, to) });
-    plugin.defer(live.open());
-    plugin.defer(events.watch((entries) => hub.tell(entries)));
-    hub.begin((await events.bounds()).newest);
+    plugin.defer(live.listen());
+    plugin.defer(events.watch((entries) => hub.publish(entries)));
+    hub.startAt((await events.bounds()).newest);
 
-    const heartbeat = setInterval(() => void hub.beat(), HEARTBEAT).unref();
+    const heartbeat = setInterval(() => void hub.sendHeartbeats(), HEARTBEAT).unref();
     plugin.defer(() => clearInterval(heartbeat));
     for (const signal of [plugin.signal, http.closing]) {
       const end = (): void => hub.end();
@@ -66,7 +66,7 @@ export default definePlugin({
       plugin.defer(() => signal.removeEventListener('abort', end));
     }
 
-    addRoutes(plugin, { hub, callers, http, limits, discussions, most: () => settings['live.streams'] });
+    addRoutes(plugin, { hub, callers, http, limits, discussions, maxStreams: () => settings['live.streams'] });
     addPages(plugin, { cache, hooks, guests: () => settings['live.guests'] });
     return { live };
   },

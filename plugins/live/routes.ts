@@ -7,31 +7,34 @@ import type { Callers } from './callers.ts';
 import { callerKey, type Hub } from './hub.ts';
 import { Stream } from './stream.ts';
 
-export interface RouteParts {
+export interface RouteDeps {
   readonly hub: Hub;
   readonly callers: Callers;
   readonly http: Http;
   readonly limits: Limits;
   readonly discussions: Discussions | undefined;
-  /** Streams that one member, or one address for guests, may have open in this process. */
-  most(): number;
+  /** Streams that one member, or one IP address for guests, may have open in this process. */
+  maxStreams(): number;
 }
 
 const HEADERS = {
   'Content-Type': 'text/event-stream; charset=utf-8',
   'Cache-Control': 'no-cache, no-transform',
-  // Asks proxies that would gather what comes to pass it on.
+  // Asks proxies not to buffer the response.
   'X-Accel-Buffering': 'no',
 };
 
-/** The header of a browser that comes back; anything but a position asks for everything to be looked at again. */
+/** The header of a browser that reconnects; anything but a position leads to a reset. */
 function positionOf(header: string | undefined): number | undefined {
   if (header === undefined || header === '') return undefined;
   return /^\d{1,15}$/.test(header) ? Number(header) : Number.MAX_SAFE_INTEGER;
 }
 
 /** GET /api/live. */
-export function addRoutes(plugin: PluginHandle, { hub, callers, http, limits, discussions, most }: RouteParts): void {
+export function addRoutes(
+  plugin: PluginHandle,
+  { hub, callers, http, limits, discussions, maxStreams }: RouteDeps,
+): void {
   plugin.route(api, {
     method: 'get',
     path: '/live',
@@ -50,7 +53,7 @@ export function addRoutes(plugin: PluginHandle, { hub, callers, http, limits, di
         : (await discussions.find(query.discussion_id, actor))?.id;
     if (query.discussion_id !== undefined && discussion === undefined) throw notFound('There is no such discussion');
     const caller = callerKey(actor, limits.addressKey(http.addressOf(req)));
-    if (hub.count(caller) >= most())
+    if (hub.count(caller) >= maxStreams())
       throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
     res.writeHead(200, HEADERS);
     if (req.method === 'HEAD' || http.closing.aborted || plugin.signal.aborted) return void res.end();
@@ -62,7 +65,7 @@ export function addRoutes(plugin: PluginHandle, { hub, callers, http, limits, di
       discussion,
     });
     res.once('close', () => hub.leave(caller, stream));
-    callers.admit(stream);
+    callers.track(stream);
     await hub.join(caller, stream, positionOf(req.get('last-event-id')) ?? query.after);
   });
 }

@@ -3,43 +3,43 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { signals, type Live } from 'parley-forum/plugins/live';
 import type { Message } from './stream.ts';
 
-/** The subject under which processes tell each other of signals. */
-const SENT = 'live.sent';
+/** The subject under which processes publish signals to each other. */
+const SUBJECT = 'live.sent';
 
-interface Sent {
+interface SentSignal {
   readonly name: string;
   readonly data: object;
   readonly to?: string;
 }
-export interface SignalsParts {
+export interface SignalsDeps {
   readonly plugin: PluginHandle;
   readonly cluster: Cluster;
   deliver(message: Message, to: string | undefined): Promise<void>;
 }
 
-/** Carries signals to the streams of every process, now or never. */
+/** Sends signals to the streams of every process, now or never. */
 export class Signals implements Live {
-  readonly #parts: SignalsParts;
+  readonly #deps: SignalsDeps;
 
-  constructor(parts: SignalsParts) {
-    this.#parts = parts;
+  constructor(deps: SignalsDeps) {
+    this.#deps = deps;
   }
 
-  /** Hears what other processes send; the returned function ends that. */
-  open(): () => void {
+  /** Subscribes to what other processes send; the returned function unsubscribes. */
+  listen(): () => void {
     // Without a payload something was missed, which is what signals are for.
-    return this.#parts.cluster.subscribe(SENT, (sent) => sent && void this.#deliver(sent as Sent));
+    return this.#deps.cluster.subscribe(SUBJECT, (sent) => sent && void this.#deliver(sent as SentSignal));
   }
 
   send(signal: string, data: object, to?: string): void {
-    const sent: Sent = { name: signal, data, ...(to !== undefined && { to }) };
+    const sent: SentSignal = { name: signal, data, ...(to !== undefined && { to }) };
     void this.#deliver(sent);
-    void this.#parts.cluster.publish(SENT, sent);
+    void this.#deps.cluster.publish(SUBJECT, sent);
   }
 
-  /** Whether the viewer may be told; nobody is of what no plugin has made known, or cannot say. */
-  async heard({ name, data }: Message, viewer: Viewer): Promise<boolean> {
-    const { plugin } = this.#parts;
+  /** Whether the viewer may receive it; no one receives a signal that no plugin registered or whose check fails. */
+  async canReceive({ name, data }: Message, viewer: Viewer): Promise<boolean> {
+    const { plugin } = this.#deps;
     const found = plugin.extensions(signals).find(({ value }) => value.name === name);
     if (!found)
       plugin.log.warn(
@@ -52,11 +52,11 @@ export class Signals implements Live {
     );
   }
 
-  async #deliver({ name, data, to }: Sent): Promise<void> {
+  async #deliver({ name, data, to }: SentSignal): Promise<void> {
     try {
-      await this.#parts.deliver({ name, data }, to);
+      await this.#deps.deliver({ name, data }, to);
     } catch (error) {
-      this.#parts.plugin.log.warn({ signal: name, error: messageOf(error) }, 'a signal could not be delivered');
+      this.#deps.plugin.log.warn({ signal: name, error: messageOf(error) }, 'a signal could not be delivered');
     }
   }
 }

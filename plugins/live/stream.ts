@@ -5,12 +5,12 @@ import type { Viewer } from 'parley-forum/plugins/access';
  * Bytes that may wait for a slow reader before the next message: many messages of ordinary length, or one of a long
  * post.
  */
-const BUFFER = 64 * 1024;
+const MAX_BUFFERED_BYTES = 64 * 1024;
 
-/** Milliseconds a reader has for taking a part of what it missed. */
-const PATIENCE = 10_000;
+/** Milliseconds a reader has to receive a page of what it missed. */
+const DRAIN_TIMEOUT = 10_000;
 
-export interface StreamOptions {
+export interface StreamInit {
   readonly req: Request;
   readonly res: Response;
   readonly viewer: Viewer;
@@ -20,28 +20,28 @@ export interface StreamOptions {
   readonly discussion: string | undefined;
 }
 
-/** Something of which streams tell those who want it. */
+/** What a stream may send. */
 export interface Message {
   readonly name: string;
   readonly data: object;
 }
 
-interface About {
+interface Payload {
   readonly discussion?: { readonly id?: string };
   readonly post?: { readonly discussion_id?: string };
   readonly discussion_id?: string;
 }
 /** The discussion that a message is about, by the keys that all payloads use. */
-const discussionOf = (data: About): string | undefined =>
+const discussionOf = (data: Payload): string | undefined =>
   data.discussion?.id ?? data.post?.discussion_id ?? data.discussion_id;
 
-/** One open answer of /api/live. */
+/** One open response of /api/live. */
 export class Stream {
   readonly req: Request;
   viewer: Viewer;
-  /** What was told last of the log. */
+  /** Position of the last event sent. */
   position = 0;
-  /** False while what was missed is being told. */
+  /** False while missed events are being sent. */
   current = false;
   /** Changes with the account of its member: see `Callers`. */
   stamp: object | undefined;
@@ -49,7 +49,7 @@ export class Stream {
   readonly #names: ReadonlySet<string> | undefined;
   readonly #discussion: string | undefined;
 
-  constructor({ req, res, viewer, names, discussion }: StreamOptions) {
+  constructor({ req, res, viewer, names, discussion }: StreamInit) {
     this.req = req;
     this.viewer = viewer;
     this.#res = res;
@@ -65,31 +65,31 @@ export class Stream {
     return this.#names && [...this.#names];
   }
 
-  /** What is for its member alone is wanted whatever discussion it is about. */
-  wants({ name, data }: Message, personal = false): boolean {
+  /** What is for its member alone is accepted whatever discussion it is about. */
+  accepts({ name, data }: Message, personal = false): boolean {
     if (this.#names && !this.#names.has(name)) return false;
     return personal || this.#discussion === undefined || discussionOf(data) === this.#discussion;
   }
 
-  /** A reader that has not taken what came before is cut off: it comes back when it can, and goes on where it was. */
+  /** A reader that has not received earlier messages is disconnected: it reconnects when it can, and resumes where it was. */
   send(text: string | Buffer): void {
     if (!this.open) return;
-    if (this.#res.writableLength > BUFFER) this.#res.destroy();
+    if (this.#res.writableLength > MAX_BUFFERED_BYTES) this.#res.destroy();
     else this.#res.write(text);
   }
 
-  /** Resolves when its reader has taken what was sent, or is gone. */
-  async taken(): Promise<void> {
+  /** Resolves when its reader has received what was sent, or has disconnected. */
+  async drained(): Promise<void> {
     if (!this.open || !this.#res.writableNeedDrain) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => this.#res.destroy(), PATIENCE);
+    const timer = setTimeout(() => this.#res.destroy(), DRAIN_TIMEOUT);
     this.#res.once('drain', resolve).once('close', resolve);
     await promise;
     this.#res.off('drain', resolve).off('close', resolve);
     clearTimeout(timer);
   }
 
-  /** Ends the answer; browsers come back by themselves after `retry` milliseconds. */
+  /** Ends the response; browsers reconnect by themselves after `retry` milliseconds. */
   end(retry: number): void {
     if (!this.open) return;
     if (this.#res.writableNeedDrain) this.#res.destroy();
