@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'parley-forum';
-import { LARGEST_HTML } from 'parley-forum/plugins/markdown';
+import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
 
 /** A discussion with what its first post says, as the database gives it. */
 export interface DiscussionRow {
@@ -47,7 +47,7 @@ const PREVIEW_LENGTH = 500;
 const column = (post: 'f' | 'p', name: 'content' | 'html'): RawBuilder<unknown> => sql.ref(`${post}.${name}`);
 /** Whether the HTML is as small as what is written today. Sizes are known without unpacking a text. */
 const withinHtmlLimit = (post: 'f' | 'p'): RawBuilder<unknown> =>
-  sql`octet_length(${column(post, 'html')}) <= ${sql.lit(LARGEST_HTML)}`;
+  sql`octet_length(${column(post, 'html')}) <= ${sql.lit(MAX_HTML_BYTES)}`;
 
 /** Bytes of a post's source and HTML, as far as they are shown. */
 export const textSize = (post: 'f' | 'p'): RawBuilder<unknown> =>

@@ -1,20 +1,20 @@
 import MarkdownIt, { type StateBlock, type StateCore, type Token } from 'markdown-it';
-import { FOREIGN_REL, imageSource, linkTarget, type Rules } from './links.ts';
+import { EXTERNAL_REL, imageSource, linkTarget, type UrlRules } from './url-rules.ts';
 import { mention } from './mentions.ts';
 
 /**
- * Repeated link definitions multiply their addresses: all attributes of one text together may be this many characters.
+ * Repeated link definitions multiply their URLs: all attributes of one text together may be this many characters.
  */
-const MOST_ATTRIBUTES = 256 * 1024;
+const MAX_ATTRIBUTE_CHARACTERS = 256 * 1024;
 /** Deeper quotes and lists are shown as text. */
-const DEEPEST = 40;
+const MAX_NESTING = 40;
 /**
  * All tables of one text together: every row is filled up to the width of its header, so that one character can become
  * a whole row of cells.
  */
-const MOST_CELLS = 10_000;
+const MAX_CELLS = 10_000;
 /** As many as the beginning of an ordinary text has. Excerpts are made on the spot. */
-const MOST_CELLS_OF_WORDS = 500;
+const MAX_EXCERPT_CELLS = 500;
 
 export interface Parser {
   /**
@@ -22,22 +22,22 @@ export interface Parser {
    * proportion.
    */
   parse(source: string): string;
-  /** The words alone, for excerpts. */
-  words(source: string): string;
+  /** The text alone, for excerpts. */
+  plainText(source: string): string;
 }
 
 /** Markdown for one site: CommonMark with tables, strikethrough, bare links, mentions and line breaks kept; no HTML. */
-export function createParser(rules: Rules): Parser {
-  const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: DEEPEST });
-  markdown.validateLink = (address) => linkTarget(address, rules) !== undefined;
+export function createParser(rules: UrlRules): Parser {
+  const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: MAX_NESTING });
+  markdown.validateLink = (url) => linkTarget(url, rules) !== undefined;
   markdown.inline.ruler.push('mention', mention);
   boundTables(markdown);
-  markdown.core.ruler.push('house', (state) => house(state, rules));
+  markdown.core.ruler.push('site_rules', (state) => siteRules(state, rules));
   markdown.renderer.rules['fence'] = (tokens, index) => code(tokens[index]!, tokens[index]!.info);
   markdown.renderer.rules['code_block'] = (tokens, index) => code(tokens[index]!, '');
   return {
-    parse: (source) => markdown.render(source, { cells: MOST_CELLS }),
-    words: (source) => words(markdown.parse(source, { cells: MOST_CELLS_OF_WORDS })),
+    parse: (source) => markdown.render(source, { cells: MAX_CELLS }),
+    plainText: (source) => plainText(markdown.parse(source, { cells: MAX_EXCERPT_CELLS })),
   };
 }
 
@@ -62,7 +62,7 @@ function boundTables(markdown: InstanceType<typeof MarkdownIt>): void {
     const fits = stop >= start + 2 && table(state, start, Math.min(end, stop), false);
     if (!fits || (state.line === stop && stop < end && !state.isEmpty(stop))) {
       throw new RangeError(
-        `has tables of more than ${MOST_CELLS.toLocaleString('en')} cells; every row counts as wide as its table`,
+        `has tables of more than ${MAX_CELLS.toLocaleString('en')} cells; every row counts as wide as its table`,
       );
     }
     state.env['cells'] = left - (state.line - start - 1) * columns;
@@ -71,8 +71,8 @@ function boundTables(markdown: InstanceType<typeof MarkdownIt>): void {
   markdown.block.ruler.at('table', bounded, { alt: ['paragraph', 'reference'] });
 }
 
-/** Core rule: what this house asks of every block, link and picture. */
-function house(state: StateCore, rules: Rules): void {
+/** Core rule: what this site requires of every block, link and image. */
+function siteRules(state: StateCore, rules: UrlRules): void {
   let spent = 0;
   const outline: number[] = [];
   for (const token of state.tokens) {
@@ -80,9 +80,9 @@ function house(state: StateCore, rules: Rules): void {
     if (!token.children) continue;
     token.children = inline(token.children, state, rules);
     for (const child of token.children) for (const [, value] of child.attrs ?? []) spent += String(value).length;
-    if (spent > MOST_ATTRIBUTES) throw new RangeError('has links that repeat too often');
+    if (spent > MAX_ATTRIBUTE_CHARACTERS) throw new RangeError('has links that repeat too often');
   }
-  tasks(state.tokens);
+  taskLists(state.tokens);
 }
 
 /** `outline`: the levels, as written, of the heading that was last and of those above it. */
@@ -108,26 +108,26 @@ function align(token: Token): void {
   token.attrs = side === undefined ? null : [['class', `align-${side}`]];
 }
 
-function inline(children: readonly Token[], state: StateCore, rules: Rules): Token[] {
+function inline(children: readonly Token[], state: StateCore, rules: UrlRules): Token[] {
   let inLink = 0;
   return children.flatMap((token) => {
     if (token.type === 'link_open') link(token, rules);
     inLink += token.type === 'link_open' ? 1 : token.type === 'link_close' ? -1 : 0;
-    return token.type === 'image' ? picture(token, state, rules, inLink > 0) : [token];
+    return token.type === 'image' ? image(token, state, rules, inLink > 0) : [token];
   });
 }
 
-function link(token: Token, rules: Rules): void {
+function link(token: Token, rules: UrlRules): void {
   const target = linkTarget(String(token.attrGet('href') ?? ''), rules);
   if (!target) return;
   token.attrSet('href', target.href);
-  if (target.foreign) token.attrSet('rel', FOREIGN_REL);
+  if (target.external) token.attrSet('rel', EXTERNAL_REL);
 }
 
-/** Pictures of other hosts would tell them who reads: they become links under their description. */
-function picture(token: Token, state: StateCore, rules: Rules, inLink: boolean): Token[] {
-  const address = String(token.attrGet('src') ?? '');
-  const source = imageSource(address, rules);
+/** Images of other hosts would reveal to them who reads: they become links under their description. */
+function image(token: Token, state: StateCore, rules: UrlRules, inLink: boolean): Token[] {
+  const url = String(token.attrGet('src') ?? '');
+  const source = imageSource(url, rules);
   if (source !== undefined) {
     token.attrSet('src', source);
     token.attrSet('loading', 'lazy');
@@ -135,16 +135,16 @@ function picture(token: Token, state: StateCore, rules: Rules, inLink: boolean):
     return [token];
   }
   const text = new state.Token('text', '', 0);
-  text.content = words([token]) || address;
+  text.content = plainText([token]) || url;
   if (inLink) return [text];
   const open = new state.Token('link_open', 'a', 1);
-  open.attrs = [['href', address]];
+  open.attrs = [['href', url]];
   link(open, rules);
   return [open, text, new state.Token('link_close', 'a', -1)];
 }
 
 /** `- [ ]` and `- [x]` as signs: a real checkbox that cannot be ticked would be a riddle to screen readers. */
-function tasks(tokens: readonly Token[]): void {
+function taskLists(tokens: readonly Token[]): void {
   for (const [index, token] of tokens.entries()) {
     if (token.type !== 'inline' || tokens[index - 2]?.type !== 'list_item_open') continue;
     const first = token.children?.[0];
@@ -163,10 +163,10 @@ function code({ content }: Token, info: string): string {
   return `<pre dir="ltr" tabindex="0"><code${name}>${escapeHtml(content)}</code></pre>\n`;
 }
 
-function words(tokens: readonly Token[]): string {
+function plainText(tokens: readonly Token[]): string {
   const parts = tokens.map((token) => {
-    if (token.type === 'image') return words(token.children ?? []) || token.content;
-    if (token.children) return words(token.children);
+    if (token.type === 'image') return plainText(token.children ?? []) || token.content;
+    if (token.children) return plainText(token.children);
     if (token.type === 'text' || token.type === 'code_inline') return token.content;
     if (token.type === 'softbreak' || token.type === 'hardbreak' || (token.nesting === -1 && token.block)) return ' ';
     return '';

@@ -4,9 +4,9 @@ import { api } from 'parley-forum/plugins/api';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown, markdownHtml } from 'parley-forum/plugins/markdown';
 import { foreignSources, Protection } from 'parley-forum/plugins/protection';
-import { permittedPictures } from './pictures.ts';
+import { permittedImages } from './permitted-images.ts';
 import { GuestPreviews } from './previews.ts';
-import { Renderer } from './service.ts';
+import { Renderer } from './renderer.ts';
 
 export default definePlugin({
   id: 'markdown',
@@ -55,7 +55,7 @@ export default definePlugin({
     const markdown: Markdown = {
       render: (source) => renderer.render(source),
       excerpt: (source, length) => renderer.excerpt(source, length),
-      permitted: { rule: `1 ${origin}`, pictures: (html) => permittedPictures(html, origin) },
+      permitted: { rule: `1 ${origin}`, images: (html) => permittedImages(html, origin) },
     };
     const guests = new GuestPreviews();
 
@@ -71,7 +71,7 @@ export default definePlugin({
     })(async ({ req, actor, body: { content } }) => {
       if (!isGuest(actor)) return { html: await renderer.render(content, 'preview') };
       return {
-        html: await guests.one(limits.addressKey(http.addressOf(req)), () => renderer.render(content, 'guest')),
+        html: await guests.run(limits.addressKey(http.addressOf(req)), () => renderer.render(content, 'guest')),
       };
     });
 

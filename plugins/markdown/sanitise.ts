@@ -1,9 +1,9 @@
 import sanitizeHtml, { type Attributes, type IOptions } from 'sanitize-html';
-import { FOREIGN_REL, imageSource, linkTarget, type Rules } from './links.ts';
+import { EXTERNAL_REL, imageSource, linkTarget, type UrlRules } from './url-rules.ts';
 
 const DIRECTION = { name: 'dir', multiple: false, values: ['auto', 'ltr', 'rtl'] };
 const FOCUSABLE = { name: 'tabindex', multiple: false, values: ['0'] };
-/** Pixels of a picture. */
+/** Pixels of an image. */
 const PIXELS = /^[1-9]\d{0,4}$/;
 const BLOCKS = ['p', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'li', 'hr', 'table', 'td', 'th'];
 
@@ -73,17 +73,17 @@ const ALLOWED: IOptions = {
   nestingLimit: 100,
 };
 
-/** The last step of every text, and the only place where HTML is judged. Applying it twice changes nothing. */
-export function createSanitiser(rules: Rules): (html: string) => string {
+/** The last step of every text, and the only place where HTML is checked. Applying it twice changes nothing. */
+export function createSanitiser(rules: UrlRules): (html: string) => string {
   const link = (
     tagName: string,
     { href, rel: _rel, ...rest }: Attributes,
   ): { tagName: string; attribs: Attributes } => {
     const target = href === undefined ? undefined : linkTarget(href, rules);
     if (!target) return { tagName, attribs: rest };
-    return { tagName, attribs: { href: target.href, ...(target.foreign ? { rel: FOREIGN_REL } : {}), ...rest } };
+    return { tagName, attribs: { href: target.href, ...(target.external ? { rel: EXTERNAL_REL } : {}), ...rest } };
   };
-  const picture = (
+  const image = (
     tagName: string,
     { src, alt = '', title, width = '', height = '' }: Attributes,
   ): { tagName: string; attribs: Attributes } => {
@@ -103,7 +103,7 @@ export function createSanitiser(rules: Rules): (html: string) => string {
   };
   const options: IOptions = {
     ...ALLOWED,
-    transformTags: { a: link, img: picture },
+    transformTags: { a: link, img: image },
     exclusiveFilter: ({ tag, attribs }) => tag === 'img' && attribs['src'] === undefined,
   };
   return (html) => sanitizeHtml(html, options);

@@ -1,25 +1,25 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import type { Rules } from './links.ts';
+import type { UrlRules } from './url-rules.ts';
 import { createParser } from './parser.ts';
 import { createSanitiser } from './sanitise.ts';
 
 /** One step of one text. */
-export interface Order {
-  readonly step: 'parse' | 'clean';
+export interface RenderTask {
+  readonly step: 'parse' | 'sanitise';
   readonly text: string;
 }
-export type Reply = { readonly html: string } | { readonly problem: string };
+export type RenderResult = { readonly html: string } | { readonly problem: string };
 
-const rules = workerData as Rules;
-const steps = { parse: createParser(rules).parse, clean: createSanitiser(rules) };
+const rules = workerData as UrlRules;
+const steps = { parse: createParser(rules).parse, sanitise: createSanitiser(rules) };
 
-parentPort!.on('message', ({ step, text }: Order) => {
-  let reply: Reply;
+parentPort!.on('message', ({ step, text }: RenderTask) => {
+  let result: RenderResult;
   try {
-    reply = { html: steps[step](text) };
+    result = { html: steps[step](text) };
   } catch (error) {
-    reply = { problem: error instanceof Error ? error.message : String(error) };
+    result = { problem: error instanceof Error ? error.message : String(error) };
   }
-  parentPort!.postMessage(reply);
+  parentPort!.postMessage(result);
 });
 parentPort!.postMessage('ready');

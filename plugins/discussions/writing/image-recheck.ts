@@ -32,7 +32,7 @@ export async function recheckImages({ plugin, data, cache, markdown: { permitted
           where ${after === undefined ? sql`true` : sql`id > ${after}`} order by id limit ${BATCH}`);
         let some = false;
         for (const { id, html } of posts) {
-          const checked = html === null ? null : permitted.pictures(html);
+          const checked = html === null ? null : permitted.images(html);
           if (checked === html) continue;
           // What was edited meanwhile was checked then.
           await data.all(sql`update post set html = ${checked} where id = ${id} and html = ${html}`);

@@ -15,7 +15,7 @@ import {
   type ImportedDiscussion,
   type Importer,
 } from 'parley-forum/plugins/discussions';
-import { LARGEST_HTML } from 'parley-forum/plugins/markdown';
+import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
 import { addToCategoryCounts } from '../counters/counters.ts';
 import { checkedValue } from './drafts.ts';
 import { createId, slugOf } from '../identifiers.ts';
@@ -205,9 +205,9 @@ function add(tallies: Map<string, Tally>, id: string, discussions: number, posts
 }
 
 function prepare(source: ImportedDiscussion): Prepared {
-  if (source.posts.some(({ html }) => Buffer.byteLength(html) > LARGEST_HTML)) {
+  if (source.posts.some(({ html }) => Buffer.byteLength(html) > MAX_HTML_BYTES)) {
     throw new InvalidInput([
-      { field: 'content', message: `makes more than ${LARGEST_HTML / 1024} KiB of HTML, in “${source.title}”` },
+      { field: 'content', message: `makes more than ${MAX_HTML_BYTES / 1024} KiB of HTML, in “${source.title}”` },
     ]);
   }
   const participants = new Map<string, number>();

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { permittedPictures } from '../../../plugins/markdown/pictures.ts';
-import { Renderer } from '../../../plugins/markdown/service.ts';
+import { permittedImages } from '../../../plugins/markdown/permitted-images.ts';
+import { Renderer } from '../../../plugins/markdown/renderer.ts';
 import { createSanitiser } from '../../../plugins/markdown/sanitise.ts';
-import { Workshop } from '../../../plugins/markdown/workshop.ts';
+import { RenderThread } from '../../../plugins/markdown/render-thread.ts';
 import { REPEATING, SWELLING } from './hostile.ts';
 
 const rules = { origin: 'http://localhost:3000', imageHosts: ['pictures.example'] };
@@ -154,7 +154,7 @@ describe('a picture', () => {
 
 describe('stored HTML from before the rules for pictures', () => {
   const { origin } = rules;
-  const judged = (html: string): string => permittedPictures(html, origin);
+  const judged = (html: string): string => permittedImages(html, origin);
 
   it('loses the pictures that would call a route of this site, and keeps their descriptions', () => {
     for (const address of [
@@ -245,23 +245,23 @@ describe('rendering', () => {
   });
 
   it('gives up on what takes too long, and goes on with the next text', async () => {
-    const workshop = new Workshop(rules);
-    const slow = workshop.run({ step: 'parse', text: '*never* finished in a moment\n\n'.repeat(50_000) }, { left: 1 });
-    const next = workshop.run({ step: 'parse', text: 'next' }, { left: 10_000 });
+    const thread = new RenderThread(rules);
+    const slow = thread.run({ step: 'parse', text: '*never* finished in a moment\n\n'.repeat(50_000) }, { left: 1 });
+    const next = thread.run({ step: 'parse', text: 'next' }, { left: 10_000 });
     await expect(slow).rejects.toMatchObject({ status: 400 });
     await expect(next).resolves.toContain('next');
-    await workshop.close();
+    await thread.close();
   });
 
   it('never gives a text the result of the one before it that took too long', async () => {
-    const workshop = new Workshop(rules);
+    const thread = new RenderThread(rules);
     // About as long as the time it has, so that the result is sometimes on its way when the time is over.
     const text = 'first *and* last\n\n'.repeat(200);
-    await workshop.run({ step: 'parse', text }, { left: 10_000 });
+    await thread.run({ step: 'parse', text }, { left: 10_000 });
     for (let round = 0; round < 8; round++) {
       const [first, second] = await Promise.allSettled([
-        workshop.run({ step: 'parse', text }, { left: 1 + (round % 5) }),
-        workshop.run({ step: 'parse', text: `round ${round}` }, { left: 10_000 }),
+        thread.run({ step: 'parse', text }, { left: 1 + (round % 5) }),
+        thread.run({ step: 'parse', text: `round ${round}` }, { left: 10_000 }),
       ]);
       expect(first.status === 'fulfilled' ? first.value.slice(0, 21) : first.reason.status).toBeOneOf([
         '<p dir="auto">first <',
@@ -269,27 +269,27 @@ describe('rendering', () => {
       ]);
       expect(second).toEqual({ status: 'fulfilled', value: `<p dir="auto">round ${round}</p>\n` });
     }
-    await workshop.close();
+    await thread.close();
   });
 
   it('counts the time of all steps of a text together', async () => {
-    const workshop = new Workshop(rules);
+    const thread = new RenderThread(rules);
     const time = { left: 10_000 };
-    await workshop.run({ step: 'parse', text: 'one *and* two\n\n'.repeat(2_000) }, time);
+    await thread.run({ step: 'parse', text: 'one *and* two\n\n'.repeat(2_000) }, time);
     const afterOne = time.left;
-    await workshop.run({ step: 'parse', text: 'one *and* two\n\n'.repeat(2_000) }, time);
+    await thread.run({ step: 'parse', text: 'one *and* two\n\n'.repeat(2_000) }, time);
     expect(afterOne).toBeLessThan(10_000);
     expect(time.left).toBeLessThan(afterOne);
-    await workshop.close();
+    await thread.close();
   });
 
   it('ends its thread when nobody has needed it for a while, and starts another', async () => {
-    const workshop = new Workshop(rules, 20);
-    expect(await workshop.run({ step: 'parse', text: 'one' }, { left: 10_000 })).toContain('one');
-    expect(workshop.busy).toBe(true);
-    await vi.waitFor(() => expect(workshop.busy).toBe(false));
-    expect(await workshop.run({ step: 'parse', text: 'two' }, { left: 10_000 })).toContain('two');
-    await workshop.close();
+    const thread = new RenderThread(rules, 20);
+    expect(await thread.run({ step: 'parse', text: 'one' }, { left: 10_000 })).toContain('one');
+    expect(thread.running).toBe(true);
+    await vi.waitFor(() => expect(thread.running).toBe(false));
+    expect(await thread.run({ step: 'parse', text: 'two' }, { left: 10_000 })).toContain('two');
+    await thread.close();
   });
 
   it('sanitises what other plugins add', async () => {
