@@ -1,6 +1,6 @@
 import { Cache, Data, definePlugin, Environment, Cluster } from 'parley-forum';
 import { RedisProbe } from 'parley-forum/plugins/cache';
-import { openCache } from './open.ts';
+import { openCache } from './open-cache.ts';
 import { probe } from './redis.ts';
 
 export default definePlugin({

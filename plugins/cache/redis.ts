@@ -3,27 +3,27 @@ import type * as Library from 'ioredis';
 import { chainOf, ConfigurationError, type Logger, type Redis } from 'parley-forum';
 
 /**
- * Milliseconds. A connection on which nothing is answered is given up, so that only what comes in the first two seconds
- * of a silence waits; one that only listens, and of which the other end has vanished, is found out within 20 s.
+ * Milliseconds. A connection without replies is closed, so that only commands of the first two seconds of an outage
+ * wait; one that only subscribes, and whose other end has vanished, is detected within 20 s.
  */
-const TIMES = { connectTimeout: 5_000, commandTimeout: 2_000, socketTimeout: 2_000, keepAlive: 10_000 } as const;
+const TIMEOUTS = { connectTimeout: 5_000, commandTimeout: 2_000, socketTimeout: 2_000, keepAlive: 10_000 } as const;
 
-/** What ioredis does with each answer it has read. */
-interface Answers {
+/** What ioredis does with each reply it has read. */
+interface ReplyHandler {
   dispatch(work: () => void): void;
   returnFatalError(error: Error): void;
 }
 
 /**
- * ioredis ends a connection whose bytes are no answers, but throws into the air when an answer has not the shape that
- * its command promises, which would end the process. Both are the same: nothing on this connection can be relied on.
+ * ioredis ends a connection whose bytes are no replies, but throws uncaught when a reply has not the shape that its
+ * command promises, which would end the process. Both mean that nothing on this connection can be relied on.
  */
-async function library(): Promise<Pick<typeof Library, 'Redis'>> {
+async function loadRedis(): Promise<Pick<typeof Library, 'Redis'>> {
   const { default: handler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js') as {
-    default: { prototype: Answers };
+    default: { prototype: ReplyHandler };
   };
   Object.assign(handler.prototype, {
-    dispatch(this: Answers, work: () => void): void {
+    dispatch(this: ReplyHandler, work: () => void): void {
       try {
         work();
       } catch (error) {
@@ -39,15 +39,15 @@ async function library(): Promise<Pick<typeof Library, 'Redis'>> {
  * itself.
  */
 export async function connect(url: string, log: Pick<Logger, 'warn'>, keyPrefix = ''): Promise<Redis> {
-  const times = { ...TIMES, retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000) };
+  const timeouts = { ...TIMEOUTS, retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000) };
   // Imported when used: most sites run one process without it.
-  const redis = new (await library()).Redis(url, {
+  const redis = new (await loadRedis()).Redis(url, {
     keyPrefix,
     lazyConnect: true,
     maxRetriesPerRequest: 1,
     enableOfflineQueue: false,
     autoResubscribe: false,
-    ...times,
+    ...timeouts,
   });
   let cause: Error | undefined;
   // Outages are logged once, by the cluster; without a listener they would end the process. What is no error of the
@@ -69,8 +69,8 @@ export async function connect(url: string, log: Pick<Logger, 'warn'>, keyPrefix 
 }
 
 /**
- * Hears of these channels, now and whenever the connection is there again; ioredis would leave a subscription that
- * fails then to nobody.
+ * Subscribes to these channels, now and after each reconnection; ioredis would leave a subscription that fails then
+ * unhandled.
  */
 export async function subscribe(redis: Redis, ...channels: readonly string[]): Promise<void> {
   // One that fails has lost its connection once more, and the next one makes it.
@@ -78,16 +78,16 @@ export async function subscribe(redis: Redis, ...channels: readonly string[]): P
   await redis.subscribe(...channels);
 }
 
-/** Milliseconds that a look may take in all. */
-const LOOK = { connectTimeout: 4_000, commandTimeout: 2_000, retryStrategy: () => null } as const;
+/** Milliseconds that a probe may take in all. */
+const PROBE_TIMEOUTS = { connectTimeout: 4_000, commandTimeout: 2_000, retryStrategy: () => null } as const;
 
-/** Connects once, writes a key that goes away by itself, and leaves. Throws what the network or Redis said. */
+/** Connects once, writes a key that goes away by itself, and leaves. Throws the error of the network or Redis. */
 export async function probe(url: string): Promise<void> {
-  const redis = new (await library()).Redis(url, {
+  const redis = new (await loadRedis()).Redis(url, {
     lazyConnect: true,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
-    ...LOOK,
+    ...PROBE_TIMEOUTS,
   });
   let cause: Error | undefined;
   redis.on('error', (error: Error) => (cause ??= error));

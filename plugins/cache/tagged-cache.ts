@@ -7,8 +7,8 @@ interface Entry {
   readonly tags: readonly string[];
 }
 
-/** Purged tags remembered one by one; beyond them every mark that is older than now counts as purged. */
-const MARKS = 10_000;
+/** Purged tags remembered one by one; beyond them every earlier mark counts as purged. */
+const MAX_PURGED_TAGS = 10_000;
 
 /**
  * About what `value` weighs: objects take up to twice their serialized form; what holds functions cannot be measured.
@@ -28,18 +28,18 @@ interface Load {
   readonly promise: Promise<unknown>;
 }
 
-/** The subject under which processes tell each other what they purged. */
+/** The subject under which processes publish what they purged. */
 const PURGED = 'cache.purged';
 
 export interface TaggedCacheOptions {
   readonly cluster: Cluster;
   /** What is to be done after the commit of the transaction that the caller is in, if any. */
   afterCommit(): Array<() => Promise<void>> | undefined;
-  /** Whether what is remembered may be served: with other processes, only while this one hears them. */
+  /** Whether what is cached may be served: with other processes, only while this one receives their purges. */
   current?(): boolean;
   readonly redis?: Redis | undefined;
   /**
-   * Bytes held in this process at most. Default 64 MiB: the guest pages of a middling site, and small beside Node
+   * Bytes cached in this process at most. Default 64 MiB: the guest pages of a middling site, and small beside Node
    * itself.
    */
   readonly bytes?: number | undefined;
@@ -57,7 +57,7 @@ export class TaggedCache implements Cache {
   /** By tag, when it was last purged. */
   readonly #purged = new Map<string, number>();
   readonly #loads = new Map<string, Load>();
-  /** From here on it hears of no purges any more, and must not be used. */
+  /** Unsubscribes from purges; the cache must not be used any more. */
   readonly stop: () => void;
   /** Counts purges. */
   #clock = 0;
@@ -80,20 +80,20 @@ export class TaggedCache implements Cache {
   async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
     if (this.#afterCommit()) return load();
     if (this.#current()) {
-      const held = this.#entries.get(key);
-      if (held) return held.value as T;
+      const cached = this.#entries.get(key);
+      if (cached) return cached.value as T;
       const other = this.#loads.get(key);
-      // A load that a purge overtook answers only those who came before the purge.
+      // A load that a purge overtook is only for callers from before the purge.
       if (other && !this.#purgedSince(other.since, [...other.tags, ...tags])) return other.promise as Promise<T>;
     }
-    const mine: Load = { since: this.#clock, tags, promise: load() };
-    this.#loads.set(key, mine);
+    const own: Load = { since: this.#clock, tags, promise: load() };
+    this.#loads.set(key, own);
     try {
-      const value = (await mine.promise) as T;
-      this.keep(key, tags, value, mine.since, options);
+      const value = (await own.promise) as T;
+      this.keep(key, tags, value, own.since, options);
       return value;
     } finally {
-      if (this.#loads.get(key) === mine) this.#loads.delete(key);
+      if (this.#loads.get(key) === own) this.#loads.delete(key);
     }
   }
 
@@ -107,7 +107,7 @@ export class TaggedCache implements Cache {
 
   keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean {
     if (this.#afterCommit() || this.#purgedSince(since, tags)) return false;
-    this.#hold(key, tags, value, options);
+    this.#store(key, tags, value, options);
     return true;
   }
 
@@ -121,7 +121,7 @@ export class TaggedCache implements Cache {
     return mark < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > mark);
   }
 
-  #hold(
+  #store(
     key: string,
     tags: readonly string[],
     value: unknown,
@@ -132,7 +132,7 @@ export class TaggedCache implements Cache {
       { value, tags },
       { size: Math.max(1, Math.ceil(bytes)), ttl: seconds === undefined ? 0 : Math.max(1, seconds * 1000) },
     );
-    // What is too large was not taken.
+    // What is too large was not stored.
     if (this.#entries.has(key))
       for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
   }
@@ -140,7 +140,7 @@ export class TaggedCache implements Cache {
   /** Everything, where no tags are given. */
   #drop(tags?: readonly string[]): void {
     this.#clock++;
-    if (!tags || this.#purged.size >= MARKS) {
+    if (!tags || this.#purged.size >= MAX_PURGED_TAGS) {
       this.#floor = this.#clock;
       this.#purged.clear();
     }

@@ -10,7 +10,7 @@ import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import { RouteRegistry } from '../../core/http/routes.ts';
 import { presentable } from 'parley-forum/plugins/protection';
 import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
-import { openLine, type RedisLine } from '../plugins/cache/redis-line.ts';
+import { openProxy, type RedisProxy } from '../plugins/cache/redis-proxy.ts';
 
 let test: TestDatabase;
 let data: Database;
@@ -99,8 +99,8 @@ describe('a server', () => {
 
 describe.runIf(onServer)('a server that falls silent without closing anything', { concurrent: true }, () => {
   /** A second way to the database, with at most two connections on it. */
-  const reach = async (url = test.url!): Promise<{ line: RedisLine; far: Database } & AsyncDisposable> => {
-    const line = await openLine(url);
+  const reach = async (url = test.url!): Promise<{ line: RedisProxy; far: Database } & AsyncDisposable> => {
+    const line = await openProxy(url);
     const far = await openDatabase({ url: line.url, folder: test.folder, log: testLog, pool: 2 });
     return { line, far, [Symbol.asyncDispose]: () => far.close().then(() => line.close()) };
   };

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openLine, type RedisLine } from '../../plugins/cache/redis-line.ts';
+import { openProxy, type RedisProxy } from '../../plugins/cache/redis-proxy.ts';
 import { startReceiver } from '../../plugins/webhooks/receiver.ts';
 import { Findings, within } from './findings.ts';
 import { Forum } from './forum.ts';
@@ -154,9 +154,9 @@ function silenced(ground: Ground): Promise<Breakable> {
 }
 
 /** A way to the given server, which `stop` makes useless. */
-async function along(ground: Ground, how: string, stop: (line: RedisLine) => void): Promise<Breakable> {
+async function along(ground: Ground, how: string, stop: (line: RedisProxy) => void): Promise<Breakable> {
   const { place, ...prepared } = await ground.forums.next();
-  const line = await openLine(place.url!);
+  const line = await openProxy(place.url!);
   const server = { stop: async () => stop(line), start: async () => line.mend() };
   const reached = { ...prepared, place: { ...place, url: line.url } };
   return { prepared: reached, server, how, [Symbol.asyncDispose]: async () => line.close() };

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { openLine } from '../../plugins/cache/redis-line.ts';
+import { openProxy } from '../../plugins/cache/redis-proxy.ts';
 import { Findings, within } from './findings.ts';
 import { Forum } from './forum.ts';
 import { Journal, wordOf } from './journal.ts';
@@ -78,7 +78,7 @@ export const redisSilent = gone({
 
 async function silenced(): Promise<OwnServer> {
   const redis = await startRedis();
-  const line = await openLine(redis.url);
+  const line = await openProxy(redis.url);
   const close = async (): Promise<void> => {
     line.close();
     await redis[Symbol.asyncDispose]();

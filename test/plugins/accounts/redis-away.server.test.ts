@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
-import { openLine, type RedisLine } from '../cache/redis-line.ts';
+import { openProxy, type RedisProxy } from '../cache/redis-proxy.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const JSON_ONLY = { accept: 'application/json' };
 
-let line: RedisLine;
+let line: RedisProxy;
 let near: TestForum;
 let far: TestForum;
 let member: Client;
 beforeAll(async () => {
-  line = await openLine(process.env['TEST_REDIS_URL']!);
+  line = await openProxy(process.env['TEST_REDIS_URL']!);
   far = await startForum({ realClock: true });
   near = await startForum({
     realClock: true,

@@ -3,7 +3,7 @@ import { afterEach, beforeEach } from 'vitest';
 import type { Cluster, Logger } from 'parley-forum';
 import { createCluster } from '../../../core/cluster.ts';
 import { createLogger } from '../../../core/host/logger.ts';
-import { openCache } from '../../../plugins/cache/open.ts';
+import { openCache } from '../../../plugins/cache/open-cache.ts';
 import type { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
 
 /** Empty where there is no Redis to test with. */

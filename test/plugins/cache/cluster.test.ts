@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { ConfigurationError, type Cluster, type Redis } from 'parley-forum';
 import { createCluster } from '../../../core/cluster.ts';
-import { openCache } from '../../../plugins/cache/open.ts';
-import { Processes } from '../../../plugins/cache/processes.ts';
+import { openCache } from '../../../plugins/cache/open-cache.ts';
+import { RedisTransport } from '../../../plugins/cache/redis-transport.ts';
 import { quiet as log, redisUrl, useCaches } from './caches.ts';
 
 const { start, undo, place } = useCaches();
@@ -42,7 +42,7 @@ describe('a process that shares', () => {
   const looked = vi.fn<(payload: unknown) => void>();
   const nextRenewal = (): Promise<unknown> => vi.advanceTimersByTimeAsync(80);
 
-  async function joined(): Promise<Processes> {
+  async function joined(): Promise<RedisTransport> {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     undo.push(() => void vi.useRealTimers());
     number = 5;
@@ -50,36 +50,36 @@ describe('a process that shares', () => {
       number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(String(number));
     const line = { eval: answer, publish: () => Promise.resolve(1), zrem: () => Promise.resolve(1) };
     cluster = createCluster(log);
-    const processes = new Processes(log, cluster, 'shared', line as unknown as Redis);
-    undo.push(() => processes.close());
+    const transport = new RedisTransport(log, cluster, 'shared', line as unknown as Redis);
+    undo.push(() => transport.close());
     const on = (event: string, hear: (channel: string, text: string) => void): void => {
       if (event === 'message') say = (text) => hear('shared:cluster', text);
     };
-    await processes.join({ subscribe: () => Promise.resolve(1), on } as unknown as Redis);
+    await transport.connect({ subscribe: () => Promise.resolve(1), on } as unknown as Redis);
     cluster.subscribe('settings', looked);
     looked.mockClear();
-    return processes;
+    return transport;
   }
 
   it('serves nothing from the moment it knows of an announcement until it has heard it', async () => {
-    const processes = await joined();
-    expect(processes.current()).toBe(true);
+    const transport = await joined();
+    expect(transport.current()).toBe(true);
     number = 6;
     await nextRenewal();
-    expect(processes.current()).toBe(false);
+    expect(transport.current()).toBe(false);
     say('6 somebody 1 plugins ');
-    expect(processes.current()).toBe(true);
+    expect(transport.current()).toBe(true);
     expect(looked).not.toHaveBeenCalled();
   });
 
   it('looks at everything again when the announcement does not come by the next renewal', async () => {
-    const processes = await joined();
+    const transport = await joined();
     number = 6;
     await nextRenewal();
     expect(looked).not.toHaveBeenCalled();
     await nextRenewal();
     expect(looked.mock.calls).toEqual([[undefined]]);
-    expect(processes.current()).toBe(true);
+    expect(transport.current()).toBe(true);
   });
 
   it('tells a listener nothing more once it is undone', async () => {
@@ -99,22 +99,22 @@ describe('a process that shares', () => {
   });
 
   it('looks at everything again after Redis was away, even if nothing seems to have been said', async () => {
-    const processes = await joined();
+    const transport = await joined();
     number = undefined;
     await nextRenewal();
-    expect(processes.current()).toBe(true);
+    expect(transport.current()).toBe(true);
     await vi.advanceTimersByTimeAsync(170);
-    expect(processes.current()).toBe(false);
+    expect(transport.current()).toBe(false);
     number = 5;
     await nextRenewal();
     expect(looked.mock.calls).toEqual([[undefined]]);
-    expect(processes.current()).toBe(true);
+    expect(transport.current()).toBe(true);
   });
 
   it('is not disturbed by what is no announcement', async () => {
-    const processes = await joined();
+    const transport = await joined();
     for (const text of ['', 'hello', '6', '6 somebody plugins']) say(text);
-    expect(processes.current()).toBe(true);
+    expect(transport.current()).toBe(true);
   });
 });
 

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { redisUrl, useCaches, type Process } from './caches.ts';
-import { openLine, type RedisLine } from './redis-line.ts';
+import { openProxy, type RedisProxy } from './redis-proxy.ts';
 
 const { start, undo, place } = useCaches();
 
-async function startBehind(): Promise<Process & { line: RedisLine }> {
-  const line = await openLine(redisUrl);
+async function startBehind(): Promise<Process & { line: RedisProxy }> {
+  const line = await openProxy(redisUrl);
   undo.push(() => line.close());
   return { ...(await start(line.url)), line };
 }

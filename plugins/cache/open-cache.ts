@@ -1,9 +1,9 @@
 import type { Cluster, Logger } from 'parley-forum';
-import { Processes } from './processes.ts';
+import { RedisTransport } from './redis-transport.ts';
 import { connect } from './redis.ts';
 import { TaggedCache } from './tagged-cache.ts';
 
-export interface OpenOptions {
+export interface OpenCacheOptions {
   readonly log: Logger;
   readonly cluster: Cluster;
   /** REDIS_URL; without it everything stays in this process. */
@@ -17,27 +17,27 @@ export interface OpenOptions {
 
 export interface OpenCache {
   readonly cache: TaggedCache;
-  /** Whether what is held may be served. */
+  /** Whether what is cached may be served. */
   current(): boolean;
   close(): Promise<void>;
 }
 
 /** Throws `ConfigurationError` when Redis cannot be reached within 5 s. Later outages are survived. */
-export async function openCache({ url, namespace, log, cluster, ...options }: OpenOptions): Promise<OpenCache> {
+export async function openCache({ url, namespace, log, cluster, ...options }: OpenCacheOptions): Promise<OpenCache> {
   if (url === undefined) {
     const cache = new TaggedCache({ cluster, ...options });
     return { cache, current: () => true, close: async () => cache.stop() };
   }
   const redis = await connect(url, log, `${namespace}:`);
-  const ear = await connect(url, log);
-  const processes = new Processes(log, cluster, namespace, redis);
-  const current = (): boolean => processes.current();
+  const subscriber = await connect(url, log);
+  const transport = new RedisTransport(log, cluster, namespace, redis);
+  const current = (): boolean => transport.current();
   const cache = new TaggedCache({ cluster, redis, current, ...options });
-  await processes.join(ear);
+  await transport.connect(subscriber);
   const close = async (): Promise<void> => {
-    await processes.close();
+    await transport.close();
     cache.stop();
-    ear.disconnect();
+    subscriber.disconnect();
     redis.disconnect();
   };
   return { cache, current, close };

@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { chainOf, type Cluster, type Logger, type Redis } from 'parley-forum';
+import { subscribe } from './redis.ts';
+
+/**
+ * Milliseconds for which a process serves from memory without renewing its lease; so also the longest wait for a
+ * silent process.
+ */
+const LEASE = 250;
+/** Milliseconds between renewals: two may come late before the lease is lost. */
+const RENEWAL_INTERVAL = 80;
+/**
+ * Milliseconds of silence after which a process counts as crashed; it may have changed something unpublished, so all
+ * drop what they cached.
+ */
+const CRASH_TIMEOUT = 5_000;
+const EVERYTHING = '*';
+const KEYS = ['cluster:number', 'cluster:alive'] as const;
+
+/**
+ * A cluster's first number is its birth in microseconds, so it cannot meet a number from before Redis lost its data.
+ */
+const START = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('SET', KEYS[1], time[1] .. string.format('%06d', time[2]), 'NX')`;
+const RENEW = `${START}
+redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
+if redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[3]) > 0 then redis.call('INCR', KEYS[1]) end
+redis.call('EXPIRE', KEYS[1], 86400)
+return redis.call('GET', KEYS[1])`;
+const SEND = `${START}
+redis.call('INCR', KEYS[1])
+redis.call('PUBLISH', ARGV[1], redis.call('GET', KEYS[1]) .. ' ' .. ARGV[2])
+return redis.call('ZRANGEBYSCORE', KEYS[2], now, '+inf')`;
+const MESSAGE = /^(\d+) (\S+) (\d+) (\S+) (.*)$/s;
+
+/**
+ * Sends messages to the other processes and delivers theirs here. They carry consecutive numbers, and a process
+ * serves from memory only while it has received every number there was at its last renewal, so one that misses a
+ * message stops before the sender goes on.
+ */
+export class RedisTransport {
+  readonly #id = randomBytes(8).toString('hex');
+  /** Messages under way, each with what to do when a process has acknowledged it. */
+  readonly #acknowledgements = new Map<string, (from?: string) => void>();
+  readonly #log: Logger;
+  readonly #cluster: Cluster;
+  readonly #channel: string;
+  readonly #redis: Redis;
+  #stop: (() => void) | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #messageIds = 0;
+  #received = -1;
+  #lease = { number: 0, until: 0 };
+  /** Since when Redis has been unavailable. */
+  #disconnectedAt: number | undefined;
+  #unsent = false;
+  #closed = false;
+
+  /** The connection must put the namespace before its keys, and fail rather than wait while Redis is away. */
+  constructor(log: Logger, cluster: Cluster, namespace: string, redis: Redis) {
+    this.#log = log;
+    this.#cluster = cluster;
+    this.#channel = `${namespace}:cluster`;
+    this.#redis = redis;
+  }
+
+  /** Until then nothing is sent or received. */
+  async connect(subscriber: Redis): Promise<void> {
+    subscriber.on('message', (channel, text) =>
+      channel === this.#channel ? this.#receive(text) : this.#acknowledge(text),
+    );
+    await subscribe(subscriber, this.#channel, `${this.#channel}:${this.#id}`);
+    await this.#renew();
+    this.#stop = this.#cluster.useTransport((subject, payload) => this.#publish(subject, payload));
+    let renewal: Promise<void> | undefined;
+    this.#timer = setInterval(() => {
+      renewal ??= this.#renew().finally(() => (renewal = undefined));
+    }, RENEWAL_INTERVAL).unref();
+  }
+
+  /** Whether what this process cached may be served: it has received everything as of at most a lease ago. */
+  current(): boolean {
+    return this.#received >= this.#lease.number && performance.now() < this.#lease.until;
+  }
+
+  /** To be called before the connections close, so that no one waits for this process. */
+  async close(): Promise<void> {
+    this.#stop?.();
+    this.#closed = true;
+    clearInterval(this.#timer);
+    await this.#redis.zrem(KEYS[1], this.#id).catch(() => undefined);
+  }
+
+  /**
+   * Resolves when all live processes have acknowledged it, at the latest after the lease of one that is silent. While
+   * Redis is away the others are made to reload everything once it is back.
+   */
+  async #publish(subject: string, payload?: object): Promise<void> {
+    const messageId = String(++this.#messageIds);
+    const acknowledged = new Set<string>();
+    let alive: readonly string[] | undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (from = this.#id): void => {
+      acknowledged.add(from);
+      if (alive?.every((id) => acknowledged.has(id))) resolve();
+    };
+    this.#acknowledgements.set(messageId, check);
+    try {
+      const text = `${this.#id} ${messageId} ${subject} ${JSON.stringify(payload) ?? ''}`;
+      alive = (await this.#redis.eval(SEND, 2, ...KEYS, this.#channel, text)) as string[];
+      check();
+    } catch (error) {
+      this.#fail(error);
+      this.#unsent = true;
+    }
+    // While Redis is away, the leases of the others run out as this process's own does.
+    const elapsed = alive ? 0 : performance.now() - (this.#disconnectedAt ?? performance.now());
+    // One millisecond more than the lease, because a timer may fire that much early.
+    const timer = setTimeout(resolve, Math.max(1, LEASE + 1 - elapsed));
+    await promise;
+    clearTimeout(timer);
+    this.#acknowledgements.delete(messageId);
+  }
+
+  async #renew(): Promise<void> {
+    const sent = performance.now();
+    const before = this.#received;
+    const reply = await this.#redis
+      .eval(RENEW, 2, ...KEYS, this.#id, LEASE, CRASH_TIMEOUT)
+      .catch((error: unknown) => this.#fail(error));
+    if (reply === undefined) return;
+    const number = Number(reply);
+    // Redis was away, or lost its data, or what was sent before the last renewal has still not arrived.
+    const missed = this.#disconnectedAt !== undefined || number < before || this.#lease.number > this.#received;
+    if (missed) this.#received = number < before ? number : Math.max(number, this.#received);
+    this.#disconnectedAt = undefined;
+    this.#lease = { number, until: sent + LEASE };
+    if (missed) void this.#cluster.deliver();
+    if (this.#unsent) void this.#publish(EVERYTHING);
+    this.#unsent = false;
+  }
+
+  #receive(text: string): void {
+    const [, last, from, messageId, subject, json] = MESSAGE.exec(text) ?? [];
+    // What is on its way still arrives while the connection ends.
+    if (subject === undefined || json === undefined || this.#closed) return;
+    const missed = Number(last) > this.#received + 1;
+    this.#received = Math.max(this.#received, Number(last));
+    if (missed) void this.#cluster.deliver();
+    if (from === this.#id) return;
+    const run = this.#cluster.deliver(
+      subject === EVERYTHING ? undefined : subject,
+      json ? (JSON.parse(json) as object) : undefined,
+    );
+    // Without an acknowledgement the sender waits for the lease, which is exact too.
+    void run
+      .then(() => this.#redis.publish(`${this.#channel}:${from}`, `${messageId} ${this.#id}`))
+      .catch(() => undefined);
+  }
+
+  #acknowledge(text: string): void {
+    const [messageId = '', from = ''] = text.split(' ');
+    this.#acknowledgements.get(messageId)?.(from);
+  }
+
+  #fail(error: unknown): undefined {
+    if (this.#disconnectedAt === undefined)
+      this.#log.warn({ error: chainOf(error) }, 'Redis does not answer: until it does, nothing is served from memory');
+    this.#disconnectedAt ??= performance.now();
+  }
+}
