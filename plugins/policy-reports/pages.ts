@@ -1,7 +1,7 @@
 import type { PluginHandle } from 'parley-forum';
 import { administer, adminSections, adminTiles, type Admin } from 'parley-forum/plugins/admin';
 import { negotiated, pages } from 'parley-forum/plugins/web';
-import type { Counts } from './counts.ts';
+import type { ViolationCounts } from './violation-counts.ts';
 
 const PATH = '/admin/policy-reports';
 const COLUMNS = [
@@ -11,15 +11,15 @@ const COLUMNS = [
   { label: 'Last' },
 ] as const;
 
-export interface PageParts {
+export interface PageDeps {
   readonly admin: Admin;
-  readonly counts: Counts;
+  readonly counts: ViolationCounts;
   /** For which counts are shown. */
   readonly days: number;
 }
 
 /** `/admin/policy-reports`, and how many there were today on the dashboard. */
-export function addPages(plugin: PluginHandle, { admin, counts, days }: PageParts): void {
+export function addPages(plugin: PluginHandle, { admin, counts, days }: PageDeps): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Policy reports', href: PATH }, -96);
   plugin.extend(
     adminTiles,

@@ -2,13 +2,13 @@ import { Clock, Data, definePlugin, Http, Type } from 'parley-forum';
 import { Admin } from 'parley-forum/plugins/admin';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Protection, reportPaths } from 'parley-forum/plugins/protection';
-import { Counts } from './counts.ts';
+import { ViolationCounts } from './violation-counts.ts';
 import { addPages } from './pages.ts';
-import { Receiving, reportSurface } from './receiving.ts';
+import { ReportSurface, reportSurface } from './report-surface.ts';
 
-/** Milliseconds between writes, and days for which counts are kept. */
-const EVERY = 5_000;
-const DAYS = 30;
+/** Milliseconds between writes, and days for which counts are stored. */
+const FLUSH_INTERVAL = 5_000;
+const RETENTION_DAYS = 30;
 
 export default definePlugin({
   id: 'policy-reports',
@@ -27,18 +27,18 @@ export default definePlugin({
     }),
   }),
   setup({ data, clock, http, limits, protection, admin }, plugin) {
-    const counts = new Counts({ data, clock, log: plugin.log });
-    plugin.defer(counts.start(EVERY));
+    const counts = new ViolationCounts({ data, clock, log: plugin.log });
+    plugin.defer(counts.start(FLUSH_INTERVAL));
     const rate = (): number => plugin.settings['security.report_rate_limit'];
-    plugin.surface(reportSurface, new Receiving({ http, limits, protection, log: plugin.log, rate }));
+    plugin.surface(reportSurface, new ReportSurface({ http, limits, protection, log: plugin.log, rate }));
     plugin.route(reportSurface, {
       method: 'post',
       path: '/',
       can: 'public',
       summary: 'What a browser refused to load or run on a page',
-    })(async ({ req }) => counts.add(await Receiving.read(req, protection)));
+    })(async ({ req }) => counts.add(await ReportSurface.read(req, protection)));
     plugin.extend(reportPaths, reportSurface.prefix);
-    plugin.job('forget', { schema: Type.Object({}), cron: '33 3 * * *', run: () => counts.forget(DAYS) });
-    if (admin) addPages(plugin, { admin, counts, days: DAYS });
+    plugin.job('forget', { schema: Type.Object({}), cron: '33 3 * * *', run: () => counts.deleteOld(RETENTION_DAYS) });
+    if (admin) addPages(plugin, { admin, counts, days: RETENTION_DAYS });
   },
 });

@@ -1,5 +1,5 @@
 /**
- * What was refused: which directive did it, and from where it would have come. Both are short words of a known kind.
+ * What was blocked: which directive did it, and from where it would have come. Both are short words of a known kind.
  */
 export interface Violation {
   readonly directive: string;
@@ -7,7 +7,7 @@ export interface Violation {
 }
 
 /** Reports of one request that are looked at. */
-const MOST = 20;
+const MAX_REPORTS = 20;
 const DIRECTIVES = new Set([
   'default-src',
   'script-src',
@@ -30,7 +30,7 @@ const DIRECTIVES = new Set([
   'require-trusted-types-for',
   'trusted-types',
 ]);
-const WORDS = new Set(['inline', 'eval', 'wasm-eval', 'self', 'trusted-types-policy', 'trusted-types-sink']);
+const KEYWORDS = new Set(['inline', 'eval', 'wasm-eval', 'self', 'trusted-types-policy', 'trusted-types-sink']);
 const OTHER = 'other';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -41,12 +41,12 @@ const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value
  */
 export function violationsIn(body: unknown): readonly Violation[] {
   if (Array.isArray(body)) {
-    const told = body
-      .slice(0, MOST)
+    const reports = body
+      .slice(0, MAX_REPORTS)
       .map(fieldsOf)
       .filter(({ type }) => type === 'csp-violation')
       .map((report) => fieldsOf(report['body']));
-    return told.map((report) => violationOf(report['effectiveDirective'], report['blockedURL']));
+    return reports.map((report) => violationOf(report['effectiveDirective'], report['blockedURL']));
   }
   const report = fieldsOf(body)['csp-report'];
   if (typeof report !== 'object' || report === null) return [];
@@ -59,10 +59,10 @@ function violationOf(directive: unknown, blocked: unknown): Violation {
   return { directive: DIRECTIVES.has(name) ? name : OTHER, blocked: originOf(blocked) };
 }
 
-/** Never more than an origin: paths and queries are about somebody. */
+/** Never more than an origin: paths and queries may be personal. */
 function originOf(blocked: unknown): string {
   if (typeof blocked !== 'string') return OTHER;
-  if (WORDS.has(blocked)) return blocked;
+  if (KEYWORDS.has(blocked)) return blocked;
   const url = URL.parse(blocked);
   // Some browsers send the scheme alone: `data`.
   if (!url) return /^[a-z][a-z-]{0,30}$/.test(blocked) ? `${blocked}:` : OTHER;

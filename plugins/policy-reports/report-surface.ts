@@ -17,36 +17,36 @@ import { violationsIn, type Violation } from './violations.ts';
 export const reportSurface = defineSurface<undefined>('policy-reports', { prefix: '/reports/csp' });
 
 /** Bytes of a report. */
-const LARGEST = 16 * 1024;
+const MAX_BYTES = 16 * 1024;
 const TYPES = ['application/csp-report', 'application/reports+json'];
 const REPORTS: Bucket = { name: 'policy_reports', window: 60 };
 
-export interface ReceivingParts {
+export interface ReportSurfaceDeps {
   readonly http: Http;
   readonly limits: Limits;
   readonly protection: Protection;
   readonly log: Logger;
-  /** How many of one address are counted in a minute. */
+  /** How many of one IP address are accepted in a minute. */
   rate(): number;
 }
 
-/** How reports come in: counted by address, with nothing in the answer. */
-export class Receiving implements SurfaceBehaviour<undefined> {
-  readonly #parts: ReceivingParts;
+/** How reports come in: limited by IP address, with an empty response. */
+export class ReportSurface implements SurfaceBehaviour<undefined> {
+  readonly #deps: ReportSurfaceDeps;
 
-  constructor(parts: ReceivingParts) {
-    this.#parts = parts;
+  constructor(deps: ReportSurfaceDeps) {
+    this.#deps = deps;
   }
 
-  /** What a report tells. Throws 400, 413 and 415. */
+  /** The violations in a report. Throws 400, 413 and 415. */
   static async read(req: Request, protection: Protection): Promise<readonly Violation[]> {
     const [type = ''] = (req.headers['content-type'] ?? '').toLowerCase().split(';');
     if (!TYPES.includes(type.trim())) throw new HttpError(415, `Send the report as ${TYPES.join(' or ')}`);
-    return violationsIn(protection.json(await protection.bytes(req, LARGEST)));
+    return violationsIn(protection.json(await protection.bytes(req, MAX_BYTES)));
   }
 
   async authenticate(req: Request): Promise<undefined> {
-    const { http, limits, rate } = this.#parts;
+    const { http, limits, rate } = this.#deps;
     assertAllowed(
       await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()),
       () => 'Too many reports; send the next one later',
@@ -58,7 +58,7 @@ export class Receiving implements SurfaceBehaviour<undefined> {
   }
 
   fail({ req, res }: RequestContext<undefined>, error: unknown): void {
-    const { http, log } = this.#parts;
+    const { http, log } = this.#deps;
     if (res.headersSent) return void res.destroy();
     const { status, message, code, headers } =
       error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
@@ -70,7 +70,7 @@ export class Receiving implements SurfaceBehaviour<undefined> {
   }
 
   #head(req: Request, res: Response): Response {
-    for (const [name, value] of this.#parts.protection.headers(DATA_POLICY)) res.setHeader(name, value);
-    return res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#parts.http.idOf(req) });
+    for (const [name, value] of this.#deps.protection.headers(DATA_POLICY)) res.setHeader(name, value);
+    return res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.idOf(req) });
   }
 }
