@@ -14,7 +14,7 @@ export const FeedTokenRecord = Type.Object({
 });
 export type FeedTokenRecord = Static<typeof FeedTokenRecord>;
 
-/** A member made an address of feeds with a token in it. */
+/** A member made a feed URL with a token in it. */
 export const feedTokenMade = defineAction<{ readonly actor: string; readonly id: string }>('feed-token.made');
 /** `actor`: an account or `commandLine`; absent where the forum itself did it. */
 export const feedTokenRevoked = defineAction<{ readonly actor?: string | undefined; readonly id: string }>(

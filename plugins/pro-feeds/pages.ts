@@ -15,7 +15,7 @@ import {
 } from 'parley-forum/plugins/web';
 import type { FeedTokens } from './tokens.ts';
 
-export interface PageParts {
+export interface PageDeps {
   readonly tokens: FeedTokens;
   readonly categories: Categories;
   readonly environment: Environment;
@@ -28,22 +28,22 @@ const NewToken = Type.Object({
 });
 const NAMES = { rss: 'RSS', atom: 'Atom', json: 'JSON' } as const;
 
-/** What a form shows besides its list: what was typed, what was wrong, or a token that was just made. */
-interface Shown {
+/** What the page shows besides the list: a refused form, or a token that was just made. */
+interface FormState {
   readonly retry?: Retry;
   readonly token?: string;
 }
 
-/** /settings/feeds: where members make addresses of feeds for themselves, and revoke them. */
-export function addPages(plugin: PluginHandle, { tokens, categories, environment, enabled }: PageParts): void {
+/** /settings/feeds: where members make and revoke feed URLs of their own. */
+export function addPages(plugin: PluginHandle, { tokens, categories, environment, enabled }: PageDeps): void {
   plugin.extend(navigation, { area: 'settings', label: 'pro-feeds:title', href: SETTINGS, visible: enabled });
-  const find = (): true | undefined => enabled() || undefined;
+  const load = (): true | undefined => enabled() || undefined;
 
-  const feeds = async (viewer: Viewer, { retry, token }: Shown = {}): Promise<View> => {
+  const feeds = async (viewer: Viewer, { retry, token }: FormState = {}): Promise<View> => {
     await categories.refresh();
     const visible = categories.visible(viewer);
     const nameOf = (id: string): string => visible.find((category) => category.id === id)?.name ?? '–';
-    // A guest gets here with what they typed when their session has ended meanwhile.
+    // A guest gets here with a submitted form when their session has ended meanwhile.
     const list = (viewer.id === undefined ? [] : await tokens.of(viewer.id)).map((one) => ({
       ...one,
       scope: one.category_ids?.map(nameOf).join(', '),
@@ -51,11 +51,11 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     const model = {
       tokens: list,
       categories: visible.map(({ id, name }) => ({ value: id, label: name })),
-      addresses:
+      urls:
         token &&
         FORMATS.map((format) => ({
           format: NAMES[format],
-          address: `${environment.baseUrl}${feedPath(format)}?token=${token}`,
+          url: `${environment.baseUrl}${feedPath(format)}?token=${token}`,
         })),
       values: retry?.body ?? {},
       chosen: [retry?.body['category_ids'] ?? []].flat(),
@@ -70,11 +70,11 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
   };
   const options = { again: (retry: Retry) => feeds(retry.actor, { retry }) };
 
-  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member', options, load: find })(async ({ actor }) =>
+  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member', options, load })(async ({ actor }) =>
     negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),
   );
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options, load: find, body: NewToken })(
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options, load, body: NewToken })(
     async ({ actor, body, res }) => {
       await categories.refresh();
       const unknown = (body.category_ids ?? []).some(
@@ -82,10 +82,10 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
       );
       if (unknown) throw new InvalidInput([{ field: 'category_ids', message: 'has a category that you cannot see' }]);
       const categoryIds = body.category_ids?.length ? [...new Set(body.category_ids)] : undefined;
-      const { id, token } = await tokens.make(actor.id!, { name: body.name.trim(), categoryIds });
+      const { id, token } = await tokens.create(actor.id!, { name: body.name.trim(), categoryIds });
       res.set('Cache-Control', 'no-store');
-      const made = (await tokens.of(actor.id!)).find((one) => one.id === id);
-      return negotiated(await feeds(actor, { token }), { success: true, token, feed_token: made }, 201);
+      const created = (await tokens.of(actor.id!)).find((one) => one.id === id);
+      return negotiated(await feeds(actor, { token }), { success: true, token, feed_token: created }, 201);
     },
   );
 
@@ -94,7 +94,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     path: `${SETTINGS}/revoke`,
     can: 'member',
     options,
-    load: find,
+    load,
     body: Type.Object({ id: Id }),
   })(async ({ actor, body }) => {
     if (!(await tokens.revoke(actor.id!, body.id))) throw notFound('You have no such address');

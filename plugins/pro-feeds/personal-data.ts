@@ -2,7 +2,7 @@ import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/plugins/privacy';
 import type { FeedTokens } from './tokens.ts';
 
-/** What a member called the addresses of their feeds; the tokens in them are known to nobody. */
+/** How a member named their feed URLs; the tokens in them are not stored. */
 export const feedTokensData = (data: Data, tokens: FeedTokens): PersonalData => ({
   name: 'feed tokens',
   async *entries(accountId) {

@@ -5,9 +5,9 @@ import { createId, isId } from 'parley-forum/plugins/api';
 import { feedTokenMade, feedTokenRevoked, type FeedTokenRecord } from 'parley-forum/plugins/pro-feeds';
 
 /** Tokens one member may have. */
-const MOST = 20;
-/** Milliseconds between two notes of when a token was used. */
-const NOTE = 60_000;
+const MAX_TOKENS = 20;
+/** Milliseconds between two records of when a token was used. */
+const USE_RECORD_INTERVAL = 60_000;
 const TOKEN = /^feed_[A-Za-z0-9_-]{43}$/;
 
 interface Row {
@@ -19,11 +19,11 @@ interface Row {
 }
 /** Categories by id; undefined: all. */
 type Scope = readonly string[] | undefined;
-type Made = Readonly<{ id: string; token: string }>;
+type CreatedToken = Readonly<{ id: string; token: string }>;
 /** Whose token it is, and for which categories. */
-type Known = Readonly<{ accountId: string; categoryIds: Scope }>;
+type TokenOwner = Readonly<{ accountId: string; categoryIds: Scope }>;
 
-/** Tokens that open feeds and nothing else. Only a hash of each is kept. */
+/** Tokens that open feeds and nothing else. Only a hash of each is stored. */
 export class FeedTokens implements TokenStore {
   readonly #data: Data;
   readonly #clock: Clock;
@@ -48,23 +48,23 @@ export class FeedTokens implements TokenStore {
   }
 
   /** This is the only time the token can be read. 409 for a member who has too many. */
-  async make(
+  async create(
     accountId: string,
     { name, categoryIds }: { readonly name: string; readonly categoryIds: Scope },
-  ): Promise<Made> {
+  ): Promise<CreatedToken> {
     const now = this.#clock.now();
-    const made = { id: createId(now), token: `feed_${randomBytes(32).toString('base64url')}` };
+    const created = { id: createId(now), token: `feed_${randomBytes(32).toString('base64url')}` };
     await this.#data.transaction(async () => {
       // One after the other for each member, so that they are counted right.
       await this.#data.all(sql`select pg_advisory_xact_lock(hashtextextended(${`feed-tokens:${accountId}`}, 0))`);
       const row = await this.#data.one(sql`insert into feed_token (id, account_id, name, hash, category_ids, created_at)
-        select ${made.id}::uuid, ${accountId}::uuid, ${name}, ${hash('sha256', made.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb,
+        select ${created.id}::uuid, ${accountId}::uuid, ${name}, ${hash('sha256', created.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb,
           ${new Date(now)}::timestamptz
-        where (select count(*) from feed_token where account_id = ${accountId}) < ${MOST} returning id`);
-      if (!row) throw new HttpError(409, `You have ${MOST} feed addresses; revoke one first`);
-      await this.#plugin.emit(feedTokenMade, { actor: accountId, id: made.id });
+        where (select count(*) from feed_token where account_id = ${accountId}) < ${MAX_TOKENS} returning id`);
+      if (!row) throw new HttpError(409, `You have ${MAX_TOKENS} feed addresses; revoke one first`);
+      await this.#plugin.emit(feedTokenMade, { actor: accountId, id: created.id });
     });
-    return made;
+    return created;
   }
 
   /** False where the member has no such token. */
@@ -88,8 +88,8 @@ export class FeedTokens implements TokenStore {
     });
   }
 
-  /** Notes, to the minute, that it was used. */
-  async find(token: string): Promise<Known | undefined> {
+  /** Records, to the minute, that it was used. */
+  async find(token: string): Promise<TokenOwner | undefined> {
     if (!TOKEN.test(token)) return undefined;
     const row = await this.#data.one(sql<
       Pick<Row, 'id' | 'category_ids' | 'last_used_at'> & { readonly account_id: string }
@@ -97,7 +97,7 @@ export class FeedTokens implements TokenStore {
       select id, account_id, category_ids, last_used_at from feed_token where hash = ${hash('sha256', token)}`);
     if (!row) return undefined;
     const now = this.#clock.now();
-    if (now - (row.last_used_at?.getTime() ?? 0) >= NOTE)
+    if (now - (row.last_used_at?.getTime() ?? 0) >= USE_RECORD_INTERVAL)
       await this.#data.all(sql`update feed_token set last_used_at = ${new Date(now)} where id = ${row.id}`);
     return { accountId: row.account_id, categoryIds: row.category_ids ?? undefined };
   }
