@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Access } from 'parley-forum/plugins/access';
 import { Cache, definePermission } from 'parley-forum';
-import { createSender } from '../../kit/spellings.ts';
+import { createSender } from '../../kit/url-variants.ts';
 import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { compareKept, createDice, SAME_PROGRAM, type Got, type Wanted } from '../../kit/spellings.ts';
+import { compareCached, createRandom, SAME_USER_AGENT, type Got, type UrlRequest } from '../../kit/url-variants.ts';
 import { useWorld } from './world.ts';
 
 const FULL = process.env['PARLEY_FULL'] === '1';
@@ -9,14 +9,14 @@ const PASSWORD = 'Plain-Sailing-42';
 const cookies: string[] = [];
 const discussions: { id: string; number: number; postId: string }[] = [];
 let categories: readonly { readonly id: string; readonly slug: string }[];
-const dice = createDice(SEED);
+const random = createRandom(SEED);
 
 async function start(): Promise<void> {
   // Every third where only staff may read.
   const [who, slug] =
     discussions.length % 3 === 2
       ? (['root', 'staff'] as const)
-      : ([dice.of(['ada', 'bob'] as const), 'general'] as const);
+      : ([random.of(['ada', 'bob'] as const), 'general'] as const);
   const {
     discussion_id: id,
     post_id: postId,
@@ -32,17 +32,20 @@ async function start(): Promise<void> {
   discussions.push({ id, number: discussion.number, postId });
 }
 async function change(): Promise<void> {
-  const { id, postId } = dice.of(discussions);
+  const { id, postId } = random.of(discussions);
   const changes: readonly (() => Promise<unknown>)[] = [
     start,
-    () => world.must('root', 'POST', '/posts', { body: { discussion_id: id, content: `A reply ${dice.int(1e9)}` } }),
+    () => world.must('root', 'POST', '/posts', { body: { discussion_id: id, content: `A reply ${random.int(1e9)}` } }),
     () =>
       world.must('root', 'PUT', '/discussions/:id', {
         params: { id },
-        body: { title: `Renamed ${dice.int(1e9)}`, is_pinned: dice.once(2) },
+        body: { title: `Renamed ${random.int(1e9)}`, is_pinned: random.once(2) },
       }),
     () =>
-      world.must('root', 'PUT', '/posts/:id', { params: { id: postId }, body: { content: `Edited ${dice.int(1e9)}` } }),
+      world.must('root', 'PUT', '/posts/:id', {
+        params: { id: postId },
+        body: { content: `Edited ${random.int(1e9)}` },
+      }),
     () =>
       world
         .must('root', 'DELETE', '/discussions/:id', { params: { id } })
@@ -52,7 +55,7 @@ async function change(): Promise<void> {
         .must('ada', 'POST', '/reactions/toggle', { body: { post_id: postId, reaction: 'like' } })
         .catch(() => undefined),
   ];
-  await dice.of(changes)();
+  await random.of(changes)();
 }
 
 beforeAll(async () => {
@@ -67,7 +70,7 @@ beforeAll(async () => {
 afterAll(() => discussions.splice(0));
 
 const value = (): string =>
-  dice.of([
+  random.of([
     '0',
     '1',
     '2',
@@ -89,38 +92,38 @@ const value = (): string =>
     'ä',
     '日本',
   ]);
-function wanted(): Wanted {
-  const { id, number, postId } = dice.of(discussions);
+function wanted(): UrlRequest {
+  const { id, number, postId } = random.of(discussions);
   const paging: (readonly [string, string])[] = [];
-  if (dice.once(2)) paging.push(['limit', value()]);
-  if (dice.once(2)) paging.push(['offset', value()]);
-  if (dice.once(12)) paging.push(['cursor', value()]);
+  if (random.once(2)) paging.push(['limit', value()]);
+  if (random.once(2)) paging.push(['offset', value()]);
+  if (random.once(12)) paging.push(['cursor', value()]);
   const sort = (): (readonly [string, string])[] =>
-    dice.once(2) ? [['sort', dice.of(['latest', 'newest', 'oldest', 'most_replied', 'no'])]] : [];
-  const { id: category, slug } = dice.of(categories);
-  return dice.of<Wanted>([
+    random.once(2) ? [['sort', random.of(['latest', 'newest', 'oldest', 'most_replied', 'no'])]] : [];
+  const { id: category, slug } = random.of(categories);
+  return random.of<UrlRequest>([
     { path: '/api/discussions', query: [...paging, ...sort()] },
-    { path: '/api/discussions', query: [...paging, ...sort(), ['category_id', dice.of([category, slug, 'none'])]] },
-    { path: `/api/discussions/${dice.of([id, String(number), id.toUpperCase()])}`, query: paging },
+    { path: '/api/discussions', query: [...paging, ...sort(), ['category_id', random.of([category, slug, 'none'])]] },
+    { path: `/api/discussions/${random.of([id, String(number), id.toUpperCase()])}`, query: paging },
     {
-      path: `/api/discussions/${dice.of([id, String(number)])}/posts`,
-      query: [...paging, ['posts_order', dice.of(['ASC', 'DESC', 'asc'])]],
+      path: `/api/discussions/${random.of([id, String(number)])}/posts`,
+      query: [...paging, ['posts_order', random.of(['ASC', 'DESC', 'asc'])]],
     },
     { path: `/api/posts/${postId}` },
     { path: '/api/categories', query: paging },
-    { path: `/api/categories/${dice.of([category, slug])}` },
+    { path: `/api/categories/${random.of([category, slug])}` },
     { path: '/api/tags', query: paging },
     { path: '/api/tags/tag-1/discussions', query: [...paging, ...sort()] },
     { path: '/api/tags/tag-2' },
     {
       path: '/api/search',
       query: [
-        ['q', dice.of(['ferries', 'words about', '"words about"', 'a+b', 'tag:tag-1', '?', '&'])],
-        ['type', dice.of(['all', 'posts', 'discussions'])],
+        ['q', random.of(['ferries', 'words about', '"words about"', 'a+b', 'tag:tag-1', '?', '&'])],
+        ['type', random.of(['all', 'posts', 'discussions'])],
         ...paging,
       ],
     },
-    { path: '/api/users/search', query: [['q', dice.of(['a', 'ad', 'bob', '?', ''])], ...paging] },
+    { path: '/api/users/search', query: [['q', random.of(['a', 'ad', 'bob', '?', ''])], ...paging] },
     { path: `/api/reactions/post/${postId}` },
     { path: '/api/notifications', query: paging },
     { path: '/api/notifications/count' },
@@ -131,19 +134,19 @@ function wanted(): Wanted {
 
 const headers = (): Record<string, string> =>
   ({
-    ...(dice.once(3) && { 'accept-language': dice.of(['de', 'en', 'fr;q=0.5']) }),
-    ...dice.of([
+    ...(random.once(3) && { 'accept-language': random.of(['de', 'en', 'fr;q=0.5']) }),
+    ...random.of([
       {},
       {},
       {},
       { cookie: 'visitor=1' },
-      { ...SAME_PROGRAM, cookie: dice.of(cookies) },
-      { authorization: `Bearer ${world.tokens[dice.of(['ada', 'bob', 'mia', 'root'] as const)]}` },
+      { ...SAME_USER_AGENT, cookie: random.of(cookies) },
+      { authorization: `Bearer ${world.tokens[random.of(['ada', 'bob', 'mia', 'root'] as const)]}` },
       { authorization: 'Basic eA==' },
     ]),
-    ...(dice.once(6) && { origin: dice.of(['https://app.example', 'https://evil.example']) }),
-    ...(dice.once(6) && { accept: dice.of(['text/html', 'application/json']) }),
-    ...(dice.once(20) && { host: 'elsewhere.example' }),
+    ...(random.once(6) && { origin: random.of(['https://app.example', 'https://evil.example']) }),
+    ...(random.once(6) && { accept: random.of(['text/html', 'application/json']) }),
+    ...(random.once(20) && { host: 'elsewhere.example' }),
   }) as Record<string, string>;
 
 const shown = ({ status, headers: { etag, vary, location, allow, ...rest }, body }: Got): unknown => [
@@ -165,9 +168,9 @@ describe('an answer of the API that was kept', () => {
     { timeout: FULL ? 1_200_000 : 120_000 },
     async () => {
       await world.app.app.settings.set({ 'api.cors_origins': ['https://app.example'] });
-      const { wrong, succeeded } = await compareKept({
+      const { wrong, succeeded } = await compareCached({
         app: world.app,
-        dice,
+        random,
         rounds: FULL ? 150 : 8,
         requests: 130,
         change,

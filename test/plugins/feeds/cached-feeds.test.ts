@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { gunzipSync } from 'node:zlib';
-import { Categories, tags } from 'parley-forum/plugins/discussions';
+import { Categories, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -64,7 +64,7 @@ describe('a reader who has the feed already', () => {
 
   test('has a feed that was written anew with the same words', async () => {
     const { headers } = await get('/feed/rss');
-    await forum.app.app.cache.purge(tags.lists);
+    await forum.app.app.cache.purge(discussionCacheTags.lists);
     forum.app.clock.advance(5_000);
     const answer = await get('/feed/rss', { 'if-modified-since': headers.get('last-modified')! });
     expect([answer.status, answer.headers.get('last-modified')]).toEqual([304, headers.get('last-modified')]);
@@ -89,7 +89,7 @@ describe('HEAD', () => {
   });
 });
 
-describe('what is kept', () => {
+describe('cached feeds', () => {
   test('is sent again without asking the database, whatever the query', async () => {
     await warm();
     expect(await asked()).toBe(0);
@@ -100,7 +100,7 @@ describe('what is kept', () => {
     const costs = async (items: number): Promise<number> => {
       await forum.app.app.settings.set({ 'feeds.items': items });
       await warm();
-      await forum.app.app.cache.purge(tags.lists);
+      await forum.app.app.cache.purge(discussionCacheTags.lists);
       return asked(['/feed/rss']);
     };
     expect([await costs(30), await costs(3)]).toEqual([1, 1]);
@@ -118,7 +118,7 @@ describe('what is kept', () => {
       .toBe('gzip');
     const response = await fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': 'gzip;q=0' } });
     expect(response.headers.get('content-encoding')).toBeNull();
-    expect(gunzipSync(forum.app.app.cache.peek<{ zipped: Buffer }>('feed /feed/rss')!.zipped).toString()).toBe(
+    expect(gunzipSync(forum.app.app.cache.peek<{ gzipped: Buffer }>('feed /feed/rss')!.gzipped).toString()).toBe(
       await response.text(),
     );
   });

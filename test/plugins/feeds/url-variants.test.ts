@@ -1,19 +1,26 @@
 import { beforeAll, expect, test } from 'vitest';
-import { compareKept, createDice, plainBody, SAME_PROGRAM, type Got, type Wanted } from '../../kit/spellings.ts';
+import {
+  compareCached,
+  createRandom,
+  plainBody,
+  SAME_USER_AGENT,
+  type Got,
+  type UrlRequest,
+} from '../../kit/url-variants.ts';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const FULL = process.env['PARLEY_FULL'] === '1';
 const SEED = Number(process.env['PARLEY_SEED'] ?? 20260115);
 const forum = useForum({ 'pro.enabled': true });
-const dice = createDice(SEED);
+const random = createRandom(SEED);
 const made: { readonly id: string; readonly tag: string }[] = [];
 const tokens: string[] = [];
 const cookies: string[] = [];
 
 async function start(): Promise<void> {
-  const [who, category] = dice.once(3)
+  const [who, category] = random.once(3)
     ? (['mia', 'staff'] as const)
-    : ([dice.of(['ada', 'bob'] as const), 'general'] as const);
+    : ([random.of(['ada', 'bob'] as const), 'general'] as const);
   const body = {
     title: `Number ${made.length} & <more>`,
     content: 'Words',
@@ -36,44 +43,46 @@ beforeAll(async () => {
 });
 
 const change = (): Promise<unknown> =>
-  dice.of([
+  random.of([
     start,
-    () => forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { title: `Renamed ${dice.int(1e9)}` }),
+    () => forum.as.mia.put(`/api/discussions/${random.of(made).id}`, { title: `Renamed ${random.int(1e9)}` }),
     () =>
-      forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { category_id: dice.of(['general', 'staff', 'help']) }),
-    () => forum.as.mia.delete(`/api/discussions/${dice.of(made).id}`),
+      forum.as.mia.put(`/api/discussions/${random.of(made).id}`, {
+        category_id: random.of(['general', 'staff', 'help']),
+      }),
+    () => forum.as.mia.delete(`/api/discussions/${random.of(made).id}`),
     async () => forum.app.clock.advance(1_000),
   ])();
 
-const wanted = (): Wanted => {
-  const query = dice.of<readonly (readonly [string, string])[]>([
+const wanted = (): UrlRequest => {
+  const query = random.of<readonly (readonly [string, string])[]>([
     [],
     [],
-    [['token', dice.of([...tokens, 'wrong', ''])]],
+    [['token', random.of([...tokens, 'wrong', ''])]],
     [['limit', '1']],
   ]);
-  const format = dice.of(['rss', 'atom']);
-  const id = dice.of([dice.of(made).tag, 'tag-1', 'tag-2', 'nothing']);
-  return dice.of<Wanted>([
-    { path: `/feed/${dice.of(['rss', 'atom', 'json'])}`, query },
-    { path: `/feed/${format}/category/${dice.of(['general', 'staff', 'help'])}`, query },
+  const format = random.of(['rss', 'atom']);
+  const id = random.of([random.of(made).tag, 'tag-1', 'tag-2', 'nothing']);
+  return random.of<UrlRequest>([
+    { path: `/feed/${random.of(['rss', 'atom', 'json'])}`, query },
+    { path: `/feed/${format}/category/${random.of(['general', 'staff', 'help'])}`, query },
     { path: `/${format}/tag/${id}`, query },
-    { path: `/${format}/user/${dice.of([forum.ids.ada, forum.ids.mia])}`, query },
+    { path: `/${format}/user/${random.of([forum.ids.ada, forum.ids.mia])}`, query },
   ]);
 };
 const headers = (): Record<string, string> => ({
-  ...(dice.once(3) && { 'accept-language': dice.of(['de', 'en', 'fr;q=0.5']) }),
-  ...dice.of<Record<string, string>>([
+  ...(random.once(3) && { 'accept-language': random.of(['de', 'en', 'fr;q=0.5']) }),
+  ...random.of<Record<string, string>>([
     {},
     {},
     {},
     { cookie: 'visitor=1' },
-    { ...SAME_PROGRAM, cookie: dice.of(cookies) },
-    { authorization: `Bearer ${dice.of(tokens)}` },
+    { ...SAME_USER_AGENT, cookie: random.of(cookies) },
+    { authorization: `Bearer ${random.of(tokens)}` },
     { authorization: 'Basic eA==' },
   ]),
-  ...(dice.once(10) && { host: 'elsewhere.example' }),
-  ...(dice.once(8) && { accept: 'text/html' }),
+  ...(random.once(10) && { host: 'elsewhere.example' }),
+  ...(random.once(8) && { accept: 'text/html' }),
 });
 /** Where no feed answers, a page says so, which is not looked at here. */
 const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown => [
@@ -90,9 +99,9 @@ test(
   'a feed that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
   { timeout: FULL ? 1_200_000 : 120_000 },
   async () => {
-    const { wrong, succeeded } = await compareKept({
+    const { wrong, succeeded } = await compareCached({
       app: forum.app,
-      dice,
+      random,
       rounds: FULL ? 100 : 6,
       requests: 100,
       change,

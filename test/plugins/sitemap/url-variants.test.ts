@@ -1,16 +1,16 @@
 import { beforeAll, expect, test } from 'vitest';
-import { compareKept, createDice, plainBody, type Got } from '../../kit/spellings.ts';
+import { compareCached, createRandom, plainBody, type Got } from '../../kit/url-variants.ts';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const FULL = process.env['PARLEY_FULL'] === '1';
 const SEED = Number(process.env['PARLEY_SEED'] ?? 20260115);
 const forum = useForum({ 'sitemap.addresses': 4 });
-const dice = createDice(SEED);
+const random = createRandom(SEED);
 const made: string[] = [];
 const cookies: string[] = [];
 
 async function start(): Promise<void> {
-  const category = dice.once(3) ? 'staff' : 'general';
+  const category = random.once(3) ? 'staff' : 'general';
   const body = {
     title: `Number ${made.length} & <more>`,
     content: 'Words',
@@ -25,18 +25,18 @@ beforeAll(async () => {
 });
 
 const change = (): Promise<unknown> =>
-  dice.of([
+  random.of([
     start,
     () =>
-      forum.as.mia.put(`/api/discussions/${dice.of(made)}`, {
-        title: `Renamed ${dice.int(1e9)}`,
-        category_id: dice.of(['general', 'staff']),
+      forum.as.mia.put(`/api/discussions/${random.of(made)}`, {
+        title: `Renamed ${random.int(1e9)}`,
+        category_id: random.of(['general', 'staff']),
       }),
-    () => forum.as.mia.delete(`/api/discussions/${dice.of(made)}`),
-    () => forum.app.app.settings.set({ 'sitemap.addresses': dice.of([3, 4, 50_000]) }),
+    () => forum.as.mia.delete(`/api/discussions/${random.of(made)}`),
+    () => forum.app.app.settings.set({ 'sitemap.addresses': random.of([3, 4, 50_000]) }),
   ])();
 const wanted = () => ({
-  path: dice.of([
+  path: random.of([
     '/sitemap.xml',
     '/robots.txt',
     '/sitemaps/lists-1.xml',
@@ -48,10 +48,10 @@ const wanted = () => ({
   ]),
 });
 const headers = (): Record<string, string> => ({
-  ...(dice.once(4) && { cookie: dice.of(cookies) }),
-  ...(dice.once(6) && { authorization: 'Bearer x' }),
-  ...(dice.once(6) && { host: 'elsewhere.example' }),
-  ...(dice.once(4) && { 'accept-language': 'de' }),
+  ...(random.once(4) && { cookie: random.of(cookies) }),
+  ...(random.once(6) && { authorization: 'Bearer x' }),
+  ...(random.once(6) && { host: 'elsewhere.example' }),
+  ...(random.once(4) && { 'accept-language': 'de' }),
 });
 /** Where no sitemap answers, a page says so, which is not looked at here. */
 const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown => [
@@ -67,9 +67,9 @@ test(
   'a sitemap that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
   { timeout: FULL ? 600_000 : 120_000 },
   async () => {
-    const { wrong, succeeded } = await compareKept({
+    const { wrong, succeeded } = await compareCached({
       app: forum.app,
-      dice,
+      random,
       rounds: FULL ? 80 : 5,
       requests: 80,
       change,

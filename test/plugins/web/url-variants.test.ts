@@ -1,17 +1,24 @@
 import { beforeAll, expect, test } from 'vitest';
-import { compareKept, createDice, plainBody, SAME_PROGRAM, type Got, type Wanted } from '../../kit/spellings.ts';
+import {
+  compareCached,
+  createRandom,
+  plainBody,
+  SAME_USER_AGENT,
+  type Got,
+  type UrlRequest,
+} from '../../kit/url-variants.ts';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const FULL = process.env['PARLEY_FULL'] === '1';
 const SEED = Number(process.env['PARLEY_SEED'] ?? 20260115);
 const forum = useForum();
-const dice = createDice(SEED);
+const random = createRandom(SEED);
 const made: { readonly id: string; readonly path: string }[] = [];
 const cookies: string[] = [];
 
 async function start(): Promise<void> {
   const [who, category] =
-    made.length % 3 === 2 ? (['mia', 'staff'] as const) : ([dice.of(['ada', 'bob'] as const), 'general'] as const);
+    made.length % 3 === 2 ? (['mia', 'staff'] as const) : ([random.of(['ada', 'bob'] as const), 'general'] as const);
   const body = {
     title: `Number ${made.length} & <more>`,
     content: 'Words',
@@ -28,18 +35,19 @@ beforeAll(async () => {
 });
 
 const change = (): Promise<unknown> =>
-  dice.of([
+  random.of([
     start,
-    () => forum.as.root.post('/api/posts', { discussion_id: dice.of(made).id, content: `A reply ${dice.int(1e9)}` }),
-    () => forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { category_id: dice.of(['general', 'staff']) }),
-    () => forum.as.mia.delete(`/api/discussions/${dice.of(made).id}`),
-    () => forum.app.app.settings.set({ 'site.name': `Forum ${dice.int(1e9)}` }),
+    () =>
+      forum.as.root.post('/api/posts', { discussion_id: random.of(made).id, content: `A reply ${random.int(1e9)}` }),
+    () => forum.as.mia.put(`/api/discussions/${random.of(made).id}`, { category_id: random.of(['general', 'staff']) }),
+    () => forum.as.mia.delete(`/api/discussions/${random.of(made).id}`),
+    () => forum.app.app.settings.set({ 'site.name': `Forum ${random.int(1e9)}` }),
   ])();
-const wanted = (): Wanted => {
+const wanted = (): UrlRequest => {
   const query: (readonly [string, string])[] = [];
-  if (dice.once(2)) query.push(['page', dice.of(['1', '2', '01', '-1', 'x', ''])]);
-  if (dice.once(2)) query.push(['sort', dice.of(['latest', 'newest', 'oldest', 'no'])]);
-  const path = dice.of([
+  if (random.once(2)) query.push(['page', random.of(['1', '2', '01', '-1', 'x', ''])]);
+  if (random.once(2)) query.push(['sort', random.of(['latest', 'newest', 'oldest', 'no'])]);
+  const path = random.of([
     '/',
     '/categories',
     '/c/general',
@@ -49,15 +57,15 @@ const wanted = (): Wanted => {
     '/t/tag-2',
     '/login',
     '/notifications',
-    dice.of(made).path,
-    dice.of(made).path,
+    random.of(made).path,
+    random.of(made).path,
   ]);
   return { path, query };
 };
 /** A robot's visits are no views, which would be counted meanwhile. */
 const ROBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)';
 const headers = (): Record<string, string> => {
-  const appearance = dice.of([
+  const appearance = random.of([
     '',
     '',
     '; appearance=dark...',
@@ -66,17 +74,17 @@ const headers = (): Record<string, string> => {
   ]);
   return {
     'user-agent': ROBOT,
-    ...(dice.once(2) && { 'accept-language': dice.of(['de', 'en', 'fr;q=0.5, de;q=0.4']) }),
-    ...dice.of<Record<string, string>>([
+    ...(random.once(2) && { 'accept-language': random.of(['de', 'en', 'fr;q=0.5, de;q=0.4']) }),
+    ...random.of<Record<string, string>>([
       {},
       {},
       { cookie: `visitor=1${appearance}` },
-      { ...SAME_PROGRAM, cookie: `${dice.of(cookies)}${appearance}` },
+      { ...SAME_USER_AGENT, cookie: `${random.of(cookies)}${appearance}` },
       { authorization: 'Bearer x' },
     ]),
-    ...(dice.once(4) && { accept: dice.of(['text/html', 'application/json', '*/*']) }),
-    ...(dice.once(10) && { host: 'elsewhere.example' }),
-    ...(dice.once(10) && { 'x-forwarded-proto': 'https' }),
+    ...(random.once(4) && { accept: random.of(['text/html', 'application/json', '*/*']) }),
+    ...(random.once(10) && { host: 'elsewhere.example' }),
+    ...(random.once(10) && { 'x-forwarded-proto': 'https' }),
   };
 };
 /** Without nonces, tokens and what is made of them. */
@@ -93,9 +101,9 @@ test(
   'a page that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
   { timeout: FULL ? 1_200_000 : 180_000 },
   async () => {
-    const { wrong, succeeded } = await compareKept({
+    const { wrong, succeeded } = await compareCached({
       app: forum.app,
-      dice,
+      random,
       rounds: FULL ? 60 : 5,
       requests: 80,
       change,

@@ -3,7 +3,7 @@ import { Cluster } from 'parley-forum';
 import type { TestForum } from './index.ts';
 
 /** Draws the same from the same seed. */
-export interface Dice {
+export interface RandomSource {
   /** A whole number from 0 to `below` - 1. */
   int(below: number): number;
   /** True once in `often` times. */
@@ -12,7 +12,7 @@ export interface Dice {
 }
 
 /** Mulberry32: small, and good enough to choose test cases. */
-export function createDice(seed: number): Dice {
+export function createRandom(seed: number): RandomSource {
   let state = seed;
   const next = (): number => {
     state = (state + 0x6d2b79f5) | 0;
@@ -25,12 +25,12 @@ export function createDice(seed: number): Dice {
 }
 
 /** What is asked for: a path as it is usually written, and the values of its query. */
-export interface Wanted {
+export interface UrlRequest {
   readonly path: string;
   readonly query?: readonly (readonly [string, string])[];
 }
 
-/** Parameters that mean nothing, and characters that parsers of addresses disagree about. */
+/** Parameters that mean nothing, and characters that URL parsers disagree about. */
 const ODD = [
   'x=?',
   'x=%3F',
@@ -58,38 +58,40 @@ const ODD = [
 ];
 const TAILS = ['#', '#?offset=1', '#&offset=1', '?', '&', '&&', ';', '%20', '%00', '/', '//', '/.', '?#'];
 
-const hex = (byte: number, dice: Dice): string =>
-  `%${dice.once(2) ? byte.toString(16).toUpperCase().padStart(2, '0') : byte.toString(16).padStart(2, '0')}`;
+const hex = (byte: number, random: RandomSource): string =>
+  `%${random.once(2) ? byte.toString(16).toUpperCase().padStart(2, '0') : byte.toString(16).padStart(2, '0')}`;
 /** Some of its characters percent-encoded, which changes nothing for a careful reader. */
-const encoded = (text: string, dice: Dice, often: number): string =>
+const encoded = (text: string, random: RandomSource, often: number): string =>
   [...text]
     .map((char) =>
-      /[\w.~-]/.test(char) && !dice.once(often) ? char : [...Buffer.from(char)].map((byte) => hex(byte, dice)).join(''),
+      /[\w.~-]/.test(char) && !random.once(often)
+        ? char
+        : [...Buffer.from(char)].map((byte) => hex(byte, random)).join(''),
     )
     .join('');
 
-/** One of the countless ways to write an address, right ones and wrong ones. */
-export function spell({ path, query = [] }: Wanted, dice: Dice, host: string): string {
-  const often = dice.of([4, 30, 1_000, 1_000, 1_000]);
+/** One of the countless ways to write a URL, valid ones and invalid ones. */
+export function urlVariant({ path, query = [] }: UrlRequest, random: RandomSource, host: string): string {
+  const often = random.of([4, 30, 1_000, 1_000, 1_000]);
   const parts = path
     .split('/')
     .slice(1)
-    .map((part, index) => (index === 0 ? part : encoded(decodeURIComponent(part), dice, often)));
-  let spelled = `/${parts.join(dice.once(20) ? '//' : '/')}`;
-  if (dice.once(15)) spelled += '/';
-  if (dice.once(25)) spelled = spelled.replace(/[a-z](?=[^a-z]*$)/, (char) => char.toUpperCase());
+    .map((part, index) => (index === 0 ? part : encoded(decodeURIComponent(part), random, often)));
+  let url = `/${parts.join(random.once(20) ? '//' : '/')}`;
+  if (random.once(15)) url += '/';
+  if (random.once(25)) url = url.replace(/[a-z](?=[^a-z]*$)/, (char) => char.toUpperCase());
   const pairs = query.map(
     ([name, value]) =>
-      `${encoded(name, dice, often)}=${encoded(value, dice, often).replaceAll('%20', dice.once(2) ? '+' : '%20')}`,
+      `${encoded(name, random, often)}=${encoded(value, random, often).replaceAll('%20', random.once(2) ? '+' : '%20')}`,
   );
-  for (let count = dice.of([0, 0, 0, 1, 1, 2]); count > 0; count--)
-    pairs.splice(dice.int(pairs.length + 1), 0, dice.of(ODD));
-  if (pairs.length > 0 && dice.once(12)) pairs.push(dice.of(pairs));
-  if (dice.once(6)) pairs.reverse();
-  if (dice.once(60)) pairs.unshift(`x=${'long'.repeat(100)}`);
-  if (pairs.length > 0) spelled += `?${pairs.join(dice.once(25) ? '&&' : dice.once(25) ? ';' : '&')}`;
-  if (dice.once(10)) spelled += dice.of(TAILS);
-  return dice.once(25) ? `http://${dice.once(2) ? host : 'elsewhere.example'}${spelled}` : spelled;
+  for (let count = random.of([0, 0, 0, 1, 1, 2]); count > 0; count--)
+    pairs.splice(random.int(pairs.length + 1), 0, random.of(ODD));
+  if (pairs.length > 0 && random.once(12)) pairs.push(random.of(pairs));
+  if (random.once(6)) pairs.reverse();
+  if (random.once(60)) pairs.unshift(`x=${'long'.repeat(100)}`);
+  if (pairs.length > 0) url += `?${pairs.join(random.once(25) ? '&&' : random.once(25) ? ';' : '&')}`;
+  if (random.once(10)) url += random.of(TAILS);
+  return random.once(25) ? `http://${random.once(2) ? host : 'elsewhere.example'}${url}` : url;
 }
 
 export interface Sent {
@@ -103,7 +105,7 @@ export interface Got {
   readonly body: string;
 }
 
-/** Sends addresses as they are: `fetch` would tidy them first. */
+/** Sends URLs as they are: `fetch` would normalise them first. */
 export function createSender(url: string): { send(sent: Sent): Promise<Got>; close(): void } {
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
@@ -123,38 +125,38 @@ export function createSender(url: string): { send(sent: Sent): Promise<Got>; clo
   };
 }
 
-/** Has everything answered anew that comes from now on. */
-const forget = (app: TestForum): Promise<void> => app.app.service(Cluster).deliver('cache.purged');
+/** From now on nothing comes from a cache. */
+const purgeCache = (app: TestForum): Promise<void> => app.app.service(Cluster).deliver('cache.purged');
 
-export interface Trial {
+export interface CacheComparison {
   readonly app: TestForum;
-  readonly dice: Dice;
+  readonly random: RandomSource;
   readonly rounds: number;
   /** Requests of a round, each of which is sent twice. */
   readonly requests: number;
-  /** Between rounds, so that what is kept has to go. */
+  /** Between rounds, so that what is cached has to go. */
   change(): Promise<unknown>;
-  wanted(): Wanted;
-  /** Who asks, and how: headers beside the address. */
+  wanted(): UrlRequest;
+  /** Who asks, and how: headers beside the URL. */
   headers(): Readonly<Record<string, string>>;
-  /** The answer without what differs from one sending to the next. */
+  /** The response without what differs from one request to the next. */
   shown(got: Got): unknown;
 }
 
 /**
- * What of `requests` was answered otherwise from what was kept than it is anew, and how many succeeded. Nothing changes
+ * Which of `requests` got another response from a cache than without, and how many succeeded. Nothing changes
  * between the two.
  */
-export async function compareKept({
+export async function compareCached({
   app,
-  dice,
+  random,
   rounds,
   requests,
   change,
   wanted,
   headers,
   shown,
-}: Trial): Promise<{ readonly wrong: readonly object[]; readonly succeeded: number }> {
+}: CacheComparison): Promise<{ readonly wrong: readonly object[]; readonly succeeded: number }> {
   const { send, close } = createSender(app.url);
   const wrong: object[] = [];
   let succeeded = 0;
@@ -162,24 +164,24 @@ export async function compareKept({
     await change();
     await app.calm();
     const asked: { readonly sent: Sent; readonly got: Got }[] = [];
-    // Few things asked for by many, or little would come from what is kept.
+    // Few things asked for by many, or little would come from a cache.
     const about = Array.from({ length: Math.ceil(requests / 12) }, wanted);
     for (let count = 0; count < requests; count++) {
       const sent = {
-        method: dice.once(12) ? 'HEAD' : 'GET',
-        url: spell(dice.of(about), dice, new URL(app.url).host),
+        method: random.once(12) ? 'HEAD' : 'GET',
+        url: urlVariant(random.of(about), random, new URL(app.url).host),
         headers: headers(),
       };
       asked.push({ sent, got: await send(sent) });
     }
     for (const { sent, got } of asked) {
-      await forget(app);
-      const anew = await send(sent);
+      await purgeCache(app);
+      const uncached = await send(sent);
       if (got.status === 200) succeeded++;
-      const [kept, made] = [JSON.stringify(shown(got)), JSON.stringify(shown(anew))];
-      if (kept === made) continue;
-      const from = Math.max(0, [...kept].findIndex((char, index) => char !== made[index]) - 50);
-      wrong.push({ sent, kept: kept.slice(from, from + 200), made: made.slice(from, from + 200) });
+      const [cached, fresh] = [JSON.stringify(shown(got)), JSON.stringify(shown(uncached))];
+      if (cached === fresh) continue;
+      const from = Math.max(0, [...cached].findIndex((char, index) => char !== fresh[index]) - 50);
+      wrong.push({ sent, cached: cached.slice(from, from + 200), fresh: fresh.slice(from, from + 200) });
     }
   }
   close();
@@ -187,9 +189,9 @@ export async function compareKept({
 }
 
 /** What `Client` is to the server: a session ends when another program shows up with its cookie. */
-export const SAME_PROGRAM = { 'user-agent': 'node', 'accept-language': '*' } as const;
+export const SAME_USER_AGENT = { 'user-agent': 'node', 'accept-language': '*' } as const;
 
-/** A body without what is made for each answer: nonces, forgery tokens, ids of requests. */
+/** A body without what differs between responses: nonces, forgery tokens, ids of requests. */
 export const plainBody = (body: string): string =>
   body.replace(
     /nonce="[^"]*"|(?:name="_csrf" value|csrf-token" content)="[^"]*"|"request_id":"[^"]*"|(?<=Request )\S+(?=<)/g,
