@@ -29,7 +29,7 @@ export default definePlugin({
   provides: { demo: DemoContent, seeder: Seeder },
   hooks: [contentSeeded],
   commands,
-  setup({ secrets, ...services }, plugin) {
+  setup({ secrets, ...deps }, plugin) {
     plugin.extend(
       auditRules,
       audited(contentSeeded, ['forum.seeded'], ({ discussions, posts, users }) => ({
@@ -39,12 +39,12 @@ export default definePlugin({
       })),
     );
     return {
-      demo: new ContentInstaller({ ...services, logins: createLogins(secrets) }),
+      demo: new ContentInstaller({ ...deps, logins: createLogins(secrets) }),
       seeder: {
         // Said before, since it is written in many transactions.
         async seed(amounts, console) {
           await plugin.emit(contentSeeded, amounts);
-          await seed(services, amounts, console);
+          await seed(deps, amounts, console);
         },
       },
     };

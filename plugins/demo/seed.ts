@@ -27,11 +27,11 @@ const PAUSE = 9 * 3_600_000;
 
 /** Adds `amounts` to what is there. Rendering happens once for each paragraph, not for each post. */
 export async function seed(
-  services: SeedDeps,
+  deps: SeedDeps,
   amounts: Amounts,
   console: Pick<Console, 'print' | 'progress' | 'columns'>,
 ): Promise<void> {
-  const { categories, importer, markdown } = services;
+  const { categories, importer, markdown } = deps;
   const open = categories
     .all()
     .filter(({ view, create }) => view === 'everyone' && create !== 'staff')
@@ -45,7 +45,7 @@ export async function seed(
       `--posts ${amounts.posts} is fewer than --discussions ${amounts.discussions}; every discussion has a first post`,
     );
   const begun = Date.now();
-  const authors = await writeUsers(services.accounts, amounts.users, begun, console);
+  const authors = await writeUsers(deps.accounts, amounts.users, begun, console);
   const texts = await Promise.all(
     paragraphs.map(async (content) => ({ content, html: await markdown.render(content) })),
   );
