@@ -1,6 +1,6 @@
 import { Clock, definePlugin, Environment } from 'parley-forum';
 import { accountChangeListeners, type AccountChange } from 'parley-forum/plugins/accounts';
-import { letter, Mail } from 'parley-forum/plugins/mail';
+import { renderEmail, Mail } from 'parley-forum/plugins/mail';
 import { Web } from 'parley-forum/plugins/web';
 
 /** The page where a member can check the change. */
@@ -30,7 +30,11 @@ export default definePlugin({
         const paragraphs = [text(`${what}.text`, { time }), ...tokens, text(`${what}.help`)];
         const path = PATHS[what];
         const action = { label: text(`${what}.action`), href: environment.baseUrl + path };
-        await mail.send({ to, subject, ...letter({ title: subject, paragraphs, action, reason: text('reason') }) });
+        await mail.send({
+          to,
+          subject,
+          ...renderEmail({ title: subject, paragraphs, action, reason: text('reason') }),
+        });
       },
     });
   },

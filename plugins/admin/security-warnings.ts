@@ -1,7 +1,7 @@
 import { commandLine, type Clock, type Environment, type Http, type PluginHandle, type Request } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { groupChanged, type Accounts } from 'parley-forum/plugins/accounts';
-import { letter, type Mail } from 'parley-forum/plugins/mail';
+import { renderEmail, type Mail } from 'parley-forum/plugins/mail';
 import type { Web } from 'parley-forum/plugins/web';
 
 /** Members that are read at a time. */
@@ -61,7 +61,7 @@ export class SecurityWarnings {
       text(address === undefined ? 'who' : 'who-from', { name, time, address }),
       text('help'),
     ];
-    const made = letter({
+    const made = renderEmail({
       title: subject,
       paragraphs,
       action: { label: text('action'), href: `${environment.baseUrl}/admin/audit` },

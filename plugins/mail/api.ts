@@ -27,11 +27,11 @@ export const Mail = defineToken<Mail>('Mail');
 
 export interface MailLink {
   readonly label: string;
-  /** An absolute address. */
+  /** An absolute URL. */
   readonly href: string;
 }
-/** What a mail says, from top to bottom. */
-export interface Letter {
+/** The content of an email, from top to bottom. */
+export interface EmailContent {
   readonly title: string;
   readonly paragraphs: readonly string[];
   readonly links?: readonly MailLink[];
@@ -43,7 +43,14 @@ export interface Letter {
 }
 
 /** The two forms of a mail in one plain style that depends on no theme. Everything in it is text. */
-export function letter({ title, paragraphs, links = [], action, reason, end }: Letter): Pick<Message, 'text' | 'html'> {
+export function renderEmail({
+  title,
+  paragraphs,
+  links = [],
+  action,
+  reason,
+  end,
+}: EmailContent): Pick<Message, 'text' | 'html'> {
   const plain = ({ label, href }: MailLink): string => `${label}\n${href}`;
   const parts = [
     title,

@@ -1,6 +1,6 @@
 import type { Environment } from 'parley-forum';
 import type { Account } from 'parley-forum/plugins/accounts';
-import { letter, type Mail } from 'parley-forum/plugins/mail';
+import { renderEmail, type Mail } from 'parley-forum/plugins/mail';
 import type { Mode } from 'parley-forum/plugins/privacy';
 import type { Web } from 'parley-forum/plugins/web';
 
@@ -45,7 +45,7 @@ export class DeletionEmails {
     await mail.send({
       to: email,
       subject,
-      ...letter({ title: subject, paragraphs, ...action, reason: web.text('privacy:mail.reason') }),
+      ...renderEmail({ title: subject, paragraphs, ...action, reason: web.text('privacy:mail.reason') }),
     });
   }
 }

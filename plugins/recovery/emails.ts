@@ -1,5 +1,5 @@
 import type { Environment } from 'parley-forum';
-import { letter, type MailLink, type Message } from 'parley-forum/plugins/mail';
+import { renderEmail, type MailLink, type Message } from 'parley-forum/plugins/mail';
 import type { Web } from 'parley-forum/plugins/web';
 
 export interface EmailsDeps {
@@ -19,15 +19,15 @@ export class RecoveryEmails {
     to: string,
     { token, username, lifetime }: { readonly token: string; readonly username: string; readonly lifetime: number },
   ): Message {
-    return this.#letter(to, 'reset', { username, count: Math.round(lifetime / 60) }, `/password/reset/${token}`);
+    return this.#email(to, 'reset', { username, count: Math.round(lifetime / 60) }, `/password/reset/${token}`);
   }
 
   confirm(to: string, { token, username }: { readonly token: string; readonly username: string }): Message {
-    return this.#letter(to, 'confirm', { username }, `/register/confirm/${token}`);
+    return this.#email(to, 'confirm', { username }, `/register/confirm/${token}`);
   }
 
   change(to: string, { token, username }: { readonly token: string; readonly username: string }): Message {
-    return this.#letter(to, 'change', { username }, `/settings/security/email/confirm/${token}`);
+    return this.#email(to, 'change', { username }, `/settings/security/email/confirm/${token}`);
   }
 
   /** Another member tried to change to the address of this one. At most one mail a day for each. */
@@ -35,7 +35,7 @@ export class RecoveryEmails {
     to: string,
     { id, username, day }: { readonly id: string; readonly username: string; readonly day: string },
   ): Message {
-    return { ...this.#letter(to, 'wanted', { username }, '/settings/security'), key: `recovery.wanted:${id}:${day}` };
+    return { ...this.#email(to, 'wanted', { username }, '/settings/security'), key: `recovery.wanted:${id}:${day}` };
   }
 
   /** Another person signed up with the address of a member. At most one a day for each. */
@@ -43,10 +43,10 @@ export class RecoveryEmails {
     to: string,
     { id, username, day }: { readonly id: string; readonly username: string; readonly day: string },
   ): Message {
-    return { ...this.#letter(to, 'taken', { username }, '/password/forgot'), key: `recovery.taken:${id}:${day}` };
+    return { ...this.#email(to, 'taken', { username }, '/password/forgot'), key: `recovery.taken:${id}:${day}` };
   }
 
-  #letter(to: string, kind: string, values: Readonly<Record<string, unknown>>, path: string): Message {
+  #email(to: string, kind: string, values: Readonly<Record<string, unknown>>, path: string): Message {
     const { web, environment } = this.#deps;
     const subject = web.text(`recovery:mail.${kind}.title`, values);
     const action: MailLink = {
@@ -57,7 +57,7 @@ export class RecoveryEmails {
     return {
       to,
       subject,
-      ...letter({ title: subject, paragraphs, action, reason: web.text(`recovery:mail.${kind}.reason`, values) }),
+      ...renderEmail({ title: subject, paragraphs, action, reason: web.text(`recovery:mail.${kind}.reason`, values) }),
     };
   }
 }

@@ -1,6 +1,6 @@
 import type { Environment } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { letter, type Mail } from 'parley-forum/plugins/mail';
+import { renderEmail, type Mail } from 'parley-forum/plugins/mail';
 import type { TwoFactorEvent } from 'parley-forum/plugins/two-factor';
 import type { Web } from 'parley-forum/plugins/web';
 
@@ -29,7 +29,7 @@ export async function warnOwner(
   await mail.send({
     to,
     subject,
-    ...letter({ title: subject, paragraphs, action, reason: web.text('two-factor:mail.reason') }),
+    ...renderEmail({ title: subject, paragraphs, action, reason: web.text('two-factor:mail.reason') }),
   });
 }
 
@@ -45,7 +45,7 @@ export async function notifyOwner(
   if (!mail || to === undefined) return;
   const subject = web.text(`two-factor:mail.${event}`);
   const action = { label: web.text('two-factor:mail.look'), href: `${environment.baseUrl}/settings/security` };
-  const text = letter({
+  const text = renderEmail({
     title: subject,
     paragraphs: [web.text('two-factor:mail.unless')],
     action,

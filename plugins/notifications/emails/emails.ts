@@ -1,6 +1,6 @@
 import type { Environment, Secrets } from 'parley-forum';
 import type { Author } from 'parley-forum/plugins/accounts';
-import { letter, type Message } from 'parley-forum/plugins/mail';
+import { renderEmail, type Message } from 'parley-forum/plugins/mail';
 import type { NotificationType } from 'parley-forum/plugins/notifications';
 import type { Web } from 'parley-forum/plugins/web';
 import type { NotificationRow } from '../store.ts';
@@ -46,7 +46,7 @@ export class NotificationEmails {
     const { web, environment } = this.#deps;
     const subject = this.summary(row, actor);
     const unsubscribe = this.#unsubscribeUrl(row.userId, row.type);
-    const content = letter({
+    const content = renderEmail({
       title: subject,
       paragraphs: [],
       action: { label: web.text('notifications:mail.open'), href: environment.baseUrl + row.url },
@@ -65,7 +65,7 @@ export class NotificationEmails {
     const userId = rows[0]!.userId;
     const title = web.text('notifications:digest.title', { count: rows.length });
     const unsubscribe = this.#unsubscribeUrl(userId, DIGEST);
-    const content = letter({
+    const content = renderEmail({
       title,
       paragraphs: [],
       links: rows.map((row) => ({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Data, sealedStores, Secrets, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { letter, Mail } from 'parley-forum/plugins/mail';
+import { renderEmail, Mail } from 'parley-forum/plugins/mail';
 import { startForum, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 import { mailsOf, startMailServer, type MailServer } from './forum.ts';
@@ -31,7 +31,7 @@ afterAll(async () => {
 
 describe('without a server', () => {
   test('each mail becomes a file with both forms of the letter', async () => {
-    const made = letter({
+    const made = renderEmail({
       title: 'Grüße <b>',
       paragraphs: ['Tom & Jerry'],
       action: { label: 'Open', href: 'http://forum.test/d/1?a=1&b=2' },
