@@ -417,9 +417,9 @@ export function categoryCounter({ data, actual, ...options }: CategoryCounterOpt
 }
 
 /**
- * Cache tags of records and answers. A plugin purges them when its field or slot has something new to show.
+ * Cache tags of records and responses. A plugin purges them when its field or slot has something new to show.
  */
-export const tags = {
+export const discussionCacheTags = {
   /** Every list of discussions. */
   lists: 'discussions',
   /** Everything that shows any discussion, post or list, such as when a member has a new name. */

@@ -12,7 +12,7 @@ import {
   PostStub,
   SORTS,
   startDiscussion,
-  tags,
+  discussionCacheTags,
   type DiscussionHead,
 } from 'parley-forum/plugins/discussions';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
@@ -39,13 +39,18 @@ export interface RouteDeps {
   readonly editor: DiscussionEditor;
   readonly web: Web | undefined;
 }
-/** Tags of what shows a list. */
-export const listCacheTags: readonly string[] = [tags.lists, tags.all, tags.categories, accessTag];
-/** Tags of an answer that shows one discussion. */
-export const discussionCacheTags = (id: string): readonly string[] => [
-  tags.discussion(id),
-  tags.all,
-  tags.categories,
+/** Tags of a response that shows a list. */
+export const listCacheTags: readonly string[] = [
+  discussionCacheTags.lists,
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
+  accessTag,
+];
+/** Tags of a response that shows one discussion. */
+export const cacheTagsOf = (id: string): readonly string[] => [
+  discussionCacheTags.discussion(id),
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
   accessTag,
 ];
 
@@ -56,7 +61,7 @@ export function discussionRoutes(deps: RouteDeps): void {
   const Post = Type.Union([withFields(plugin, postFields, PostRecord), PostStub]);
   const load = ({ actor, params }: { actor: Parameters<DiscussionReader['find']>[1]; params: { id: string } }) =>
     reader.find(params.id, actor);
-  const cacheTags = ({ target }: { target: DiscussionHead }) => discussionCacheTags(target.id);
+  const cacheTags = ({ target }: { target: DiscussionHead }) => cacheTagsOf(target.id);
 
   plugin.route(api, {
     method: 'get',
@@ -97,7 +102,7 @@ export function discussionRoutes(deps: RouteDeps): void {
       ...pagingResult,
     }),
     load,
-    cacheTags: ({ target }) => [...discussionCacheTags(target.id), countTag(target.categoryId)],
+    cacheTags: ({ target }) => [...cacheTagsOf(target.id), countTag(target.categoryId)],
   })(async ({ actor, target, query }) => {
     const found = await reader.discussion(target, actor);
     const category = categories.find(target.categoryId, actor);

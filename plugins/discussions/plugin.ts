@@ -24,7 +24,7 @@ import {
   postFields,
   postUpdated,
   startDiscussion,
-  tags,
+  discussionCacheTags,
   writeReply,
 } from 'parley-forum/plugins/discussions';
 import { eventRules } from 'parley-forum/plugins/events';
@@ -176,8 +176,8 @@ export default definePlugin({
 
     plugin.extend(pageVisibilityRules, pageVisibility({ data, access, categories }));
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
-    plugin.on(userChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });
-    plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });
+    plugin.on(userChanged, () => cache.purge(discussionCacheTags.lists, discussionCacheTags.all), { awaited: true });
+    plugin.on(pluginChanged, () => cache.purge(discussionCacheTags.lists, discussionCacheTags.all), { awaited: true });
     const urls = new DiscussionUrls({ data, categories });
     const erasure = new Erasure({
       data,

@@ -5,7 +5,7 @@ import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from
 import type { FoundPost } from './reading/reader.ts';
 import { RevisionRecord } from './revisions/revisions.ts';
 import { ReasonField, withFields } from './schemas.ts';
-import { discussionCacheTags, type RouteDeps } from './discussion-routes.ts';
+import { cacheTagsOf, type RouteDeps } from './discussion-routes.ts';
 
 /** /api/posts and what lies below it. */
 export function postRoutes({ plugin, settings, reader, records, revisions, rights, writer, editor }: RouteDeps): void {
@@ -28,7 +28,7 @@ export function postRoutes({ plugin, settings, reader, records, revisions, right
     params: IdParams,
     result,
     load,
-    cacheTags: ({ target }) => discussionCacheTags(target.discussion.id),
+    cacheTags: ({ target }) => cacheTagsOf(target.discussion.id),
   })(async ({ actor, target }) => {
     const [post] = await records.posts([target.row], actor, rights.canModerate(actor));
     return { post: post! };

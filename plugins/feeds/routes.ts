@@ -1,6 +1,6 @@
 import type { PluginHandle } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
-import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { feedsTag, FORMATS, XML_FORMATS, type FeedFormat } from 'parley-forum/plugins/feeds';
 import { tagsTag, type Tags } from 'parley-forum/plugins/tags';
 import { renderedTag } from 'parley-forum/plugins/web';
@@ -17,9 +17,9 @@ export interface RouteDeps {
 /** Cache tags of whatever shows in a feed. */
 const CACHE_TAGS: readonly string[] = [
   feedsTag,
-  discussionTags.lists,
-  discussionTags.all,
-  discussionTags.categories,
+  discussionCacheTags.lists,
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
   accessTag,
   tagsTag,
   renderedTag,

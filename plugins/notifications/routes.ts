@@ -1,6 +1,6 @@
 import { Type, type PluginHandle, type Settings } from 'parley-forum';
 import { api, Id, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { NotificationRecord } from 'parley-forum/plugins/notifications';
 import type { NotificationReader } from './reader.ts';
 
@@ -8,7 +8,7 @@ import type { NotificationReader } from './reader.ts';
  * Tags of answers that show a member's notifications; the member's own, which is purged whenever those change, is on
  * all of theirs.
  */
-export const readTags = (): readonly string[] => [tags.categories, tags.all];
+export const readTags = (): readonly string[] => [discussionCacheTags.categories, discussionCacheTags.all];
 
 /** /api/notifications and what lies below it: always the caller's own. */
 export function addRoutes(

@@ -1,5 +1,5 @@
 import { sql, type Cache, type Data } from 'parley-forum';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { repeatInBatches, readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
@@ -42,6 +42,6 @@ export const reactionsPersonalData = ({
         return gone.length;
       }),
     );
-    await cache.purge(tags.all);
+    await cache.purge(discussionCacheTags.all);
   },
 });

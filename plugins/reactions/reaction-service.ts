@@ -9,7 +9,7 @@ import {
   type PluginHandle,
 } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
-import { tags as discussionTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
 import {
   react,
   reactionAdded,
@@ -76,7 +76,7 @@ export class ReactionService implements Reactions {
       throw new InvalidInput([{ field: 'reaction', message: `must be one of ${slugs.join(', ')}` }]);
     }
     const added = await this.#write(viewer.id, viewer.username ?? '', post, type);
-    await cache.purge(discussionTags.discussion(post.discussion.id));
+    await cache.purge(discussionCacheTags.discussion(post.discussion.id));
     return added ? 'added' : 'removed';
   }
 

@@ -1,5 +1,5 @@
 import { InvalidInput, sql, type Cache, type Data } from 'parley-forum';
-import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { reactionsTag, type ReactionType } from 'parley-forum/plugins/reactions';
 
 const KEY = 'reactions.types';
@@ -111,7 +111,7 @@ export class ReactionTypes {
   }
 
   async #changed(): Promise<void> {
-    await this.#cache.purge(reactionsTag, discussionTags.lists, discussionTags.all);
+    await this.#cache.purge(reactionsTag, discussionCacheTags.lists, discussionCacheTags.all);
     await this.refresh();
   }
 

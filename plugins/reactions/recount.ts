@@ -1,5 +1,5 @@
 import { sql, type Cache, type Counter, type Data } from 'parley-forum';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 
 /** How many reactions of each type a post has. */
 export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): Counter => {
@@ -38,7 +38,7 @@ export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly
             where c.post_id = any(${keys}::uuid[])
           ) n where k.post_id = n.post_id and k.type = n.type`);
       });
-      await cache.purge(tags.all);
+      await cache.purge(discussionCacheTags.all);
     },
   };
 };

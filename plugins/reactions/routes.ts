@@ -14,7 +14,7 @@ import {
   Paging,
   Time,
 } from 'parley-forum/plugins/api';
-import { tags as discussionTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
 import { react, ReactionCounts, reactionsTag } from 'parley-forum/plugins/reactions';
 import type { ReactionService } from './reaction-service.ts';
 
@@ -74,9 +74,9 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     result: listOf('reactions', PostReaction),
     load: find,
     cacheTags: ({ target }) => [
-      discussionTags.discussion(target.discussion.id),
-      discussionTags.all,
-      discussionTags.categories,
+      discussionCacheTags.discussion(target.discussion.id),
+      discussionCacheTags.all,
+      discussionCacheTags.categories,
       reactionsTag,
       accessTag,
     ],

@@ -1,5 +1,5 @@
 import type { Access } from 'parley-forum/plugins/access';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { EventRule } from 'parley-forum/plugins/events';
 import { handleReports, reportCreated, type ReportEvent } from 'parley-forum/plugins/reports';
 import type { Static } from 'parley-forum';
@@ -11,7 +11,7 @@ export const reportEventRule = (
   access: Access,
 ): EventRule<{ readonly report: Static<typeof ReportEvent> }> => ({
   hook: reportCreated,
-  tags: [tags.lists, tags.all, tags.categories],
+  tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
   async visible(data, viewer) {
     if (!access.allows(viewer, handleReports)) return data.map(() => false);
     const ids = (data as readonly { readonly report: Static<typeof ReportEvent> }[]).map(({ report }) => report.id);

@@ -1,7 +1,7 @@
 import { notFound, Type } from 'parley-forum';
 import { accessTag, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { handleReports, OUTCOMES, STATUSES, type ReportRecord, type Status } from 'parley-forum/plugins/reports';
 import { navigation, pagerOf, pages, redirect, SafeHtml, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { PagesDeps } from './report-pages.ts';
@@ -162,7 +162,7 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
   });
 
   const open = {
-    tags: [openTag, tags.lists, tags.all, tags.categories],
+    tags: [openTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
     load: (viewer: Viewer): Promise<number> =>
       cache.remember(`reports.open:${viewer.id}`, [...open.tags, accountTag(viewer.id!), accessTag], () =>
         reader.open(viewer),

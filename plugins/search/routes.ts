@@ -1,7 +1,7 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accountsTag } from 'parley-forum/plugins/accounts';
 import { api, setExpiry, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { Bucket } from 'parley-forum/plugins/limits';
 import { SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
 import { tagsTag } from 'parley-forum/plugins/tags';
@@ -12,7 +12,14 @@ export const BUCKET: Bucket & { readonly limit: string } = { name: 'search', win
 /** Milliseconds for which results hold though what is newer ranks higher. */
 const MAX_AGE = 60_000;
 /** What results are made of. */
-const cacheTags = (): readonly string[] => [searchTag, tags.lists, tags.all, tags.categories, tagsTag, accountsTag];
+const cacheTags = (): readonly string[] => [
+  searchTag,
+  discussionCacheTags.lists,
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
+  tagsTag,
+  accountsTag,
+];
 
 interface RouteDeps {
   readonly search: Search;

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { notFound, type Cache } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
-import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { tagsTag } from 'parley-forum/plugins/tags';
 import { escapeHtml } from 'parley-forum/plugins/web';
 import type { PublicUrl, PublicUrls } from './public-urls.ts';
@@ -24,9 +24,9 @@ const OWN_TAG = 'sitemap';
 /** Cache tags of whatever shows in it. */
 export const CACHE_TAGS: readonly string[] = [
   OWN_TAG,
-  discussionTags.lists,
-  discussionTags.all,
-  discussionTags.categories,
+  discussionCacheTags.lists,
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
   accessTag,
   tagsTag,
 ];

@@ -1,6 +1,6 @@
 import { InvalidInput, sql, Type, type Cache, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import { tags as discussionTags, type Field, type PostProjection } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, type Field, type PostProjection } from 'parley-forum/plugins/discussions';
 import { createTags, TagReference, tagsTag } from 'parley-forum/plugins/tags';
 import type { TagCounts } from './tag-counts.ts';
 import { namesIn } from './names.ts';
@@ -32,7 +32,7 @@ export class Assignments {
     const { cache, data } = this.#deps;
     return cache.remember(
       `tags.of:${discussionIds.join()}`,
-      [tagsTag, ...discussionIds.map(discussionTags.discussion)],
+      [tagsTag, ...discussionIds.map(discussionCacheTags.discussion)],
       async () => {
         const rows = await data.all(sql<Assigned>`select a.discussion_id as "discussionId", t.id, t.slug, t.name
         from discussion_tag a join tag t on t.id = a.tag_id where a.discussion_id = any(${discussionIds}::uuid[]) order by a.discussion_id, a.position, t.id`);

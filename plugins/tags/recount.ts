@@ -1,5 +1,5 @@
 import { sql, type Cache, type Counter, type Data } from 'parley-forum';
-import { categoryCounter, tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { categoryCounter, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { tagsTag } from 'parley-forum/plugins/tags';
 import type { TagCounts } from './tag-counts.ts';
 
@@ -25,7 +25,7 @@ export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Coun
     order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`)
       ).map(({ id }) => id);
   const repairAndPurge = (work: () => Promise<unknown>) =>
-    data.transaction(work).then(() => cache.purge(tagsTag, discussionTags.lists, discussionTags.categories));
+    data.transaction(work).then(() => cache.purge(tagsTag, discussionCacheTags.lists, discussionCacheTags.categories));
   return [
     {
       name: 'tags of discussions',

@@ -1,7 +1,7 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { api, setExpiry, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
-import { SORTS, tags as discussionTags, type Discussions } from 'parley-forum/plugins/discussions';
+import { SORTS, discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import { TagRecord, tagsTag } from 'parley-forum/plugins/tags';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
 import type { TagCounts } from './tag-counts.ts';
@@ -21,9 +21,9 @@ export interface TagDeps {
 /** Tags of an answer that shows tags with their numbers, or discussions. */
 export const shownTags: readonly string[] = [
   tagsTag,
-  discussionTags.lists,
-  discussionTags.all,
-  discussionTags.categories,
+  discussionCacheTags.lists,
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
   accessTag,
 ];
 

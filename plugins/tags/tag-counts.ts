@@ -1,6 +1,6 @@
 import { sql, type Cache, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { tags as discussionTags, type Categories } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, type Categories } from 'parley-forum/plugins/discussions';
 import { tagsTag, type Tag, type TagRecord } from 'parley-forum/plugins/tags';
 
 /** A discussion, and the category that has it; none while it is deleted. */
@@ -86,10 +86,14 @@ export class TagCounts {
   }
 
   #numbers(): Promise<Numbers> {
-    return this.#cache.remember('tags.counts', [tagsTag, discussionTags.lists, discussionTags.categories], async () => {
-      const rows = await this.#data.all(sql<{ id: string; categoryId: string; discussions: number }>`
+    return this.#cache.remember(
+      'tags.counts',
+      [tagsTag, discussionCacheTags.lists, discussionCacheTags.categories],
+      async () => {
+        const rows = await this.#data.all(sql<{ id: string; categoryId: string; discussions: number }>`
         select tag_id as id, category_id as "categoryId", discussions from tag_count where discussions > 0 order by tag_id, category_id`);
-      return Map.groupBy(rows, ({ id }) => id);
-    });
+        return Map.groupBy(rows, ({ id }) => id);
+      },
+    );
   }
 }

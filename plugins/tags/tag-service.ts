@@ -1,6 +1,6 @@
 import { InvalidInput, notFound, sql, type Cache, type Data } from 'parley-forum';
 import { isId, slugOf } from 'parley-forum/plugins/api';
-import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { tagsTag, type Tag } from 'parley-forum/plugins/tags';
 import { hueOf, keyOf, nameOf } from './names.ts';
 
@@ -171,7 +171,7 @@ export class TagService {
   }
 
   async #changed(): Promise<void> {
-    await this.#cache.purge(tagsTag, discussionTags.lists, discussionTags.all);
+    await this.#cache.purge(tagsTag, discussionCacheTags.lists, discussionCacheTags.all);
     await this.refresh();
   }
 

@@ -2,7 +2,12 @@ import { HttpError, notFound, Type, type PluginHandle, type Settings } from 'par
 import type { Viewer } from 'parley-forum/plugins/access';
 import { accountsTag } from 'parley-forum/plugins/accounts';
 import { api, setExpiry, Id, limitOf, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
-import { tags, writeReply, type DiscussionHead, type Discussions } from 'parley-forum/plugins/discussions';
+import {
+  discussionCacheTags,
+  writeReply,
+  type DiscussionHead,
+  type Discussions,
+} from 'parley-forum/plugins/discussions';
 import { presenceBucket } from 'parley-forum/plugins/presence';
 import { Typist, typingTag } from 'parley-forum/plugins/typing';
 import type { TypingService } from './typing-service.ts';
@@ -62,7 +67,9 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     query: Type.Object({ discussion_id: Id, ...Paging }),
     result: listOf('typing', Typist),
     cacheTags: () =>
-      typing.setExpiry() === undefined ? undefined : [typingTag, accountsTag, tags.lists, tags.all, tags.categories],
+      typing.setExpiry() === undefined
+        ? undefined
+        : [typingTag, accountsTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
   })(async ({ actor, res, query: { discussion_id, limit, offset, cursor } }) => {
     const head = await find(discussion_id, actor);
     const page = pageOf(await typing.typists(head.id), { limit: limitOf(settings, limit), offset, cursor });

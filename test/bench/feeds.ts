@@ -3,7 +3,7 @@ import { Agent, get } from 'node:http';
 import type { App } from '../../core/host/app.ts';
 import { sql } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
-import { Discussions, tags } from 'parley-forum/plugins/discussions';
+import { Discussions, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { Child } from './child.ts';
 import { median } from './median.ts';
 import { AGENT, besideBare } from './reads.ts';
@@ -37,7 +37,8 @@ export async function feedCosts(app: App, port: number): Promise<FeedCosts> {
   const [discussions, { guest }] = [app.service(Discussions), app.service(Access)];
   const { items } = await discussions.list({ sort: 'newest', limit: 20 }, guest);
   const ids = items.map(({ id }) => id);
-  const purge = (): Promise<void> => app.cache.purge(tags.lists, tags.all, ...ids.map(tags.discussion));
+  const purge = (): Promise<void> =>
+    app.cache.purge(discussionCacheTags.lists, discussionCacheTags.all, ...ids.map(discussionCacheTags.discussion));
   const agent = new Agent({ keepAlive: true });
   const [rebuilds, lookups]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {

@@ -7,7 +7,7 @@ import pg from 'pg';
 import { createApp } from '../../core/host/app.ts';
 import { readOptions } from '../../core/host/serve.ts';
 import { createLogger } from '../../core/host/logger.ts';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { prepare } from './data.ts';
 import { feedCosts } from './feeds.ts';
 import { searchCosts } from './search.ts';
@@ -133,7 +133,13 @@ process.on('message', (message: { do: string }) => {
       recording = undefined;
     }
     if (message.do === 'forget')
-      process.send?.({ forgotten: await app.cache.purge(tags.lists, tags.all, tags.categories) });
+      process.send?.({
+        forgotten: await app.cache.purge(
+          discussionCacheTags.lists,
+          discussionCacheTags.all,
+          discussionCacheTags.categories,
+        ),
+      });
   })();
 });
 process.send?.({ port });

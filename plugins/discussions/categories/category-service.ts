@@ -3,7 +3,7 @@ import type { Access, Audience, Viewer } from 'parley-forum/plugins/access';
 import {
   moderate,
   startDiscussion,
-  tags,
+  discussionCacheTags,
   writeReply,
   type Categories,
   type Category,
@@ -118,7 +118,7 @@ export class CategoryService implements Categories {
   async counts(): Promise<(id: string) => CategoryCount> {
     const counts = await this.#cache.remember(
       'discussions.category-counts',
-      [tags.lists, tags.categories],
+      [discussionCacheTags.lists, discussionCacheTags.categories],
       async () => {
         const rows = await this.#data.all(sql<CategoryCount & { id: string }>`
         select category_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts from category_count group by category_id order by category_id`);
@@ -226,12 +226,12 @@ export class CategoryService implements Categories {
   }
 
   async #changed(): Promise<void> {
-    await this.#cache.purge(tags.categories, tags.lists, tags.all);
+    await this.#cache.purge(discussionCacheTags.categories, discussionCacheTags.lists, discussionCacheTags.all);
     await this.refresh();
   }
 
   async #read(): Promise<void> {
-    this.#snapshot = await this.#cache.remember(KEY, [tags.categories], () =>
+    this.#snapshot = await this.#cache.remember(KEY, [discussionCacheTags.categories], () =>
       this.#data.all(sql<Category>`
       select id, slug, name, description, parent_id as "parentId", hue, icon, position,
         view_audience as view, create_audience as "create", reply_audience as reply

@@ -1,14 +1,19 @@
 import { Type } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
 import { api, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
-import { categoryFields, tags } from 'parley-forum/plugins/discussions';
+import { categoryFields, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { CategoryRecord, withFields } from '../schemas.ts';
 import type { RouteDeps } from '../discussion-routes.ts';
 
 /** /api/categories: all that the caller may see. */
 export function categoryRoutes({ plugin, categories, records }: RouteDeps): void {
   const Category = withFields(plugin, categoryFields, CategoryRecord);
-  const cacheTags = (): readonly string[] => [tags.categories, tags.lists, tags.all, accessTag];
+  const cacheTags = (): readonly string[] => [
+    discussionCacheTags.categories,
+    discussionCacheTags.lists,
+    discussionCacheTags.all,
+    accessTag,
+  ];
 
   plugin.route(api, {
     method: 'get',

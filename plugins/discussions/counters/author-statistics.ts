@@ -1,7 +1,7 @@
 import { sql, Type, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { UserField } from 'parley-forum/plugins/accounts';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
 
 export interface AuthorCounts {
@@ -36,7 +36,7 @@ export class AuthorStatistics {
     const field = (name: string, read: (written: AuthorCounts) => number): UserField => ({
       name,
       result: Type.Integer(),
-      tags: [tags.lists, tags.categories],
+      tags: [discussionCacheTags.lists, discussionCacheTags.categories],
       loadMany: async (ids, viewer) => (await this.of(ids, viewer)).map(read),
     });
     return [field('discussion_count', ({ discussions }) => discussions), field('post_count', ({ posts }) => posts)];

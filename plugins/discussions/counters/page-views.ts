@@ -1,5 +1,5 @@
 import { messageOf, sql, type Cache, type Clock, type Data, type Logger } from 'parley-forum';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { PageViewListener } from 'parley-forum/plugins/web';
 
 /** Milliseconds between writes: views are visible well within ten seconds. */
@@ -68,7 +68,7 @@ export class PageViewCounter implements PageViewListener {
     this.#pending = new Map();
     try {
       const rows = await this.#data.transaction(() => this.#add(counted));
-      await this.#cache.purge(tags.lists, ...rows.map(({ id }) => tags.discussion(id)));
+      await this.#cache.purge(discussionCacheTags.lists, ...rows.map(({ id }) => discussionCacheTags.discussion(id)));
     } catch (error) {
       for (const [number, views] of counted) this.#pending.set(number, (this.#pending.get(number) ?? 0) + views);
       this.#log.warn({ error: messageOf(error) }, 'page views could not be stored; they are kept for the next attempt');

@@ -1,5 +1,5 @@
 import { sql, type Cache, type Counter, type Data, type RawBuilder } from 'parley-forum';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 
 interface RecountDeps {
   readonly data: Data;
@@ -18,7 +18,9 @@ const idsOf = async (data: Data, query: RawBuilder<{ id: string }>): Promise<rea
 /** Every counter of this plugin. Categories come last: they are compared with what participants have. */
 export const discussionCounters = ({ data, cache }: RecountDeps): readonly Counter[] => {
   const repairAndPurge = (work: () => Promise<unknown>) =>
-    data.transaction(work).then(() => cache.purge(tags.lists, tags.all, tags.categories));
+    data
+      .transaction(work)
+      .then(() => cache.purge(discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories));
   return [
     participants(data, repairAndPurge),
     discussions(data, repairAndPurge),

@@ -1,7 +1,7 @@
 import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { tags, type DiscussionHead } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, type DiscussionHead } from 'parley-forum/plugins/discussions';
 import { repeatInBatches } from 'parley-forum/plugins/privacy';
 import type { DiscussionEditor } from '../writing/editor.ts';
 import { addPostCounts, removeParticipantPosts } from '../counters/counters.ts';
@@ -104,7 +104,7 @@ export class Erasure {
         where id = ${id} returning category_id as "categoryId", deleted_at as "deletedAt"`);
       if (row) await projections.discussion(em, { id, title: text, ...row });
     });
-    await cache.purge(headTag(id), headTag(number), tags.discussion(id));
+    await cache.purge(headTag(id), headTag(number), discussionCacheTags.discussion(id));
   }
 
   /** Deletes the first post alone: its author no longer counts as one who started the discussion or wrote in it. */
@@ -123,6 +123,6 @@ export class Erasure {
         await addPostCounts(data, authorId, [{ categoryId: stored.categoryId, discussions: -1, posts: -1 }]);
       await projections.posts(em, stored, [{ ...post, number: 1, authorId, deletedAt: now }]);
     });
-    await cache.purge(tags.lists, tags.discussion(id), headTag(id), headTag(number));
+    await cache.purge(discussionCacheTags.lists, discussionCacheTags.discussion(id), headTag(id), headTag(number));
   }
 }

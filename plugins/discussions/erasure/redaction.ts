@@ -7,7 +7,7 @@ import {
   type Environment,
   type PluginHandle,
 } from 'parley-forum';
-import { postDeleted, tags } from 'parley-forum/plugins/discussions';
+import { postDeleted, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { addPostCounts, removeParticipantPosts, type CounterChange } from '../counters/counters.ts';
 import { postEvent } from '../events/event-payloads.ts';
 import type { Projections } from '../projections/projections.ts';
@@ -62,8 +62,8 @@ export class Redaction {
     });
     if (changed.length > 0)
       await cache.purge(
-        tags.lists,
-        ...changed.flatMap(({ id, categoryId }) => [tags.discussion(id), countTag(categoryId)]),
+        discussionCacheTags.lists,
+        ...changed.flatMap(({ id, categoryId }) => [discussionCacheTags.discussion(id), countTag(categoryId)]),
       );
   }
 

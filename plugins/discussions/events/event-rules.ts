@@ -7,7 +7,7 @@ import {
   postCreated,
   postDeleted,
   postUpdated,
-  tags,
+  discussionCacheTags,
   type DiscussionEvent,
   type PostEvent,
 } from 'parley-forum/plugins/discussions';
@@ -97,5 +97,8 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     { hook: postUpdated, visible: posts },
     { hook: postDeleted, visible: deletedPosts },
   ];
-  return rules.map((rule) => ({ ...rule, tags: [tags.lists, tags.all, tags.categories] }));
+  return rules.map((rule) => ({
+    ...rule,
+    tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+  }));
 }

@@ -4,7 +4,7 @@ import type { DiscussionHead, DiscussionRecord, PostRecord, PostStub } from 'par
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { pagerOf, pages, redirect, view, type PagePicture } from 'parley-forum/plugins/web';
 import { discussionPath, numberOf, postPath } from '../identifiers.ts';
-import { discussionCacheTags } from '../discussion-routes.ts';
+import { cacheTagsOf } from '../discussion-routes.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
 import { composer, findByPath, PAGE_SIZE, postModel, type PageDeps } from '../page-parts.ts';
 
@@ -19,7 +19,7 @@ const firstOf = (page: number): number => (page - 1) * PAGE_SIZE + 1;
 export function discussionPages(deps: PageDeps): void {
   const { plugin, reader, records, categories, markdown } = deps;
   const load = findByPath(deps);
-  const cacheTags = ({ target }: { readonly target: DiscussionHead }) => discussionCacheTags(target.id);
+  const cacheTags = ({ target }: { readonly target: DiscussionHead }) => cacheTagsOf(target.id);
 
   plugin.route(pages, {
     method: 'get',

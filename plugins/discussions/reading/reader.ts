@@ -3,7 +3,7 @@ import { accessTag, type Access, type Viewer } from 'parley-forum/plugins/access
 import { encodeCursor, type Page } from 'parley-forum/plugins/api';
 import {
   moderate,
-  tags,
+  discussionCacheTags,
   type DiscussionHead,
   type ListRequest,
   type PostRecord,
@@ -78,10 +78,13 @@ export class DiscussionReader {
 
   async discussion(head: DiscussionHead, viewer: Viewer): Promise<FoundDiscussion | undefined> {
     const { cache, data, records } = this.#deps;
-    const rows = await cache.remember(`discussions.one:${head.id}`, [tags.discussion(head.id), tags.all], () =>
-      data.all(
-        sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`,
-      ),
+    const rows = await cache.remember(
+      `discussions.one:${head.id}`,
+      [discussionCacheTags.discussion(head.id), discussionCacheTags.all],
+      () =>
+        data.all(
+          sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`,
+        ),
     );
     const [record] = await records.discussions(rows, viewer);
     return record && { record, lastNumber: rows[0]!.last_number, firstPostId: rows[0]!.first_post_id };
@@ -173,7 +176,7 @@ export class DiscussionReader {
     const order = sql.raw(descending ? 'p.number desc' : 'p.number');
     const rows = await cache.remember(
       `discussions.posts:${head.id}:${from}:${to}:${descending}`,
-      [tags.discussion(head.id), tags.all],
+      [discussionCacheTags.discussion(head.id), discussionCacheTags.all],
       () =>
         data.all(sql<PostRow>`select ${postColumns(1)}
         from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
@@ -232,7 +235,7 @@ export class DiscussionReader {
       number === undefined
         ? [idOrNumber.toLowerCase(), sql`id = ${idOrNumber}`]
         : [String(number), sql`number = ${number}`];
-    const cached = await cache.remember(`discussions.head:${key}`, [headTag(key), tags.all], () =>
+    const cached = await cache.remember(`discussions.head:${key}`, [headTag(key), discussionCacheTags.all], () =>
       data.all(sql<DiscussionHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
         is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`),
     );
@@ -259,6 +262,10 @@ export class DiscussionReader {
       offset,
       cursor,
     ].join(':');
-    return cache.remember(key, [tags.lists, tags.all, tags.categories, accessTag], () => data.all(query));
+    return cache.remember(
+      key,
+      [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories, accessTag],
+      () => data.all(query),
+    );
   }
 }

@@ -4,7 +4,7 @@ import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } fr
 import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading/reader.ts';
-import { discussionCacheTags } from '../discussion-routes.ts';
+import { cacheTagsOf } from '../discussion-routes.ts';
 import { ReasonField, withFields } from '../schemas.ts';
 import {
   composer,
@@ -75,7 +75,7 @@ export function postPages(deps: PageDeps): void {
     path: '/p/:id',
     can: 'public',
     load,
-    cacheTags: ({ target }) => discussionCacheTags(target.discussion.id),
+    cacheTags: ({ target }) => cacheTagsOf(target.discussion.id),
   })(({ target }) => {
     const {
       row: { number, content },

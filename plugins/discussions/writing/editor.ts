@@ -15,7 +15,7 @@ import {
   discussionUpdated,
   postDeleted,
   postUpdated,
-  tags,
+  discussionCacheTags,
   type DiscussionHead,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
@@ -257,8 +257,8 @@ export class DiscussionEditor {
       return new Set([from, stored.categoryId]);
     });
     await cache.purge(
-      tags.lists,
-      tags.discussion(head.id),
+      discussionCacheTags.lists,
+      discussionCacheTags.discussion(head.id),
       headTag(head.id),
       headTag(head.number),
       ...[...categoryIds].map(countTag),

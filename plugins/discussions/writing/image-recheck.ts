@@ -1,5 +1,5 @@
 import { sql, Type, type Cache, type Data, type PluginHandle } from 'parley-forum';
-import { tags } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 
 /** Posts checked in one transaction. */
@@ -42,7 +42,7 @@ export async function recheckImages({ plugin, data, cache, markdown: { permitted
         else await data.all(sql`update post_pictures set rule = ${permitted.rule}`);
         return some;
       });
-      if (changed) await cache.purge(tags.lists, tags.all);
+      if (changed) await cache.purge(discussionCacheTags.lists, discussionCacheTags.all);
     },
   });
   // Where there is no post yet, all of them are written under this rule.

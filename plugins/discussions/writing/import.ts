@@ -10,7 +10,7 @@ import {
 import {
   discussionFields,
   postFields,
-  tags,
+  discussionCacheTags,
   type Field,
   type ImportedDiscussion,
   type Importer,
@@ -82,7 +82,7 @@ export class BatchImporter implements Importer {
     if (batch.length > 0) await send();
     // Until the database looks by itself, its planner knows nothing of what came in.
     if (total.posts > 0) await this.#data.all(sql`analyze`);
-    await this.#cache.purge(tags.lists, tags.all);
+    await this.#cache.purge(discussionCacheTags.lists, discussionCacheTags.all);
     return total;
   }
 

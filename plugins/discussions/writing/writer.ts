@@ -14,7 +14,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import {
   discussionCreated,
   postCreated,
-  tags,
+  discussionCacheTags,
   type DiscussionHead,
   type NewDiscussion,
   type CreatedReply,
@@ -112,7 +112,7 @@ export class DiscussionWriter {
       await plugin.emit(discussionCreated, { discussion: event });
       return written.number;
     });
-    await cache.purge(tags.lists, headTag(number), countTag(category.id));
+    await cache.purge(discussionCacheTags.lists, headTag(number), countTag(category.id));
     return { discussionId: id, number, postId, path: discussionPath({ number, slug }) };
   }
 
@@ -124,7 +124,11 @@ export class DiscussionWriter {
     const { content, html } = await drafts.accept({ content: draft.content }, viewer, discussion.categoryId);
     await rights.consumeRateLimit('post', viewer);
     const row = await this.#write(discussion, viewer, content, html);
-    await cache.purge(tags.lists, tags.discussion(discussion.id), countTag(discussion.categoryId));
+    await cache.purge(
+      discussionCacheTags.lists,
+      discussionCacheTags.discussion(discussion.id),
+      countTag(discussion.categoryId),
+    );
     return { id: row.id, number: row.number, path: postPath(discussion.number, row.number), row };
   }
 

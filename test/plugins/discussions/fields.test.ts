@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, Type } from 'parley-forum';
-import { discussionFields, postFields, tags } from 'parley-forum/plugins/discussions';
+import { discussionFields, postFields, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { install, useForum } from './forum.ts';
 
 const forum = useForum();
@@ -79,7 +79,7 @@ describe('a field of another plugin', () => {
     const read = async () => (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.mood;
     for (let time = 0; time < 2; time++) expect(await read()).toBe('unknown');
     moods.set(id, 'wild');
-    await forum.app.app.cache.purge(tags.discussion(id));
+    await forum.app.app.cache.purge(discussionCacheTags.discussion(id));
     expect(await read()).toBe('wild');
     await forum.app.app.kernel.disable('test-mood');
     expect(await read()).toBeUndefined();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
-import { Categories, Importer, tags } from 'parley-forum/plugins/discussions';
+import { Categories, Importer, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { useForum } from './forum.ts';
 
 const forum = useForum({ 'posts.rate_limit': 1_000, 'discussions.rate_limit': 1_000 });
@@ -142,7 +142,7 @@ describe('posts from before texts were bounded', () => {
     await data.all(
       sql`update post set html = ${html}, content = 'As *written* ' || repeat('word ', 12000) where discussion_id = ${found.id}`,
     );
-    await cache.purge(tags.all, tags.lists);
+    await cache.purge(discussionCacheTags.all, discussionCacheTags.lists);
   });
 
   test('are shown by their first words, with a link to a page that has the text', async () => {
