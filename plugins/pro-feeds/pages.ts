@@ -55,7 +55,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
         token &&
         FORMATS.map((format) => ({
           format: NAMES[format],
-          url: `${environment.baseUrl}${feedPath(format)}?token=${token}`,
+          href: `${environment.baseUrl}${feedPath(format)}?token=${token}`,
         })),
       values: retry?.body ?? {},
       chosen: [retry?.body['category_ids'] ?? []].flat(),
