@@ -81,13 +81,13 @@ export const categoryDeleted = defineAction<{
  */
 export const moderated = defineAction<{ readonly entry: ModerationEntry }>('discussion.moderated');
 
-/** The draft of a post before it is stored: throw `HttpError` to refuse it, or return it changed. */
+/** A draft before it is stored: throw `HttpError` to refuse it, or return it changed. */
 export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>(
   'discussion.draft',
   'abort',
 );
-/** Without a title: a reply or an edit. */
-type Draft = Readonly<{ title?: string; content: string }>;
+/** A new discussion has both, a reply or an edited post no title, a discussion that gets another title no content. */
+type Draft = Readonly<{ title?: string; content?: string }>;
 
 /**
  * A field that another plugin adds to a record. The owner composes it into its request and result schemas, and so into

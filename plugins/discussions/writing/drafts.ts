@@ -75,15 +75,16 @@ export class Drafts {
       { ...(title !== undefined && { title }), content },
       { author, categoryId },
     );
-    return { title: final.title ?? '', content: final.content, html: await this.#markdown.render(final.content) };
+    const accepted = { title: final.title ?? '', content: final.content ?? content };
+    return { ...accepted, html: await this.#markdown.render(accepted.content) };
   }
 
-  /** 400 for an empty title or one that is too long. */
-  title(title: string): string {
+  /** As `accept`, for a new title of a discussion that is there. */
+  async acceptTitle(title: string, author: Viewer, categoryId: string): Promise<string> {
     const cleaned = normalizeTitle(title);
     const wrong = problems(cleaned, '-');
     if (wrong.length > 0) throw new InvalidInput(wrong);
-    return cleaned;
+    return (await this.#plugin.filter(draftAccepted, { title: cleaned }, { author, categoryId })).title ?? cleaned;
   }
 
   /** The fields of other plugins that `body` has values for. 400 for a value its plugin does not take. */

@@ -109,13 +109,16 @@ export class DiscussionEditor {
     const staffOnly = changes.pinned !== undefined || changes.locked !== undefined;
     if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
       throw new HttpError(403, 'Only moderators pin and lock discussions');
-    const title = changes.title === undefined ? undefined : drafts.title(changes.title);
     const target = changes.categoryId === undefined ? undefined : categories.find(changes.categoryId, viewer);
     if (changes.categoryId !== undefined && !target)
       throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
     if (target && target.id !== head.categoryId && !categories.rights(target, viewer).create)
       throw new HttpError(403, 'You may not start discussions in that category');
     const fields = drafts.fields(changes.fields ?? {}, viewer);
+    const title =
+      changes.title === undefined || changes.title === head.title
+        ? undefined
+        : await drafts.acceptTitle(changes.title, viewer, target?.id ?? head.categoryId);
     await this.#write(
       head,
       async (em, stored, now) => {

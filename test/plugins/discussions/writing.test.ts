@@ -146,8 +146,9 @@ describe('replying', () => {
         id: 'test-refusal',
         setup(_services, plugin) {
           plugin.on(draftAccepted, (draft) => {
-            if (draft.content.includes('buy now')) throw new HttpError(400, 'No advertising');
-            return { ...draft, content: draft.content.replace('teh', 'the') };
+            if (draft.content?.includes('buy now')) throw new HttpError(400, 'No advertising');
+            if (draft.title?.includes('SALE')) throw new HttpError(400, 'No shouting');
+            return draft.content === undefined ? draft : { ...draft, content: draft.content.replace('teh', 'the') };
           });
         },
       }),
@@ -156,6 +157,9 @@ describe('replying', () => {
     const refused = await forum.as.bob.post('/api/posts', { discussion_id: id, content: 'buy now' });
     expect([refused.status, refused.body.error]).toEqual([400, 'No advertising']);
     expect((await forum.reply('bob', id, 'teh end')).content).toBe('the end');
+    const renamed = await forum.as.ada.put(`/api/discussions/${id}`, { title: 'SALE' });
+    expect([renamed.status, renamed.body.error]).toEqual([400, 'No shouting']);
+    expect((await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Fair' })).status).toBe(200);
     expect((await forum.guest.get(`/api/discussions/${id}`)).body.discussion.reply_count).toBe(1);
     await forum.app.app.kernel.disable('test-refusal');
   });
