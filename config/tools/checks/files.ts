@@ -8,7 +8,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-const LEFT_OUT = new Set(['node_modules', 'data', 'coverage', '.git']);
+const LEFT_OUT = new Set(['node_modules', 'data', 'coverage', 'dist', '.git']);
 
 /**
  * The files below `folders` of `root` whose path from the root fits `pattern`, by path; folders that do not exist count

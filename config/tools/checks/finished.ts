@@ -10,10 +10,11 @@ const RUNNERS = new Set(['test', 'it', 'describe', 'suite', 'bench']);
 export const finished: Check = {
   name: 'finished',
   async run(root) {
-    return readFiles(root, ['core', 'plugins', 'themes', 'config', 'migrations', 'test'], /\.ts$/).flatMap((file) => [
-      ...promises(file),
-      ...leftOut(file),
-    ]);
+    return readFiles(
+      root,
+      ['core', 'plugins', 'themes', 'config', 'migrations', 'test', 'docs/examples'],
+      /\.ts$/,
+    ).flatMap((file) => [...promises(file), ...leftOut(file)]);
   },
 };
 

@@ -15,7 +15,7 @@ interface Report {
   }>;
 }
 
-const FOLDERS = ['core', 'plugins', 'themes', 'migrations', 'config', 'test'];
+const FOLDERS = ['core', 'plugins', 'themes', 'migrations', 'config', 'test', 'docs/examples'];
 
 /** oxlint with the rules of .oxlintrc.json, those that need types included. Warnings do not fail. */
 export const lint: Check = {

@@ -17,10 +17,11 @@ const HELPER = /helpers?$/i;
 export const names: Check = {
   name: 'names',
   async run(root) {
-    return readFiles(root, ['core', 'plugins', 'themes', 'config', 'migrations', 'test'], /\.ts$/).flatMap((file) => [
-      ...ofFile(file),
-      ...ofDeclarations(file),
-    ]);
+    return readFiles(
+      root,
+      ['core', 'plugins', 'themes', 'config', 'migrations', 'test', 'docs/examples'],
+      /\.ts$/,
+    ).flatMap((file) => [...ofFile(file), ...ofDeclarations(file)]);
   },
 };
 

@@ -6,14 +6,21 @@ import { readFiles } from './files.ts';
 
 const COMPILER = 'typescript-native/bin/tsc';
 const BROWSER = 'config/tools/tsconfig.browser.json';
+/** Packages of their own, which find this program as its packed form would be found. */
+const EXAMPLES = 'config/tools/tsconfig.examples.json';
 
-/** The server's and the browser's TypeScript compile, each against its own library of globals. */
+/** The server's and the browser's TypeScript compile, each against its own library of globals, and the examples do. */
 export const types: Check = {
   name: 'types',
   async run(root) {
     const scripts = readFiles(root, ['plugins', 'themes'], /^(plugins\/[^/]+\/client|themes\/[^/]+\/assets)\/.*\.ts$/);
+    const examples = readFiles(root, ['docs/examples'], /\.ts$/);
     // The compiler calls an empty project an error; a forum without scripts of its own is none.
-    const projects = ['tsconfig.json', ...(scripts.length > 0 && existsSync(join(root, BROWSER)) ? [BROWSER] : [])];
+    const projects = [
+      'tsconfig.json',
+      ...(scripts.length > 0 && existsSync(join(root, BROWSER)) ? [BROWSER] : []),
+      ...(examples.length > 0 && existsSync(join(root, EXAMPLES)) ? [EXAMPLES] : []),
+    ];
     const results = await Promise.all(projects.map((project) => compile(root, project)));
     return results.flat();
   },
