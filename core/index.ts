@@ -74,6 +74,7 @@ export { Settings, type SettingInfo } from './settings.ts';
 export { Plugins, type PluginInfo } from './plugins/desired-state.ts';
 export { pluginChanged } from './plugins/kernel.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
+export { failureOf } from './http/failures.ts';
 export { Http } from './http/http.ts';
 export { Jobs } from './jobs/queue.ts';
 export { Clock, Environment } from './environment.ts';

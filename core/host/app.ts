@@ -13,6 +13,7 @@ import type { Logger } from '../logger.ts';
 import type { Plugin } from '../plugins/definition.ts';
 import { PluginControl, Plugins } from '../plugins/desired-state.ts';
 import type { Token } from '../ref.ts';
+import { Http } from '../http/http.ts';
 import { RouteRegistry, Routes, type RequestHandler } from '../http/routes.ts';
 import { Type } from '../schema.ts';
 import { Secrets } from '../secrets.ts';
@@ -156,6 +157,11 @@ export async function createApp({
   const routes = new RouteRegistry();
   const closing = new AbortController();
   routes.closing = closing.signal;
+  routes.failed = ({ error, req, surface, path }) =>
+    log.error(
+      { error, request: kernel.service(Http)?.idOf(req), surface, method: req.method, path },
+      'a request failed',
+    );
   routes.stretch = (plugin, what, work) => supervisor.stretch(plugin, what, work);
 
   const services = new Map<Token<any>, unknown>([

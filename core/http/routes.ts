@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Static, TSchema } from 'typebox';
 import { HttpError, InvalidInput, notFound, PluginError } from '../errors.ts';
+import { failureOf } from './failures.ts';
 import { Http } from './http.ts';
 import { PathMatcher, type Match } from './path-matcher.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type Token } from '../ref.ts';
@@ -110,7 +111,8 @@ export interface SurfaceBehaviour<Actor, Out = unknown, Options extends object =
     route: RouteInfo<Options>,
     tags: readonly string[] | undefined,
   ): Awaitable<void>;
-  fail(exchange: RequestContext<Actor | undefined>, error: unknown): Awaitable<void>;
+  /** Sends what went wrong. Faults of the server, 500 and above, are logged before. */
+  fail(exchange: RequestContext<Actor | undefined>, failure: HttpError): Awaitable<void>;
 }
 
 type Infer<S> = S extends TSchema ? Static<S> : undefined;
@@ -211,6 +213,14 @@ export interface Mount {
   withdrawn: boolean;
 }
 
+/** For the log. */
+export interface RequestFault {
+  readonly error: unknown;
+  readonly req: Request;
+  readonly surface: string;
+  readonly path: string;
+}
+
 /** The longest prefix first. */
 type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: PathMatcher<Entry> }>;
 
@@ -221,6 +231,8 @@ export class RouteRegistry implements Routes {
   /** Set before plugins start. */
   closing: AbortSignal = new AbortController().signal;
   service: <T>(token: Token<T>) => T | undefined = () => undefined;
+  /** A request could not be answered by a fault of the server. */
+  failed: (fault: RequestFault) => void = () => undefined;
   /** Runs a handler's work until it first waits; set by whoever notices that it takes long. */
   stretch: <T>(plugin: string, what: string, work: () => T) => T = (_plugin, _what, work) => work();
 
@@ -289,7 +301,9 @@ export class RouteRegistry implements Routes {
       else if (!(again = found.mount.withdrawn ? Promise.resolve() : found.mount.pause))
         await this.#call(found, params, exchange, behaviour);
     } catch (error) {
-      await behaviour.fail(exchange as RequestContext<unknown>, error);
+      const failure = failureOf(error);
+      if (failure.status >= 500) this.failed({ error, req, surface: surface.id, path: loggedPath(req, found?.info) });
+      await behaviour.fail(exchange as RequestContext<unknown>, failure);
     } finally {
       mount.pending--;
     }
@@ -352,6 +366,10 @@ export class RouteRegistry implements Routes {
     }
   }
 }
+
+/** A parameter `:token` is a credential, so it stays out of logs. */
+const loggedPath = (req: Request, route: RouteInfo<any> | undefined): string =>
+  route?.path.includes('/:token') ? route.path : req.path;
 
 function compile(mounts: readonly Mount[]): Table {
   const table: Table = mounts.flatMap((mount) =>

@@ -1,7 +1,5 @@
 import type { HttpError } from 'parley-forum';
 
-export { presentable } from 'parley-forum/plugins/protection';
-
 /** The error envelope; staff see the message for operators. */
 export const errorEnvelope = (
   { message, operators, code, details }: HttpError,

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
+  failureOf,
   HttpError,
   type CheckedAddress,
   type Cache,
@@ -22,7 +23,7 @@ import type { Allowance } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { JSON_TYPE, send, successBytes } from './responses.ts';
 import { Conformance } from './conformance.ts';
-import { errorEnvelope, presentable } from './errors.ts';
+import { errorEnvelope } from './errors.ts';
 import { CachedResponse, CachedResponses, responseKey, sendCached } from './cached-responses.ts';
 import { setRateHeaders, tooManyRequests, type RateLimits } from './rate-limits.ts';
 import type { Idempotency } from './idempotency.ts';
@@ -197,7 +198,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     if (state && isGuest(actor)) this.#cachedResponses.rememberUrl(req.originalUrl, key, state.mark);
   }
 
-  async fail({ req, res, actor }: RequestContext<Viewer | undefined>, error: unknown): Promise<void> {
+  async fail({ req, res, actor }: RequestContext<Viewer | undefined>, failure: HttpError): Promise<void> {
     if (res.headersSent) return void res.destroy();
     // What failed before the rate limit is counted now: every response has rate headers.
     if (!res.hasHeader('X-RateLimit-Limit')) {
@@ -207,33 +208,29 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const route = this.#state.get(req)?.route;
     const requirement = actor?.requirement;
     const refused =
-      requirement && error instanceof HttpError && error.code === 'forbidden'
+      requirement && failure.code === 'forbidden'
         ? new HttpError(403, requirement.message, { code: requirement.code })
-        : error;
+        : failure;
     const status = this.#fail(req, res, refused, actor && isStaff(actor));
     if (route) this.#conformance?.failure(status, route);
   }
 
-  #fail(req: IncomingMessage, res: ServerResponse, error: unknown, staff = false): number {
-    const { log, http } = this.#deps;
-    const requestId = http.idOf(req);
-    const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
-    const path = req.url?.split('?', 1)[0];
-    if (shown.status >= 500) log.error({ error, request: requestId, method: req.method, path }, 'an API call failed');
-    if (shown.status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
-    for (const [name, value] of Object.entries(shown.headers)) res.setHeader(name, value);
+  #fail(req: IncomingMessage, res: ServerResponse, failure: HttpError, staff = false): number {
+    const requestId = this.#deps.http.idOf(req);
+    if (failure.status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
+    for (const [name, value] of Object.entries(failure.headers)) res.setHeader(name, value);
     send(req, res, {
-      status: shown.status,
+      status: failure.status,
       type: JSON_TYPE,
-      body: Buffer.from(JSON.stringify(errorEnvelope(shown, requestId, staff))),
+      body: Buffer.from(JSON.stringify(errorEnvelope(failure, requestId, staff))),
     });
-    return shown.status;
+    return failure.status;
   }
 
   #refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void {
     this.#protect(req, res);
     if (!(refusal instanceof Error)) setRateHeaders(res, refusal);
-    this.#fail(req, res, refusal instanceof Error ? refusal : tooManyRequests(refusal));
+    this.#fail(req, res, refusal instanceof Error ? failureOf(refusal) : tooManyRequests(refusal));
   }
 
   #protect(req: IncomingMessage, res: ServerResponse): void {

@@ -75,7 +75,6 @@ export default definePlugin({
       cache,
       http,
       settings,
-      log: plugin.log,
     });
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);
 

@@ -5,14 +5,12 @@ import {
   type Cache,
   type RequestContext,
   type Http,
-  type Logger,
   type Request,
   type RequestHandler,
   type Response,
   type Settings,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { presentable } from 'parley-forum/plugins/protection';
 import { allowOrigin } from 'parley-forum/plugins/api';
 import type { Caller, Callers } from './callers.ts';
 import type { FeedDocument } from './feed-builder.ts';
@@ -33,7 +31,6 @@ interface FeedSurfaceDeps {
   readonly cache: Cache;
   readonly http: Http;
   readonly settings: Settings;
-  readonly log: Logger;
 }
 
 /** How feeds authenticate, respond and fail. */
@@ -81,12 +78,8 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
     sender.send(req, res, cachedFeeds.add(req.originalUrl, document, tags, this.#marks.get(req) ?? 0));
   }
 
-  fail({ req, res }: RequestContext<Caller | undefined>, error: unknown): void {
-    const { http, log, sender } = this.#deps;
+  fail({ req, res }: RequestContext<Caller | undefined>, failure: HttpError): void {
     if (res.headersSent) return void res.destroy();
-    const requestId = http.idOf(req);
-    const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
-    if (shown.status >= 500) log.error({ error, request: requestId, path: req.path }, 'a feed failed');
-    sender.sendError(req, res, shown);
+    this.#deps.sender.sendError(req, res, failure);
   }
 }

@@ -92,7 +92,7 @@ export default definePlugin({
     const shared = { setup, visits, http, text, language };
     plugin.surface(
       installerSurface,
-      new InstallerSurface({ ...shared, protection, web, log: plugin.log, installed: () => installer.installed }),
+      new InstallerSurface({ ...shared, protection, web, installed: () => installer.installed }),
     );
     addRoutes(plugin, { ...shared, forms, connectionTests, environment, languages: () => web.languages, style });
     return { installer, setup };

@@ -30,7 +30,7 @@ export default definePlugin({
     const counts = new ViolationCounts({ data, clock, log: plugin.log });
     plugin.defer(counts.start(FLUSH_INTERVAL));
     const rate = (): number => plugin.settings['security.report_rate_limit'];
-    plugin.surface(reportSurface, new ReportSurface({ http, limits, protection, log: plugin.log, rate }));
+    plugin.surface(reportSurface, new ReportSurface({ http, limits, protection, rate }));
     plugin.route(reportSurface, {
       method: 'post',
       path: '/',

@@ -1,10 +1,8 @@
 import {
   defineSurface,
   HttpError,
-  messageOf,
   type RequestContext,
   type Http,
-  type Logger,
   type Request,
   type Response,
   type SurfaceBehaviour,
@@ -25,7 +23,6 @@ export interface ReportSurfaceDeps {
   readonly http: Http;
   readonly limits: Limits;
   readonly protection: Protection;
-  readonly log: Logger;
   /** How many of one IP address are accepted in a minute. */
   rate(): number;
 }
@@ -57,16 +54,12 @@ export class ReportSurface implements SurfaceBehaviour<undefined> {
     this.#head(req, res).status(204).end();
   }
 
-  fail({ req, res }: RequestContext<undefined>, error: unknown): void {
-    const { http, log } = this.#deps;
+  fail({ req, res }: RequestContext<undefined>, { status, message, code, headers }: HttpError): void {
     if (res.headersSent) return void res.destroy();
-    const { status, message, code, headers } =
-      error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
-    if (status >= 500) log.error({ error: messageOf(error), request: http.idOf(req) }, 'a report could not be taken');
     this.#head(req, res)
       .set({ ...headers })
       .status(status)
-      .json({ success: false, error: message, code, request_id: http.idOf(req) });
+      .json({ success: false, error: message, code, request_id: this.#deps.http.idOf(req) });
   }
 
   #head(req: Request, res: Response): Response {

@@ -49,7 +49,7 @@ export default definePlugin({
       baseUrl: environment.baseUrl,
       maxUrls: () => plugin.settings['sitemap.addresses'],
     });
-    const surface = new CrawlerSurface({ http, protection, log: plugin.log });
+    const surface = new CrawlerSurface({ http, protection });
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);
     addRoutes(plugin, sitemap, environment.baseUrl);
     const folder = join(environment.dataDir, 'public');

@@ -2,16 +2,9 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import {
-  defineSurface,
-  HttpError,
-  type RequestContext,
-  type Http,
-  type Logger,
-  type SurfaceBehaviour,
-} from 'parley-forum';
+import { defineSurface, HttpError, type RequestContext, type Http, type SurfaceBehaviour } from 'parley-forum';
 import { isFresh, acceptsGzip } from 'parley-forum/plugins/api';
-import { DATA_POLICY, presentable, type Protection } from 'parley-forum/plugins/protection';
+import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 
 /** What crawlers are sent. */
 export interface CrawlerDocument {
@@ -30,7 +23,6 @@ export const surfaces = {
 interface CrawlerSurfaceDeps {
   readonly http: Http;
   readonly protection: Protection;
-  readonly log: Logger;
 }
 /** For browsers and caches on the way: the one place where something may be older than the last change. */
 const CACHE_CONTROL = 'public, max-age=3600';
@@ -56,15 +48,10 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     await pipeline(Readable.from([gzipped]), createGunzip(), res);
   }
 
-  fail({ req, res }: RequestContext<undefined>, error: unknown): void {
-    const { http, log } = this.#deps;
+  fail({ req, res }: RequestContext<undefined>, { status, message, code, headers }: HttpError): void {
     if (res.headersSent) return void res.destroy();
-    const requestId = http.idOf(req);
-    const { status, message, code, headers } =
-      presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
-    if (status >= 500) log.error({ error, request: requestId, path: req.path }, 'the sitemap failed');
     this.#head(req, res, { 'Cache-Control': 'no-store', ...headers });
-    res.status(status).json({ success: false, error: message, code, request_id: requestId });
+    res.status(status).json({ success: false, error: message, code, request_id: this.#deps.http.idOf(req) });
   }
 
   #head(

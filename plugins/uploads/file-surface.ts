@@ -7,14 +7,13 @@ import {
   notFound,
   type RequestContext,
   type Http,
-  type Logger,
   type PluginHandle,
   type Request,
   type Response,
   type SurfaceBehaviour,
 } from 'parley-forum';
 import { isFresh } from 'parley-forum/plugins/api';
-import { DATA_POLICY, presentable, type Policy, type Protection } from 'parley-forum/plugins/protection';
+import { DATA_POLICY, type Policy, type Protection } from 'parley-forum/plugins/protection';
 import type { Web } from 'parley-forum/plugins/web';
 import type { FileStorage } from './storage/file-storage.ts';
 import { contentDisposition, urlFileName } from './processing/file-names.ts';
@@ -38,7 +37,6 @@ const CACHE_CONTROL = 'public, max-age=86400, s-maxage=300, immutable';
 interface FileSurfaceDeps {
   readonly http: Http;
   readonly protection: Protection;
-  readonly log: Logger;
   /** Shows the error page. */
   readonly web: Pick<Web, 'sendErrorPage'> | undefined;
 }
@@ -74,18 +72,15 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     await pipeline(createReadStream(path), res);
   }
 
-  async fail({ req, res }: RequestContext<undefined>, error: unknown): Promise<void> {
-    const { http, log, web } = this.#deps;
+  async fail({ req, res }: RequestContext<undefined>, failure: HttpError): Promise<void> {
+    const { http, web } = this.#deps;
     if (res.headersSent) return void res.destroy();
-    const requestId = http.idOf(req);
-    const { status, message, code, headers } =
-      presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
-    if (status >= 500) log.error({ error, request: requestId, path: req.path }, 'a file could not be sent');
     for (const name of ['Content-Disposition', 'Content-Length', 'ETag', 'Cross-Origin-Resource-Policy'])
       res.removeHeader(name);
-    if (await web?.sendErrorPage(req, res, error)) return;
+    if (await web?.sendErrorPage(req, res, failure)) return;
+    const { status, message, code, headers } = failure;
     this.#setHeaders(req, res, DATA_POLICY, { 'Cache-Control': 'no-store', ...headers });
-    res.status(status).json({ success: false, error: message, code, request_id: requestId });
+    res.status(status).json({ success: false, error: message, code, request_id: http.idOf(req) });
   }
 
   #setHeaders(req: Request, res: Response, policy: Policy, headers: Readonly<Record<string, string>>): void {

@@ -82,7 +82,7 @@ export default definePlugin({
       run: (_none, { signal }) => cleanup.run(signal),
     });
 
-    serveFiles(plugin, { http, protection, log, web, store, files });
+    serveFiles(plugin, { http, protection, web, store, files });
     uploadRoutes({ plugin, settings, access, reader, processor, store, uploads });
     plugin.extend(
       auditRules,

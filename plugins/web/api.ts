@@ -4,6 +4,7 @@ import {
   defineToken,
   type Awaitable,
   type FieldProblem,
+  type HttpError,
   type Request,
   type Response,
 } from 'parley-forum';
@@ -300,7 +301,7 @@ export interface Web {
    * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a
    * page.
    */
-  sendErrorPage(req: Request, res: Response, error: unknown): Promise<boolean>;
+  sendErrorPage(req: Request, res: Response, failure: HttpError): Promise<boolean>;
   /**
    * Sets a flash notice: a sentence shown on the next page that this browser opens, as `redirect` does. For surfaces
    * without pages.

@@ -204,7 +204,7 @@ export default definePlugin({
           return new SafeHtml((await renderer.fragment(template, model, context)).text);
         },
         text: (key, values) => renderer.bundle.locales.get(settings['site.locale']).text(key, values),
-        sendErrorPage: (req, res, error) => surface.sendErrorPage(req, res, error),
+        sendErrorPage: (req, res, failure) => surface.sendErrorPage(req, res, failure),
         setNotice: (req, res, sentence) => setNotice(res, sentence, { secure: http.secure(req) }),
         get themeProblem() {
           // After a change the theme is read on the next use.

@@ -1,3 +1,4 @@
+import { failureOf } from 'parley-forum';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
@@ -8,7 +9,6 @@ import { listen } from '../../core/host/server.ts';
 import { sql, type Database } from '../../core/data/database.ts';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import { RouteRegistry } from '../../core/http/routes.ts';
-import { presentable } from 'parley-forum/plugins/protection';
 import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 import { openProxy, type RedisProxy } from '../plugins/cache/redis-proxy.ts';
 
@@ -116,12 +116,10 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     const begun = performance.now();
     const under = await Promise.allSettled([far.one(one), far.transaction(() => far.one(one))]);
     expect(performance.now() - begun).toBeLessThan(12_000);
-    expect(under.map((result) => result.status === 'rejected' && presentable(result.reason)?.status)).toEqual([
-      503, 503,
-    ]);
+    expect(under.map((result) => result.status === 'rejected' && failureOf(result.reason).status)).toEqual([503, 503]);
     const later = performance.now();
-    await expect(far.one(one)).rejects.toSatisfy((error) => presentable(error)?.status === 503);
-    await expect(far.transaction(() => far.one(one))).rejects.toSatisfy((error) => presentable(error)?.status === 503);
+    await expect(far.one(one)).rejects.toSatisfy((error) => failureOf(error).status === 503);
+    await expect(far.transaction(() => far.one(one))).rejects.toSatisfy((error) => failureOf(error).status === 503);
     expect(performance.now() - later).toBeLessThan(100);
     line.mend();
     const all = (): Promise<unknown> => Promise.all([1, 2, 3].map(() => far.transaction(() => far.one(one))));

@@ -1,3 +1,4 @@
+import { failureOf } from 'parley-forum';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../core/host/databases/open.ts';
@@ -11,7 +12,6 @@ import {
 } from '../../core/data/database.ts';
 import { defineAction, HookBus, type Batch } from '../../core/hooks.ts';
 import { Supervisor } from '../../core/plugins/supervisor.ts';
-import { presentable } from 'parley-forum/plugins/protection';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 class CreateNote extends Migration {
@@ -336,7 +336,7 @@ describe('what the server rolls back for the sake of other work', () => {
     const { bus, heard } = listening();
     const work = failing(9);
     const error = await data.transaction(() => work(bus)).catch((thrown: unknown) => thrown);
-    expect(presentable(error)).toMatchObject({ status: 503, headers: { 'Retry-After': expect.any(String) } });
+    expect(failureOf(error)).toMatchObject({ status: 503, headers: { 'Retry-After': expect.any(String) } });
     expect([await titles(), heard]).toEqual([[], []]);
   });
 

@@ -42,6 +42,9 @@ function register(plugin: PluginHandle): void {
   plugin.route(plain, { method: 'get', path: '/broken', can: 'public' })(() => {
     throw new Error('a secret of the inside');
   });
+  plugin.route(plain, { method: 'get', path: '/links/:token', can: 'public' })(() => {
+    throw Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+  });
   plugin.route(plain, { method: 'get', path: '/gone', can: 'public' })(() => {
     throw new HttpError(410, 'It was here', { headers: { 'x-since': 'May' } });
   });
@@ -189,6 +192,16 @@ describe('when a handler throws', () => {
     const answer = await visitor.get('/broken');
     expect(answer.status).toBe(500);
     expect(answer.text).not.toContain('secret');
+    const { error, surface, path } = running.lines.findLast(({ message }) => message === 'a request failed')!;
+    expect([(error as Error).message, surface, path]).toEqual(['a secret of the inside', 'plain', '/broken']);
+  });
+
+  test('data that cannot be reached is 503 with a time to come back, and no credential of the path is logged', async () => {
+    const answer = await visitor.get('/links/s3cret');
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+    expect(running.lines.findLast(({ message }) => message === 'a request failed')).toMatchObject({
+      path: '/links/:token',
+    });
   });
 
   test('an HttpError keeps its status, text and headers', async () => {

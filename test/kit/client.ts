@@ -40,7 +40,14 @@ const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const shown = async (client: Client): Promise<string> =>
   /name="shown" value="([^"]*)"/.exec((await client.get('/register')).text)?.[1] ?? '';
 
-export function createClient(url: string, fixed: Readonly<Record<string, string>> = {}): Client {
+export interface ClientOptions {
+  /** Sent with each request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** An answer was 500 or above. */
+  failed?(): Promise<void>;
+}
+
+export function createClient(url: string, { headers: fixed = {}, failed }: ClientOptions = {}): Client {
   const cookies = new Map<string, string>();
   let token: string | undefined;
 
@@ -77,6 +84,7 @@ export function createClient(url: string, fixed: Readonly<Record<string, string>
       });
       remember(response.headers);
       const text = await response.text();
+      if (response.status >= 500) await failed?.();
       token = /<meta name="csrf-token" content="([^"]*)"/.exec(text)?.[1] ?? token;
       const isJson = response.headers.get('content-type')?.includes('json') && text !== '';
       return {

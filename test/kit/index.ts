@@ -145,7 +145,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     url,
     clock,
     lines,
-    client: (headers) => createClient(url, headers),
+    client: (headers) => createClient(url, { ...(headers && { headers }), failed: () => explainFailure(lines) }),
     calm: () => calm(app),
     statements: (work) => calm(app).then(() => countStatements(work)),
     async allStatements(work) {
@@ -170,6 +170,18 @@ function expectDescribed(lines: readonly LogLine[]): void {
     found.map(({ method, path, problems }) => `${String(method)} ${String(path)}: ${JSON.stringify(problems)}`),
   );
   if (told.size > 0) throw new Error(`answers of the API differ from its description:\n${[...told].join('\n')}`);
+}
+
+/** Where a test fails after the server could not answer, what the server logged is printed with it. */
+async function explainFailure(lines: readonly LogLine[]): Promise<void> {
+  if (process.env['VITEST'] === undefined) return;
+  const { onTestFailed } = await import('vitest');
+  const errors = lines.filter(({ level }) => level === 'error');
+  try {
+    onTestFailed(() => errors.forEach(({ message, error, ...rest }) => console.error(message, rest, error)));
+  } catch {
+    // The request belongs to no single test.
+  }
 }
 
 function keepLines(lines: LogLine[], fields: object = {}): Logger {

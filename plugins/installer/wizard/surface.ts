@@ -4,7 +4,6 @@ import {
   type RequestContext,
   type FieldProblem,
   type Http,
-  type Logger,
   type Request,
   type Response,
   type RouteInfo,
@@ -78,7 +77,6 @@ export interface SurfaceDeps {
   readonly visits: Visits;
   readonly protection: Protection;
   readonly http: Http;
-  readonly log: Logger;
   readonly web: Pick<Web, 'setNotice'>;
   readonly text: Text;
   readonly language: () => string;
@@ -139,13 +137,10 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, Ins
     this.#send(res, result);
   }
 
-  async fail({ req, res, actor }: RequestContext<Visit | undefined>, error: unknown): Promise<void> {
-    const { log, http, text } = this.#deps;
+  async fail({ req, res, actor }: RequestContext<Visit | undefined>, error: HttpError): Promise<void> {
+    const { http, text } = this.#deps;
     const failure =
-      error instanceof HttpError
-        ? error
-        : new HttpError(500, text('failed', { request: http.idOf(req) }), { cause: error });
-    if (failure.status >= 500) log.error({ error, request: http.idOf(req), path: req.path }, 'the installer failed');
+      error.status === 500 ? new HttpError(500, text('failed', { request: http.idOf(req) }), { cause: error }) : error;
     if (res.headersSent) return void res.destroy();
     res.set({ ...failure.headers });
     this.#send(res, (actor && (await this.#again(req, actor, failure))) ?? this.#errorPage(failure));

@@ -1,6 +1,5 @@
-import type { FieldProblem, Request } from 'parley-forum';
+import type { FieldProblem, HttpError, Request } from 'parley-forum';
 import { isGuest, isStaff, type Viewer } from 'parley-forum/plugins/access';
-import { presentable } from 'parley-forum/plugins/protection';
 import { escapeHtml, view, type View } from '../api.ts';
 import type { Locale } from '../themes/locales.ts';
 
@@ -15,19 +14,9 @@ export interface PageError {
   readonly own: boolean;
 }
 
-/** Anything thrown, as this viewer may see it; what may not be shown becomes a plain 500. */
-export function toPageError(error: unknown, viewer: Viewer): PageError {
-  const shown = presentable(error);
-  if (!shown)
-    return {
-      status: 500,
-      code: 'internal_error',
-      message: 'Something went wrong on the server',
-      details: [],
-      headers: {},
-      own: false,
-    };
-  const { status, code, message, details, headers, operators } = shown;
+/** A failure as this viewer may see it. */
+export function toPageError(failure: HttpError, viewer: Viewer): PageError {
+  const { status, code, message, details, headers, operators } = failure;
   return {
     status,
     code,

@@ -196,12 +196,10 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
 
   async fail(
     { req, res, actor = this.#deps.guest }: RequestContext<Viewer | undefined>,
-    error: unknown,
+    failure: HttpError,
   ): Promise<void> {
-    const { log, http } = this.#deps;
-    const pageError = explainRequirement(toPageError(error, actor), actor);
-    const requestId = http.idOf(req);
-    if (pageError.status >= 500) log.error({ error, request: requestId, path: this.#loggedPath(req) }, 'a page failed');
+    const pageError = explainRequirement(toPageError(failure, actor), actor);
+    const requestId = this.#deps.http.idOf(req);
     if (res.headersSent) return void res.destroy();
     const context = { req, res, actor };
     // After a form was sent its URL is in the address bar; a reload redirects to the page that the form belongs to.
@@ -229,7 +227,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
         {},
       );
     } catch (cause) {
-      log.error({ error: cause, request: requestId }, 'the error page failed too');
+      this.#deps.log.error({ error: cause, request: requestId }, 'the error page failed too');
       this.#send(req, res, pageError.status, plainErrorPage(pageError, requestId), '');
     }
   }
@@ -237,7 +235,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   /**
    * For other surfaces: sends the error page where a browser opens a page; false, without a response, for all others.
    */
-  async sendErrorPage(req: Request, res: Response, error: unknown): Promise<boolean> {
+  async sendErrorPage(req: Request, res: Response, failure: HttpError): Promise<boolean> {
     if (!isPageNavigation(req)) return false;
     const entered = new Promise<void>((resolve, reject) => {
       void this.#deps.sessions.middleware(req, res, (problem?: unknown) =>
@@ -246,7 +244,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     });
     // The viewer only matters for the page's frame.
     const actor = await entered.then(() => this.authenticate(req, res)).catch(() => this.#deps.guest);
-    await this.fail({ req, res, actor }, error);
+    await this.fail({ req, res, actor }, failure);
     return true;
   }
 
@@ -365,10 +363,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       await this.#sendPage({ req, res, actor }, { ...shown, status: pageError.status }, {});
       return true;
     } catch (error) {
-      this.#deps.log.warn(
-        { error, path: this.#loggedPath(req), plugin: route.plugin },
-        'a refused form could not be shown again',
-      );
+      this.#deps.log.warn({ error, path: route.path, plugin: route.plugin }, 'a refused form could not be shown again');
       return false;
     }
   }
@@ -381,12 +376,6 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const { access, sessions } = this.#deps;
     if (isGuest(actor)) return typeof can === 'string' || MEMBER_LEVELS.has(can.default);
     return ((options.confirm !== true && !isAdminPath(path)) || sessions.confirmed(req)) && mayCall(access, actor, can);
-  }
-
-  /** A parameter `:token` is a credential, so it stays out of the log. */
-  #loggedPath(req: Request): string {
-    const pattern = this.#state.get(req)?.route?.path;
-    return pattern?.includes('/:token') ? pattern : req.path;
   }
 
   #redirect({ req, res }: RequestContext<Viewer>, { to, status, notice }: Redirect): void {

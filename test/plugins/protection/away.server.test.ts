@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Data, sql } from 'parley-forum';
-import { presentable } from 'parley-forum/plugins/protection';
+import { Data, sql, failureOf } from 'parley-forum';
 import { startForum } from 'parley-forum/testing';
 
 test('a statement on a connection that broke before it was sent is told as out of reach, like those that were on their way', async () => {
@@ -13,12 +12,12 @@ test('a statement on a connection that broke before it was sent is told as out o
       await sleep(pause);
       await data.all(sql`select 1`);
     });
-    return presentable(
+    return failureOf(
       await broken.then(
         () => undefined,
         (error: unknown) => error,
       ),
-    )?.status;
+    ).status;
   };
   expect([await told(0), await told(100)]).toEqual([503, 503]);
 });

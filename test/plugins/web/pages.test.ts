@@ -192,7 +192,7 @@ describe('when something is wrong', () => {
     const { status, text } = await guest.get('/broken');
     expect(status).toBe(500);
     expect(text).not.toContain('secret detail');
-    expect(app.lines.some(({ message }) => message === 'a page failed')).toBe(true);
+    expect(app.lines.some(({ message }) => message === 'a request failed')).toBe(true);
   });
   it('who is too quick learns how long to wait', async () => {
     const { status, text, headers } = await guest.get('/slow-down');
