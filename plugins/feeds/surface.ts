@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   defineSurface,
-  HttpError,
+  type HttpError,
   type Cache,
   type RequestContext,
   type Http,

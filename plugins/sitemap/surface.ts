@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { defineSurface, HttpError, type RequestContext, type Http, type SurfaceBehaviour } from 'parley-forum';
+import { defineSurface, type HttpError, type RequestContext, type Http, type SurfaceBehaviour } from 'parley-forum';
 import { isFresh, acceptsGzip } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 

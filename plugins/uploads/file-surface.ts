@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import {
   defineSurface,
-  HttpError,
+  type HttpError,
   notFound,
   type RequestContext,
   type Http,
