@@ -12,7 +12,6 @@ const WRAPPED = {
   'express|@types/express': ['http/routes', 'host/express-app'],
   commander: ['cli/parse'],
   'find-my-way': ['http/path-matcher'],
-  'lru-cache': ['../plugins/cache/tagged-cache'],
   '@mikro-orm/[^/]+|kysely': ['data/database', 'host/databases/[a-z-]+'],
   '@electric-sql/pglite': ['host/databases/embedded'],
   'pg|@types/pg': ['host/databases/postgres'],

@@ -75,6 +75,7 @@ export { Plugins, type PluginInfo } from './plugins/desired-state.ts';
 export { pluginChanged } from './plugins/kernel.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
 export { failureOf } from './http/failures.ts';
+export { acceptsEncoding, etagOf, isFresh } from './http/freshness.ts';
 export { Http } from './http/http.ts';
 export { Jobs } from './jobs/queue.ts';
 export { Clock, Environment } from './environment.ts';

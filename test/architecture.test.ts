@@ -187,7 +187,7 @@ describe('boundaries', () => {
         'ajv',
         'express',
         'find-my-way',
-        'lru-cache',
+        'commander',
         'kysely',
         '@electric-sql/pglite',
         'ioredis',

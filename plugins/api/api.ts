@@ -110,19 +110,6 @@ export const combineTags = (
 ): readonly string[] | undefined =>
   parts.every(({ value }) => value.tags) ? [...own, ...parts.flatMap(({ value }) => value.tags ?? [])] : undefined;
 
-/** Whether the client already has the response with this weak `etag`. */
-export function isFresh({ headers }: Pick<Request, 'headers'>, etag: string): boolean {
-  const known = headers['if-none-match'];
-  if (known === undefined) return false;
-  return (
-    known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag)
-  );
-}
-
-/** Whether the client accepts gzip; `q=0` means it does not. */
-export const acceptsGzip = ({ headers }: Pick<Request, 'headers'>): boolean =>
-  /(?:^|,)\s*gzip\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))(?:;|,|$)/i.test(String(headers['accept-encoding'] ?? ''));
-
 /** Cache tag of all cached responses, for changes that may affect any of them. */
 export const responsesTag = 'api.answers';
 

@@ -1,9 +1,19 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { CheckedAddress, Cache, Clock, Request, Response, RouteInfo } from 'parley-forum';
-import { responsesTag, isFresh, acceptsGzip } from 'parley-forum/plugins/api';
+import {
+  acceptsEncoding,
+  etagOf,
+  isFresh,
+  type CheckedAddress,
+  type Cache,
+  type Clock,
+  type Request,
+  type Response,
+  type RouteInfo,
+} from 'parley-forum';
+import { responsesTag } from 'parley-forum/plugins/api';
 import type { HeaderPair } from 'parley-forum/plugins/protection';
-import { etagOf, JSON_TYPE, PRIVATE } from './responses.ts';
+import { JSON_TYPE, PRIVATE } from './responses.ts';
 import type { RouteBucket } from 'parley-forum/plugins/api';
 
 const compress = promisify(gzip);
@@ -71,7 +81,7 @@ export function sendCached(req: Request, res: Response, { etag, plain, gzipped }
   res.setHeader('ETag', etag);
   res.setHeader('Cache-Control', PRIVATE);
   if (isFresh(req, etag)) return void res.writeHead(304).end();
-  const small = gzipped && acceptsGzip(req) ? gzipped : undefined;
+  const small = gzipped && acceptsEncoding(req, 'gzip') ? gzipped : undefined;
   if (small) res.setHeader('Content-Encoding', 'gzip');
   res.setHeader('Content-Type', JSON_TYPE);
   res.setHeader('Content-Length', (small ?? plain).length);

@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http } from 'parley-forum';
+import { acceptsEncoding, isFresh, type Http } from 'parley-forum';
 import type { Sessions } from 'parley-forum/plugins/accounts';
-import { isFresh, acceptsGzip } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import type { CachedResponse, CachedResponses } from './cached-responses.ts';
 import { rateHeaders, type RateLimits } from './rate-limits.ts';
@@ -44,7 +43,7 @@ export class FastPath {
 
   #send(req: IncomingMessage, res: ServerResponse, answer: CachedResponse, allowance: Allowance): void {
     if (!allowance.allowed) return this.#deps.refuse(req, res, allowance);
-    const gzipped = answer.gzipped !== undefined && acceptsGzip(req) ? answer.gzipped : undefined;
+    const gzipped = answer.gzipped !== undefined && acceptsEncoding(req, 'gzip') ? answer.gzipped : undefined;
     const fresh = isFresh(req, answer.etag);
     const head = [
       ...(gzipped && !fresh ? answer.gzipHeaders : answer.headers),

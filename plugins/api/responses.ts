@@ -1,13 +1,9 @@
-import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isFresh } from 'parley-forum/plugins/api';
+import { etagOf, isFresh } from 'parley-forum';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 /** The response depends on the user, so caches must revalidate it. */
 export const PRIVATE = 'private, no-cache';
-
-/** Weak, because the same response may be sent compressed. */
-export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /** A successful result as bytes, `success` first. `Date`s become ISO 8601 in UTC with milliseconds. */
 export const successBytes = (result: object | undefined): Buffer =>

@@ -1,14 +1,10 @@
-import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Cache, Clock } from 'parley-forum';
+import { etagOf, type Cache, type Clock } from 'parley-forum';
 import { LastModifiedTimes } from './last-modified.ts';
 import type { FeedDocument } from './feed-builder.ts';
 
 const compress = promisify(gzip);
-
-/** Weak, because the same response may be sent compressed. */
-export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /** A feed as guests get it. */
 export class CachedFeed {

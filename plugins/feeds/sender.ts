@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock, Http, HttpError, Settings } from 'parley-forum';
-import { isFresh, acceptsGzip, varyHeader } from 'parley-forum/plugins/api';
+import { acceptsEncoding, isFresh, type Clock, type Http, type HttpError, type Settings } from 'parley-forum';
+import { varyHeader } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type HeaderPair, type Protection } from 'parley-forum/plugins/protection';
 import type { FeedDocument } from './feed-builder.ts';
 import type { CachedFeed } from './cached-feeds.ts';
@@ -28,8 +28,8 @@ export class Sender {
   send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, body, gzipped }: CachedFeed): void {
     const head = this.#head(req, 'private, no-cache', type);
     head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#deps.clock.now() / 1_000))));
-    if (isFresh(req, etag) || isUnmodifiedSince(req, changedAt)) return void res.writeHead(304, head).end();
-    const small = gzipped && acceptsGzip(req) ? gzipped : undefined;
+    if (isFresh(req, etag, changedAt)) return void res.writeHead(304, head).end();
+    const small = gzipped && acceptsEncoding(req, 'gzip') ? gzipped : undefined;
     if (small) head.push('Content-Encoding', 'gzip');
     end(res, 200, head, small ?? body);
   }
@@ -79,10 +79,3 @@ function end(res: ServerResponse, status: number, head: string[], body: Buffer):
   head.push('Content-Length', String(body.length));
   res.writeHead(status, head).end(body);
 }
-
-/**
- * Whether what the caller has is from then or later. An ETag counts more than a date, and a date that cannot be read is
- * never later.
- */
-const isUnmodifiedSince = ({ headers }: IncomingMessage, changedAt: number): boolean =>
-  headers['if-none-match'] === undefined && Date.parse(headers['if-modified-since'] ?? '') >= changedAt * 1_000;

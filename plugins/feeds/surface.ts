@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   defineSurface,
+  etagOf,
   type HttpError,
   type Cache,
   type RequestContext,
@@ -14,7 +15,7 @@ import {
 import { allowOrigin } from 'parley-forum/plugins/api';
 import type { Caller, Callers } from './callers.ts';
 import type { FeedDocument } from './feed-builder.ts';
-import { etagOf, type CachedFeeds } from './cached-feeds.ts';
+import type { CachedFeeds } from './cached-feeds.ts';
 import type { Sender } from './sender.ts';
 
 /** Where feeds are: one behaviour under three prefixes. */

@@ -1,3 +1,4 @@
+import { create as createDisposition } from 'content-disposition';
 import { type Clock, type Http, type PluginHandle, type Response } from 'parley-forum';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { exportRequested, personalData, type PersonalFile } from 'parley-forum/plugins/privacy';
@@ -33,7 +34,7 @@ export function addExportPages(
     const day = new Date(clock.now()).toISOString().slice(0, 10);
     res.set({
       'Content-Type': 'application/zip',
-      'Content-Disposition': `attachment; filename="my-data-${day}.zip"`,
+      'Content-Disposition': createDisposition(`my-data-${day}.zip`),
       'Cache-Control': 'no-store',
       'X-Request-Id': id,
     });

@@ -1,9 +1,16 @@
-import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { defineSurface, type HttpError, type RequestContext, type Http, type SurfaceBehaviour } from 'parley-forum';
-import { isFresh, acceptsGzip } from 'parley-forum/plugins/api';
+import {
+  acceptsEncoding,
+  defineSurface,
+  etagOf,
+  isFresh,
+  type HttpError,
+  type RequestContext,
+  type Http,
+  type SurfaceBehaviour,
+} from 'parley-forum';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 
 /** What crawlers are sent. */
@@ -39,10 +46,10 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
   }
 
   async respond({ req, res }: RequestContext<undefined>, { type, gzipped }: CrawlerDocument): Promise<void> {
-    const etag = `W/"${hash('sha1', gzipped, 'base64url')}"`;
+    const etag = etagOf(gzipped);
     this.#head(req, res, { 'Content-Type': type, 'Cache-Control': CACHE_CONTROL, Vary: 'Accept-Encoding', ETag: etag });
     if (isFresh(req, etag)) return void res.status(304).end();
-    if (acceptsGzip(req))
+    if (acceptsEncoding(req, 'gzip'))
       return void res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(gzipped.length) }).end(gzipped);
     if (req.method === 'HEAD') return void res.end();
     await pipeline(Readable.from([gzipped]), createGunzip(), res);

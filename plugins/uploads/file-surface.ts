@@ -1,9 +1,11 @@
+import { create as createDisposition } from 'content-disposition';
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import {
   defineSurface,
   type HttpError,
+  isFresh,
   notFound,
   type RequestContext,
   type Http,
@@ -12,11 +14,10 @@ import {
   type Response,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { isFresh } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type Policy, type Protection } from 'parley-forum/plugins/protection';
 import type { Web } from 'parley-forum/plugins/web';
 import type { FileStorage } from './storage/file-storage.ts';
-import { contentDisposition, urlFileName } from './processing/file-names.ts';
+import { urlFileName } from './processing/file-names.ts';
 import type { Upload, UploadStore } from './storage/upload-store.ts';
 
 interface StoredFile {
@@ -60,13 +61,13 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     const etag = `"${id}"`;
     this.#setHeaders(req, res, FILE_POLICY, {
       'Content-Type': type === 'text/plain' || type === 'text/csv' ? `${type}; charset=utf-8` : type,
-      'Content-Disposition': contentDisposition(shown ? 'inline' : 'attachment', name),
+      'Content-Disposition': createDisposition(name, { type: shown ? 'inline' : 'attachment' }),
       'Cache-Control': CACHE_CONTROL,
       ETag: etag,
       // Feed readers and previews of links show pictures on pages of their own.
       ...(shown && { 'Cross-Origin-Resource-Policy': 'cross-origin' }),
     });
-    if (isFresh(req, `W/${etag}`) || req.headers['if-none-match'] === etag) return void res.status(304).end();
+    if (isFresh(req, etag)) return void res.status(304).end();
     res.setHeader('Content-Length', size);
     if (req.method === 'HEAD') return void res.end();
     await pipeline(createReadStream(path), res);

@@ -16,7 +16,8 @@ import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/d
 
 class CreateNote extends Migration {
   override up(): void {
-    this.addSql(`create table note (id uuid primary key default gen_random_uuid(), title text not null unique, size bigint not null default 7);
+    this
+      .addSql(`create table note (id uuid primary key default gen_random_uuid(), title text not null unique, size bigint not null default 7);
       create index note_size on note (size);`);
   }
   override down(): void {

@@ -35,13 +35,3 @@ export const urlFileName = (name: string): string => {
   const { stem, extension } = parseFileName(name);
   return `${slugOf(stem, 'file')}.${extension}`;
 };
-
-/** RFC 6266: the name for programs that know only ASCII, then the whole one. */
-export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {
-  const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  const encoded = encodeURIComponent(name).replace(
-    /['()*]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  );
-  return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
-}

@@ -1,5 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { defineSurface, HttpError, notFound, type Request, type Response, type SurfaceBehaviour } from 'parley-forum';
+import {
+  acceptsEncoding,
+  defineSurface,
+  HttpError,
+  isFresh,
+  notFound,
+  type Request,
+  type Response,
+  type SurfaceBehaviour,
+} from 'parley-forum';
 import type { Policy, Protection } from 'parley-forum/plugins/protection';
 import type { Assets, Tree } from './assets.ts';
 import type { Asset } from './build.ts';
@@ -24,9 +33,6 @@ const SVG_POLICY: Policy = {
 
 const ASSET_URL = /^\/assets\/([a-z])\/([^/?]+)\/([^?]*)/;
 
-const accepts = (req: IncomingMessage, coding: string): boolean =>
-  String(req.headers['accept-encoding'] ?? '').includes(coding);
-
 interface AssetResponse {
   readonly tree: Tree;
   readonly asset: Asset;
@@ -45,8 +51,9 @@ function send(req: IncomingMessage, res: ServerResponse, { tree, asset, hashed, 
     ETag: etag,
   };
   if (asset.gzip) headers['Vary'] = 'Accept-Encoding';
-  if (req.headers['if-none-match'] === etag) return void res.writeHead(304, headers).end();
-  const coding = asset.brotli && accepts(req, 'br') ? 'br' : asset.gzip && accepts(req, 'gzip') ? 'gzip' : undefined;
+  if (isFresh(req, etag)) return void res.writeHead(304, headers).end();
+  const coding =
+    asset.brotli && acceptsEncoding(req, 'br') ? 'br' : asset.gzip && acceptsEncoding(req, 'gzip') ? 'gzip' : undefined;
   const body = coding === 'br' ? asset.brotli : coding === 'gzip' ? asset.gzip : asset.body;
   headers['Content-Type'] = asset.type;
   headers['Content-Length'] = body?.length ?? 0;

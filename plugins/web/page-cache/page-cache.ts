@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
-import type { Cache, Http, Request, Response } from 'parley-forum';
+import { acceptsEncoding, isFresh, type Cache, type Http, type Request, type Response } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
 import { renderedTag } from '../api.ts';
@@ -15,7 +15,6 @@ const MAX_URL_LENGTH = 200;
 /** How many guests' tokens are remembered, and up to which length of their cookies (characters). */
 const MAX_TOKENS = 1_000;
 const MAX_COOKIE_LENGTH = 1_000;
-const GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/;
 
 export interface PageCacheDeps {
   readonly cache: Cache;
@@ -115,7 +114,7 @@ export class PageCache {
   #send(req: IncomingMessage, res: ServerResponse, page: CachedPage, token: string, setCookie?: string): void {
     const { http, headers } = this.#deps;
     const etag = etagOf(page.hash, token);
-    const fresh = req.headers['if-none-match'] === etag;
+    const fresh = isFresh(req, etag);
     const nonce = fresh ? undefined : createNonce();
     const lines = headers.forPage(nonce);
     lines.push('Cache-Control', 'private, no-cache', 'ETag', etag, 'Vary', VARY, 'X-Request-Id', http.idOf(req));
@@ -124,7 +123,7 @@ export class PageCache {
       res.writeHead(304, lines).end();
     } else {
       lines.push('Content-Type', 'text/html; charset=utf-8');
-      if (GZIP.test(String(req.headers['accept-encoding'] ?? ''))) page.sendGzip(res, lines, { nonce, csrf: token });
+      if (acceptsEncoding(req, 'gzip')) page.sendGzip(res, lines, { nonce, csrf: token });
       else page.send(res, lines, { nonce, csrf: token });
     }
   }

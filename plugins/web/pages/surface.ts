@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
   HttpError,
+  isFresh,
   type Cache,
   type Environment,
   type RequestContext,
@@ -422,7 +423,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     // The response to a form, or of a route that says so, may be shown once only, such as a new token.
     const once = !SAFE_METHODS.has(req.method) || res.getHeader('Cache-Control') === 'no-store';
     const etag = page.status === 200 && !special && !once ? etagOf(pageHash(rendered.text), token) : '';
-    if (etag !== '' && req.headers['if-none-match'] === etag) return this.#notModified(req, res, etag);
+    if (etag !== '' && isFresh(req, etag)) return this.#notModified(req, res, etag);
     this.#send(req, res, page.status, rendered.text, token, etag);
   }
 

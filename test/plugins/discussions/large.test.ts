@@ -88,9 +88,8 @@ describe('a discussion of long posts', () => {
       expect(status).toBe(200);
       expect(text.length).toBeLessThan(MOST);
       seen.push(...numbersOn(text));
-      path = (
-        /rel="next" href="([^"]*from[^"]*)"/.exec(text) ?? /class="pager-step" rel="next" href="([^"]*)"/.exec(text)
-      )?.[1]
+      path = (/rel="next" href="([^"]*from[^"]*)"/.exec(text) ??
+        /class="pager-step" rel="next" href="([^"]*)"/.exec(text))?.[1]
         ?.replaceAll('&amp;', '&')
         .replaceAll('&#x3D;', '=');
     }

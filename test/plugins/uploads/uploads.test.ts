@@ -124,7 +124,7 @@ describe('a file’s address', () => {
       String(shown.size),
     ]);
     expect(headers.get('content-disposition')).toBe(
-      `inline; filename="Boats at _S_te_.png"; filename*=UTF-8''Boats%20at%20%E2%80%9CS%C3%A8te%E2%80%9D.png`,
+      `inline; filename="Boats at ?S?te?.png"; filename*=UTF-8''Boats%20at%20%E2%80%9CS%C3%A8te%E2%80%9D.png`,
     );
     expect(headers.get('cache-control')).toBe('public, max-age=86400, s-maxage=300, immutable');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
@@ -140,7 +140,7 @@ describe('a file’s address', () => {
     const { headers } = await forum.guest.get(pathOf(upload));
     expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual([
       'text/plain; charset=utf-8',
-      `attachment; filename="page.txt"; filename*=UTF-8''page.txt`,
+      'attachment; filename=page.txt',
     ]);
     expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
   });
