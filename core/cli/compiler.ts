@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { ConfigurationError } from '../errors.ts';
 
 /** Milliseconds that the compiler may take. */
-const PATIENCE = 300_000;
+const TIMEOUT = 300_000;
 
 /** What the TypeScript compiler that a folder has installed says of one of its projects, a line each; nothing where all is well. */
 export function compile(folder: string, project: string, ...flags: readonly string[]): Promise<readonly string[]> {
@@ -14,7 +14,7 @@ export function compile(folder: string, project: string, ...flags: readonly stri
     execFile(
       process.execPath,
       [script, '--pretty', 'false', ...flags, '-p', project],
-      { cwd: folder, timeout: PATIENCE, maxBuffer: 64 * 1024 * 1024 },
+      { cwd: folder, timeout: TIMEOUT, maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
         const lines = `${stdout}${stderr}`.split('\n').filter((line) => line.trim() !== '');
         resolve(error && lines.length === 0 ? [error.message] : error ? lines : []);

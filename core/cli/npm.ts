@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { Console } from './command.ts';
 
 /** Milliseconds that npm may take. */
-const PATIENCE = 600_000;
+const TIMEOUT = 600_000;
 /** Lines of npm's errors that are shown. */
 const SHOWN = 12;
 
@@ -17,7 +17,7 @@ export function npm(folder: string, args: readonly string[], console: Pick<Conso
     execFile(
       'npm',
       [...args, '--no-fund', '--no-audit', '--loglevel=error'],
-      { cwd: folder, timeout: PATIENCE, maxBuffer: 64 * 1024 * 1024 },
+      { cwd: folder, timeout: TIMEOUT, maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
         if (!error) return resolve(stdout);
         const said = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN).join('\n');

@@ -6,12 +6,12 @@ const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_t
 const VALUES = new Set(['query', 'params', 'parameters', 'queryOptions', 'internalQuery', 'detail', 'where']);
 
 /** An error as it is logged: what went wrong and where, without what the statement was about. */
-function told(error: object): object {
+function serializable(error: object): object {
   const entries = Object.entries(error as Record<string, unknown>).filter(([name]) => !VALUES.has(name));
   return Object.fromEntries(
     entries.map(([name, value]) => [
       name,
-      typeof value === 'object' && value !== null && 'stack' in value ? told(value) : value,
+      typeof value === 'object' && value !== null && 'stack' in value ? serializable(value) : value,
     ]),
   );
 }
@@ -26,7 +26,9 @@ export function createLogger({ level = 'info', terminal = process.stdout.isTTY =
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
-    serializers: { error: (error: unknown) => (error instanceof Error ? told(pino.stdSerializers.err(error)) : error) },
+    serializers: {
+      error: (error: unknown) => (error instanceof Error ? serializable(pino.stdSerializers.err(error)) : error),
+    },
   };
   return terminal && pretty
     ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }))

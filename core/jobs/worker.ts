@@ -38,8 +38,8 @@ const GRACE = 2_000;
  * died before it told.
  */
 const LOOK_AGAIN = 5_000;
-/** Milliseconds in which commits gather before the other processes are told of them. */
-const TELL_EVERY = 50;
+/** Milliseconds in which commits gather before they are published to the other processes. */
+const PUBLISH_INTERVAL = 50;
 /** The advisory lock under which limits per key are counted; the number has no meaning. */
 const CLAIMING = 7_216_003;
 
@@ -124,7 +124,7 @@ export class Worker {
   #timer: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #renewals = 0;
-  #telling = false;
+  #publishing = false;
 
   constructor(parts: WorkerDeps, listeners: ReadonlyMap<string, Listener>) {
     this.#parts = parts;
@@ -156,13 +156,13 @@ export class Worker {
     void this.#pump();
   }
 
-  /** There is new work. The other processes are told soon after the commit, which does not wait for that. */
+  /** There is new work. It is published to the other processes soon after the commit, which does not wait for that. */
   wake(): void {
     void this.#pump();
-    if (this.#telling) return;
-    this.#telling = true;
-    void delay(TELL_EVERY, undefined, { ref: false }).then(() => {
-      this.#telling = false;
+    if (this.#publishing) return;
+    this.#publishing = true;
+    void delay(PUBLISH_INTERVAL, undefined, { ref: false }).then(() => {
+      this.#publishing = false;
       return this.#parts.cluster.publish('jobs');
     });
   }

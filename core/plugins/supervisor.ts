@@ -76,7 +76,7 @@ const RETRY = { skip: 60_000, refuse: 2_000, retry: 0 } as const;
  * Milliseconds beyond its deadline for which a call is waited for while the process is busy; it is left out then, which
  * is nobody's failure.
  */
-const PATIENCE = 5_000;
+const GRACE_PERIOD = 5_000;
 /** Milliseconds without a turn of the event loop from which on everybody notices. */
 const BLOCK = 50;
 /** Milliseconds between two log lines about blocks of one plugin, or about what it left behind. */
@@ -90,9 +90,9 @@ export class Supervisor {
   readonly #pending = new Set<Pending>();
   /** Tasks whose call ended when the next tick was overdue already. */
   readonly #overdue = new Set<Task>();
-  readonly #blocks = new Map<string, { count: number; longest: number; task: string; told: number }>();
-  /** What plugins that are off left behind: how often it threw since that was last told, and when that was. */
-  readonly #left = new Map<string, { readonly times: number; readonly told: number }>();
+  readonly #blocks = new Map<string, { count: number; longest: number; task: string; reportedAt: number }>();
+  /** What plugins that are off left behind: how often it threw since that was last reported, and when that was. */
+  readonly #left = new Map<string, { readonly times: number; readonly reportedAt: number }>();
   #timer: NodeJS.Timeout | undefined;
   #watching = false;
   /**
@@ -162,15 +162,15 @@ export class Supervisor {
   }
 
   /**
-   * Something that a plugin left behind threw. How often it did since this was last told; undefined where it is too
-   * soon to tell again.
+   * Something that a plugin left behind threw. How often it did since this was last reported; undefined where it is too
+   * soon to report again.
    */
   left(plugin: string): number | undefined {
     const now = performance.now();
-    const { times, told } = this.#left.get(plugin) ?? { times: 0, told: -Infinity };
-    const tell = now - told >= REMIND;
-    this.#left.set(plugin, tell ? { times: 0, told: now } : { times: times + 1, told });
-    return tell ? times + 1 : undefined;
+    const { times, reportedAt } = this.#left.get(plugin) ?? { times: 0, reportedAt: -Infinity };
+    const due = now - reportedAt >= REMIND;
+    this.#left.set(plugin, due ? { times: 0, reportedAt: now } : { times: times + 1, reportedAt });
+    return due ? times + 1 : undefined;
   }
 
   /** Resolves when no call of the plugin that has a deadline is under way, or after the common deadline. */
@@ -245,7 +245,7 @@ export class Supervisor {
     return found && { count: found.count, longest: found.longest, task: found.task };
   }
 
-  /** Counts a failure that happened where no caller could be told, such as in a promise that nobody awaited. */
+  /** Counts a failure that happened that no caller could be given, such as in a promise that nobody awaited. */
   note(plugin: string, name: string, error: unknown): void {
     const task = this.named(plugin, name);
     task.failures++;
@@ -281,7 +281,7 @@ export class Supervisor {
         if (end()) reject(counts ? this.#failed(task, error, start) : error);
       };
       const due = from + Math.max(0, deadline - stretch) + TICK;
-      const pending: Pending = { task, due, last: this.#lived + deadline + PATIENCE, expire };
+      const pending: Pending = { task, due, last: this.#lived + deadline + GRACE_PERIOD, expire };
       this.#pending.add(pending);
       result.then(
         (value) =>
@@ -327,17 +327,17 @@ export class Supervisor {
 
   #blocked(plugin: string, task: string, took: number): void {
     const longest = Math.round(took);
-    const before = this.#blocks.get(plugin) ?? { count: 0, longest: 0, task, told: -Infinity };
+    const before = this.#blocks.get(plugin) ?? { count: 0, longest: 0, task, reportedAt: -Infinity };
     const now = performance.now();
-    const tell = now - before.told >= REMIND;
+    const due = now - before.reportedAt >= REMIND;
     this.#seen.blocked += took;
     this.#blocks.set(plugin, {
       count: before.count + 1,
       longest: Math.max(before.longest, longest),
       task,
-      told: tell ? now : before.told,
+      reportedAt: due ? now : before.reportedAt,
     });
-    if (tell)
+    if (due)
       this.#log.warn(
         { plugin, task, milliseconds: longest },
         'kept the whole process from running; long work belongs into a worker or into pieces',

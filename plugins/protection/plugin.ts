@@ -55,11 +55,11 @@ export default definePlugin({
     };
     plugin.onSettings(refresh);
     // The report path comes and goes with its plugin.
-    let [told] = plugin.extensions(reportPaths);
+    let [current] = plugin.extensions(reportPaths);
     plugin.on(pluginChanged, () => {
       const [now] = plugin.extensions(reportPaths);
-      if (now !== told) refresh();
-      told = now;
+      if (now !== current) refresh();
+      current = now;
     });
 
     const protection: Protection = {

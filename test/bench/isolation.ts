@@ -64,7 +64,7 @@ export async function measureIsolation(
     const [member, admin] = [createClient(server.url), createClient(server.url)];
     await member.login(MEMBER.username, MEMBER.password);
     await admin.login('bench-admin', MEMBER.password);
-    const tell = (mode: string): Promise<unknown> => member.post(`/saboteur/${encodeURIComponent(mode)}`);
+    const setMode = (mode: string): Promise<unknown> => member.post(`/saboteur/${encodeURIComponent(mode)}`);
     const address = (await member.get(`/d/${short}`)).headers.get('location') ?? `/d/${short}`;
     const p99 = async (): Promise<number> => {
       const clients = Array.from({ length: CONNECTIONS }, (_, at) =>
@@ -83,9 +83,9 @@ export async function measureIsolation(
     const results: Result[] = [];
     for (const mode of MODES) {
       const well = await p99();
-      await tell(mode);
+      await setMode(mode);
       const ill = await p99();
-      await tell('well');
+      await setMode('well');
       await admin.post('/admin/plugins/release', { id: 'saboteur' }, JSON_ONLY);
       results.push({
         name: `99 of 100 answers while a plugin's ${mode}`,

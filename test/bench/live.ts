@@ -13,7 +13,7 @@ const POSTS = 20;
 /** Milliseconds from one post to the next. */
 const PAUSE = 500;
 /** Milliseconds that what is on its way has to arrive. */
-const PATIENCE = 10_000;
+const TIMEOUT = 10_000;
 
 /** What 2,000 open streams of a member cost a fresh process, and how soon all of them hear of a post. */
 export async function measureLive(
@@ -49,7 +49,7 @@ export async function measureLive(
     await post(`heard ${n}`);
     await sleep(PAUSE);
   }
-  for (const deadline = performance.now() + PATIENCE; times.length < STREAMS * POSTS && performance.now() < deadline;)
+  for (const deadline = performance.now() + TIMEOUT; times.length < STREAMS * POSTS && performance.now() < deadline;)
     await sleep(10);
   const memory = (await forum.memory()) - before;
   for (const socket of sockets) socket.destroy();

@@ -12,7 +12,7 @@ const HEALTHY = 8;
 /** Runs of each kind, in turn: what else the machine does meanwhile meets both alike. */
 const TURNS = 3;
 /** Milliseconds that the last deliveries of a run may take. */
-const PATIENCE = 120_000;
+const TIMEOUT = 120_000;
 const JSON_ONLY = { accept: 'application/json' };
 
 interface Run {
@@ -67,7 +67,7 @@ export async function measureWebhooks(
       const times: number[] = [];
       for (let n = 0; n < count; n++) times.push(await write(forum.url, member, discussions[n % discussions.length]!));
       const complete = (): boolean => heard.size === HEALTHY && [...heard.values()].every((had) => had >= count);
-      for (const deadline = performance.now() + PATIENCE; !complete() && performance.now() < deadline;) await sleep(5);
+      for (const deadline = performance.now() + TIMEOUT; !complete() && performance.now() < deadline;) await sleep(5);
       if (!complete()) throw new Error(`of ${count} events the webhooks have ${[...heard.values()].join(', ')}`);
       return { time: performance.now() - start, post: median(times) };
     };

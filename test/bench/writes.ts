@@ -37,7 +37,7 @@ export async function measureWrites(
   const { statements } = await forum.ask<{ statements: Statement[] }>({ do: 'recorded' });
   const inTransaction = transactionOf(statements, /insert into post /);
   const { perSecond } = await load({ url, headers, bodies, seconds });
-  const replayed = await replay(databaseUrl, inTransaction, post, prepared.discussions, seconds);
+  const replayed = await repeat(databaseUrl, inTransaction, post, prepared.discussions, seconds);
   return [
     {
       name: `POST /api/posts (${inTransaction.length} statements)`,
@@ -74,7 +74,7 @@ const VALUES = 5;
  * Transactions per second of the same statements with ids of other posts, works and discussions in place of the
  * recorded ones.
  */
-async function replay(
+async function repeat(
   databaseUrl: string,
   statements: readonly Statement[],
   post: { id: string; discussion_id: string },

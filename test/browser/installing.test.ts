@@ -26,7 +26,7 @@ describe('the installer in a browser', () => {
       const address = addressesOf(site);
       const context = await browser.newContext({ colorScheme, reducedMotion: 'reduce' });
       const page = await context.newPage();
-      const told = listen(page);
+      const messages = listen(page);
       await page.goto(address(site.link));
       const look = async (name: string): Promise<void> => {
         for (const width of [320, 1280]) {
@@ -60,7 +60,7 @@ describe('the installer in a browser', () => {
       await page.getByRole('alert').waitFor();
       await look('refused');
       // The browser says of each answer that is no success that it could not be loaded.
-      expect(told.filter((line) => !line.includes('400 (Bad Request)'))).toEqual([]);
+      expect(messages.filter((line) => !line.includes('400 (Bad Request)'))).toEqual([]);
       await context.clearCookies();
       await page.goto(address(site.link));
       expect(await heading(page)).toBe('The link was used');

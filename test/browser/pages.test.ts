@@ -135,11 +135,11 @@ const addressesFor = (visitor: Visitor): readonly string[] => [
   ...(MISSING[visitor] ?? []),
 ];
 
-let told = 0;
+let linesRead = 0;
 /** What the server logged as errors since it was last asked. */
 function failures(): readonly string[] {
-  const lines = forum.app.lines.slice(told).filter(({ level }) => level === 'error');
-  told = forum.app.lines.length;
+  const lines = forum.app.lines.slice(linesRead).filter(({ level }) => level === 'error');
+  linesRead = forum.app.lines.length;
   // How fast a slot is filled is not the question on a machine that is busy with a browser.
   return lines
     .map(({ message, error }) => `${message}: ${error instanceof Error ? error.message : ''}`)

@@ -8,7 +8,7 @@ const forum = useForum();
 describe('reactions below a post', () => {
   test('are given and taken back without leaving the page', async () => {
     const page = await forum.open('bob');
-    const told = listen(page);
+    const messages = listen(page);
     await page.goto('/d/1');
     const post = page.locator('#post-1');
     const given = post.locator('.reaction', { hasText: 'Love' });
@@ -25,7 +25,7 @@ describe('reactions below a post', () => {
     expect(await judge(page)).toEqual([]);
     await given.click();
     await given.waitFor({ state: 'detached' });
-    expect(told).toEqual([]);
+    expect(messages).toEqual([]);
     await page.context().close();
   });
 

@@ -112,7 +112,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await using way = await reach();
     const { line, far } = way;
     await Promise.all([far.one(one), far.transaction(() => far.one(one))]);
-    line.silence();
+    line.freeze();
     const begun = performance.now();
     const under = await Promise.allSettled([far.one(one), far.transaction(() => far.one(one))]);
     expect(performance.now() - begun).toBeLessThan(12_000);
@@ -132,7 +132,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     line.cut();
     await expect(far.one(one)).rejects.toThrow();
     line.mend();
-    line.silence();
+    line.freeze();
     await expect(far.one(one)).rejects.toThrow();
     await vi.waitFor(
       async () => {
@@ -156,7 +156,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await expect(
       far.transaction(async () => {
         await far.all(lock);
-        line.silence();
+        line.freeze();
         await far.all(one);
       }),
     ).rejects.toThrow('fallen silent');
@@ -169,7 +169,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     const place = await makeTestPlace();
     const { line, far } = await reach(place.url);
     expect(await far.claimAlone()).toBe(true);
-    line.silence();
+    line.freeze();
     const begun = performance.now();
     await far.close();
     expect(performance.now() - begun).toBeLessThan(6_000);

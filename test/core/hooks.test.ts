@@ -66,7 +66,7 @@ async function listening(
 }
 
 const service = (): Bell => running.app.service(Bell);
-const told = (plugin: string | undefined): readonly string[] =>
+const logged = (plugin: string | undefined): readonly string[] =>
   running.lines.filter((line) => line['plugin'] === plugin).map(({ message }) => message);
 const never = (): Promise<never> => new Promise(() => {});
 
@@ -82,8 +82,8 @@ describe('a listener that misbehaves', () => {
     );
     await service().ring(3);
     expect(heard).toEqual([3]);
-    expect(told(listeners.ids[0])).toContain('plugin code failed');
-    expect(told(listeners.ids[1])).toEqual([]);
+    expect(logged(listeners.ids[0])).toContain('plugin code failed');
+    expect(logged(listeners.ids[1])).toEqual([]);
   });
 
   test('hangs: whoever raised the action does not wait for it, and it is cut off at its deadline', async () => {

@@ -65,7 +65,7 @@ const lines = (): readonly any[] =>
     .split('\n')
     .filter((line) => line.startsWith('{'))
     .map((line) => JSON.parse(line) as unknown);
-const tell = async (mode: string): Promise<void> =>
+const setMode = async (mode: string): Promise<void> =>
   expect((await guest().post(`/saboteur/${encodeURIComponent(mode)}`)).status).toBe(303);
 const turn = (on: boolean): Promise<{ readonly status: number }> =>
   root.post(`/admin/plugins/${on ? 'enable' : 'disable'}`, { id: 'saboteur' }, json);
@@ -118,7 +118,7 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
     'slot blocks',
   ])('%s', async (mode) => {
     const before = await troubles();
-    const { wrong, written } = await inUse(() => tell(mode));
+    const { wrong, written } = await inUse(() => setMode(mode));
     expect(wrong).toEqual([]);
     // Where the process is held up for seconds on end, Redis seems silent to it.
     const answers = mode.endsWith('blocks') ? [201, 503] : [201];
@@ -126,23 +126,23 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
     // In a process that is busy all the time nobody is blamed for being late.
     for (const path of ['/', '/ask-saboteur']) await root.get(path);
     await expect.poll(troubles, { timeout: 10_000 }).toBeGreaterThan(before);
-    await tell('well');
+    await setMode('well');
     await root.post('/admin/plugins/release', { id: 'saboteur' }, json);
     expect(await about('saboteur')).toMatchObject({ state: 'active' });
   });
 
   test('job hangs', async () => {
-    expect(await inUse(() => tell('job hangs'))).toEqual({ wrong: [], written: [201] });
-    await tell('well');
+    expect(await inUse(() => setMode('job hangs'))).toEqual({ wrong: [], written: [201] });
+    await setMode('well');
   });
 
   test('check hangs, and throws: only what it checks is refused, as what cannot be checked now', async () => {
     for (const mode of ['check hangs', 'check throws'])
-      expect(await inUse(() => tell(mode)), mode).toEqual({ wrong: [], written: [503] });
+      expect(await inUse(() => setMode(mode)), mode).toEqual({ wrong: [], written: [503] });
     expect((await about('saboteur')).tasks).toContainEqual(
       expect.objectContaining({ task: 'filter discussion.draft', refusing: true }),
     );
-    await tell('well');
+    await setMode('well');
     await expect
       .poll(async () => (await root.post('/api/posts', { discussion_id: discussion.id, content: 'Again' })).status, {
         timeout: 10_000,
@@ -152,16 +152,16 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
 
   test('undo hangs: it is switched off and on all the same', async () => {
     const switched = async (): Promise<void> => {
-      await tell('undo hangs');
+      await setMode('undo hangs');
       for (const on of [false, true]) expect((await turn(on)).status).toBe(200);
     };
     expect(await inUse(switched)).toEqual({ wrong: [], written: [201] });
-    await tell('well');
+    await setMode('well');
   });
 
   test('setup hangs: it stays off after its deadline, for this reason, and may be switched on anew', async () => {
     const switched = async (): Promise<void> => {
-      await tell('setup hangs');
+      await setMode('setup hangs');
       expect((await turn(false)).status).toBe(200);
       expect(await turn(true)).toMatchObject({
         status: 409,
@@ -173,7 +173,7 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
   });
 
   test('timer throws: it is switched off and shown with the reason, the log names it, and the process lives on', async () => {
-    expect(await inUse(() => tell('timer throws'))).toEqual({ wrong: [], written: [201] });
+    expect(await inUse(() => setMode('timer throws'))).toEqual({ wrong: [], written: [201] });
     expect(await about('saboteur')).toMatchObject({ state: 'failed', problem: 'timer throws, as told' });
     expect((await root.get('/admin')).text).toContain('timer throws, as told');
     expect(lines()).toContainEqual(
@@ -199,7 +199,7 @@ test('afterwards nothing of any other plugin was set aside or has failed', async
 });
 
 test('an exception that no plugin is to blame for: the process drains, and ends with code 70', async () => {
-  await tell('nobody throws');
+  await setMode('nobody throws');
   await expect.poll(async () => (await guest().get('/readyz')).status).toBe(503);
   expect((await guest().get('/')).status).toBe(200);
   expect(await server.ended).toEqual({ code: 70, signal: null });

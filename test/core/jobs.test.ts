@@ -20,13 +20,13 @@ afterAll(() => test.drop());
 const happened = defineAction<{ n: number; key?: string }>('thing.happened');
 const supervisor = new Supervisor(testLog);
 let jobs: JobQueue;
-let told: readonly string[];
+let published: readonly string[];
 /** The other processes: what they are told, and how one of them tells. */
-let tell: () => unknown = () => undefined;
+let renotify: () => unknown = () => undefined;
 const clusterOf = (said: string[]): WorkerDeps['cluster'] => ({
   publish: async (topic) => void said.push(topic),
   subscribe: (_topic, run) => {
-    tell = () => run(undefined);
+    renotify = () => run(undefined);
     return () => undefined;
   },
 });
@@ -35,7 +35,7 @@ beforeEach(async () => {
   await data.all(sql`delete from job`);
   // A list of its own: what the queue of the test before still has to say comes later.
   const said: string[] = [];
-  told = said;
+  published = said;
   jobs = new JobQueue({ data, supervisor, log: testLog, cluster: clusterOf(said) });
   bus = new HookBus(supervisor, {
     batch: () => data.batch(),
@@ -119,9 +119,9 @@ describe('storing', () => {
     await data.transaction(async () => {
       await bus.emit(happened, { n: 2 });
       await data.all(sql`select 1`);
-      expect(told).toEqual([]);
+      expect(published).toEqual([]);
     });
-    await until(() => expect(told).toEqual(['jobs']));
+    await until(() => expect(published).toEqual(['jobs']));
   });
 
   it('keeps an action without a payload', async () => {
@@ -207,7 +207,7 @@ describe('running', () => {
       const [row] = await rows();
       expect(Math.ceil(row!.wait / 10) * 10).toBe(seconds);
       await later();
-      tell();
+      renotify();
     }
     await until(async () => expect(await rows()).toMatchObject([{ attempt: 3, failed: true }]));
     expect(heard.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);

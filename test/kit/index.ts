@@ -166,10 +166,11 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
 /** Fails the test file when an answer of the API was not what the API's own description promises. */
 function expectDescribed(lines: readonly LogLine[]): void {
   const found = lines.filter(({ message }) => message === 'an answer differs from the description of its route');
-  const told = new Set(
+  const differences = new Set(
     found.map(({ method, path, problems }) => `${String(method)} ${String(path)}: ${JSON.stringify(problems)}`),
   );
-  if (told.size > 0) throw new Error(`answers of the API differ from its description:\n${[...told].join('\n')}`);
+  if (differences.size > 0)
+    throw new Error(`answers of the API differ from its description:\n${[...differences].join('\n')}`);
 }
 
 /** Where a test fails after the server could not answer, what the server logged is printed with it. */
@@ -207,10 +208,10 @@ function realClock(): TestClock {
 }
 
 /** Milliseconds without a statement after which background work has ended, and for which that is waited for at most. */
-const [CALM, PATIENCE] = [40, 3_000];
+const [CALM, TIMEOUT] = [40, 3_000];
 
 async function calm({ data }: App): Promise<void> {
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + TIMEOUT;
   for (let seen = -1; seen !== data.statements && Date.now() < deadline;) {
     seen = data.statements;
     await new Promise((resolve) => setTimeout(resolve, CALM));

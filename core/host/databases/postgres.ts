@@ -77,11 +77,11 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     return names.get(text);
   };
   const connect = (): Connection => new Client(options);
-  const silence = new Watchdog(connect, log);
-  silence.guard(open);
+  const watchdog = new Watchdog(connect, log);
+  watchdog.guard(open);
   open.on('connect', (connection) => {
     const send = connection.query.bind(connection) as Ask;
-    const asked = silence.watch(connection);
+    const asked = watchdog.watch(connection);
     const ask: Ask = (...words) => {
       asked();
       return send(...words);
@@ -106,7 +106,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     alone
       .release()
       .then(() => orm.close(true))
-      .finally(() => silence.close());
+      .finally(() => watchdog.close());
   try {
     await client.connection().execute(() => Promise.resolve());
   } catch (error) {

@@ -28,9 +28,9 @@ export async function vacuumTables(run: Run): Promise<readonly string[]> {
  * statement is under way.
  */
 export function startVacuuming(run: Run, log: Logger): () => Promise<void> {
-  let tending: Promise<unknown> = Promise.resolve();
+  let vacuuming: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
-    tending = tending
+    vacuuming = vacuuming
       .then(() => vacuumTables(run))
       .catch((error: unknown) =>
         log.warn({ error: messageOf(error) }, 'the embedded database could not be tended; it is tried again'),
@@ -38,6 +38,6 @@ export function startVacuuming(run: Run, log: Logger): () => Promise<void> {
   }, EVERY).unref();
   return async () => {
     clearInterval(timer);
-    await tending;
+    await vacuuming;
   };
 }

@@ -3,7 +3,7 @@ import { chainOf } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 
 /** Milliseconds after which the server is asked whether it is there at all, and within which it must answer that. */
-const PATIENCE = 5_000;
+const CONNECTION_TIMEOUT = 5_000;
 /** Milliseconds between two looks at what is waited for. */
 const LOOK = 500;
 /** Milliseconds that connections have to take their leave. */
@@ -44,8 +44,8 @@ const fallenSilent = (): Error =>
 const hangUp = (client: Connection): void => client.connection.stream.destroy(fallenSilent());
 
 /** What `work` resolves to. A connection that is not done with it in time is ended, so that it fails. */
-export async function inTime<T>(client: Connection, work: () => Promise<T>, patience = PATIENCE): Promise<T> {
-  const timer = setTimeout(() => hangUp(client), patience);
+export async function inTime<T>(client: Connection, work: () => Promise<T>, timeout = CONNECTION_TIMEOUT): Promise<T> {
+  const timer = setTimeout(() => hangUp(client), timeout);
   try {
     return await work();
   } finally {
@@ -110,7 +110,7 @@ export class Watchdog {
 
   async #look(): Promise<void> {
     const begun = now();
-    const late = [...this.#lines].filter(([, { since = Infinity }]) => begun - since > PATIENCE);
+    const late = [...this.#lines].filter(([, { since = Infinity }]) => begun - since > CONNECTION_TIMEOUT);
     if (late.length === 0 && !this.#suspected && !this.#away) return;
     this.#suspected = false;
     let working: ReadonlySet<number>;

@@ -14,7 +14,7 @@ interface Signal {
  * Milliseconds between two signs of writing; after the last key until it counts as stopped; between two questions; a
  * sign holds.
  */
-const TELL = 3_000;
+const SEND_INTERVAL = 3_000;
 const IDLE = 6_000;
 const ASK = 5_000;
 const HOLDS = 8_000;
@@ -23,7 +23,7 @@ const HOLDS = 8_000;
 class TypingLine extends HTMLElement {
   readonly #others = new Map<string, { readonly name: string; readonly until: number }>();
   readonly #hear = (event: Event): void => this.#signal((event as CustomEvent<Signal>).detail);
-  #told = 0;
+  #sentAt = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setInterval> | undefined;
   #fading: ReturnType<typeof setTimeout> | undefined;
@@ -54,20 +54,20 @@ class TypingLine extends HTMLElement {
   #write(): void {
     clearTimeout(this.#idle);
     this.#idle = setTimeout(() => this.#stop(), IDLE);
-    if (Date.now() - this.#told < TELL) return;
-    this.#told = Date.now();
-    this.#tell('typing');
+    if (Date.now() - this.#sentAt < SEND_INTERVAL) return;
+    this.#sentAt = Date.now();
+    this.#send('typing');
   }
 
   #stop(): void {
     clearTimeout(this.#idle);
-    if (this.#told === 0) return;
-    this.#told = 0;
-    this.#tell('stop');
+    if (this.#sentAt === 0) return;
+    this.#sentAt = 0;
+    this.#send('stop');
   }
 
   /** What is lost is made up for by the next sign, or runs out. */
-  #tell(what: 'typing' | 'stop'): void {
+  #send(what: 'typing' | 'stop'): void {
     api(`/api/typing-indicator/${what}`, { discussion_id: this.#discussion }).catch(() => undefined);
   }
 

@@ -6,7 +6,7 @@ import { fileProblem } from './signature-check.ts';
 import { SerialQueue } from './serial-queue.ts';
 
 /** Seconds after which work on one picture is given up. */
-const PATIENCE = 20;
+const TIMEOUT_SECONDS = 20;
 const AVATAR = 256;
 const QUALITY = 82;
 /** Of WebP: above it files are hardly smaller, and 40 million pixels take 15 s instead of 3. */
@@ -34,7 +34,7 @@ const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((name) => `VipsFore
 export class Pictures {
   readonly #maxPixels: () => number;
   readonly #log: Logger;
-  readonly #lane = new SerialQueue();
+  readonly #queue = new SerialQueue();
   #library: Promise<Library> | undefined;
 
   constructor({ maxPixels, log }: { readonly maxPixels: () => number; readonly log: Logger }) {
@@ -63,13 +63,13 @@ export class Pictures {
     picture: NonNullable<Format['picture']>,
     change: Rewrite,
   ): Promise<Picture> {
-    return this.#lane.run(async () => {
+    return this.#queue.run(async () => {
       const sharp = await (this.#library ??= load());
       const most = this.#maxPixels();
       try {
         const frames = await measure(sharp(from, { ...options, limitInputPixels: false }), most);
         const source = sharp(from, { ...options, limitInputPixels: most, failOn: 'error' }).timeout({
-          seconds: PATIENCE,
+          seconds: TIMEOUT_SECONDS,
         });
         // Frames cannot be turned one by one; what moves has no camera's mark.
         const turned = frames > 1 ? source : source.autoOrient();

@@ -13,7 +13,7 @@ export const page: Page = JSON.parse(
 
 /** A text of the page's scripts in the page's language. */
 export const t = (key: string, values: Readonly<Record<string, string | number>> = {}): string =>
-  (page.texts[key] ?? key).replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole));
+  (page.texts[key] ?? key).replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 
 interface Policy {
   createHTML(text: string): string;

@@ -53,8 +53,8 @@ export class Locale {
       typeof message === 'string'
         ? message
         : (message[this.#plural.select(Number(values['count']))] ?? message.other ?? key);
-    return form.replace(/\{([a-zA-Z_]+)\}/g, (hole, value: string) =>
-      value in values ? this.#format(values[value]) : hole,
+    return form.replace(/\{([a-zA-Z_]+)\}/g, (placeholder, value: string) =>
+      value in values ? this.#format(values[value]) : placeholder,
     );
   }
 

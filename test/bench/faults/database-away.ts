@@ -61,11 +61,12 @@ const gone = (manner: Manner): Scenario => ({
     await writing;
     found.check(latest < manner.limit, `an answer without PostgreSQL took ${latest.toFixed(1)} s`);
     await keptPages(forum, away.server, found);
-    const told = (): ReadonlySet<string> => new Set(receiver.received.map(({ body }) => body.data.post.id as string));
-    const untold = (): number => [...journal.answered.values()].filter(({ id }) => !told().has(id)).length;
+    const receivedIds = (): ReadonlySet<string> =>
+      new Set(receiver.received.map(({ body }) => body.data.post.id as string));
+    const undelivered = (): number => [...journal.answered.values()].filter(({ id }) => !receivedIds().has(id)).length;
     found.check(
-      (await within(60, async () => untold() === 0)) !== undefined,
-      `${untold()} posts were never sent to the webhook`,
+      (await within(60, async () => undelivered() === 0)) !== undefined,
+      `${undelivered()} posts were never sent to the webhook`,
     );
     const refusals = [...journal.refused].map(([what, times]) => `${times} × ${what}`).join(', ');
     const tried =
@@ -150,7 +151,7 @@ async function shutDownOrCutOff(ground: Ground): Promise<Breakable> {
 }
 
 function silenced(ground: Ground): Promise<Breakable> {
-  return along(ground, 'silent without closing a connection, and heard again,', (line) => line.silence());
+  return along(ground, 'silent without closing a connection, and heard again,', (line) => line.freeze());
 }
 
 /** A way to the given server, which `stop` makes useless. */

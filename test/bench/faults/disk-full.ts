@@ -34,8 +34,8 @@ export const diskFull: Scenario = {
     for (let round = 0; round < rounds; round++) {
       await within(30, async () => journal.answered.size > 10 * (round + 1));
       const filling = fill(forum.prepared.place.folder);
-      const told = await within(30, async () => (journal.refused.get('507') ?? 0) > 10 * (round + 1));
-      found.check(told !== undefined, 'writers were never told that there is no room');
+      const refused = await within(30, async () => (journal.refused.get('507') ?? 0) > 10 * (round + 1));
+      found.check(refused !== undefined, 'writers were never told that there is no room');
       // Until the next look at the disk, what finds room in a page that is there is still taken.
       await sleep(1_500);
       const answered = journal.answered.size;

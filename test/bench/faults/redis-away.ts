@@ -85,7 +85,7 @@ async function silenced(): Promise<OwnServer> {
   };
   return {
     url: line.url,
-    stop: async () => line.silence(),
+    stop: async () => line.freeze(),
     start: async () => line.mend(),
     [Symbol.asyncDispose]: close,
   };

@@ -25,7 +25,7 @@ import { openForum } from './forum.ts';
 const PASSWORD = 'Quiet-harbour-42';
 const SOMEBODY = '00000000-0000-7000-8000-000000000001';
 const asJson = { accept: 'application/json' };
-const told: { readonly action: string; readonly payload: object }[] = [];
+const recorded: { readonly action: string; readonly payload: object }[] = [];
 const ACTIONS: readonly Action<any>[] = [
   ipAddressesViewed,
   emailChanged,
@@ -46,7 +46,7 @@ const listener = definePlugin({
   id: 'test-listener',
   setup(_services, plugin) {
     for (const action of ACTIONS)
-      plugin.on(action, (payload) => void told.push({ action: action.id, payload: payload as object }));
+      plugin.on(action, (payload) => void recorded.push({ action: action.id, payload: payload as object }));
   },
 });
 
@@ -68,14 +68,14 @@ describe('what happens with logins and accounts is told of', () => {
     ada = await accounts().create({ username, email: `${username}@example.org`, password: PASSWORD });
     client = visitor();
     await client.login(username, PASSWORD);
-    told.length = 0;
+    recorded.length = 0;
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
   it('a login, and a logout', async () => {
     await visitor().login(ada.username, PASSWORD);
     await client.submit('/logout');
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       { action: 'account.logged-in', payload: { id: ada.id, address: address() } },
       { action: 'account.logged-out', payload: { id: ada.id, address: address() } },
     ]);
@@ -86,17 +86,17 @@ describe('what happens with logins and accounts is told of', () => {
     await guest.csrf();
     for (const identifier of [ada.username, 'nobody-here'])
       await guest.post('/login', { identifier, password: 'Wrong-harbour-1' }, asJson);
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       { action: 'account.login-refused', payload: { id: ada.id, address: address(), confirming: false } },
       { action: 'account.login-refused', payload: { id: undefined, address: address(), confirming: false } },
     ]);
-    expect(JSON.stringify(told)).not.toContain('harbour');
+    expect(JSON.stringify(recorded)).not.toContain('harbour');
   });
 
   it('a password given again, right or wrong', async () => {
     await client.post('/login/confirm', { password: 'Wrong-harbour-1' }, asJson);
     await client.post('/login/confirm', { password: PASSWORD }, asJson);
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       { action: 'account.login-refused', payload: { id: ada.id, address: address(), confirming: true } },
       { action: 'account.confirmed', payload: { id: ada.id, address: address() } },
     ]);
@@ -110,14 +110,14 @@ describe('what happens with logins and accounts is told of', () => {
     forum.clock.advance(milliseconds);
     await visitor({ cookie: `parley.sid=${client.cookies.get('parley.sid')}`, ...headers }).get('/');
     await client.get('/');
-    expect(told).toMatchObject([{ action: 'account.session-ended', payload: { id: ada.id, cause } }]);
+    expect(recorded).toMatchObject([{ action: 'account.session-ended', payload: { id: ada.id, cause } }]);
   });
 
   it('one time, however many requests find a session broken at once', async () => {
     forum.clock.advance(3_600_000);
     const copy = visitor({ cookie: `parley.sid=${client.cookies.get('parley.sid')}` });
     await Promise.all(Array.from({ length: 6 }, () => copy.get('/')));
-    expect(told).toHaveLength(1);
+    expect(recorded).toHaveLength(1);
   });
 
   it('a password and an address that were changed, without either', async () => {
@@ -127,7 +127,7 @@ describe('what happens with logins and accounts is told of', () => {
       asJson,
     );
     await client.post('/settings/security/email', { email: `new-${member}@example.org` }, asJson);
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       { action: 'account.password-changed', payload: { id: ada.id, by: ada.id } },
       { action: 'account.email-changed', payload: { id: ada.id, by: ada.id } },
     ]);
@@ -136,14 +136,14 @@ describe('what happens with logins and accounts is told of', () => {
   it('a token that was made or revoked, but not one that was not there', async () => {
     for (const path of ['revoke', '', 'revoke', 'revoke'])
       await client.post(`/settings/security/api-token${path && `/${path}`}`, undefined, asJson);
-    expect(told.map(({ action }) => action)).toEqual(['account.token-issued', 'account.token-revoked']);
+    expect(recorded.map(({ action }) => action)).toEqual(['account.token-issued', 'account.token-revoked']);
   });
 
   it('sessions that somebody ended', async () => {
     await visitor().login(ada.username, PASSWORD);
     await client.post('/settings/security/sessions/revoke-others', undefined, asJson);
     await accounts().endSessions(ada.id, SOMEBODY);
-    expect(told.slice(1)).toEqual([
+    expect(recorded.slice(1)).toEqual([
       { action: 'account.sessions-revoked', payload: { id: ada.id, by: ada.id, which: 'others' } },
       { action: 'account.sessions-revoked', payload: { id: ada.id, by: SOMEBODY, which: 'all' } },
     ]);
@@ -154,7 +154,7 @@ describe('what happens with logins and accounts is told of', () => {
       await accounts().setGroup(ada.id, 'moderator', SOMEBODY);
       await accounts().setStatus(ada.id, 'disabled');
     }
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       { action: 'account.group-changed', payload: { id: ada.id, from: 'member', to: 'moderator', by: SOMEBODY } },
       { action: 'account.status-changed', payload: { id: ada.id, from: 'active', to: 'disabled', by: undefined } },
     ]);
@@ -171,18 +171,18 @@ describe('what happens with logins and accounts is told of', () => {
     });
     const chief = visitor();
     await chief.login(admin.username, PASSWORD);
-    told.length = 0;
+    recorded.length = 0;
     await client.get(`/api/users/${admin.id}`);
     await chief.get(`/api/users/${admin.id}`);
     await chief.get(`/u/${ada.username}`);
-    expect(told).toEqual([]);
+    expect(recorded).toEqual([]);
     expect((await chief.get(`/api/users/${ada.id}`)).body.user.last_ip).toBe(address());
     await chief.get(`/api/users/search?q=Ada-${member}`);
     expect(await accounts().ipAddresses(admin.id, ada.id)).toEqual({
       registration: address(),
       lastLogin: address(),
     });
-    expect(told).toEqual([
+    expect(recorded).toEqual([
       { action: 'account.addresses-viewed', payload: { ids: [ada.id], by: admin.id } },
       { action: 'account.addresses-viewed', payload: { ids: [ada.id], by: admin.id } },
       { action: 'account.addresses-viewed', payload: { ids: [admin.id], by: ada.id } },

@@ -60,9 +60,9 @@ describe('a listener that keeps the whole server waiting', () => {
     expect((await ada.get('/admin/plugins')).text).toContain(
       `Kept the whole server waiting ${blocks.count} times, for ${blocks.longest} ms at the longest, the last time in action ${action}.`,
     );
-    const told = forum.lines.filter(
+    const logged = forum.lines.filter(
       (line) => line['plugin'] === plugin && line.message.startsWith('kept the whole process from running'),
     );
-    expect(told).toEqual([expect.objectContaining({ level: 'warn', task: `action ${action}` })]);
+    expect(logged).toEqual([expect.objectContaining({ level: 'warn', task: `action ${action}` })]);
   });
 });

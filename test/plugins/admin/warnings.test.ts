@@ -6,7 +6,7 @@ import { mailsOf } from '../mail/forum.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const asJson = { accept: 'application/json' };
-const PATIENCE = { timeout: 20_000, interval: 50 };
+const TIMEOUT = { timeout: 20_000, interval: 50 };
 let forum: TestForum;
 let root: Client;
 let bob = '';
@@ -35,7 +35,7 @@ async function next(
 ): Promise<
   readonly { readonly to: string | undefined; readonly subject: string | undefined; readonly body: string }[]
 > {
-  await vi.waitFor(async () => expect((await mailsOf(forum)).length).toBeGreaterThanOrEqual(seen + count), PATIENCE);
+  await vi.waitFor(async () => expect((await mailsOf(forum)).length).toBeGreaterThanOrEqual(seen + count), TIMEOUT);
   const found = (await mailsOf(forum))
     .slice(seen)
     .map(({ headers, body }) => ({ to: headers['to'], subject: headers['subject'], body }));

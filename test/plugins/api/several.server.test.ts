@@ -46,11 +46,11 @@ test('two processes count one limit exactly, for guests and for members', async 
     const answers = await each(60, (app) => app.client().get('/api/version', headers));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(left);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(60 - left);
-    const told = answers
+    const remaining = answers
       .filter(({ status }) => status === 200)
       .map((answer) => Number(answer.headers.get('x-ratelimit-remaining')))
       .toSorted((a, b) => a - b);
-    expect(told).toEqual(Array.from({ length: left }, (_, at) => at));
+    expect(remaining).toEqual(Array.from({ length: left }, (_, at) => at));
     expect(new Set(answers.map((answer) => answer.headers.get('x-ratelimit-limit')))).toEqual(new Set([String(limit)]));
   }
   await first.app.settings.reset(Object.keys(settings));

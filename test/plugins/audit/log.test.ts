@@ -35,7 +35,7 @@ const doorkeeper = definePlugin({
   },
 });
 
-async function told(query = '', client: Client = forum.as.root): Promise<readonly AuditRecord[]> {
+async function entriesFor(query = '', client: Client = forum.as.root): Promise<readonly AuditRecord[]> {
   await settled(forum.app);
   return (await client.get(`/admin/audit?limit=100${query}`, JSON_ONLY)).body.entries;
 }
@@ -47,9 +47,9 @@ beforeAll(() => install(forum.app, doorkeeper));
 
 describe('an entry', () => {
   test('says who did what to what, from where and when, in words that are cut short', async () => {
-    const { length: before } = await told('&action=door.opened');
+    const { length: before } = await entriesFor('&action=door.opened');
     await doors.emit(opened, { door: 'cellar', by: forum.ids.mia });
-    const entries = await told('&action=door.opened');
+    const entries = await entriesFor('&action=door.opened');
     expect(entries).toHaveLength(before + 1);
     expect(entries[0]).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
@@ -63,7 +63,7 @@ describe('an entry', () => {
   });
 
   test('is left out where the rule says so, and where the transaction was rolled back', async () => {
-    const before = await told();
+    const before = await entriesFor();
     await doors.emit(opened, { door: 'cellar', quietly: true });
     await forum.app.app.data
       .transaction(async () => {
@@ -71,7 +71,7 @@ describe('an entry', () => {
         throw new Error('changed our minds');
       })
       .catch(() => undefined);
-    expect(await told()).toEqual(before);
+    expect(await entriesFor()).toEqual(before);
   });
 
   test('is one line of the log too, which nothing secret is in', async () => {
@@ -91,7 +91,7 @@ describe('an entry', () => {
 
   test('without an actor is the program’s', async () => {
     await doors.emit(opened, { door: 'gate' });
-    expect((await told('&subject=door:gate'))[0]!.actor).toBeNull();
+    expect((await entriesFor('&subject=door:gate'))[0]!.actor).toBeNull();
     expect((await forum.as.root.get('/admin/audit?subject=door:gate')).text).toContain(
       'the program, or nobody who was logged in',
     );
@@ -113,9 +113,9 @@ describe('the page', () => {
 
   test('finds by action, by whom, to what and in which days', async () => {
     await doors.emit(opened, { door: 'roof', by: forum.ids.bob });
-    const [entry] = await told('&subject=door:roof');
-    expect(await told('&action=door.opened&actor=bob&subject=roof')).toEqual([entry]);
-    expect(await told(`&actor=${forum.ids.bob}&subject=roof`)).toEqual([entry]);
+    const [entry] = await entriesFor('&subject=door:roof');
+    expect(await entriesFor('&action=door.opened&actor=bob&subject=roof')).toEqual([entry]);
+    expect(await entriesFor(`&actor=${forum.ids.bob}&subject=roof`)).toEqual([entry]);
     for (const nothing of [
       '&actor=nobody-at-all',
       '&subject=window:roof',
@@ -123,10 +123,10 @@ describe('the page', () => {
       '&subject=roof&to=2020-01-01',
       '&subject=roof&from=2999-01-01',
     ]) {
-      expect(await told(nothing), nothing).toEqual([]);
+      expect(await entriesFor(nothing), nothing).toEqual([]);
     }
     const day = entry!.created_at.slice(0, 10);
-    expect(await told(`&subject=roof&from=${day}&to=${day}`)).toEqual([entry]);
+    expect(await entriesFor(`&subject=roof&from=${day}&to=${day}`)).toEqual([entry]);
   });
 
   test.each(['from=yesterday', 'to=2026-13-40', 'limit=0', 'cursor=x', 'cursor=W10', 'offset=-1'])(
@@ -138,7 +138,7 @@ describe('the page', () => {
 
   test('goes back page by page, and the pages are those of the whole list', async () => {
     for (let n = 0; n < 5; n++) await doors.emit(opened, { door: `page-${n}`, by: forum.ids.ada });
-    const whole = await told('&action=door.opened');
+    const whole = await entriesFor('&action=door.opened');
     const seen: AuditRecord[] = [];
     let query = '&action=door.opened';
     for (;;) {
@@ -155,9 +155,9 @@ describe('the page', () => {
   });
 
   test('leaves no entry of being looked at, and takes the same number of statements whatever it shows', async () => {
-    const before = await told();
+    const before = await entriesFor();
     await forum.as.root.get('/admin/audit');
-    expect(await told()).toEqual(before);
+    expect(await entriesFor()).toEqual(before);
     const asked = (limit: number): Promise<number> =>
       forum.app.statements(() => forum.as.root.get(`/admin/audit?limit=${limit}`, JSON_ONLY));
     await asked(100);
@@ -224,15 +224,15 @@ describe('the log is append-only', () => {
 
   test('two at once each come after the other', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, n) => doors.emit(opened, { door: `crowd-${n}` })));
-    expect((await told('&action=door.opened')).filter(({ subject }) => subject!.id.startsWith('crowd-'))).toHaveLength(
-      20,
-    );
+    expect(
+      (await entriesFor('&action=door.opened')).filter(({ subject }) => subject!.id.startsWith('crowd-')),
+    ).toHaveLength(20);
     expect((await verify()).broken).toBeUndefined();
   });
 });
 
 describe('old entries', () => {
-  const tend = async (): Promise<void> => {
+  const runRetention = async (): Promise<void> => {
     await all(sql`update job set run_at = now() where listener = 'audit/job:tend'`);
     await forum.app.app.jobs.retry('audit/job:tend');
     await settled(forum.app);
@@ -244,7 +244,7 @@ describe('old entries', () => {
       sql<{ count: number }>`select count(*) as count from audit_entry`,
     );
     forum.app.clock.advance(Date.now() - forum.app.clock.now() + 4_000 * DAY);
-    await tend();
+    await runRetention();
     const [{ count: after } = { count: 0 }] = await all(
       sql<{ count: number }>`select count(*) as count from audit_entry`,
     );
@@ -258,7 +258,7 @@ describe('old entries', () => {
       sql<{ count: number }>`select count(*) as count from audit_entry`,
     );
     forum.app.clock.advance(Date.now() - now + 29 * DAY);
-    await tend();
+    await runRetention();
     expect(await all(sql<{ count: number }>`select count(*) as count from audit_entry`)).toEqual([{ count: before }]);
     forum.app.clock.advance(now - forum.app.clock.now());
   });
@@ -268,7 +268,7 @@ describe('old entries', () => {
     const [{ count: before } = { count: 0 }] = await all(
       sql<{ count: number }>`select count(*) as count from audit_entry`,
     );
-    await tend();
+    await runRetention();
     const rows = await all(
       sql<{ action: string; details: { entries: number } }>`select action, details from audit_entry order by position`,
     );
@@ -280,7 +280,7 @@ describe('old entries', () => {
     await all(sql.raw('alter table audit_entry disable trigger user'));
     await all(sql`update audit_entry set details = '{}'`);
     forum.app.clock.advance(400 * DAY);
-    await tend();
+    await runRetention();
     expect(await all(sql`select 1 from audit_entry`)).toHaveLength(1);
     expect(forum.app.lines).toContainEqual(
       expect.objectContaining({ level: 'error', audit: true, message: 'the audit log is not as it was written' }),

@@ -92,7 +92,7 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     const b = await startBehind();
     const { line } = b;
     await hold(b);
-    line.silence();
+    line.freeze();
     const begun = performance.now();
     await expect(b.cache.redis!.get('anything')).rejects.toThrow(/timed out|timeout|writeable|closed|retries/i);
     expect(performance.now() - begun).toBeLessThan(3_000);
@@ -150,12 +150,12 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
 
 describe.runIf(redisUrl)('a second process of the system', () => {
   const file = join(import.meta.dirname, 'cache-process.ts');
-  const told = async (child: ChildProcess): Promise<unknown> =>
+  const served = async (child: ChildProcess): Promise<unknown> =>
     ((await once(child, 'message')) as [{ serves: string }])[0].serves;
   async function launch(): Promise<ChildProcess> {
     const child = fork(file, [redisUrl, place.namespace], { execArgv: [] });
     undo.push(() => child.kill('SIGKILL'));
-    expect(await told(child)).toBe('old');
+    expect(await served(child)).toBe('old');
     return child;
   }
 
@@ -166,7 +166,7 @@ describe.runIf(redisUrl)('a second process of the system', () => {
     await a.cache.purge('a');
     child.send('what do you serve?');
     child.kill('SIGCONT');
-    expect(await told(child)).toBe('nothing');
+    expect(await served(child)).toBe('nothing');
   });
 
   it('that crashed may have left something unsaid, so the others look again', async () => {

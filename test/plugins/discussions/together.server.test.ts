@@ -46,7 +46,7 @@ test(
         category_id: pick(categories),
         tags: tags(),
       });
-    const deeds: readonly ((client: Client, id: string, post: string) => ReturnType<Client['get']>)[] = [
+    const actions: readonly ((client: Client, id: string, post: string) => ReturnType<Client['get']>)[] = [
       start,
       ...Array.from(
         { length: 4 },
@@ -74,7 +74,7 @@ test(
     await Promise.all(
       clients.map(async (client) => {
         while (Date.now() < until) {
-          const { status, body, text } = await pick(deeds)!(client, pick(discussions)!, pick(posts)!);
+          const { status, body, text } = await pick(actions)!(client, pick(discussions)!, pick(posts)!);
           if (status >= 500) failed.push(`${status} ${text.slice(0, 200)}`);
           if (status === 201 && body.discussion) discussions.push(body.discussion.id);
           if (status === 201 && body.post) posts.push(body.post.id);

@@ -11,7 +11,7 @@ const forum = useForum();
 const log = (): EventLog => forum.app.app.service(EventLog);
 
 /** The log as a caller sees it, once what has happened is in it. */
-async function told(client: Client, query = ''): Promise<readonly LoggedEvent[]> {
+async function visibleEvents(client: Client, query = ''): Promise<readonly LoggedEvent[]> {
   await settled(forum.app);
   return (await client.get(`/api/events?limit=100${query}`)).body.events;
 }
@@ -33,7 +33,7 @@ describe('the event log', () => {
     const reply = await forum.reply('bob', id, 'A **reply**');
     await settled(forum.app);
     await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Told to everybody' });
-    const events = await told(forum.guest, since());
+    const events = await visibleEvents(forum.guest, since());
     expect(names(events)).toEqual(['discussion.created', 'post.created', 'discussion.updated']);
     expect(events.map(({ position }) => position)).toEqual(
       events.map(({ position }) => position).toSorted((a, b) => a - b),
@@ -61,8 +61,9 @@ describe('the event log', () => {
   test('tells of a staff category staff alone', async () => {
     await mark();
     await forum.start('mia', 'Between us', 'staff');
-    expect(names(await told(forum.as.mia, since()))).toEqual(['discussion.created']);
-    for (const client of [forum.guest, forum.as.ada, forum.as.bad]) expect(await told(client, since())).toEqual([]);
+    expect(names(await visibleEvents(forum.as.mia, since()))).toEqual(['discussion.created']);
+    for (const client of [forum.guest, forum.as.ada, forum.as.bad])
+      expect(await visibleEvents(client, since())).toEqual([]);
   });
 
   test('forgets what was deleted since, and tells only which it was', async () => {
@@ -70,14 +71,14 @@ describe('the event log', () => {
     const { id, number } = await forum.start('ada', 'Short-lived words');
     const reply = await forum.reply('bob', id, 'A secret that slipped out');
     await forum.as.bob.delete(`/api/posts/${reply.id}`);
-    const withoutReply = await told(forum.guest, since());
+    const withoutReply = await visibleEvents(forum.guest, since());
     expect(names(withoutReply).toSorted()).toEqual(['discussion.created', 'post.deleted']);
     expect(withoutReply.find(({ event }) => event === 'post.deleted')!.data).toEqual({
       post: { id: reply.id, discussion_id: id, number: 2 },
     });
     await forum.as.ada.delete(`/api/discussions/${id}`);
     for (const client of [forum.guest, forum.as.mia, forum.as.root]) {
-      const left = await told(client, since());
+      const left = await visibleEvents(client, since());
       expect(left.map(({ event, data }) => [event, data])).toEqual([
         ['discussion.deleted', { discussion: { id, number } }],
       ]);
@@ -90,7 +91,7 @@ describe('the event log', () => {
     const reply = await forum.reply('bob', id, 'Call me at 555-0100');
     await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Call me maybe' });
     await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Another name' });
-    const text = JSON.stringify(await told(forum.guest, since()));
+    const text = JSON.stringify(await visibleEvents(forum.guest, since()));
     expect(text).not.toMatch(/555-0100|taken back|taken-back/);
     expect(text).toMatch(/Call me maybe/);
     expect(text).toMatch(/another-name/);
@@ -99,11 +100,11 @@ describe('the event log', () => {
   test('hides what was moved out of sight, and shows it again when it comes back', async () => {
     await mark();
     const { id } = await forum.start('mia', 'On the move');
-    expect(names(await told(forum.as.ada, since()))).toEqual(['discussion.created']);
+    expect(names(await visibleEvents(forum.as.ada, since()))).toEqual(['discussion.created']);
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' });
-    expect(await told(forum.as.ada, since())).toEqual([]);
+    expect(await visibleEvents(forum.as.ada, since())).toEqual([]);
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'general' });
-    expect(names(await told(forum.as.ada, since()))).toEqual([
+    expect(names(await visibleEvents(forum.as.ada, since()))).toEqual([
       'discussion.created',
       'discussion.updated',
       'discussion.updated',
@@ -115,7 +116,7 @@ describe('the event log', () => {
     const { id } = await forum.app.app
       .service(Accounts)
       .create({ username: 'newcomer', email: 'new@forum.test', password: 'Plain-Sailing-42' });
-    const [event] = await told(forum.guest, since());
+    const [event] = await visibleEvents(forum.guest, since());
     expect([event!.event, event!.data]).toEqual([
       'user.registered',
       { user: { id, username: 'newcomer', joined_at: expect.any(String) } },
@@ -169,7 +170,9 @@ describe('the event log', () => {
     const { id } = await forum.start('ada', 'Kinds');
     await forum.reply('bob', id, 'One kind');
     await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Kinds of things' });
-    expect(names(await told(forum.guest, `${since()}&event=post.created,user.registered`))).toEqual(['post.created']);
+    expect(names(await visibleEvents(forum.guest, `${since()}&event=post.created,user.registered`))).toEqual([
+      'post.created',
+    ]);
     const nothing = (await forum.guest.get(`/api/events?event=no.such${since()}`)).body;
     expect([nothing.events, nothing.hasMore, nothing.position]).toEqual([[], false, (await log().bounds()).newest]);
   });
@@ -236,9 +239,10 @@ describe('an action of a plugin that comes while the server runs', () => {
     await install(forum.app, definition);
     await parrot.emit(spoken, { word: 'Polly', secret: 'cracker' });
     await parrot.emit(silent, { word: 'Hush' });
-    const events = await told(forum.as.root, since());
+    const events = await visibleEvents(forum.as.root, since());
     expect(events.map(({ event, data }) => [event, data])).toEqual([['parrot.spoken', { word: 'Polly' }]]);
-    for (const client of [forum.guest, forum.as.ada, forum.as.mia]) expect(await told(client, since())).toEqual([]);
+    for (const client of [forum.guest, forum.as.ada, forum.as.mia])
+      expect(await visibleEvents(client, since())).toEqual([]);
   });
 
   test('is logged once more after the plugin was off and on, and once however often its work is tried', async () => {
@@ -252,7 +256,7 @@ describe('an action of a plugin that comes while the server runs', () => {
     await forum.app.app.data.all(sql`insert into job (id, listener, payload)
       select '01990000-0000-7000-8000-000000000001', 'events/parrot.spoken', '{"word":"Again"}'`);
     await parrot.emit(spoken, { word: 'Wake', secret: '' });
-    const words = (await told(forum.as.root, since())).map(({ data }) => (data as { word: string }).word);
+    const words = (await visibleEvents(forum.as.root, since())).map(({ data }) => (data as { word: string }).word);
     expect(words.toSorted()).toEqual(['Again', 'Wake', 'Wake']);
   });
 

@@ -159,18 +159,18 @@ describe('a test of a connection', () => {
     };
     const failing = (error: unknown) =>
       new ConnectionTests({ text: words, inspect: () => fail(error), redis: () => fail(error) });
-    const told = async (error: unknown) =>
+    const problemOf = async (error: unknown) =>
       (await failing(error).database('postgres://sea.test:5433/boats')).text.split(' ')[0];
-    expect(await told(Object.assign(new Error('no'), { code: '28P01' }))).toBe('probe.credentials');
-    expect(await told(Object.assign(new Error('no'), { code: '3D000' }))).toBe('probe.database');
-    expect(await told(new AggregateError([Object.assign(new Error('no'), { code: 'ECONNREFUSED' })]))).toBe(
+    expect(await problemOf(Object.assign(new Error('no'), { code: '28P01' }))).toBe('probe.credentials');
+    expect(await problemOf(Object.assign(new Error('no'), { code: '3D000' }))).toBe('probe.database');
+    expect(await problemOf(new AggregateError([Object.assign(new Error('no'), { code: 'ECONNREFUSED' })]))).toBe(
       'probe.refused',
     );
-    expect(await told(Object.assign(new Error('odd'), { code: '53300' }))).toBe('probe.other');
+    expect(await problemOf(Object.assign(new Error('odd'), { code: '53300' }))).toBe('probe.other');
     expect((await failing(new Error('SSH-2.0-banner')).database('postgres://sea.test/boats')).text).not.toContain(
       'banner',
     );
-    expect(await told(new Error('odd'))).toBe('probe.strange');
+    expect(await problemOf(new Error('odd'))).toBe('probe.strange');
     expect((await failing(new Error('odd')).database('postgres://sea.test/%ff')).text).toContain('probe.strange');
     expect((await failing(new Error('WRONGPASS invalid')).redis('redis://sea.test')).text).toContain(
       'probe.credentials',

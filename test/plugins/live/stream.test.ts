@@ -23,9 +23,9 @@ describe('a stream', () => {
     await stream.until(2);
     expect(stream.names()).toEqual(['discussion.created', 'post.created']);
     const { events } = (await forum.guest.get('/api/events?limit=100')).body;
-    const { position, ...told } = events.at(-1);
-    expect(stream.heard[1]).toEqual({ event: 'post.created', id: String(position), data: told });
-    expect(told.data.post.id).toBe(post.id);
+    const { position, ...received } = events.at(-1);
+    expect(stream.heard[1]).toEqual({ event: 'post.created', id: String(position), data: received });
+    expect(received.data.post.id).toBe(post.id);
     expect(stream.retry).toBeGreaterThan(0);
   });
 

@@ -6,7 +6,7 @@ import { startForum, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 import { mailsOf, startMailServer, type MailServer } from './forum.ts';
 
-const PATIENCE = { timeout: 20_000, interval: 50 };
+const TIMEOUT = { timeout: 20_000, interval: 50 };
 let app: TestForum;
 let server: MailServer;
 let mail: Mail;
@@ -44,7 +44,7 @@ describe('without a server', () => {
       ...made,
       unsubscribe: 'http://forum.test/stop',
     });
-    await vi.waitFor(async () => expect(await mailsOf(app)).toHaveLength(1), PATIENCE);
+    await vi.waitFor(async () => expect(await mailsOf(app)).toHaveLength(1), TIMEOUT);
     const [{ headers, body } = { headers: {}, body: '' }] = await mailsOf(app);
     expect(headers).toMatchObject({
       to: 'ada@forum.test',
@@ -70,10 +70,10 @@ describe('without a server', () => {
         key: `many:${at}`,
       }));
     const one = await app.statements(() => mail.send(...some(1)));
-    await vi.waitFor(async () => expect((await mailsOf(app)).length).toBe(before + 1), PATIENCE);
+    await vi.waitFor(async () => expect((await mailsOf(app)).length).toBe(before + 1), TIMEOUT);
     expect(await app.statements(() => mail.send(...some(5)))).toBe(one);
     await mail.send(...some(5));
-    await vi.waitFor(async () => expect((await mailsOf(app)).length).toBe(before + 5), PATIENCE);
+    await vi.waitFor(async () => expect((await mailsOf(app)).length).toBe(before + 5), TIMEOUT);
   });
 
   test('what was rolled back is not sent', async () => {
@@ -87,7 +87,7 @@ describe('without a server', () => {
     await vi.waitFor(
       async () =>
         expect((await mailsOf(app)).slice(before).map(({ headers }) => headers['subject'])).toEqual(['After all']),
-      PATIENCE,
+      TIMEOUT,
     );
   });
 });
@@ -99,7 +99,7 @@ describe('with a server', () => {
     await mail.send({ to: 'ada@forum.test', subject: 'Over the wire', text: '.begins with a full stop' });
     await vi.waitFor(
       () => expect(server.received.map(({ headers }) => headers['subject'])).toEqual(['Over the wire']),
-      PATIENCE,
+      TIMEOUT,
     );
     expect(server.received[0]?.headers['from']).toBe('Test forum <quay@forum.test>');
   });
@@ -112,21 +112,21 @@ describe('with a server', () => {
         expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
           { error: 'the mail server refused for now (450)' },
         ]),
-      PATIENCE,
+      TIMEOUT,
     );
     server.answers = {};
-    await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Patience'), PATIENCE);
+    await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Patience'), TIMEOUT);
     expect(await refusals()).toEqual([]);
   });
 
   test('a mail that is refused for good is given up', async () => {
     server.answers = { 'RCPT TO': '550 5.1.1 <nobody@forum.test> unknown' };
     await mail.send({ to: 'nobody@forum.test', subject: 'Nobody there', text: 'x' });
-    await vi.waitFor(async () => expect(await refusals()).toEqual([{ refusal: 550 }]), PATIENCE);
+    await vi.waitFor(async () => expect(await refusals()).toEqual([{ refusal: 550 }]), TIMEOUT);
     server.answers = {};
     await vi.waitFor(
       async () => expect(await data.all(sql`select 1 from job where listener = 'mail/job:deliver'`)).toEqual([]),
-      PATIENCE,
+      TIMEOUT,
     );
   });
 
@@ -138,10 +138,10 @@ describe('with a server', () => {
         expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
           { error: 'the mail server refused for now (553)' },
         ]),
-      PATIENCE,
+      TIMEOUT,
     );
     server.answers = {};
-    await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Mended'), PATIENCE);
+    await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Mended'), TIMEOUT);
   });
 });
 
@@ -153,7 +153,7 @@ test('addresses and texts are in no log, job or table', async () => {
       expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
         { error: expect.stringContaining('could not be reached') },
       ]),
-    PATIENCE,
+    TIMEOUT,
   );
   const kept = JSON.stringify([
     await data.all(sql`select * from job`),
@@ -184,10 +184,10 @@ test('a mail server that an earlier version stored is not used; the start says w
   await using after = await startForum({
     environment: { dataDir, databaseUrl, trustedProxies: ['10.0.0.2'], given: new Set(['TRUSTED_PROXIES']) },
   });
-  const told = after.lines
+  const logged = after.lines
     .filter(({ variable }) => variable !== undefined)
     .map(({ level, setting, variable }) => [level, setting, variable]);
-  expect(told).toEqual([
+  expect(logged).toEqual([
     ['warn', 'mail.smtp_url', 'SMTP_URL'],
     ['warn', 'webhooks.allowed_hosts', 'WEBHOOKS_ALLOWED_HOSTS'],
   ]);
@@ -200,7 +200,7 @@ test('a mail server that an earlier version stored is not used; the start says w
   await after.app.service(Mail).send({ to: 'ada@forum.test', subject: 'Into a file', text: 'x' });
   await vi.waitFor(
     async () => expect((await mailsOf(after)).map(({ headers }) => headers['subject'])).toEqual(['Into a file']),
-    PATIENCE,
+    TIMEOUT,
   );
 });
 

@@ -30,7 +30,7 @@ const logged = async (action: string, about: string): Promise<ModerationEntry> =
   await vi.waitUntil(find, { timeout: 20_000 });
   return find()!;
 };
-const told = async (name: Name, type: string) =>
+const notified = async (name: Name, type: string) =>
   (await forum.as[name].get('/api/notifications')).body.notifications.filter(
     (one: { type: string }) => one.type === type,
   );
@@ -155,10 +155,11 @@ describe('whoever it happened to', () => {
     await forum.as.mia.delete(`/api/posts/${reply.id}?reason=Not%20kind`);
     await logged('post.deleted', reply.id);
     await vi.waitUntil(
-      async () => (await told('bob', 'moderation_removed')).some(({ title }: { title: string }) => title === 'Anchors'),
+      async () =>
+        (await notified('bob', 'moderation_removed')).some(({ title }: { title: string }) => title === 'Anchors'),
       { timeout: 20_000 },
     );
-    const [one] = await told('bob', 'moderation_removed');
+    const [one] = await notified('bob', 'moderation_removed');
     expect(one).toMatchObject({ title: 'Anchors', actor: null, url: 'http://forum.test/settings/standing' });
     const text = await page('/settings/standing', 'bob');
     expect(text).toContain('Not kind');
@@ -180,13 +181,13 @@ describe('whoever it happened to', () => {
       await logged('post.edited', reply.id);
     }
     const changed = async () =>
-      (await told('bob', 'moderation_changed')).filter(({ title }: { title: string }) => title === 'Five knots');
+      (await notified('bob', 'moderation_changed')).filter(({ title }: { title: string }) => title === 'Five knots');
     await vi.waitUntil(async () => (await changed())[0]?.count === 5, { timeout: 20_000 });
     expect(await changed()).toHaveLength(1);
     expect(await page('/notifications', 'bob')).toContain('Moderators changed what you wrote, 5 times:');
     expect((await page('/settings/standing', 'bob')).match(/Post edited/g)!.length).toBeGreaterThanOrEqual(5);
     const warned = async () =>
-      (await told('ada', 'moderation_member')).map(({ title, count }: { title: string; count: number }) => [
+      (await notified('ada', 'moderation_member')).map(({ title, count }: { title: string; count: number }) => [
         title,
         count,
       ]);
@@ -209,7 +210,7 @@ describe('whoever it happened to', () => {
     await logged('post.deleted', reply.id);
     await vi.waitUntil(
       async () =>
-        (await told('bob', 'moderation_removed')).some(
+        (await notified('bob', 'moderation_removed')).some(
           ({ title }: { title: string }) => title === 'something you wrote',
         ),
       { timeout: 20_000 },
@@ -223,7 +224,7 @@ describe('whoever it happened to', () => {
     await forum.as.mia.delete(`/api/discussions/${gone.id}?reason=Twice`);
     await forum.as.mia.put(`/api/discussions/${moved.id}`, { title: 'Secret suspicion', category_id: 'staff' });
     const titles = async () =>
-      [...(await told('bob', 'moderation_removed')), ...(await told('bob', 'moderation_changed'))].map(
+      [...(await notified('bob', 'moderation_removed')), ...(await notified('bob', 'moderation_changed'))].map(
         ({ title }: { title: string }) => title,
       );
     await vi.waitUntil(

@@ -61,9 +61,9 @@ describe('a ban in the admin panel', () => {
     for (const shown of [await log(), await lines(`/mod/members/${name}`)])
       expect(shown).toMatch(/<strong>Ban<\/strong>[\s\S]*<bdi>root<\/bdi>/);
     expect((await forum.as.mia.get(`/mod/members/${name}`)).text).toContain('<span class="badge danger">Banned</span>');
-    const told = (await (await fresh()).get('/settings/standing')).text;
-    expect(told).toMatch(/Ban</);
-    expect(told).not.toContain('root');
+    const notified = (await (await fresh()).get('/settings/standing')).text;
+    expect(notified).toMatch(/Ban</);
+    expect(notified).not.toContain('root');
   });
 
   test('is lifted there as well, and from the moderators’ pages brings the group of before back', async () => {

@@ -12,7 +12,7 @@ const data = () => forum.app.app.service(Data);
 const choose = async (name: Name, chosen: object) =>
   expectStatus(await forum.as[name].post('/settings/notifications', chosen, { accept: 'application/json' }), 200);
 const login = (name: Name) => forum.as[name].login(name, 'Plain-Sailing-42');
-const tell = (name: Name, more: object = {}) =>
+const notify = (name: Name, more: object = {}) =>
   forum.app.app.service(Notifications).notify([
     {
       type: 'mention',
@@ -70,22 +70,22 @@ describe('a single mail', () => {
   });
 
   test('is not sent when it was read, switched off or hidden meanwhile', async () => {
-    await tell('ada');
+    await notify('ada');
     await readAll(forum.as.ada);
-    await tell('bob');
+    await notify('bob');
     await choose('bob', { channels: { mention: 'site' } });
     expect(await sent()).toEqual([]);
     await choose('bob', { channels: { mention: 'mail' } });
     const { id } = await forum.start('mia', 'Soon hidden');
-    await tell('bob', { discussionId: id });
+    await notify('bob', { discussionId: id });
     const { category } = (await forum.as.mia.get('/api/categories/staff')).body;
     expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: category.id }), 200);
     expect(await sent()).toEqual([]);
   });
 
   test('is not sent for what is only wanted on the site, nor to who cannot log in', async () => {
-    await tell('ada', { type: 'reply' });
-    await tell('bob');
+    await notify('ada', { type: 'reply' });
+    await notify('bob');
     const accounts = forum.app.app.service(Accounts);
     await accounts.setStatus(forum.ids.bob, 'disabled');
     expect(await sent()).toEqual([]);
@@ -93,27 +93,27 @@ describe('a single mail', () => {
   });
 
   test('stands for those that join it while it is unread', async () => {
-    for (let time = 0; time < 3; time++) await tell('ada', { group: 'one' });
+    for (let time = 0; time < 3; time++) await notify('ada', { group: 'one' });
     expect((await sent()).length).toBe(1);
   });
 });
 
 describe('the link that ends a kind of mail', () => {
   test('works in one click, without a login, and not by looking at it', async () => {
-    await tell('ada');
+    await notify('ada');
     const link = linkOf((await sent())[0]!);
     const looked = await forum.guest.get(link);
     expect([looked.status, looked.text.includes('somebody mentions me')]).toEqual([200, true]);
     const program = forum.app.client();
     const clicked = await program.request('POST', link, { form: { 'List-Unsubscribe': 'One-Click' } });
     expect([clicked.status, clicked.text.includes('You get no more mails of this kind.')]).toEqual([200, true]);
-    await tell('ada');
+    await notify('ada');
     expect(await sent()).toEqual([]);
     expect((await listOf(forum.as.ada, '?unread=true')).length).toBe(2);
   });
 
   test('cannot be made up', async () => {
-    await tell('ada');
+    await notify('ada');
     const link = linkOf((await sent())[0]!);
     for (const wrong of [
       link.replace(forum.ids.ada, forum.ids.bob),
@@ -130,8 +130,8 @@ describe('digests', () => {
   test('come once a day with what is new, and not when there is nothing', async () => {
     await choose('ada', { channels: { mention: 'site' }, digest: 'daily' });
     forum.app.clock.advance(1_000);
-    await tell('ada', { title: 'Ropes' });
-    await tell('ada', { title: 'Sails', type: 'reply' });
+    await notify('ada', { title: 'Ropes' });
+    await notify('ada', { title: 'Sails', type: 'reply' });
     expect(await digests()).toEqual([]);
     forum.app.clock.advance(DAY);
     const [mail, ...others] = await digests();
@@ -141,7 +141,7 @@ describe('digests', () => {
     expect(await digests()).toEqual([]);
     forum.app.clock.advance(DAY);
     expect(await digests()).toEqual([]);
-    await tell('ada', { title: 'Masts' });
+    await notify('ada', { title: 'Masts' });
     forum.app.clock.advance(DAY);
     const [next] = await digests();
     expect([next!.headers['subject'], next!.body.includes('Ropes')]).toEqual(['1 thing you have not read', false]);
@@ -158,7 +158,7 @@ describe('digests', () => {
     await login('bob');
     await choose('bob', { digest: 'weekly' });
     forum.app.clock.advance(1_000);
-    await tell('bob');
+    await notify('bob');
     await sent();
     forum.app.clock.advance(2 * DAY);
     expect(await digests()).toEqual([]);

@@ -6,7 +6,7 @@ import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { countOf, listOf, POLL, readAll, settled, shortly } from './inbox.ts';
 
 const forum = useForum();
-const told = async (name: Name): Promise<unknown[]> => {
+const notified = async (name: Name): Promise<unknown[]> => {
   await settled(forum);
   return shortly(await listOf(forum.as[name], '?unread=true'));
 };
@@ -24,9 +24,9 @@ describe('replies', () => {
   test('are told to those who watch, once for all that are unread', async () => {
     const { id, number } = await forum.start('ada', 'Watched');
     const first = await forum.reply('bob', id, 'One');
-    expect(await told('ada')).toEqual([['reply', 'Watched', 1, false]]);
+    expect(await notified('ada')).toEqual([['reply', 'Watched', 1, false]]);
     await forum.reply('mia', id, 'Two');
-    expect(await told('ada')).toEqual([['reply', 'Watched', 2, false]]);
+    expect(await notified('ada')).toEqual([['reply', 'Watched', 2, false]]);
     const [one] = await listOf(forum.as.ada, '?unread=true');
     expect(one).toEqual({
       id: one.id,
@@ -43,7 +43,7 @@ describe('replies', () => {
     expect(await countOf(forum.as.ada)).toBe(1);
     await readAll(forum.as.ada);
     await forum.reply('bob', id, 'Three');
-    expect(await told('ada')).toEqual([['reply', 'Watched', 1, false]]);
+    expect(await notified('ada')).toEqual([['reply', 'Watched', 1, false]]);
   });
 
   test('are not told to their writer, to those who track, and to those who muted', async () => {
@@ -52,7 +52,7 @@ describe('replies', () => {
     await level('root', id, 'tracking');
     await forum.reply('bob', id, 'Hello @mia');
     await forum.reply('ada', id, 'Hello to you');
-    expect([await told('bob'), await told('mia'), await told('root')]).toEqual([[], [], []]);
+    expect([await notified('bob'), await notified('mia'), await notified('root')]).toEqual([[], [], []]);
   });
 
   test('reach thousands of watchers in few statements, and nobody twice', async () => {
@@ -79,17 +79,17 @@ describe('replies', () => {
     await notifications.notify(some(0, 1600));
     await notifications.notify(some(0, 1600));
     const [sums] = await data.all(
-      sql`select count(*)::integer as rows, sum(count)::integer as told from notification where discussion_id = ${id}`,
+      sql`select count(*)::integer as rows, sum(count)::integer as notified from notification where discussion_id = ${id}`,
     );
-    expect(sums).toEqual({ rows: 1600, told: 1600 });
+    expect(sums).toEqual({ rows: 1600, notified: 1600 });
     const watching = forum.app.app.service(Subscriptions);
     for (const one of crowd.slice(0, 1100)) await watching.set(id, one, 'watching');
     await forum.reply('bob', id, 'To all');
     await settled(forum);
     const [after] =
-      await data.all(sql`select sum(count)::integer as told, (select sum(unread)::integer from notification_count where user_id = any(${crowd}::uuid[])) as unread
+      await data.all(sql`select sum(count)::integer as notified, (select sum(unread)::integer from notification_count where user_id = any(${crowd}::uuid[])) as unread
       from notification where discussion_id = ${id} and user_id <> ${forum.ids.ada}`);
-    expect(after).toEqual({ told: 2700, unread: 1600 });
+    expect(after).toEqual({ notified: 2700, unread: 1600 });
   });
 });
 
@@ -103,7 +103,7 @@ describe('mentions and quotes', () => {
       }),
       201,
     );
-    expect([await told('bob'), await told('mia')]).toEqual([
+    expect([await notified('bob'), await notified('mia')]).toEqual([
       [['mention', 'Calling', 1, false]],
       [['mention', 'Calling', 1, false]],
     ]);
@@ -116,7 +116,7 @@ describe('mentions and quotes', () => {
       id,
       '`@mia` and\n\n```\n@mia\n```\n\n> @mia said\n\n[x](/u/mia) mail@mia.test \\@mia @ada',
     );
-    expect([await told('mia'), await told('ada')]).toEqual([[], []]);
+    expect([await notified('mia'), await notified('ada')]).toEqual([[], []]);
   });
 
   test('a quoted author is told, in the words of the composer', async () => {
@@ -131,26 +131,26 @@ describe('mentions and quotes', () => {
       .replaceAll('&gt;', '>')
       .replaceAll('&#39;', "'");
     await forum.reply('bob', id, `${content}I agree`);
-    expect(await told('ada')).toEqual([['quote', 'Quoted', 1, false]]);
+    expect(await notified('ada')).toEqual([['quote', 'Quoted', 1, false]]);
   });
 
   test('one post tells one member once: a mention before a quote before a reply', async () => {
     const { id, number } = await forum.start('ada', 'Once');
     await forum.reply('bob', id, `> [@ada](/d/${number}):\n> About\n\n@ada yes`);
-    expect(await told('ada')).toEqual([['mention', 'Once', 1, false]]);
+    expect(await notified('ada')).toEqual([['mention', 'Once', 1, false]]);
     await readAll(forum.as.ada);
     await forum.reply('bob', id, `> [@ada](/d/${number}/2#post-2):\n> About\n\nyes`);
-    expect(await told('ada')).toEqual([['quote', 'Once', 1, false]]);
+    expect(await notified('ada')).toEqual([['quote', 'Once', 1, false]]);
   });
 
   test('nobody is told of what they may not see, and muted members of nothing', async () => {
     const { id } = await forum.start('mia', 'Among staff', 'staff');
     await forum.reply('root', id, '@bob @mia look');
-    expect([await told('bob'), await told('mia')]).toEqual([[], [['mention', 'Among staff', 1, false]]]);
+    expect([await notified('bob'), await notified('mia')]).toEqual([[], [['mention', 'Among staff', 1, false]]]);
     const open = await forum.start('ada', 'Muted');
     await level('bob', open.id, 'muted');
     await forum.reply('ada', open.id, '@bob please');
-    expect(await told('bob')).toEqual([]);
+    expect(await notified('bob')).toEqual([]);
   });
 
   test('preferences say of what one is told', async () => {
@@ -161,14 +161,14 @@ describe('mentions and quotes', () => {
       { accept: 'application/json' },
     );
     await forum.reply('ada', id, '@bob hello');
-    expect(await told('bob')).toEqual([]);
+    expect(await notified('bob')).toEqual([]);
     await forum.as.bob.post(
       '/settings/notifications',
       { channels: { mention: 'site' } },
       { accept: 'application/json' },
     );
     await forum.reply('ada', id, '@bob hello again');
-    expect(await told('bob')).toEqual([['mention', 'By choice', 1, false]]);
+    expect(await notified('bob')).toEqual([['mention', 'By choice', 1, false]]);
   });
 });
 
@@ -204,10 +204,10 @@ describe('what becomes of a discussion', () => {
       [1, 1],
     ]);
     expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: general.id }), 200);
-    expect([await both('ada'), await told('ada')]).toEqual([[1, 1], [['reply', 'Moved', 1, false]]]);
+    expect([await both('ada'), await notified('ada')]).toEqual([[1, 1], [['reply', 'Moved', 1, false]]]);
   });
 
-  test('a category that closes hides what was told of it', async () => {
+  test('a category that closes hides what was notified of it', async () => {
     const made = expectStatus(
       await forum.as.root.post('/admin/categories/save', { name: 'Closing' }, { accept: 'application/json' }),
       201,
@@ -241,12 +241,12 @@ describe('what becomes of a discussion', () => {
     const { id: post } = await forum.reply('bob', id, '@mia hello');
     await settled(forum);
     await forum.reply('bob', id, 'Another');
-    expect([await told('mia'), await told('ada')]).toEqual([
+    expect([await notified('mia'), await notified('ada')]).toEqual([
       [['mention', 'Posts', 1, false]],
       [['reply', 'Posts', 2, false]],
     ]);
     expectStatus(await forum.as.bob.delete(`/api/posts/${post}`), 200);
-    expect([await both('mia'), await told('ada')]).toEqual([[0, 0], [['reply', 'Posts', 1, false]]]);
+    expect([await both('mia'), await notified('ada')]).toEqual([[0, 0], [['reply', 'Posts', 1, false]]]);
   });
 
   test('what was deleted before it could be told is not told', async () => {
@@ -270,13 +270,13 @@ test('what happened to discussions while the plugin was off is caught up with', 
   const [gone, moved] = [await forum.start('ada', 'Gone meanwhile'), await forum.start('ada', 'Moved meanwhile')];
   const { id: post } = await forum.reply('bob', moved.id, '@root hello');
   await forum.reply('bob', gone.id, 'Hello');
-  expect((await told('ada')).length).toBe(2);
+  expect((await notified('ada')).length).toBe(2);
   await kernel.disable('notifications');
   const { category } = (await forum.as.mia.get('/api/categories/staff')).body;
   expectStatus(await forum.as.mia.delete(`/api/discussions/${gone.id}`), 200);
   expectStatus(await forum.as.mia.put(`/api/discussions/${moved.id}`, { category_id: category.id }), 200);
   expectStatus(await forum.as.mia.delete(`/api/posts/${post}`), 200);
   await kernel.enable('notifications');
-  await vi.waitFor(async () => expect([await told('ada'), await told('root')]).toEqual([[], []]), POLL);
+  await vi.waitFor(async () => expect([await notified('ada'), await notified('root')]).toEqual([[], []]), POLL);
   expect([await countOf(forum.as.ada), await countOf(forum.as.root)]).toEqual([0, 0]);
 });

@@ -6,7 +6,7 @@ import { expectStatus, useForum } from '../discussions/forum.ts';
 import { countOf, listOf, POLL, readAll, settled } from './inbox.ts';
 
 const forum = useForum();
-const tell = (count: number, more: object = {}) =>
+const notify = (count: number, more: object = {}) =>
   forum.app.app.service(Notifications).notify(
     Array.from({ length: count }, (_, at) => ({
       type: 'reply',
@@ -24,9 +24,9 @@ beforeEach(() => readAll(forum.as.ada));
 
 describe('the list', () => {
   test('is paged, newest first, and can be cut to what is unread', async () => {
-    await tell(5);
+    await notify(5);
     forum.app.clock.advance(1_000);
-    await tell(2);
+    await notify(2);
     const first = (await forum.as.ada.get('/api/notifications?limit=3')).body;
     expect([first.count, first.hasMore, first.notifications.map((one: any) => one.title)]).toEqual([
       3,
@@ -50,14 +50,14 @@ describe('the list', () => {
   });
 
   test('costs the same whatever its length', async () => {
-    await tell(20);
+    await notify(20);
     const read = (limit: number) => forum.app.statements(() => forum.as.ada.get(`/api/notifications?limit=${limit}`));
     await read(20);
     expect(await read(19)).toBe(await read(2));
   });
 
   test('is the caller’s own, and members’ only', async () => {
-    await tell(1);
+    await notify(1);
     const [{ id }] = (await listOf(forum.as.ada)) as [{ id: string }];
     expect(await listOf(forum.as.bob)).toEqual([]);
     expectStatus(
@@ -73,7 +73,7 @@ describe('the list', () => {
   });
 
   test('is read by naming some, or all without a body', async () => {
-    await tell(4);
+    await notify(4);
     const ids = (await listOf(forum.as.ada, '?unread=true')).map((one) => one.id);
     expect((await forum.as.ada.post('/api/notifications/mark-read', { ids: ids.slice(0, 3) })).body.count).toBe(1);
     expect((await forum.as.ada.post('/api/notifications/mark-read', { ids: ids.slice(0, 3) })).body.count).toBe(1);
@@ -87,7 +87,7 @@ describe('counting', () => {
   test('stays right when many tell and read at once', async () => {
     await Promise.all(
       Array.from({ length: 12 }, async (_, at) => {
-        await tell(5, { group: `g${at % 3}` });
+        await notify(5, { group: `g${at % 3}` });
         if (at % 4 === 0) await readAll(forum.as.ada);
       }),
     );
@@ -95,17 +95,17 @@ describe('counting', () => {
   });
 
   test('takes as many statements for thousands as for one', async () => {
-    await tell(1);
+    await notify(1);
     const count = () => leastOf(() => forum.app.statements(() => countOf(forum.as.ada)));
     const few = await count();
-    await tell(1_500);
+    await notify(1_500);
     expect(await count()).toBe(few);
     expect(await countOf(forum.as.ada)).toBe(1_501);
   });
 
   test('is told to the member’s open pages', async () => {
     const sent = vi.spyOn(forum.app.app.service(Live), 'send');
-    await tell(2);
+    await notify(2);
     await readAll(forum.as.ada);
     expect(sent.mock.calls).toEqual([
       ['notifications', { count: 2 }, forum.ids.ada],
@@ -119,7 +119,7 @@ describe('pages', () => {
   test('the bell has the number, never an old one', async () => {
     for (let time = 0; time < 2; time++)
       expect(await page('/')).toMatch(/class="icon-button bell"[^>]*aria-label="Notifications"/);
-    await tell(3);
+    await notify(3);
     for (let time = 0; time < 2; time++) expect(await page('/')).toContain('aria-label="Notifications, unread: 3"');
     await readAll(forum.as.ada);
     expect(await page('/')).toMatch(/class="bell-count" aria-hidden="true" hidden/);
@@ -127,7 +127,7 @@ describe('pages', () => {
   });
 
   test('the list shows what happened, and is read by a form', async () => {
-    await tell(1, { title: 'Ropes & <knots>' });
+    await notify(1, { title: 'Ropes & <knots>' });
     expect(await page('/notifications')).toMatch(/bob replied in <strong>Ropes &amp; &lt;knots&gt;<\/strong>/);
     expect(await page('/notifications?unread=true')).toContain('Mark all as read');
     const answer = await forum.as.ada.submit('/notifications/read');
@@ -140,7 +140,7 @@ describe('pages', () => {
   test('opening a discussion reads what was told of it, and nothing else', async () => {
     const { id, number } = await forum.start('ada', 'Opened');
     await forum.reply('bob', id, 'Hello');
-    await tell(1);
+    await notify(1);
     await settled(forum);
     expect(await countOf(forum.as.ada)).toBe(2);
     for (let time = 0; time < 2; time++) await page(`/d/${number}-opened`);

@@ -12,7 +12,7 @@ test('a member keeps as many notifications as the settings say, the newest, and 
   const [{ category }] = (await data.all(
     sql<{ category: string }>`select category_id as category from discussion where id = ${id}`,
   )) as [{ category: string }];
-  const tell = async (name: 'ada' | 'bob', count: number, days: number): Promise<void> => {
+  const notify = async (name: 'ada' | 'bob', count: number, days: number): Promise<void> => {
     const at = new Date(forum.app.clock.now() - days * DAY);
     await data.all(sql`insert into notification (id, user_id, type, discussion_id, category_id, url, title, group_key, count, created_at)
       select gen_random_uuid(), ${forum.ids[name]}::uuid, 'reply', ${id}::uuid, ${category}::uuid, '/', n::text, ${`${days} `} || n, 1, ${at}::timestamptz + n * interval '1 second'
@@ -20,9 +20,9 @@ test('a member keeps as many notifications as the settings say, the newest, and 
     await data.all(sql`insert into notification_count as c (user_id, category_id, unread) values (${forum.ids[name]}, ${category}, ${count})
       on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread`);
   };
-  await tell('ada', 1_150, 1);
-  await tell('bob', 5, 91);
-  await tell('bob', 5, 89);
+  await notify('ada', 1_150, 1);
+  await notify('bob', 5, 91);
+  await notify('bob', 5, 89);
   const left = async (name: 'ada' | 'bob') =>
     (await data.one(
       sql<{

@@ -6,7 +6,7 @@ import { startForum } from 'parley-forum/testing';
 test('a statement on a connection that broke before it was sent is told as out of reach, like those that were on their way', async () => {
   await using forum = await startForum();
   const data = forum.app.service(Data);
-  const told = async (pause: number): Promise<number | undefined> => {
+  const statusAfter = async (pause: number): Promise<number | undefined> => {
     const broken = data.transaction(async () => {
       await data.all(sql`select pg_terminate_backend(pg_backend_pid())`).catch(() => undefined);
       await sleep(pause);
@@ -19,5 +19,5 @@ test('a statement on a connection that broke before it was sent is told as out o
       ),
     ).status;
   };
-  expect([await told(0), await told(100)]).toEqual([503, 503]);
+  expect([await statusAfter(0), await statusAfter(100)]).toEqual([503, 503]);
 });

@@ -62,7 +62,7 @@ async function heldUp(work: Promise<unknown>): Promise<number> {
 /**
  * Sends a request's head that announces a body, and no body: resolves to the status line of what comes all the same.
  */
-const sendHead = (path: string, headers: readonly string[], patience = 20_000): Promise<string> =>
+const sendHead = (path: string, headers: readonly string[], timeout = 20_000): Promise<string> =>
   new Promise((resolve, reject) => {
     const { port, hostname } = new URL(forum.url);
     const head = [
@@ -75,7 +75,7 @@ const sendHead = (path: string, headers: readonly string[], patience = 20_000): 
       '',
     ];
     const socket = connect(Number(port), hostname, () => socket.write(head.join('\r\n')));
-    const silent = setTimeout(() => (socket.destroy(), resolve('no answer')), patience);
+    const silent = setTimeout(() => (socket.destroy(), resolve('no answer')), timeout);
     socket.once(
       'data',
       (data: Buffer) => (clearTimeout(silent), socket.destroy(), resolve(data.toString().split('\r\n', 1)[0]!)),

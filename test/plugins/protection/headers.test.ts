@@ -162,7 +162,7 @@ describe.each(Object.entries(KINDS))('%s', (name, [status, ask, other]) => {
       'strict-transport-security': 'max-age=63072000',
       ...other,
     });
-    for (const telling of ['server', 'x-powered-by']) expect(headers.get(telling), telling).toBeNull();
+    for (const header of ['server', 'x-powered-by']) expect(headers.get(header), header).toBeNull();
     const policy = headers.get('content-security-policy') ?? said[name] ?? '';
     expect(policy).toMatch(/(^|;)default-src 'none'(;|$)/);
     expect(policy).toMatch(/frame-ancestors '(none|self)'/);

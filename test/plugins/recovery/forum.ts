@@ -5,7 +5,7 @@ import { mailsOf, type SentMail } from '../mail/forum.ts';
 export const PASSWORD = 'Quiet-harbour-42';
 export const NEW_PASSWORD = 'Louder-harbour-43';
 export const asJson = { accept: 'application/json' };
-const PATIENCE = { timeout: 20_000, interval: 50 };
+const TIMEOUT = { timeout: 20_000, interval: 50 };
 
 const sentTo = async (forum: TestForum, to: string): Promise<readonly SentMail[]> =>
   (await mailsOf(forum)).filter(({ headers }) => headers['to'] === to);
@@ -16,7 +16,7 @@ export async function nextMail(forum: TestForum, to: string, before = 0): Promis
     const mail = (await sentTo(forum, to))[before];
     if (!mail) throw new Error(`${to} got no mail`);
     return mail;
-  }, PATIENCE);
+  }, TIMEOUT);
 }
 
 /** How many mails went to an address, once the work that was begun has ended. */

@@ -19,7 +19,7 @@ const numberOn = async (client: Client, path = '/'): Promise<number | undefined>
   return item === undefined ? undefined : Number(/class="count">(\d+)/.exec(item)?.[1] ?? 0);
 };
 const number = (name: Name, path?: string) => numberOn(forum.as[name], path);
-const told = async (name: Name) =>
+const notified = async (name: Name) =>
   (await forum.as[name].get('/api/notifications?unread=true')).body.notifications.filter(
     (one: { type: string }) => one.type === 'report',
   );
@@ -93,12 +93,12 @@ describe('the number of open reports', () => {
 describe('whoever handles reports', () => {
   test('has one unread notification of many, without e-mail', async () => {
     for (const title of ['First', 'Second', 'Third']) await report('bob', (await forum.start('ada', title)).postId);
-    await vi.waitUntil(async () => (await told('mia'))[0]?.count === 3, { timeout: 20_000 });
-    expect(await told('mia')).toMatchObject([
+    await vi.waitUntil(async () => (await notified('mia'))[0]?.count === 3, { timeout: 20_000 });
+    expect(await notified('mia')).toMatchObject([
       { title: 'see what was reported', actor: null, url: 'http://forum.test/mod/reports', count: 3 },
     ]);
     expect((await forum.as.mia.get('/notifications')).text).toContain('Posts were reported, 3 times:');
-    for (const name of ['ada', 'bob'] as const) expect(await told(name)).toEqual([]);
+    for (const name of ['ada', 'bob'] as const) expect(await notified(name)).toEqual([]);
     expect((await forum.as.mia.get('/settings/notifications')).text).toMatch(
       /name="channels\[report\]"><option value="off">[^<]*<\/option><option value="site" selected>/,
     );
@@ -108,15 +108,15 @@ describe('whoever handles reports', () => {
   test('is not told of their own reports and posts, nor after they said so', async () => {
     await report('bob', (await forum.start('mia', 'By Mia again')).postId);
     await report('mia', (await forum.start('ada', 'Reported by Mia')).postId);
-    await vi.waitUntil(async () => (await told('root'))[0]?.count === 2, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await notified('root'))[0]?.count === 2, { timeout: 20_000 });
     await settled();
-    expect(await told('mia')).toEqual([]);
+    expect(await notified('mia')).toEqual([]);
     const answer = await forum.as.mia.submit('/settings/notifications', { 'channels[report]': 'off' });
     expect(answer.status).toBe(303);
     await report('bob', (await forum.start('ada', 'Unheard')).postId);
-    await vi.waitUntil(async () => (await told('root'))[0]?.count === 3, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await notified('root'))[0]?.count === 3, { timeout: 20_000 });
     await settled();
-    expect(await told('mia')).toEqual([]);
+    expect(await notified('mia')).toEqual([]);
   });
 
   test('is told though they became a moderator a moment ago, and no more once they are none', async () => {
@@ -124,7 +124,7 @@ describe('whoever handles reports', () => {
     await accounts.setGroup(forum.ids.ada, 'moderator');
     await report('root', (await forum.start('bob', 'For Ada')).postId);
     await forum.as.ada.login('ada', 'Plain-Sailing-42');
-    await vi.waitUntil(async () => (await told('ada')).length === 1, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await notified('ada')).length === 1, { timeout: 20_000 });
     expect(await number('ada')).toBe(1);
     await accounts.setGroup(forum.ids.ada, 'member');
     await forum.as.ada.login('ada', 'Plain-Sailing-42');

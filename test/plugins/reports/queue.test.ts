@@ -74,13 +74,13 @@ describe('the reports of one post', () => {
       .split('<article')
       .filter((part) => part.includes('About Storm') && part.includes(id))
       .join('');
-  const told = async (name: Name) =>
+  const notified = async (name: Name) =>
     (await forum.as[name].get('/api/notifications')).body.notifications.filter(
       ({ type }: { type: string }) => type === 'report_handled',
     ).length;
 
   test('are one card with all that was said, and end together with one line in the log, each reporter told', async () => {
-    const counts = [await told('bob'), await told('root')];
+    const counts = [await notified('bob'), await notified('root')];
     const other = await report('root', postId);
     const elsewhere = await report('bob', (await forum.start('ada', 'Calm')).postId);
     const text = await card();
@@ -100,9 +100,12 @@ describe('the reports of one post', () => {
       [id, 'resolved', 'Taken down'],
     ]);
     expect((await post('mia', '', { status: 'dismissed' }, other)).status).toBe(409);
-    await vi.waitUntil(async () => (await told('bob')) === counts[0]! + 1 && (await told('root')) === counts[1]! + 1, {
-      timeout: 20_000,
-    });
+    await vi.waitUntil(
+      async () => (await notified('bob')) === counts[0]! + 1 && (await notified('root')) === counts[1]! + 1,
+      {
+        timeout: 20_000,
+      },
+    );
     await forum.app.calm();
     const log = (await forum.as.mia.get('/mod/log')).text;
     expect([log.split(id).length, log.split(other).length]).toEqual([2, 1]);

@@ -12,8 +12,8 @@ test('open pages are told at once who writes, but not of what they may not see',
   await using staff = await listen(forum.app, forum.as.root, '?events=typing');
   for (const id of [hidden.id, open.id]) for (const what of ['typing', 'stop']) await say(what, id);
   const user = { id: forum.ids.mia, username: 'mia' };
-  const told = (id: string) =>
+  const expectedFrames = (id: string) =>
     [true, false].map((typing) => ({ event: 'typing', id: undefined, data: { discussion_id: id, user, typing } }));
-  await expect.poll(() => staff.signals).toEqual([...told(hidden.id), ...told(open.id)]);
-  await expect.poll(() => member.signals).toEqual(told(open.id));
+  await expect.poll(() => staff.signals).toEqual([...expectedFrames(hidden.id), ...expectedFrames(open.id)]);
+  await expect.poll(() => member.signals).toEqual(expectedFrames(open.id));
 });

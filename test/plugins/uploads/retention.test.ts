@@ -7,7 +7,7 @@ import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { picture, send } from './forum.ts';
 
 const DAY = 24 * 3_600_000;
-const TIDY = 'uploads/job:tidy';
+const CLEANUP = 'uploads/job:tidy';
 const forum = useForum({ 'uploads.rate_limit': 1_000 });
 const data = () => forum.app.app.service(Data);
 let count = 0;
@@ -39,10 +39,10 @@ const onDisk = async (): Promise<readonly string[]> =>
 /** Lets the daily job run, so many days later. */
 async function tidied(days: number): Promise<void> {
   forum.app.clock.advance(days * DAY);
-  await data().all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${TIDY}, '{}')`);
-  await forum.app.app.service(Jobs).retry(TIDY);
+  await data().all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${CLEANUP}, '{}')`);
+  await forum.app.app.service(Jobs).retry(CLEANUP);
   await vi.waitUntil(
-    async () => !(await data().one(sql`select 1 from job where listener = ${TIDY} and cron is null`)),
+    async () => !(await data().one(sql`select 1 from job where listener = ${CLEANUP} and cron is null`)),
     { timeout: 20_000 },
   );
   for (const name of ['ada', 'mia', 'root'] as const) await forum.as[name].login(name, 'Plain-Sailing-42');

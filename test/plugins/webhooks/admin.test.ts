@@ -376,7 +376,7 @@ describe('the history', () => {
     await forum.start('Old news');
     await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(1));
     const { data } = forum.app.app;
-    const tidy = async (): Promise<void> => {
+    const cleanUp = async (): Promise<void> => {
       await data.all(
         sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:tidy', '{}')`,
       );
@@ -386,14 +386,14 @@ describe('the history', () => {
       (await data.one(
         sql<{ n: number }>`select count(*)::integer as n from webhook_event where body like '%Old news%'`,
       ))!.n;
-    await tidy();
+    await cleanUp();
     expect([await kept(), (await forum.history(`webhook_id=${id}`)).length]).toEqual([1, 1]);
     const long = new Date(forum.app.clock.now() - 31 * 24 * 3_600_000);
     await data.all(
       sql`update webhook_delivery set created_at = ${long} where event_id in (select id from webhook_event where body like '%Old news%')`,
     );
     await data.all(sql`update webhook_event set created_at = ${long} where body like '%Old news%'`);
-    await tidy();
+    await cleanUp();
     expect([await kept(), (await forum.history(`webhook_id=${id}`)).length]).toEqual([0, 0]);
   });
 });

@@ -157,7 +157,7 @@ async function person(): Promise<Person> {
   };
 }
 
-const RESTRAINTS = {
+const SANCTIONS = {
   async suspended(): Promise<Person> {
     const one = await person();
     await forum.app.app
@@ -198,7 +198,7 @@ test('a member like others may do all of it', async () => {
   expect(answers).toEqual(VISIBLE.map(({ route }) => [route, DONE]));
 });
 
-describe.each(Object.entries(RESTRAINTS))('a %s member', (kind, make) => {
+describe.each(Object.entries(SANCTIONS))('a %s member', (kind, make) => {
   test('is refused whatever others would see, and told why', async () => {
     const one = await make();
     const answers: unknown[] = [];
