@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { defineCommand, Environment, Routes, Settings, Type } from 'parley-forum';
-import { openApi } from './docs-routes.ts';
+import { openApi } from './docs/docs-routes.ts';
 
 /** For generators of clients, which want a file rather than a running server. */
 export const printOpenApi = defineCommand({

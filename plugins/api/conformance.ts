@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { check, type FieldProblem, type Logger, type RouteInfo, type TSchema } from 'parley-forum';
-import { errorStatuses } from './openapi.ts';
+import { errorStatuses } from './docs/openapi.ts';
 
 /**
  * Which fields of `given` are missing in `known`, which was made of it by leaving out what its schema does not name.

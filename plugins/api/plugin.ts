@@ -17,7 +17,7 @@ import { Limits } from 'parley-forum/plugins/limits';
 import { LAST, personalData } from 'parley-forum/plugins/privacy';
 import { Protection } from 'parley-forum/plugins/protection';
 import { printOpenApi } from './commands.ts';
-import { addDocs } from './docs-routes.ts';
+import { addDocs } from './docs/docs-routes.ts';
 import { answersData } from './personal-data.ts';
 import { RateLimits } from './rate-limits.ts';
 import { Idempotency } from './idempotency.ts';

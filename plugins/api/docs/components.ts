@@ -1,4 +1,4 @@
-import { KEY_HEADER } from './idempotency.ts';
+import { KEY_HEADER } from '../idempotency.ts';
 
 /** What answers of the API have in common, as the `components` of an OpenAPI document. */
 

@@ -9,7 +9,7 @@ import {
 } from 'parley-forum';
 import { api } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
-import { send } from './responses.ts';
+import { send } from '../responses.ts';
 import { docsPage } from './docs-page.ts';
 import { describe, type OpenApi } from './openapi.ts';
 

@@ -1,7 +1,7 @@
 import { MAX_PAGE, type ApiOptions } from 'parley-forum/plugins/api';
 import type { RouteInfo, TSchema } from 'parley-forum';
 import { components, FAILURES, headersOf } from './components.ts';
-import { isCreation } from './idempotency.ts';
+import { isCreation } from '../idempotency.ts';
 
 /** The parts of an OpenAPI 3.1 document that the human page reads. */
 export interface OpenApi {
