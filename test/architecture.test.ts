@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { boundTypes } from '../config/tools/checks/bound-types.ts';
 import { boundaries } from '../config/tools/checks/boundaries.ts';
-import type { Check } from '../config/tools/checks/check.ts';
+import type { Check } from '../config/tools/checks/support/check.ts';
 import { finished } from '../config/tools/checks/finished.ts';
+import { folders } from '../config/tools/checks/folders.ts';
 import { format } from '../config/tools/checks/format.ts';
+import { glossary } from '../config/tools/checks/glossary.ts';
 import { lint } from '../config/tools/checks/lint.ts';
 import { names } from '../config/tools/checks/names.ts';
 import { plugins } from '../config/tools/checks/plugins.ts';
@@ -95,6 +97,42 @@ describe('each check catches what it is for', () => {
       'core/a.ts:3: "_hidden',
       'plugins/a/utils.ts: "utils',
     ]);
+  });
+
+  test('glossary: a word of our own in an identifier or a file name, but not inside a word or a text', async () => {
+    const found = await findings(glossary, {
+      'core/a.ts': "export class MessageKeeper {\n  readonly #toldAt = 'tidy';\n}\nexport const address = 'told';\n",
+      'test/tidying.test.ts': 'export {};\n',
+    });
+    expect(found).toEqual([
+      'core/a.ts:1: "MessageKeeper": "keeper" is no word of the glossary; say maintenance',
+      'core/a.ts:2: "#toldAt": "told" is no word of the glossary; say notify, send, publish',
+      'test/tidying.test.ts: "tidying.test": "tidying" is no word of the glossary; say cleanup',
+    ]);
+  });
+
+  test('glossary: a term that stands twice, out of order, or names a file that is not there', async () => {
+    const row = (term: string, where: string): string => `| **${term}** | What it is. | \`${where}\` |\n`;
+    const found = await findings(glossary, {
+      'core/jobs.ts': 'export {};\n',
+      'docs/glossary.md': row('job', 'core/jobs.ts') + row('Job', 'core/jobs.ts') + row('hook', 'core/hooks.ts'),
+    });
+    expect(found).toEqual([
+      expect.stringMatching(/^docs\/glossary\.md:2: "Job" stands after "job"/),
+      expect.stringMatching(/^docs\/glossary\.md:3: "hook" stands after "Job"/),
+      'docs/glossary.md:3: "hook" names core/hooks.ts, which is not there',
+    ]);
+  });
+
+  test('folders: one with more files of code than a reader takes in', async () => {
+    const files = (folder: string, count: number): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${folder}/file-${index}.ts`, 'export {};\n']));
+    const found = await findings(folders, {
+      ...files('core/jobs', 15),
+      ...files('plugins/a/client', 16),
+      'core/jobs/deep/file.ts': 'export {};\n',
+    });
+    expect(found).toEqual(['plugins/a/client: has 16 files of code, more than 15; divide it into folders by subject']);
   });
 
   test('finished: notes to oneself and tests that are left out or run alone', async () => {

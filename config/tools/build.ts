@@ -1,7 +1,7 @@
 import { chmod, cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { runTool } from './checks/command.ts';
-import { readPaths } from './checks/files.ts';
+import { runTool } from './checks/support/command.ts';
+import { readPaths } from './checks/support/files.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'dist');

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { resolve } from 'node:path';
 import { styleText } from 'node:util';
-import type { Check } from './checks/check.ts';
+import type { Check } from './checks/support/check.ts';
 import { CHECKS } from './checks/index.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');

@@ -1,7 +1,7 @@
 import ts from 'typescript';
-import type { Check } from './check.ts';
-import { readFiles, type SourceFile } from './files.ts';
-import { nodesOf, parseSource, placeOf } from './source.ts';
+import type { Check } from './support/check.ts';
+import { readFiles, type SourceFile } from './support/files.ts';
+import { nodesOf, parseSource, placeOf } from './support/source.ts';
 
 /** What PostgreSQL knows from the start and plugins bind. A type that a migration makes does not belong here. */
 const BUILT_IN = new Set([

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Check } from './check.ts';
-import { runTool } from './command.ts';
+import type { Check } from './support/check.ts';
+import { runTool } from './support/command.ts';
 
 /** The part of dependency-cruiser's report that is read here. */
 interface Report {

@@ -1,7 +1,7 @@
 import ts from 'typescript';
-import type { Check } from './check.ts';
-import { readFiles, type SourceFile } from './files.ts';
-import { commentsOf, nodesOf, parseSource, placeOf } from './source.ts';
+import type { Check } from './support/check.ts';
+import { readFiles, type SourceFile } from './support/files.ts';
+import { commentsOf, nodesOf, parseSource, placeOf } from './support/source.ts';
 
 const PROMISE = /\b(TODO|FIXME|XXX|HACK)\b/;
 const RUNNERS = new Set(['test', 'it', 'describe', 'suite', 'bench']);

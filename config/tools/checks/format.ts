@@ -1,5 +1,5 @@
-import type { Check } from './check.ts';
-import { runTool } from './command.ts';
+import type { Check } from './support/check.ts';
+import { runTool } from './support/command.ts';
 
 /** Every file is as oxfmt writes it, with the options of .oxfmtrc.json. */
 export const format: Check = {

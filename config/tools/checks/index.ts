@@ -1,8 +1,10 @@
 import { boundTypes } from './bound-types.ts';
 import { boundaries } from './boundaries.ts';
-import type { Check } from './check.ts';
+import type { Check } from './support/check.ts';
 import { finished } from './finished.ts';
+import { folders } from './folders.ts';
 import { format } from './format.ts';
+import { glossary } from './glossary.ts';
 import { lint } from './lint.ts';
 import { names } from './names.ts';
 import { plugins } from './plugins.ts';
@@ -21,7 +23,9 @@ export const CHECKS: readonly Check[] = [
   snippets,
   vocabulary,
   names,
+  glossary,
   finished,
   boundTypes,
   plugins,
+  folders,
 ];

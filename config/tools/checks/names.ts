@@ -1,8 +1,8 @@
 import ts from 'typescript';
 import { basename } from 'node:path';
-import type { Check } from './check.ts';
-import { readFiles, type SourceFile } from './files.ts';
-import { nodesOf, parseSource, placeOf } from './source.ts';
+import type { Check } from './support/check.ts';
+import { readFiles, type SourceFile } from './support/files.ts';
+import { nodesOf, parseSource, placeOf } from './support/source.ts';
 
 /** Suffixes that say nothing about what a thing does. */
 const EMPTY_WORD = /(Impl|Manager|Helper|Util)s?$/;

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import type { Check } from './check.ts';
-import { countLines, foldersIn, readFiles } from './files.ts';
-import { nodesOf, parseSource } from './source.ts';
+import type { Check } from './support/check.ts';
+import { countLines, foldersIn, readFiles } from './support/files.ts';
+import { nodesOf, parseSource } from './support/source.ts';
 
 /** Lines of a README that still fit one screen. */
 const SCREEN = 60;

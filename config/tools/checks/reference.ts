@@ -1,5 +1,5 @@
-import type { Check } from './check.ts';
-import { readFiles } from './files.ts';
+import type { Check } from './support/check.ts';
+import { readFiles } from './support/files.ts';
 import { REFERENCE } from '../reference/markdown.ts';
 
 type Generate = (root: string) => Promise<ReadonlyMap<string, string>>;

@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { Check } from './check.ts';
-import { countLines, readFiles, type SourceFile } from './files.ts';
+import type { Check } from './support/check.ts';
+import { countLines, readFiles, type SourceFile } from './support/files.ts';
 import { compile } from './types.ts';
 
 /** A piece of TypeScript shown in a document. */

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Check } from './check.ts';
-import { runTool } from './command.ts';
-import { readFiles } from './files.ts';
+import type { Check } from './support/check.ts';
+import { runTool } from './support/command.ts';
+import { readFiles } from './support/files.ts';
 
 const COMPILER = 'typescript-native/bin/tsc';
 const BROWSER = 'config/tools/tsconfig.browser.json';

@@ -1,5 +1,5 @@
-import type { Check } from './check.ts';
-import { readFiles } from './files.ts';
+import type { Check } from './support/check.ts';
+import { readFiles } from './support/files.ts';
 
 /** Words of this application. "post" is also a request method, so it counts only where it is plainly a thing. */
 const WORDS = [

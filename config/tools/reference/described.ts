@@ -1,6 +1,6 @@
 import ts from 'typescript';
-import { readFiles } from '../checks/files.ts';
-import { nodesOf, parseSource } from '../checks/source.ts';
+import { readFiles } from '../checks/support/files.ts';
+import { nodesOf, parseSource } from '../checks/support/source.ts';
 
 /** What a contract says of one of its refs: the name it is imported by and the comment above it. */
 export interface Description {

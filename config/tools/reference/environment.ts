@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { nodesOf, parseSource } from '../checks/source.ts';
+import { nodesOf, parseSource } from '../checks/support/source.ts';
 
 /** What each variable means to an operator, and what holds without it. */
 const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: string]>> = {

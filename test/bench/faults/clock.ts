@@ -61,10 +61,10 @@ export const clockMoved: Scenario = {
     over.abort();
     await writing;
     const sent = (): readonly string[] => receiver.received.map(({ body: { data } }) => data.post.id as string);
-    const untold = (): number => [...journal.answered.values()].filter(({ id }) => !sent().includes(id)).length;
+    const undelivered = (): number => [...journal.answered.values()].filter(({ id }) => !sent().includes(id)).length;
     found.check(
-      (await within(60, async () => untold() === 0)) !== undefined,
-      `${untold()} posts were never sent to the webhook`,
+      (await within(60, async () => undelivered() === 0)) !== undefined,
+      `${undelivered()} posts were never sent to the webhook`,
     );
     const repeated =
       receiver.received.length - new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size;

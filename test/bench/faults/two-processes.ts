@@ -54,9 +54,9 @@ export const twoProcesses: Scenario = {
     const expected = [...journal.answered.values()].flatMap(({ id }) =>
       Array.from({ length: WEBHOOKS }, (_, at) => `/hook/${at} ${id}`),
     );
-    const untold = (): number => expected.filter((one) => !sent().has(one)).length;
-    const took = await within(TAKEN_OVER, async () => untold() === 0);
-    found.check(took !== undefined, `${untold()} of ${expected.length} deliveries were not taken over`);
+    const undelivered = (): number => expected.filter((one) => !sent().has(one)).length;
+    const took = await within(TAKEN_OVER, async () => undelivered() === 0);
+    found.check(took !== undefined, `${undelivered()} of ${expected.length} deliveries were not taken over`);
     const later = ground.long && took !== undefined ? ` ${took.toFixed(0)} s later` : '';
     const tried =
       `${REQUESTS} calls at both against a limit of ${LIMIT}: ${through} let through; ` +

@@ -9,7 +9,7 @@ export interface Outcome {
 }
 
 /** Where the tools are installed: this project's, also when another tree is checked. */
-const MODULES = resolve(import.meta.dirname, '../../../node_modules');
+const MODULES = resolve(import.meta.dirname, '../../../../node_modules');
 
 /**
  * Runs an installed tool's script, named from node_modules, in `folder` with the Node that runs this; never throws for

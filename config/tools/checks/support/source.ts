@@ -14,6 +14,17 @@ export function* nodesOf(node: ts.Node): Generator<ts.Node> {
   for (const child of node.getChildren()) yield* nodesOf(child);
 }
 
+/** Every name in a file, in the order of the text; those in comments are left out. */
+export function identifiersOf(source: ts.SourceFile): readonly (ts.Identifier | ts.PrivateIdentifier)[] {
+  const found: (ts.Identifier | ts.PrivateIdentifier)[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isIdentifier(node) || ts.isPrivateIdentifier(node)) found.push(node);
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
 /** Each comment of a file with its position. */
 export function commentsOf(source: ts.SourceFile): readonly { readonly text: string; readonly at: number }[] {
   const found = new Map<number, string>();

@@ -1,0 +1,19 @@
+import type { Check } from './support/check.ts';
+import { readPaths } from './support/files.ts';
+
+/** Files of code that a reader takes in at a glance. */
+const MAX_FILES = 15;
+
+/** A folder holds what belongs to one subject; one with more files than this has several. */
+export const folders: Check = {
+  name: 'folders',
+  async run(root) {
+    const code = readPaths(root, ['core', 'plugins', 'config', 'themes']).filter((path) => path.endsWith('.ts'));
+    return [...Map.groupBy(code, (path) => path.slice(0, path.lastIndexOf('/')))]
+      .filter(([, files]) => files.length > MAX_FILES)
+      .map(
+        ([folder, { length }]) =>
+          `${folder}: has ${length} files of code, more than ${MAX_FILES}; divide it into folders by subject`,
+      );
+  },
+};

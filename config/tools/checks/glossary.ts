@@ -1,0 +1,112 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import type { Check } from './support/check.ts';
+import { readFiles, type SourceFile } from './support/files.ts';
+import { identifiersOf, parseSource, placeOf } from './support/source.ts';
+
+/** Words that this project once had to itself, each with the one that everybody knows. */
+const REPLACEMENTS = new Map(
+  [
+    ['absence absences', 'backfill'],
+    ['deed deeds', 'moderation log, action'],
+    ['discretion discretions', 'hidden members'],
+    ['dress dressing', 'build'],
+    ['emptying', 'redaction'],
+    ['entrance', 'login flow'],
+    ['farewell', 'logout notice'],
+    ['fleet', 'cluster'],
+    ['forgetting', 'retention'],
+    ['gathering', 'batcher'],
+    ['keeper', 'maintenance'],
+    ['lane lanes', 'queue, delivery worker'],
+    ['mirror mirrors mirrored', 'projection'],
+    ['mould moulds', 'template'],
+    ['nobody', 'no one, none'],
+    ['patience', 'timeout'],
+    ['replay', 'cached response, repeat'],
+    ['restraint restraints', 'sanction'],
+    ['retyped', 'form draft'],
+    ['sighting sightings', 'visit'],
+    ['silence', 'watchdog, outage'],
+    ['stray', 'unhandled rejection'],
+    ['sweep sweeping', 'cleanup'],
+    ['tell telling told untold', 'notify, send, publish'],
+    ['tend tending', 'maintenance, cleanup'],
+    ['tidy tidying', 'cleanup'],
+    ['unbury', 'unmark deleted'],
+    ['upkeep', 'vacuum, maintenance'],
+    ['whereabouts', 'page visibility'],
+    ['whoever', 'user, caller'],
+    ['workshop', 'worker, thread'],
+    ['worn', 'current, previous'],
+  ].flatMap(([words = '', replacement = '']) => words.split(' ').map((word) => [word, replacement] as const)),
+);
+/** Such a word in a text, also as a part of a name in camelCase. */
+const WORD = new RegExp(
+  [...REPLACEMENTS.keys()]
+    .flatMap((word) => [
+      `(?<![A-Za-z])${word}(?![a-z])`,
+      `${word[0]!.toUpperCase()}${word.slice(1)}(?![a-z])`,
+      word.toUpperCase(),
+    ])
+    .join('|'),
+);
+const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/).*$/gm;
+const GLOSSARY = 'docs/glossary.md';
+const ROW = /^\| \*\*(.+?)\*\* \| .+ \| (.+) \|$/;
+
+/** File names and identifiers use the words of docs/glossary.md, which has each term once and where it lives. */
+export const glossary: Check = {
+  name: 'glossary',
+  async run(root) {
+    const files = readFiles(root, ['core', 'plugins', 'themes', 'config', 'test'], /\.ts$/);
+    return [...files.flatMap((file) => [...ofFile(file), ...ofIdentifiers(file)]), ...ofTerms(root)];
+  },
+};
+
+function ofFile({ path }: SourceFile): readonly string[] {
+  return replacementsIn(basename(path, '.ts')).map((advice) => `${path}: ${advice}`);
+}
+
+function ofIdentifiers(file: SourceFile): readonly string[] {
+  // Parsing every file takes seconds, and few have such a word outside of comments.
+  if (!WORD.test(file.text.replace(COMMENT_LINE, ''))) return [];
+  const source = parseSource(file);
+  return identifiersOf(source).flatMap((name) =>
+    replacementsIn(name.text).map((advice) => `${placeOf(source, name.getStart(source))}: ${advice}`),
+  );
+}
+
+/** Words of `MAX_waitTime` are max, wait and time. */
+function replacementsIn(name: string): readonly string[] {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
+    .replace(/([A-Z])([A-Z][a-z])/g, '$1 $2')
+    .toLowerCase()
+    .split(/[^a-z]+/);
+  return words
+    .filter((word) => REPLACEMENTS.has(word))
+    .map((word) => `"${name}": "${word}" is no word of the glossary; say ${REPLACEMENTS.get(word)}`);
+}
+
+/** Each term stands once, in alphabetical order, with a path that exists. */
+function ofTerms(root: string): readonly string[] {
+  if (!existsSync(join(root, GLOSSARY))) return [];
+  const rows = readFileSync(join(root, GLOSSARY), 'utf8')
+    .split('\n')
+    .flatMap((line, index) => {
+      const [, term = '', where = ''] = ROW.exec(line) ?? [];
+      return term === '' ? [] : [{ term, where, at: `${GLOSSARY}:${index + 1}` }];
+    });
+  return rows.flatMap(({ term, where, at }, index) => {
+    const previous = rows[index - 1]?.term;
+    const misplaced = previous !== undefined && previous.localeCompare(term, 'en', { sensitivity: 'base' }) >= 0;
+    const missing = [...where.matchAll(/`([^`]+)`/g)].flatMap(([, path = '']) =>
+      existsSync(join(root, path)) ? [] : [`${at}: "${term}" names ${path}, which is not there`],
+    );
+    return [
+      ...(misplaced ? [`${at}: "${term}" stands after "${previous}"; keep the terms in order, each once`] : []),
+      ...missing,
+    ];
+  });
+}
