@@ -41,17 +41,6 @@ const REPLACEMENTS = new Map(
     ['worn', 'current, previous'],
   ].flatMap(([words = '', replacement = '']) => words.split(' ').map((word) => [word, replacement] as const)),
 );
-/** Such a word in a text, also as a part of a name in camelCase. */
-const WORD = new RegExp(
-  [...REPLACEMENTS.keys()]
-    .flatMap((word) => [
-      `(?<![A-Za-z])${word}(?![a-z])`,
-      `${word[0]!.toUpperCase()}${word.slice(1)}(?![a-z])`,
-      word.toUpperCase(),
-    ])
-    .join('|'),
-);
-const COMMENT_LINE = /^\s*(?:\/\*\*|\*|\/\/).*$/gm;
 const GLOSSARY = 'docs/glossary.md';
 const ROW = /^\| \*\*(.+?)\*\* \| .+ \| (.+) \|$/;
 
@@ -69,8 +58,6 @@ function ofFile({ path }: SourceFile): readonly string[] {
 }
 
 function ofIdentifiers(file: SourceFile): readonly string[] {
-  // Parsing every file takes seconds, and few have such a word outside of comments.
-  if (!WORD.test(file.text.replace(COMMENT_LINE, ''))) return [];
   const source = parseSource(file);
   return identifiersOf(source).flatMap((name) =>
     replacementsIn(name.text).map((advice) => `${placeOf(source, name.getStart(source))}: ${advice}`),

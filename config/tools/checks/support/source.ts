@@ -1,12 +1,20 @@
 import ts from 'typescript';
 import type { SourceFile } from './files.ts';
 
+/** By path, since several checks look at the same files and parsing all of them takes seconds. */
+const parsed = new Map<string, ts.SourceFile>();
+
 /**
  * A file as a syntax tree, without types: what rules about names and calls look at, so that strings and comments do not
  * fool them.
  */
-export const parseSource = ({ path, text }: SourceFile): ts.SourceFile =>
-  ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+export function parseSource({ path, text }: SourceFile): ts.SourceFile {
+  const known = parsed.get(path);
+  if (known?.text === text) return known;
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  parsed.set(path, source);
+  return source;
+}
 
 /** Every node below `node`, itself included, in the order of the text. */
 export function* nodesOf(node: ts.Node): Generator<ts.Node> {
