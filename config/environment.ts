@@ -3,6 +3,7 @@ import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { ConfigurationError, messageOf } from '../core/errors.ts';
 import type { Environment } from '../core/environment.ts';
+import { SITE } from '../core/host/site.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -69,6 +70,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
       /\/+$/,
       '',
     ),
+    siteDir: SITE,
     dataDir,
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/parley'),
     redisUrl: url('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),

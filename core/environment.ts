@@ -6,6 +6,8 @@ export interface Environment {
   readonly port: number;
   /** Origin in links that leave the site, without a trailing slash. */
   readonly baseUrl: string;
+  /** The site's folder: its configuration and its own plugins/ and themes/ lie in it. */
+  readonly siteDir: string;
   /** Everything the server writes lies below it. */
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;

@@ -101,7 +101,7 @@ export default definePlugin({
         ? running
         : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
       return {
-        themeFolders: [THEMES, join(environment.dataDir, 'themes')],
+        themeFolders: [...new Set([THEMES, join(environment.siteDir, 'themes'), join(environment.dataDir, 'themes')])],
         plugins: own,
         assets,
         scope: renderer.scope,

@@ -101,6 +101,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     host: '127.0.0.1',
     port: 0,
     baseUrl: 'http://forum.test',
+    siteDir: SITE,
     dataDir: place.folder,
     databaseUrl: place.url,
     redisUrl: onServer ? process.env['TEST_REDIS_URL'] : undefined,

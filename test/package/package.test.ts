@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dependenciesOf, installSite, startSite, succeed, type InstalledSite, type RunningSite } from './site.ts';
@@ -90,6 +90,19 @@ describe('a site of the packed program', () => {
     expect(await succeed(site.folder, 'npm', 'test', '--', 'lists')).toContain('4 passed');
   }, 180_000);
 });
+
+test('a theme in the site’s own folder can be chosen', async () => {
+  const folder = join(site.folder, 'themes/quay');
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    join(folder, 'theme.json'),
+    JSON.stringify({ id: 'quay', name: 'Quay', version: '1.0.0', api: 1, license: 'MIT', styles: [] }),
+  );
+  await succeed(site.folder, 'npx', 'parley', 'setting', 'set', 'site.theme', 'quay');
+  expect((await get('/')).status).toBe(200);
+  expect((await site.parley('setting', 'get', 'site.theme')).output).toContain('quay');
+  await succeed(site.folder, 'npx', 'parley', 'setting', 'set', 'site.theme', 'default');
+}, 60_000);
 
 describe('a package in JavaScript without types', () => {
   test('is added to the running site and answers at once; no request is lost', async () => {
