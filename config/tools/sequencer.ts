@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
  * one worker at work; begun together with the others of their project, browsers would wait for each other.
  */
 const LONGEST = [
+  'package/package',
   'plugins/webhooks/crash',
   'browser/pages',
   'core/faults',
