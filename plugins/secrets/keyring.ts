@@ -1,6 +1,5 @@
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError, type Secrets } from 'parley-forum';
-import { createHmacSha256 } from './hmac.ts';
 
 /** The root can be replaced while everything runs. Each purpose has a key of its own (HKDF-SHA256). */
 export interface Keyring extends Secrets {
@@ -53,7 +52,8 @@ function keysOf(root: string): (purpose: string) => PurposeKey {
     const stored = keys.get(purpose);
     if (stored) return stored;
     const bytes = Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32));
-    const key = { bytes, sign: createHmacSha256(bytes) };
+    const sign = (text: string): string => createHmac('sha256', bytes).update(text).digest('base64url');
+    const key = { bytes, sign };
     keys.set(purpose, key);
     return key;
   };
