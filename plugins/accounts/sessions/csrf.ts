@@ -1,5 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { parseSetCookie, stringifyCookie } from 'cookie';
 import type { Logger, Request, Response, Secrets } from 'parley-forum';
 import type { Csrf } from 'parley-forum/plugins/accounts';
 import { randomText } from 'parley-forum/plugins/api';
@@ -149,8 +150,8 @@ const tokenOf = (cookie: string): string => hash('sha256', cookie, 'base64url');
 /** A guest cookie that this very answer already sets, in the form of a request's header. */
 function pendingCookie(res: Response, name: string): string | undefined {
   const lines = res.getHeader('Set-Cookie');
-  const line = (Array.isArray(lines) ? lines : []).find(
-    (one) => one.startsWith(`${name}=`) && !one.startsWith(`${name}=;`),
-  );
-  return line?.split(';', 1)[0];
+  const pending = (Array.isArray(lines) ? lines : [])
+    .map((line) => parseSetCookie(line))
+    .find((one) => one.name === name && one.value);
+  return pending && stringifyCookie({ [name]: pending.value });
 }

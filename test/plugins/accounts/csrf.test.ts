@@ -71,7 +71,7 @@ describe('forgery tokens', () => {
     const cookie = made.setCookie!.split(';')[0];
     expect(csrf.guestToken(`a=b; ${cookie}; c=d`)).toEqual({ token: made.token, setCookie: undefined });
     expect(csrf.guestToken('parley.csrf=chosen.by-somebody').setCookie).toBeDefined();
-    expect(csrf.guestToken(cookie, true).setCookie).toMatch(/^__Host-parley\.csrf=.*; Secure$/);
+    expect(csrf.guestToken(cookie, true).setCookie).toMatch(/^__Host-parley\.csrf=.*; Secure;/);
   });
 
   it('of a page that was kept hold on a site of https too, whatever the connection to the proxy is', async () => {
@@ -79,7 +79,7 @@ describe('forgery tokens', () => {
     await secure.client().get('/');
     const client = secure.client();
     expect((await client.get('/')).headers.getSetCookie()).toEqual([
-      expect.stringMatching(/^__Host-parley\.csrf=.*; Secure$/),
+      expect.stringMatching(/^__Host-parley\.csrf=.*; Secure;/),
     ]);
     expect(
       (await client.post('/api/presence/update', { page: '/' }, { 'x-csrf-token': await client.csrf('/') })).status,
