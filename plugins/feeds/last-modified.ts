@@ -1,6 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from 'parley-forum';
 
-/** Feeds remembered at most; then all are dropped. */
+/** Feeds remembered at most. */
 const MAX_FEEDS = 10_000;
 
 /**
@@ -9,10 +10,15 @@ const MAX_FEEDS = 10_000;
  */
 export class LastModifiedTimes {
   readonly #clock: Clock;
-  readonly #known = new Map<string, { readonly etag: string; readonly at: number }>();
-  #last = 0;
   /** Not before this: a feed that was dropped may have had an earlier version. */
   #floor = 0;
+  readonly #known = new LRUCache<string, { readonly etag: string; readonly at: number }>({
+    maxSize: MAX_FEEDS,
+    sizeCalculation: () => 1,
+    dispose: ({ at }, _path, reason) => {
+      if (reason === 'evict') this.#floor = Math.max(this.#floor, at);
+    },
+  });
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -21,12 +27,7 @@ export class LastModifiedTimes {
   of(path: string, etag: string): number {
     const known = this.#known.get(path);
     if (known?.etag === etag) return known.at;
-    if (this.#known.size >= MAX_FEEDS) {
-      this.#floor = this.#last;
-      this.#known.clear();
-    }
     const at = Math.max(Math.floor(this.#clock.now() / 1_000), (known?.at ?? this.#floor) + 1);
-    this.#last = Math.max(this.#last, at);
     this.#known.set(path, { etag, at });
     return at;
   }

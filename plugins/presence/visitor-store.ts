@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock } from 'parley-forum';
 
 /** Milliseconds after which a visitor who was not seen again counts as gone. */
@@ -43,14 +44,16 @@ export interface VisitorStore {
   claimChange(text: string): Promise<boolean>;
 }
 
+/** The one seen last comes first. By size, because `max` would allocate room for all of them at once. */
+const emptyStore = (): LRUCache<string, Visitor> => new LRUCache({ maxSize: MAX_VISITORS, sizeCalculation: () => 1 });
+
 /** For one process. */
 export class MemoryVisitorStore implements VisitorStore {
   readonly #clock: Clock;
-  /** The one seen longest ago first. */
-  readonly #visitors: Readonly<Record<Kind, Map<string, Visitor>>> = {
-    member: new Map(),
-    guest: new Map(),
-    bot: new Map(),
+  readonly #visitors: Readonly<Record<Kind, LRUCache<string, Visitor>>> = {
+    member: emptyStore(),
+    guest: emptyStore(),
+    bot: emptyStore(),
   };
   #lastClaimed = '';
 
@@ -63,7 +66,6 @@ export class MemoryVisitorStore implements VisitorStore {
       const visitors = this.#visitors[kind];
       if (!visitors.delete(id) && before !== undefined) visitors.delete(before);
       visitors.set(id, { kind, id, page, at: this.#clock.now() });
-      if (visitors.size > MAX_VISITORS) visitors.delete(visitors.keys().next().value!);
     }
     return Promise.resolve();
   }
@@ -82,14 +84,12 @@ export class MemoryVisitorStore implements VisitorStore {
   }
 
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]> {
-    return Promise.resolve(
-      kinds.flatMap((kind) => [...this.#present(kind).values()].toReversed()).slice(start, start + length),
-    );
+    return Promise.resolve(kinds.flatMap((kind) => [...this.#present(kind).values()]).slice(start, start + length));
   }
 
   freshUntil(): number {
     const first = (['member', 'guest', 'bot'] as const).map(
-      (kind) => this.#present(kind).values().next().value?.at ?? Infinity,
+      (kind) => this.#present(kind).rvalues().next().value?.at ?? Infinity,
     );
     return Math.min(...first) + WINDOW;
   }
@@ -101,13 +101,10 @@ export class MemoryVisitorStore implements VisitorStore {
   }
 
   /** Those who have not been gone for too long. */
-  #present(kind: Kind): Map<string, Visitor> {
+  #present(kind: Kind): LRUCache<string, Visitor> {
     const visitors = this.#visitors[kind];
     const gone = this.#clock.now() - WINDOW;
-    for (const [id, { at }] of visitors) {
-      if (at > gone) break;
-      visitors.delete(id);
-    }
+    while ((visitors.rvalues().next().value?.at ?? Infinity) <= gone) visitors.pop();
     return visitors;
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { Clock, Cluster } from 'parley-forum';
 import type { StoredSession } from './session-store.ts';
 
@@ -19,8 +20,8 @@ interface CachedSession {
 export class SessionCache {
   readonly #clock: Clock;
   readonly #cluster: Cluster;
-  /** The one that was confirmed longest ago comes first. */
-  readonly #sessions = new Map<string, CachedSession>();
+  /** Beyond its size the one that was confirmed longest ago is dropped. */
+  readonly #sessions = new LRUCache<string, CachedSession>({ maxSize: MAX_ENTRIES, sizeCalculation: () => 1 });
   /** To be called when it is no longer used. */
   readonly stop: () => void;
 
@@ -32,15 +33,13 @@ export class SessionCache {
 
   /** `session` undefined: there is none. */
   set(key: string, session: StoredSession | undefined): void {
-    this.#sessions.delete(key);
     if (session) this.#sessions.set(key, { text: JSON.stringify(session), confirmedAt: this.#clock.now() });
-    const [first] = this.#sessions.keys();
-    if (first !== undefined && this.#sessions.size > MAX_ENTRIES) this.#sessions.delete(first);
+    else this.#sessions.delete(key);
   }
 
   /** A copy marked as unconfirmed. */
   get(key: string): StoredSession | undefined {
-    const cached = this.#sessions.get(key);
+    const cached = this.#sessions.peek(key);
     if (!cached || this.#clock.now() - cached.confirmedAt >= MAX_AGE) return undefined;
     return { ...(JSON.parse(cached.text) as StoredSession), unconfirmed: true };
   }

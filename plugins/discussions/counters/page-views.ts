@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { messageOf, sql, type Cache, type Clock, type Data, type Logger } from 'parley-forum';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { PageViewListener } from 'parley-forum/plugins/web';
@@ -21,8 +22,8 @@ export class PageViewCounter implements PageViewListener {
   readonly #cache: Cache;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** When each visitor was last counted; the oldest first. */
-  readonly #recentVisits = new Map<string, number>();
+  /** When each visitor was last counted. By size, because `max` would allocate room for all of them at once. */
+  readonly #recentVisits = new LRUCache<string, number>({ maxSize: MAX_VISITS, sizeCalculation: () => 1 });
   #pending = new Map<number, number>();
   #writing: Promise<void> = Promise.resolve();
 
@@ -48,11 +49,9 @@ export class PageViewCounter implements PageViewListener {
     // Not by a cookie: a first visit has none yet, and would count again at the second.
     const visit = `${number} ${viewer.id ?? `${ip} ${userAgent}`}`;
     const now = this.#clock.now();
-    const before = this.#recentVisits.get(visit);
+    const before = this.#recentVisits.peek(visit);
     if (before !== undefined && now - before < VISIT_WINDOW) return;
-    this.#recentVisits.delete(visit);
     this.#recentVisits.set(visit, now);
-    if (this.#recentVisits.size > MAX_VISITS) this.#recentVisits.delete(this.#recentVisits.keys().next().value!);
     this.#pending.set(number, (this.#pending.get(number) ?? 0) + 1);
   };
 

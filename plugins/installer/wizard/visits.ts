@@ -1,5 +1,7 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { parse as parseCookies, serialize as serializeCookie } from 'cookie';
+import { LRUCache } from 'lru-cache';
 
 /** What was typed in earlier steps. Passwords stay here and are never sent back. */
 export interface FormValues {
@@ -28,7 +30,6 @@ export interface Visit {
 /** Browsers at a time; beyond it the first one is dropped. */
 const MAX_VISITS = 20;
 const COOKIE = 'parley.install';
-const COOKIE_PATTERN = new RegExp(`(?:^|;\\s*)${COOKIE.replace('.', '\\.')}=([A-Za-z0-9_-]{43})(?:;|$)`);
 
 const secret = (): string => randomBytes(32).toString('base64url');
 
@@ -38,7 +39,7 @@ const secret = (): string => randomBytes(32).toString('base64url');
 export class Visits {
   #link: string | undefined;
   #owner: Visit | undefined;
-  readonly #visits = new Map<string, Visit>();
+  readonly #visits = new LRUCache<string, Visit>({ max: MAX_VISITS });
 
   /** A token for the set-up link; one made before no longer counts. This is the only time it can be read. */
   invite(): string {
@@ -52,16 +53,15 @@ export class Visits {
   open(token: string, { secure }: { readonly secure: boolean }): string | undefined {
     if (this.#link === undefined || !timingSafeEqual(Buffer.from(hash('sha256', token)), Buffer.from(this.#link)))
       return undefined;
-    if (this.#visits.size >= MAX_VISITS) this.#visits.delete([...this.#visits.keys()][0]!);
     const cookie = secret();
     this.#visits.set(hash('sha256', cookie), { csrf: secret(), answers: {}, done: new Set() });
     // Not `Strict`: the link may be opened from a page of a chat or of a console in the browser.
-    return `${COOKIE}=${cookie}; Path=/install; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+    return serializeCookie(COOKIE, cookie, { path: '/install', httpOnly: true, sameSite: 'lax', secure });
   }
 
   of({ headers: { cookie = '' } }: IncomingMessage): Visit | undefined {
-    const [, value] = COOKIE_PATTERN.exec(cookie) ?? [];
-    return value === undefined ? undefined : this.#visits.get(hash('sha256', value));
+    const value = parseCookies(cookie)[COOKIE];
+    return value === undefined ? undefined : this.#visits.peek(hash('sha256', value));
   }
 
   /** A browser has claimed the installation: the link lets no one in any more. */
@@ -77,7 +77,7 @@ export class Visits {
     if (this.#owner) return this.#owner === visit;
     this.#owner = visit;
     this.#link = undefined;
-    for (const [key, other] of this.#visits) if (other !== visit) this.#visits.delete(key);
+    for (const key of this.#visits.keys().toArray()) if (this.#visits.peek(key) !== visit) this.#visits.delete(key);
     return true;
   }
 

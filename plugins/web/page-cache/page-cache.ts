@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import { acceptsEncoding, isFresh, type Cache, type Http, type Request, type Response } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
@@ -45,7 +46,7 @@ interface StoreOptions {
 export class PageCache {
   readonly #deps: PageCacheDeps;
   /** Guests' tokens by the cookies they belong to: computing one takes longer than the rest of the response. */
-  readonly #tokens = new Map<string, string>();
+  readonly #tokens = new LRUCache<string, string>({ max: MAX_TOKENS });
 
   constructor(deps: PageCacheDeps) {
     this.#deps = deps;
@@ -106,7 +107,6 @@ export class PageCache {
   #guestToken(cookie: string | undefined, secure: boolean): ReturnType<Csrf['guestToken']> {
     const answer = this.#deps.csrf.guestToken(cookie, secure);
     if (cookie === undefined || answer.setCookie !== undefined || cookie.length > MAX_COOKIE_LENGTH) return answer;
-    if (this.#tokens.size >= MAX_TOKENS) this.#tokens.clear();
     this.#tokens.set(secure ? `s${cookie}` : cookie, answer.token);
     return answer;
   }
