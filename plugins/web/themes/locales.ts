@@ -1,5 +1,7 @@
 import { readdirSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { LRUCache } from 'lru-cache';
+import Negotiator from 'negotiator';
 
 type Message = string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
 type Messages = ReadonlyMap<string, Message>;
@@ -107,6 +109,8 @@ const UNITS = [
   { name: 'minute' as const, least: 60, size: 60 },
 ];
 
+/** Characters; a longer header is none that browsers send. */
+const MAX_REMEMBERED_LENGTH = 200;
 const NONE: Messages = new Map();
 
 /** The languages installed, and each folder's texts, read when they are first needed. */
@@ -116,6 +120,8 @@ export class Locales {
   readonly #zone: () => string;
   readonly #files = new Map<string, Messages>();
   readonly #locales = new Map<string, Locale>();
+  /** Browsers send few different headers, and reading one takes longer than sending a cached page. */
+  readonly #chosen = new LRUCache<string, string>({ max: 100 });
 
   /**
    * `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base`
@@ -154,13 +160,15 @@ export class Locales {
   /** The first language of an Accept-Language header that is offered, else `fallback`. */
   choose(header: string | undefined, fallback: string): Locale {
     if (!header || this.#offered.size === 1) return this.get(fallback);
-    const wanted = header.split(',', 12).map((part) => {
-      const [tag = '', quality] = part.trim().split(';q=');
-      return { tag, quality: quality === undefined ? 1 : Number(quality) || 0 };
-    });
-    wanted.sort((a, b) => b.quality - a.quality);
-    const found = wanted.flatMap(({ tag }) => [tag, tag.split('-')[0] ?? tag]).find((tag) => this.#offered.has(tag));
-    return this.get(found ?? fallback);
+    const key = `${fallback} ${header}`;
+    let id = this.#chosen.get(key);
+    if (id === undefined) {
+      // Of several that are as welcome the first is taken.
+      const offered = [fallback, ...this.#offered].filter((one) => this.#offered.has(one));
+      id = new Negotiator({ headers: { 'accept-language': header } }).language(offered) ?? fallback;
+      if (key.length <= MAX_REMEMBERED_LENGTH) this.#chosen.set(key, id);
+    }
+    return this.get(id);
   }
 
   #messages(owner: string, language: string): Messages {
