@@ -27,7 +27,7 @@ export interface JobDelivery<P> extends Delivery {
 export interface Job<P> {
   /**
    * Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one
-   * waits or runs already.
+   * waits or runs already. `at` is real time by the database's clock: the clock that tests move does not move it.
    */
   add(payload: P, options?: { readonly at?: Date; readonly once?: boolean }): Promise<string>;
   /** True when it was still waiting. */
