@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { copyProgram } from '../core/fixtures/copied-program.ts';
+import { makeSite } from '../core/fixtures/own-site.ts';
 import { failed, readAll } from '../core/fixtures/readers.ts';
 import { startServer } from '../core/fixtures/server-process.ts';
 import { createClient } from '../kit/client.ts';
@@ -50,7 +50,7 @@ export async function measureIsolation(
   { discussions, short }: Prepared,
   seconds: number,
 ): Promise<readonly Result[]> {
-  await using program = await copyProgram(
+  await using site = await makeSite(
     join(import.meta.dirname, '../core/fixtures/saboteur'),
     Object.fromEntries(LIMITS.map((key) => [key, RAISED])),
   );
@@ -59,7 +59,7 @@ export async function measureIsolation(
     url: environment['DATABASE_URL'] || undefined,
     remove: () => Promise.resolve(),
   };
-  const server = await startServer(place, [process.execPath, program.main]);
+  const server = await startServer(place, undefined, { PARLEY_SITE: site.folder });
   try {
     const [member, admin] = [createClient(server.url), createClient(server.url)];
     await member.login(MEMBER.username, MEMBER.password);

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Client } from 'parley-forum/testing';
 import { makeTestPlace, type TestPlace } from '../kit/database.ts';
-import { copyProgram, type CopiedProgram } from './fixtures/copied-program.ts';
+import { makeSite, type OwnSite } from './fixtures/own-site.ts';
 import { failed, readAll } from './fixtures/readers.ts';
 import { parley, startServer, type ServerProcess } from './fixtures/server-process.ts';
 
@@ -21,7 +21,7 @@ const LIMITS = [
 ];
 
 let place: TestPlace;
-let program: CopiedProgram;
+let site: OwnSite;
 let server: ServerProcess;
 let root: Client;
 let discussion: { readonly id: string; readonly number: number };
@@ -29,7 +29,7 @@ const guest = (): Client => createClient(server.url);
 
 beforeAll(async () => {
   place = await makeTestPlace();
-  program = await copyProgram(join(import.meta.dirname, 'fixtures/saboteur'), {
+  site = await makeSite(join(import.meta.dirname, 'fixtures/saboteur'), {
     ...Object.fromEntries(LIMITS.map((key) => [key, 1_000_000])),
     'hooks.deadline': 500,
     'hooks.setup': 2_000,
@@ -44,7 +44,7 @@ beforeAll(async () => {
     '--admin-password',
     PASSWORD,
   );
-  server = await startServer(place, [process.execPath, program.main], { DRAIN_SECONDS: '1' });
+  server = await startServer(place, undefined, { DRAIN_SECONDS: '1', PARLEY_SITE: site.folder });
   root = guest();
   await root.login('root', PASSWORD);
   ({ discussion } = (
@@ -53,7 +53,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(async () => {
   await server?.end('SIGKILL').catch(() => undefined);
-  await program?.[Symbol.asyncDispose]();
+  await site?.[Symbol.asyncDispose]();
   await place?.remove();
 });
 
