@@ -29,6 +29,8 @@ export class PluginInstaller {
   constructor(deps: PluginInstallerDeps) {
     this.#deps = deps;
     deps.cluster.subscribe('plugin packages', async (change) => {
+      // Where messages may have been missed nothing tells what came: the next start reads the configuration.
+      if (change === undefined) return;
       const { name, removed } = change as Change;
       await (removed ? this.#remove(name) : this.#install(name));
     });
