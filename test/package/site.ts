@@ -47,7 +47,10 @@ export async function succeed(folder: string, command: string, ...args: readonly
 export interface InstalledSite extends AsyncDisposable {
   readonly folder: string;
   readonly tarball: string;
+  /** Runs `parley` and resolves to how it ended. */
   parley(...words: readonly string[]): Promise<Outcome>;
+  /** Runs `parley` and resolves to what it printed; throws where it fails. */
+  command(...words: readonly string[]): Promise<string>;
   /** Writes a package of these files, packs it and resolves to the tarball. */
   pack(manifest: object, files: Readonly<Record<string, string>>): Promise<string>;
 }
@@ -61,12 +64,15 @@ export async function installSite(): Promise<InstalledSite> {
   ) as [{ filename: string }];
   const tarball = join(packages, filename);
   await succeed(folder, 'npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', tarball);
-  await succeed(folder, 'npx', 'parley', 'new', '.');
+  // npx would run the same file after a second of its own.
+  const parley = join(folder, 'node_modules/.bin/parley');
+  await succeed(folder, parley, 'new', '.');
   let packed = 0;
   return {
     folder,
     tarball,
-    parley: (...words) => run(folder, 'npx', 'parley', ...words),
+    parley: (...words) => run(folder, parley, ...words),
+    command: (...words) => succeed(folder, parley, ...words),
     async pack(manifest, files) {
       const at = join(packages, String(packed++));
       const all = { ...files, 'package.json': JSON.stringify({ type: 'module', ...manifest }) };
