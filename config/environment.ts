@@ -37,6 +37,11 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     const parsed = Number(value);
     return Number.isInteger(parsed) && parsed >= 0 && parsed <= most ? parsed : (refuse(name, value, wanted), fallback);
   };
+  const flag = (name: string): boolean => {
+    const value = text(name) ?? '0';
+    if (!['0', '1'].includes(value)) refuse(name, value, '0 or 1');
+    return value === '1';
+  };
   const url = (name: string, protocols: readonly string[], example: string): string | undefined => {
     const value = text(name) ?? kept[name];
     if (value === undefined) return undefined;
@@ -60,8 +65,6 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   const secretKey = text('SECRET_KEY');
   if (secretKey !== undefined && secretKey.length < 32)
     problems.push('SECRET_KEY is shorter than 32 characters; make one with: openssl rand -hex 32');
-  const safeMode = text('SAFE_MODE') ?? '0';
-  if (!['0', '1'].includes(safeMode)) refuse('SAFE_MODE', safeMode, '0 or 1');
 
   const environment: Environment = {
     host: text('HOST') ?? '127.0.0.1',
@@ -91,7 +94,8 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     given: new Set(
       [...Object.keys(variables), ...Object.keys(kept)].filter((name) => (text(name) ?? kept[name]) !== undefined),
     ),
-    safeMode: safeMode === '1',
+    safeMode: flag('SAFE_MODE'),
+    serverTiming: flag('SERVER_TIMING'),
     production,
     drainSeconds: number(
       'DRAIN_SECONDS',

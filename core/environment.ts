@@ -26,6 +26,8 @@ export interface Environment {
   /** Names of the variables that were set, here or in DATA_DIR/config.json. */
   readonly given: ReadonlySet<string>;
   readonly safeMode: boolean;
+  /** Each answer says what it took: `Server-Timing`. */
+  readonly serverTiming: boolean;
   /**
    * Steps below the cost in force at which passwords are hashed, so that tests are quick: no variable sets it, and in
    * production it counts for nothing.

@@ -1,5 +1,6 @@
 import Emittery from 'emittery';
 import type { TSchema } from 'typebox';
+import { hookRaised } from './diagnostics.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
 import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
 import type { Supervisor, Task } from './plugins/supervisor.ts';
@@ -98,9 +99,13 @@ export interface Outbox {
 export type Batch = Array<() => Promise<void>>;
 
 type Run = (...args: any[]) => unknown;
-interface Listener {
+/** One plugin's listener to a hook. */
+export interface Listener {
   readonly task: Task;
   readonly order: number;
+  readonly awaited: boolean;
+}
+interface Link extends Listener {
   readonly run: Run;
 }
 
@@ -112,7 +117,8 @@ export const Hooks = defineToken<Hooks>('Hooks');
 
 export class HookBus implements Hooks {
   readonly #actions = new Emittery<Record<string, unknown>>();
-  readonly #chains = new Map<string, readonly Listener[]>();
+  /** By kind and id, in the order in which they run; those of actions begin together. */
+  readonly #chains = new Map<string, readonly Link[]>();
   readonly #owners = new Map<string, { readonly plugin: string; readonly hook: Hook }>();
   readonly #supervisor: Supervisor;
   readonly #outbox: Outbox;
@@ -157,9 +163,11 @@ export class HookBus implements Hooks {
       const ended = this.#supervisor.attempt(task, () => run(data)) as Promise<void>;
       return awaited ? ended : undefined;
     };
-    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, hear) : this.#chain(hook, { task, order, run });
+    const leave = this.#chain(hook, { task, order, awaited, run });
+    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, hear) : undefined;
     return () => {
-      stop();
+      stop?.();
+      leave();
       this.#supervisor.forget(plugin, task);
     };
   }
@@ -169,6 +177,7 @@ export class HookBus implements Hooks {
    * queues.
    */
   emit<P>(hook: Action<P>, payload: P): Promise<void> {
+    hookRaised.publish(hook);
     const batch = this.#outbox.batch();
     const stored = this.#outbox.store(hook.id, payload, batch);
     if (this.#actions.listenerCount(hook.id) === 0) return stored ?? Promise.resolve();
@@ -179,8 +188,9 @@ export class HookBus implements Hooks {
   }
 
   async filter<V, C>(hook: Filter<V, C>, start: V, context: C): Promise<V> {
+    hookRaised.publish(hook);
     let value = start;
-    for (const { task, run } of this.#listeners(hook)) {
+    for (const { task, run } of this.#links(hook)) {
       try {
         const result = this.#supervisor.run(task, () => kept(run(value, context), hook.id));
         const next = result instanceof Promise ? await result : result;
@@ -193,7 +203,8 @@ export class HookBus implements Hooks {
   }
 
   async query<I, R>(hook: Query<I, R>, input: I): Promise<R | undefined> {
-    for (const { task, run } of this.#listeners(hook)) {
+    hookRaised.publish(hook);
+    for (const { task, run } of this.#links(hook)) {
       const answer = await this.#supervisor.attempt(task, () => run(input));
       if (answer !== undefined) return answer as R;
     }
@@ -202,21 +213,26 @@ export class HookBus implements Hooks {
 
   /** For the leak check and the admin page. */
   count(): number {
-    return this.#actions.listenerCount() + [...this.#chains.values()].reduce((n, chain) => n + chain.length, 0);
+    return [...this.#chains.values()].reduce((n, chain) => n + chain.length, 0);
   }
 
-  #listeners({ kind, id }: Hook): readonly Listener[] {
+  /** Who listens, but for those whose calls are jobs, in the order in which they run. */
+  listeners(hook: Hook): readonly Listener[] {
+    return this.#links(hook);
+  }
+
+  #links({ kind, id }: Hook): readonly Link[] {
     return this.#chains.get(`${kind} ${id}`) ?? NONE;
   }
 
-  #chain(hook: Hook, listener: Listener): () => void {
-    const set = (listeners: readonly Listener[]): void => void this.#chains.set(`${hook.kind} ${hook.id}`, listeners);
-    set([...this.#listeners(hook), listener].sort((a, b) => a.order - b.order));
-    return () => set(this.#listeners(hook).filter((other) => other !== listener));
+  #chain(hook: Hook, link: Link): () => void {
+    const set = (links: readonly Link[]): void => void this.#chains.set(`${hook.kind} ${hook.id}`, links);
+    set([...this.#links(hook), link].sort((a, b) => a.order - b.order));
+    return () => set(this.#links(hook).filter((other) => other !== link));
   }
 }
 
-const NONE: readonly Listener[] = [];
+const NONE: readonly Link[] = [];
 
 /**
  * What a check threw for the caller to see, or that it cannot check at all, which names the plugin to those who can

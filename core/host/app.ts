@@ -14,6 +14,7 @@ import type { Plugin } from '../plugins/definition.ts';
 import { PluginControl, Plugins } from '../plugins/desired-state.ts';
 import type { Token } from '../ref.ts';
 import { Http } from '../http/http.ts';
+import { CallRecorder } from '../http/call-recorder.ts';
 import { RouteRegistry, Routes, type RequestHandler } from '../http/routes.ts';
 import { Type } from '../schema.ts';
 import { Secrets } from '../secrets.ts';
@@ -95,6 +96,10 @@ export interface App {
   readonly hooks: HookBus;
   readonly extensions: Extensions;
   readonly supervisor: Supervisor;
+  /** What the last calls of each route did, where answers say what they took. */
+  readonly calls: CallRecorder | undefined;
+  /** Whether it answers on a port. */
+  readonly serving: boolean;
   /** A service of the kernel or of a running plugin. Throws, naming it, when nobody provides it. */
   service<T>(token: Token<T>): T;
   /**
@@ -162,7 +167,13 @@ export async function createApp({
       { error, request: kernel.service(Http)?.idOf(req), surface, method: req.method, path },
       'a request failed',
     );
-  routes.stretch = (plugin, what, work) => supervisor.stretch(plugin, what, work);
+  const calls = environment.serverTiming ? new CallRecorder() : undefined;
+  undo.defer(() => calls?.close());
+  routes.stretch = (route, handle) => {
+    const { plugin, method, path } = route;
+    const watched = () => supervisor.stretch(plugin, `${method} ${path}`, handle);
+    return calls ? calls.handle(route, watched) : watched();
+  };
 
   const services = new Map<Token<any>, unknown>([
     [Data, data],
@@ -258,7 +269,11 @@ export async function createApp({
     hooks,
     extensions,
     supervisor,
+    calls,
     service,
+    get serving() {
+      return server !== undefined;
+    },
     get cache() {
       return service(Cache);
     },
@@ -269,7 +284,7 @@ export async function createApp({
         createExpressApp({ routes, log, checks, draining: () => draining, gate }),
         routes,
         environment,
-        open,
+        { open, around: calls?.around },
       );
       return (server.address() as { port: number }).port;
     },

@@ -123,7 +123,7 @@ async function hold(app: App, gate: RequestHandler): Promise<Server | undefined>
   const open = app.release();
   const routes = new RouteRegistry();
   const checks = { program: { needed: true, ask: () => Promise.reject(new Error('being opened')) } };
-  return open && listen(createExpressApp({ routes, log, checks, gate }), routes, environment, open);
+  return open && listen(createExpressApp({ routes, log, checks, gate }), routes, environment, { open });
 }
 
 const NOT_INSTALLED = `Nothing is installed here yet. Install with

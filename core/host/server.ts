@@ -8,6 +8,9 @@ import type { RouteRegistry } from '../http/routes.ts';
 
 type Where = Pick<Environment, 'host' | 'port' | 'requestSeconds' | 'maxConnections'>;
 
+/** Stands around the answer to each request, stored ones included. */
+export type Around = (req: IncomingMessage, res: ServerResponse, answer: () => void) => void;
+
 /** A name or an address, and a port. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 /** Milliseconds between two looks for requests that take too long. */
@@ -19,6 +22,12 @@ const LOOK = 2_000;
 const ACCEPTING = 1_000;
 const INSTANT = 0.1;
 
+export interface ListenOptions {
+  /** A server that has the port open already. */
+  readonly open?: Server | undefined;
+  readonly around?: Around | undefined;
+}
+
 /**
  * Opens the port, or goes on with a server that has it open. Throws `ConfigurationError` where it cannot be opened,
  * such as one in use. Stored answers are tried before Express is entered.
@@ -27,11 +36,13 @@ export async function listen(
   app: RequestListener,
   routes: RouteRegistry,
   { host, port, requestSeconds, maxConnections }: Where,
-  open?: Server,
+  { open, around = (_req, _res, answer) => answer() }: ListenOptions = {},
 ): Promise<Server> {
   const answer: RequestListener = (req, res) => {
-    if (!hasOneHost(req)) refuseHost(routes, res);
-    else if (!routes.fastPath(req, res)) app(req, res);
+    if (!hasOneHost(req)) return refuseHost(routes, res);
+    around(req, res, () => {
+      if (!routes.fastPath(req, res)) app(req, res);
+    });
   };
   if (open) return open.removeAllListeners('request').on('request', answer);
   const server = createServer({ connectionsCheckingInterval: LOOK }, answer);

@@ -233,8 +233,8 @@ export class RouteRegistry implements Routes {
   service: <T>(token: Token<T>) => T | undefined = () => undefined;
   /** A request could not be answered by a fault of the server. */
   failed: (fault: RequestFault) => void = () => undefined;
-  /** Runs a handler's work until it first waits; set by whoever notices that it takes long. */
-  stretch: <T>(plugin: string, what: string, work: () => T) => T = (_plugin, _what, work) => work();
+  /** Runs a route's handler; set by whoever notices that it takes long. */
+  stretch: <T>(route: RouteInfo<any>, handle: () => T) => T = (_route, handle) => handle();
 
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
   publish(mount: Mount, replaced?: Mount): void {
@@ -259,6 +259,12 @@ export class RouteRegistry implements Routes {
   list(surface?: Surface<any, any, any>): readonly RouteInfo<any>[] {
     const all = this.#mounts.flatMap((mount) => mount.entries.map((entry) => entry.info));
     return surface ? all.filter((route) => route.surface.id === surface.id) : all;
+  }
+
+  /** The route that answers a path of the site; undefined where none does. */
+  find(method: string, path: string): RouteInfo<any> | undefined {
+    const at = this.#surfaceOf(path);
+    return at?.paths.find(method.toUpperCase(), pathBelow(at.surface, path)).value?.info;
   }
 
   /** Answers from stored bytes before Express is entered; false: go on. */
@@ -286,7 +292,7 @@ export class RouteRegistry implements Routes {
     const at = this.#surfaceOf(req.path);
     if (!at) return false;
     const { surface, behaviour, mount, paths } = at;
-    const path = req.path.slice(surface.prefix === '/' ? 0 : surface.prefix.length) || '/';
+    const path = pathBelow(surface, req.path);
     const { value: found, params, allowed } = paths.find(req.method === 'HEAD' ? 'GET' : req.method, path);
     const pause = mount.pause ?? found?.mount.pause;
     if (pause) return pause.then(() => this.#answer(req, res));
@@ -358,7 +364,7 @@ export class RouteRegistry implements Routes {
         call.body = parse(info.body, await behaviour.parseBody?.(call.req, call.res), {
           coerce: behaviour.coerce === true,
         });
-      const handle = (): unknown => this.stretch(info.plugin, `${info.method} ${info.path}`, () => handler(call));
+      const handle = (): unknown => this.stretch(info, () => handler(call));
       const result = await (behaviour.wrap?.(call, info, async () => handle()) ?? handle());
       if (!call.res.headersSent) await behaviour.respond(call, result, info, info.cacheTags?.(call));
     } finally {
@@ -366,6 +372,9 @@ export class RouteRegistry implements Routes {
     }
   }
 }
+
+const pathBelow = ({ prefix }: Surface<any, any, any>, path: string): string =>
+  path.slice(prefix === '/' ? 0 : prefix.length) || '/';
 
 /** A parameter `:token` is a credential, so it stays out of logs. */
 const loggedPath = (req: Request, route: RouteInfo<any> | undefined): string =>

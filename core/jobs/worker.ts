@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cron } from 'croner';
@@ -106,6 +107,8 @@ interface Pace {
 export class Worker {
   readonly #parts: WorkerDeps;
   readonly #listeners: ReadonlyMap<string, Listener>;
+  /** Jobs belong to no transaction, and to no request, that happens to wake the worker. */
+  readonly #context = new AsyncResource('Worker');
   /** Marks the rows of this process. */
   readonly #owner = randomUUID();
   /** Rows `j` that are among `d` and have not been taken by another process meanwhile. */
@@ -186,7 +189,7 @@ export class Worker {
   /** There may be something to do. Resolves when nothing more has happened meanwhile; never rejects. */
   #pump(): Promise<void> | undefined {
     this.#again = true;
-    if (this.#state !== 'idle') this.#pumping ??= this.#parts.data.outside(() => this.#turn());
+    if (this.#state !== 'idle') this.#pumping ??= this.#context.runInAsyncScope(() => this.#turn());
     return this.#pumping;
   }
 

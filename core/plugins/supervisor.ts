@@ -1,3 +1,4 @@
+import { taskEnded, type TaskMessage } from '../diagnostics.ts';
 import { HttpError, messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Awaitable } from '../ref.ts';
@@ -32,6 +33,8 @@ export interface Task {
   calls: number;
   /** Milliseconds, summed over all calls. */
   time: number;
+  /** Milliseconds of the last call. */
+  last: number;
   failures: number;
   inRow: number;
   quarantined: boolean;
@@ -43,7 +46,7 @@ export interface Task {
 }
 
 export interface TaskReport extends Readonly<
-  Pick<Task, 'plugin' | 'task' | 'calls' | 'time' | 'failures' | 'quarantined' | 'lastError'>
+  Pick<Task, 'plugin' | 'task' | 'calls' | 'time' | 'last' | 'failures' | 'quarantined' | 'lastError'>
 > {
   /** The last calls of a check failed: whatever it checks is refused. */
   readonly refusing: boolean;
@@ -132,6 +135,7 @@ export class Supervisor {
       policy,
       calls: 0,
       time: 0,
+      last: 0,
       failures: 0,
       inRow: 0,
       quarantined: false,
@@ -226,11 +230,12 @@ export class Supervisor {
 
   report(): readonly TaskReport[] {
     return [...this.#tasks.values()].flatMap((tasks) =>
-      [...tasks].map(({ plugin, task, policy, calls, time, failures, inRow, quarantined, lastError }) => ({
+      [...tasks].map(({ plugin, task, policy, calls, time, last, failures, inRow, quarantined, lastError }) => ({
         plugin,
         task,
         calls,
         time,
+        last,
         failures,
         quarantined: quarantined && policy === 'skip',
         refusing: policy === 'refuse' && inRow > 0,
@@ -345,17 +350,24 @@ export class Supervisor {
   }
 
   #done<T>(task: Task, value: T, took: number, own: number): T {
-    task.calls++;
-    task.time += took;
+    this.#record(task, took);
     if (own >= this.limits.slow && task.policy === 'skip') this.#count(task, `took ${Math.round(took)} ms`);
     else [task.inRow, task.quarantined] = [0, false];
     return value;
   }
 
+  #record(task: Task, took: number): void {
+    task.calls++;
+    task.time += took;
+    task.last = took;
+    if (!taskEnded.hasSubscribers) return;
+    const message: TaskMessage = { plugin: task.plugin, task: task.task, milliseconds: took };
+    taskEnded.publish(message);
+  }
+
   #failed(task: Task, error: unknown, start: number): unknown {
     if (task.ended) return error;
-    task.calls++;
-    task.time += performance.now() - start;
+    this.#record(task, performance.now() - start);
     // A refusal meant for the caller is what a check is for; it has not failed.
     if (error instanceof HttpError && error.status < 500) {
       if (task.policy === 'refuse') [task.inRow, task.quarantined] = [0, false];

@@ -39,6 +39,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
   ],
   WEBHOOKS_ALLOWED_PORTS: ['Ports of public hosts that webhooks may be sent to', '`80, 443`'],
   SAFE_MODE: ['`1` starts only the admin panel and what it needs', '`0`'],
+  SERVER_TIMING: [
+    '`1`: each answer says in `Server-Timing` how long the listeners, filters and handlers of each plugin took, and its SQL; `parley dev` sets it',
+    '`0`',
+  ],
   NODE_ENV: ['`production` where people depend on it', 'unset'],
   REQUEST_SECONDS: ['Seconds that one request may take to arrive, its body included', '`30`'],
   MAX_CONNECTIONS: ['Connections that may be open at a time; more are refused', '`5000`'],
@@ -61,7 +65,7 @@ export function environmentRows(root: string): ReadonlyArray<readonly string[]> 
         (node) =>
           ts.isCallExpression(node.parent) &&
           node.parent.arguments[0] === node &&
-          ['text', 'number', 'url', 'list'].includes(node.parent.expression.getText()),
+          ['text', 'number', 'flag', 'url', 'list'].includes(node.parent.expression.getText()),
       )
       .map((node) => node.text),
   );

@@ -10,8 +10,8 @@ import { unaccent } from '@electric-sql/pglite/contrib/unaccent';
 import { MikroORM } from '@mikro-orm/pglite';
 import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
 import { watchDiskSpace } from './disk-space.ts';
-import { statementSent } from './statement-channel.ts';
 import { startVacuuming } from './vacuum.ts';
+import { sendingStatement } from '../../diagnostics.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { DatabaseDriver } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
@@ -46,12 +46,13 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
     query: async (text: string, values: readonly unknown[], options?: object) => {
       room.check(text);
       usage.statements++;
-      statementSent.publish(undefined);
+      const ended = sendingStatement();
       try {
         return values.length > 0
           ? await session.query(text, [...values], options)
           : (await session.exec(text, options)).at(-1)!;
       } finally {
+        ended?.();
         // PGlite answers in microtasks only: without a turn of the event loop statements back to back would starve
         // timers and sockets.
         if (performance.now() - turned > TURN_EVERY) {

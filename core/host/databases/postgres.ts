@@ -1,8 +1,8 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
-import { statementSent } from './statement-channel.ts';
 import { inTime, Watchdog, type Connection, type ConnectionPool } from './watchdog.ts';
+import { sendingStatement } from '../../diagnostics.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import type { DatabaseDriver } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
@@ -86,9 +86,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
       asked();
       return send(...words);
     };
-    connection.query = ((text: string, values: readonly unknown[] = [], done?: Done) => {
-      usage.statements++;
-      statementSent.publish(undefined);
+    const run = (text: string, values: readonly unknown[], done?: Done): Promise<unknown> => {
       // Without values it may be several statements, which cannot be prepared.
       const name = values.length > 0 ? nameOf(text) : undefined;
       if (name === undefined) return ask(text, values, done);
@@ -99,6 +97,16 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
         return ask(text, values).catch(() => Promise.reject(error));
       });
       return done ? answer.then((result) => done(undefined, result), done) : answer;
+    };
+    connection.query = ((text: string, values: readonly unknown[] = [], done?: Done) => {
+      usage.statements++;
+      const ended = sendingStatement();
+      if (!ended) return run(text, values, done);
+      if (!done) return run(text, values).finally(ended);
+      return run(text, values, (...outcome) => {
+        ended();
+        done(...outcome);
+      });
     }) as typeof connection.query;
   });
   const alone = keepAlone(connect, log);
