@@ -6,6 +6,7 @@ import { Program } from '../program.ts';
 import { pluginNew } from './plugin-new.ts';
 import { pluginCheck } from './plugin-check.ts';
 import { pluginPack } from './plugin-pack.ts';
+import { pluginWhy } from './plugin-why.ts';
 import { pluginAdd, pluginRemove } from './plugin-package.ts';
 
 const Id = { id: Type.String({ description: 'The plugin’s id, as `plugin list` shows it' }) };
@@ -106,4 +107,5 @@ export const pluginCommands: readonly Command[] = [
   pluginRemove,
   pluginCheck,
   pluginPack,
+  pluginWhy,
 ];
