@@ -68,6 +68,7 @@ export {
   type MigrationClass,
   type RawBuilder,
 } from './data/database.ts';
+export { Batcher } from './data/batcher.ts';
 export { Cache, type KeepOptions, type Redis } from './cache.ts';
 export { Cluster } from './cluster.ts';
 export { Settings, type SettingInfo } from './settings.ts';

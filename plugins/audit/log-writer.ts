@@ -1,4 +1,4 @@
-import { commandLine, sql, type Data, type Logger } from 'parley-forum';
+import { Batcher, commandLine, sql, type Data, type Logger } from 'parley-forum';
 import type { AuditEntry } from 'parley-forum/plugins/audit';
 import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
 
@@ -35,11 +35,7 @@ export interface LogWriterDeps {
  */
 export class LogWriter {
   readonly #deps: LogWriterDeps;
-  readonly #pending: Unsealed[] = [];
-  /** The batch that collects pending entries. */
-  #next: Promise<void> | undefined;
-  /** Never rejects. */
-  #last: Promise<void> = Promise.resolve();
+  readonly #batcher = new Batcher<Unsealed>((entries) => this.#write(entries));
 
   constructor(deps: LogWriterDeps) {
     this.#deps = deps;
@@ -47,12 +43,7 @@ export class LogWriter {
 
   /** Resolves when the entry is in the log. An id that is there already is left as it is. */
   add(id: string, entry: AuditEntry): Promise<void> {
-    this.#pending.push(unsealed(id, entry));
-    if (!this.#next) {
-      this.#next = this.#last.then(() => this.#write());
-      this.#last = this.#next.catch(() => undefined);
-    }
-    return this.#next;
+    return this.#batcher.add(unsealed(id, entry));
   }
 
   /**
@@ -88,10 +79,9 @@ export class LogWriter {
     if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${LOG_END_LOCK})`);
   }
 
-  async #write(): Promise<void> {
-    this.#next = undefined;
-    const entries = this.#pending.splice(0).sort((a, b) => (a.id < b.id ? -1 : 1));
-    const added = await this.#deps.data.transaction(() => this.append(entries));
+  async #write(entries: readonly Unsealed[]): Promise<void> {
+    const ordered = entries.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const added = await this.#deps.data.transaction(() => this.append(ordered));
     for (const { details, createdAt, ...entry } of added)
       this.#deps.log.info({ audit: true, ...entry, details, at: createdAt.toISOString() }, entry.action);
   }

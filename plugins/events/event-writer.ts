@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { Batcher, sql, type Data } from 'parley-forum';
 
 /** What is to be added: an action as integrators may know it, under the id under which it was raised. */
 export interface Entry {
@@ -23,11 +23,7 @@ export const firstIdAt = (time: number): string => {
 export class EventWriter {
   readonly #data: Data;
   readonly #added: () => void;
-  readonly #pending: Entry[] = [];
-  /** The next batch, which takes all pending entries. */
-  #next: Promise<void> | undefined;
-  /** Never rejects. */
-  #last: Promise<void> = Promise.resolve();
+  readonly #batcher = new Batcher<Entry>((entries) => this.#write(entries));
 
   /** `added` is called after each commit. */
   constructor(data: Data, added: () => void) {
@@ -37,17 +33,11 @@ export class EventWriter {
 
   /** Resolves when the entry is in the log. An id that is there already is left as it is. */
   add(entry: Entry): Promise<void> {
-    this.#pending.push(entry);
-    if (!this.#next) {
-      this.#next = this.#last.then(() => this.#write());
-      this.#last = this.#next.catch(() => undefined);
-    }
-    return this.#next;
+    return this.#batcher.add(entry);
   }
 
-  async #write(): Promise<void> {
-    this.#next = undefined;
-    const rows = this.#pending.splice(0).map((entry) => ({ ...entry, at: raisedAt(entry.id) }));
+  async #write(entries: readonly Entry[]): Promise<void> {
+    const rows = entries.map((entry) => ({ ...entry, at: raisedAt(entry.id) }));
     await this.#data.transaction(async () => {
       // Held until the commit: who takes a later position becomes visible later. The embedded database has one writer
       // anyway.

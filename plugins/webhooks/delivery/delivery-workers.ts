@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf, type Clock, type Data, type Job, type Logger } from 'parley-forum';
+import { Batcher, messageOf, type Clock, type Data, type Job, type Logger } from 'parley-forum';
 import type { DeliveryAttempts } from './delivery-attempts.ts';
-import { Batcher } from './batcher.ts';
 import { saveResults, type DeliveryResult } from './delivery-results.ts';
 import type { Attempt, Lease, DeliveryQueue } from './delivery-queue.ts';
 import type { WebhookStore } from '../webhook-store.ts';

@@ -1,5 +1,4 @@
-import { sql, type Data } from 'parley-forum';
-import { Batcher } from '../delivery/batcher.ts';
+import { Batcher, sql, type Data } from 'parley-forum';
 import type { DeliveryQueue } from '../delivery/delivery-queue.ts';
 
 /** A public event as it was raised. */
