@@ -24,8 +24,11 @@ export interface Counter {
   repair(keys: readonly string[]): Promise<void>;
 }
 
-/** What `recount` compares. */
-export const counters = defineExtensionPoint<Counter>('kernel.counters');
+export const counters = defineExtensionPoint<Counter>(
+  'kernel.counters',
+  'Stored numbers that `recount` and the doctor compare with what they count, and repair.',
+  { order: 'The order in which they are compared and repaired.' },
+);
 
 /** Keys that are looked at together. */
 const TOGETHER = 500;

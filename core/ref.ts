@@ -26,13 +26,26 @@ export function createRef<Kind extends string, T>(kind: Kind, id: string): Ref<K
 }
 
 export interface Token<T> extends Ref<'service', T> {}
-export interface ExtensionPoint<T> extends Ref<'extension point', T> {}
+export interface ExtensionPoint<T> extends Ref<'extension point', T> {
+  /** One sentence: what is added, and what becomes of it. */
+  readonly description: string;
+  /** One sentence: what it changes to stand before others in the list; undefined where that changes nothing. */
+  readonly order: string | undefined;
+}
 
 /** Names a service that one plugin (or the kernel) provides and others may need. */
 export const defineToken = <T>(id: string): Token<T> => createRef('service', id);
 
-/** Names a list that any plugin may add to and that its owner reads; the owner is the plugin that lists it. */
-export const defineExtensionPoint = <T>(id: string): ExtensionPoint<T> => createRef('extension point', id);
+/**
+ * Names a list that any plugin may add to and that its owner reads; the owner is the plugin that lists it under
+ * `extensionPoints`. `description` and `order` are sentences for authors, as docs/reference shows them.
+ */
+export const defineExtensionPoint = <T>(
+  id: string,
+  description: string,
+  { order }: { readonly order?: string } = {},
+): ExtensionPoint<T> =>
+  Object.freeze({ ...createRef<'extension point', T>('extension point', id), description, order });
 
 // `any` because a record mixes tokens of unrelated types; each is recovered by `Services`.
 export type Tokens = Readonly<Record<string, Token<any>>>;

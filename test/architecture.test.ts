@@ -10,6 +10,7 @@ import { lint } from '../config/tools/checks/lint.ts';
 import { names } from '../config/tools/checks/names.ts';
 import { plugins } from '../config/tools/checks/plugins.ts';
 import { reference } from '../config/tools/checks/reference.ts';
+import { slots } from '../config/tools/checks/slots.ts';
 import { snippets } from '../config/tools/checks/snippets.ts';
 import { types } from '../config/tools/checks/types.ts';
 import { vocabulary } from '../config/tools/checks/vocabulary.ts';
@@ -177,6 +178,40 @@ describe('each check catches what it is for', () => {
       expect.stringMatching(/^plugins\/polls\/plugin\.ts: calls itself "poll"/),
       expect.stringMatching(/^plugins\/polls: has no README/),
       expect.stringMatching(/^test\/plugins\/polls: has no \*\.test\.ts/),
+    ]);
+  });
+
+  const slot = (name: string, id: string, text = 'Below the boats.'): string =>
+    `export const ${name} = defineSlot<object>('${id}', '${text}');\n`;
+
+  test('slots: one in a template that no contract declares, also as an argument, and one whose id is computed', async () => {
+    const found = await findings(slots, {
+      'plugins/boats/api.ts': slot('listEnd', 'boats.end') + slot('headActions', 'boats.actions'),
+      'plugins/boats/views/list.hbs':
+        '{{> partials/page-head title="Boats" slot="boats.actions"}}\n{{slot "boats.end"}}\n{{slot "boats.edn" this}}\n',
+      'themes/harbour/templates/partials/page-head.hbs':
+        '{{#if slot}}{{slot slot context}}{{/if}}\n{{#slot @page.rail}}{{/slot}}\n',
+      'themes/harbour/templates/plugins/boats/list.hbs': '{{> partials/page-head slot="boats.action"}}\n',
+    });
+    expect(found).toEqual([
+      'plugins/boats/views/list.hbs:3: has the slot "boats.edn", which no api.ts declares; export it there with defineSlot',
+      'themes/harbour/templates/partials/page-head.hbs:2: computes the id of a slot; write it out',
+      expect.stringMatching(/^themes\/harbour\/templates\/plugins\/boats\/list\.hbs:1: has the slot "boats\.action"/),
+    ]);
+  });
+
+  test('slots: one that is in no template, has no sentence, is declared twice, or outside a contract', async () => {
+    const found = await findings(slots, {
+      'plugins/boats/api.ts': slot('listEnd', 'boats.end', '') + slot('listFoot', 'boats.foot'),
+      'plugins/boats/views/list.hbs': '{{slot "boats.end"}}\n',
+      'plugins/oars/api.ts': slot('boatsEnd', 'boats.end'),
+      'plugins/oars/pages.ts': slot('ownEnd', 'boats.end'),
+    });
+    expect(found).toEqual([
+      'plugins/boats/api.ts:1: does not say where the slot "boats.end" is; describe it in a sentence',
+      'plugins/boats/api.ts:2: declares the slot "boats.foot", which is in no template',
+      'plugins/oars/api.ts:1: declares the slot "boats.end" again, after plugins/boats/api.ts:1',
+      'plugins/oars/pages.ts:1: makes a slot of its own; import it from the contract that has it',
     ]);
   });
 

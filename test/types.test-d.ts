@@ -2,6 +2,8 @@ import {
   defineAction, defineCommand, defineExtensionPoint, defineFilter, definePermission, definePlugin, defineQuery, defineSurface, defineToken, Type,
   type PluginHandle, type Static,
 } from 'parley-forum';
+import type { DiscussionRecord } from 'parley-forum/plugins/discussions';
+import { fill, html, slotFillings } from 'parley-forum/plugins/web';
 
 /**
  * What must not compile. `npm run check` compiles this file and nothing runs it: an expectation of an error that does
@@ -18,7 +20,7 @@ const Names = defineToken<readonly string[]>('Names');
 const added = defineAction<{ readonly item: { readonly title: string } }>('item.added');
 const shown = defineFilter<{ readonly title: string }, { readonly loud: boolean }>('item.shown');
 const slug = defineQuery<{ readonly title: string }, string>('item.slug');
-const badges = defineExtensionPoint<{ readonly label: string }>('item.badges');
+const badges = defineExtensionPoint<{ readonly label: string }>('item.badges', 'What a test adds.');
 const write = definePermission('item.write', { label: 'write items', default: 'everyone' });
 const surface = defineSurface<{ readonly name: string }, object, { readonly quiet?: boolean }>('items', { prefix: '/items', options: { quiet: 'Says nothing.' } });
 const settings = Type.Object({ 'item.limit': Type.Integer({ default: 3 }), 'item.style': Type.Union([Type.Literal('plain'), Type.Literal('bold')], { default: 'plain' }) });
@@ -79,6 +81,24 @@ definePlugin({
     plugin.extend(badges, { label: 1 });
     const list = plugin.extensions(badges);
     holds<Equal<(typeof list)[number]['value'], { readonly label: string }>>();
+  },
+});
+
+declare const discussions: typeof import('parley-forum/plugins/discussions');
+definePlugin({
+  id: 'fillings',
+  setup(_services, plugin) {
+    plugin.extend(slotFillings, fill(discussions.cardMeta, (cards) => cards.map(({ title }) => html`${title}`)));
+    // @ts-expect-error a misspelt slot is not there
+    plugin.extend(slotFillings, fill(discussions.cardMate, () => []));
+    // @ts-expect-error an id is no slot
+    plugin.extend(slotFillings, fill('discussion-card.meta', () => []));
+    // @ts-expect-error a row has no such field
+    plugin.extend(slotFillings, fill(discussions.cardMeta, (cards) => cards.map(({ name }) => html`${name}`)));
+    // @ts-expect-error a slot of posts is not given discussions
+    plugin.extend(slotFillings, fill(discussions.postFooter, (posts: readonly DiscussionRecord[]) => posts.map(() => undefined)));
+    // @ts-expect-error text is not HTML that is safe
+    plugin.extend(slotFillings, fill(discussions.cardMeta, (cards) => cards.map(({ title }) => title)));
   },
 });
 

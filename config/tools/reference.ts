@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { collect } from './reference/collect.ts';
-import { describedRefs } from './reference/described.ts';
+import { contractRefs } from './reference/described.ts';
 import {
   commandsPage,
   extensionPointsPage,
@@ -10,15 +10,17 @@ import {
   pluginsPage,
   routesPage,
   settingsPage,
+  slotsPage,
 } from './reference/documents.ts';
 import { environmentRows } from './reference/environment.ts';
 import { REFERENCE, table } from './reference/markdown.ts';
+import { slotPlaces } from './reference/slot-places.ts';
 
 /**
  * The text of every generated document by its path from the root. Takes seconds: it starts the configured plugins once.
  */
 export async function generateReference(root: string): Promise<ReadonlyMap<string, string>> {
-  const [collected, described] = [await collect(root), describedRefs(root)];
+  const [collected, described] = [await collect(root), contractRefs(root)];
   const pages: Readonly<Record<string, readonly [title: string, introduction: string, body: string]>> = {
     plugins: [
       'Plugins',
@@ -32,8 +34,13 @@ export async function generateReference(root: string): Promise<ReadonlyMap<strin
     ],
     'extension-points': [
       'Extension points',
-      'Lists that any plugin adds to with `plugin.extend` and that their owner reads.',
+      'Lists that any plugin adds to with `plugin.extend(point, value, order)` and that their owner reads. `order` is a number, 0 where it is not given: lower comes first, and equal ones keep the order in which their plugins started. The last column says what that changes.',
       extensionPointsPage(collected, described),
+    ],
+    slots: [
+      'Slots',
+      'Places in pages that any plugin fills with `plugin.extend(slotFillings, fill(slot, render), order)`; themes name them by id in `{{slot "…"}}`. A filling gets the contexts of all places of a page at once; those of slots without one say nothing. Lower `order` stands first.',
+      slotsPage(collected, described, slotPlaces(root)),
     ],
     settings: [
       'Settings',

@@ -11,7 +11,7 @@ import {
   type TSchema,
 } from 'parley-forum';
 import type { Requirement, Viewer } from 'parley-forum/plugins/access';
-import type { SafeHtml } from 'parley-forum/plugins/web';
+import { defineSlot, type SafeHtml } from 'parley-forum/plugins/web';
 
 /** `disabled` accounts cannot log in, and their sessions and tokens count for nothing. */
 export type AccountStatus = 'active' | 'disabled';
@@ -252,15 +252,21 @@ export interface AccountChangeListener {
    */
   changed(what: AccountChange, account: Account, to: string, tokensKept: boolean): Promise<void>;
 }
-export const accountChangeListeners = defineExtensionPoint<AccountChangeListener>('accounts.change-listeners');
+export const accountChangeListeners = defineExtensionPoint<AccountChangeListener>(
+  'accounts.change-listeners',
+  'Runs in the transaction of a change of password, e-mail address or sessions, to notify the owner or to revoke what should not outlive it.',
+  { order: 'The order in which they are called; what one throws undoes the change.' },
+);
 
 /** Tokens that let programs in as a member, without a password or a session. */
 export interface TokenStore {
   /** Ends all of the account's, in the transaction under way. `by`: an account or `commandLine`. */
   revokeAll(accountId: string, by: string | undefined): Promise<void>;
 }
-/** Asked when the account's password is changed or reset, all its sessions are ended, or it is to be deleted. */
-export const tokenStores = defineExtensionPoint<TokenStore>('accounts.token-stores');
+export const tokenStores = defineExtensionPoint<TokenStore>(
+  'accounts.token-stores',
+  'Tokens that let programs in as a member; ended when the password changes, all sessions are ended, or the account is to be deleted.',
+);
 
 /**
  * What a member must do between the right password and a session, such as giving a code. When it is required, no
@@ -280,7 +286,11 @@ export interface LoginStep {
    */
   confirm?(account: Account, code: string, address: string): Promise<void>;
 }
-export const loginSteps = defineExtensionPoint<LoginStep>('accounts.login-steps');
+export const loginSteps = defineExtensionPoint<LoginStep>(
+  'accounts.login-steps',
+  'What a login asks for between the right password and the session, such as a code.',
+  { order: 'The order in which steps are asked for.' },
+);
 
 /**
  * Reduces staff who do not meet a requirement to the rights of members until they do. Checked at each of their
@@ -290,7 +300,11 @@ export interface StaffRequirement extends Requirement {
   /** What it throws refuses the request. */
   unmet(accountId: string): Promise<boolean>;
 }
-export const staffRequirements = defineExtensionPoint<StaffRequirement>('accounts.staff-requirements');
+export const staffRequirements = defineExtensionPoint<StaffRequirement>(
+  'accounts.staff-requirements',
+  'Reduces staff who do not meet a requirement to the rights of members until they do.',
+  { order: 'Of several that are unmet the first is named to them.' },
+);
 
 /** A login in this browser whose password was right and which needs a further step. */
 export interface PendingLogin {
@@ -329,7 +343,11 @@ export interface EmailConfirmation {
   /** A member changes to this address; the present one stays until they have confirmed it. Throws 429. */
   changeEmail(account: Account, email: string): Promise<void>;
 }
-export const emailConfirmations = defineExtensionPoint<EmailConfirmation>('accounts.email-confirmations');
+export const emailConfirmations = defineExtensionPoint<EmailConfirmation>(
+  'accounts.email-confirmations',
+  'Makes people who sign up, or change their e-mail address, prove first that it is theirs.',
+  { order: 'The first that is required counts.' },
+);
 
 /** Login sessions and bearer tokens. */
 export interface Sessions {
@@ -376,7 +394,10 @@ export const Sessions = defineToken<Sessions>('Sessions');
  * Shows a visitor, on the next page that they see, why their session is over. `text` is the sentence to show.
  */
 export type LogoutNotice = (req: Request, res: Response, text: string) => void;
-export const logoutNotices = defineExtensionPoint<LogoutNotice>('accounts.logout-notices');
+export const logoutNotices = defineExtensionPoint<LogoutNotice>(
+  'accounts.logout-notices',
+  'Shows a visitor on the next page that they see why their session is over.',
+);
 
 /** Forgery protection for members (bound to the session) and guests (bound to a signed cookie, no session). */
 export interface Csrf {
@@ -414,7 +435,11 @@ export interface UserField {
   /** Cache tags that are purged whenever a value may have changed; without them no response that shows it is cached. */
   readonly tags?: readonly string[];
 }
-export const userFields = defineExtensionPoint<UserField>('accounts.user-fields');
+export const userFields = defineExtensionPoint<UserField>(
+  'accounts.user-fields',
+  'Fields of the user record, loaded for all users of an answer at once.',
+  { order: 'The place among the fields of the record.' },
+);
 
 /**
  * Which members hide from others when they were last here; they themselves, and those who may see e-mail and IP
@@ -423,7 +448,10 @@ export const userFields = defineExtensionPoint<UserField>('accounts.user-fields'
 export interface LastSeenRule {
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
-export const lastSeenRules = defineExtensionPoint<LastSeenRule>('accounts.last-seen-rules');
+export const lastSeenRules = defineExtensionPoint<LastSeenRule>(
+  'accounts.last-seen-rules',
+  'Which members hide from others when they were last here; called once for a list.',
+);
 
 /** A tab of the profile page, at /u/{username}/{id}; the first one also at /u/{username}. */
 export interface ProfileTab {
@@ -434,7 +462,43 @@ export interface ProfileTab {
   /** `query` is the page's own, for paging. */
   render(profile: Author, viewer: Viewer, query: Readonly<Record<string, string | undefined>>): Promise<SafeHtml>;
 }
-export const profileTabs = defineExtensionPoint<ProfileTab>('accounts.profile-tabs');
+export const profileTabs = defineExtensionPoint<ProfileTab>(
+  'accounts.profile-tabs',
+  'Tabs of a member’s profile page, each with its content.',
+  { order: 'The place among the tabs; the first is shown at `/u/{username}`.' },
+);
+
+export const profileHeader = defineSlot<Author>('profile.header', 'On a member’s profile page, above their name.');
+export const profileAbout = defineSlot<Author>(
+  'profile.about',
+  'On a member’s profile page, between what they say of themselves and the tabs.',
+);
+export const profileRail = defineSlot<Author>('rail.profile', 'Beside a member’s profile page: small panels.');
+export const userCard = defineSlot<Author>(
+  'user-card',
+  'On each card of a member, wherever a page shows cards, below the numbers.',
+);
+export const registerFields = defineSlot<object>(
+  'auth.register.fields',
+  'In the form that signs up, above its button: inputs, which the form submits under their names.',
+);
+export const loginBefore = defineSlot<object>(
+  'auth.login.before',
+  'On the login page, above the form: other ways to log in.',
+);
+export const loginAfter = defineSlot<object>('auth.login.after', 'On the login page, below the form: links.');
+export const profileSettingsEnd = defineSlot<object>(
+  'settings.profile.end',
+  'At the end of a member’s profile settings: panels.',
+);
+export const securitySettingsEmail = defineSlot<object>(
+  'settings.security.email',
+  'In a member’s security settings, below their e-mail address.',
+);
+export const securitySettingsEnd = defineSlot<object>(
+  'settings.security.end',
+  'At the end of a member’s security settings: panels.',
+);
 
 export const seeAddresses = definePermission('accounts.see-addresses', {
   label: 'see members’ e-mail and IP addresses',

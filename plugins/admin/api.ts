@@ -6,7 +6,8 @@ import {
   defineToken,
   type FieldProblem,
 } from 'parley-forum';
-import type { PageHead, View } from 'parley-forum/plugins/web';
+import type { Account } from 'parley-forum/plugins/accounts';
+import { defineSlot, type PageHead, type View } from 'parley-forum/plugins/web';
 
 /** May open the admin panel at all. */
 export const administer = definePermission('admin.open', { label: 'open the admin panel', default: 'admin' });
@@ -18,7 +19,11 @@ export interface AdminSection {
   /** Under /admin. */
   readonly href: string;
 }
-export const adminSections = defineExtensionPoint<AdminSection>('admin.sections');
+export const adminSections = defineExtensionPoint<AdminSection>(
+  'admin.sections',
+  'Entries of the admin panel’s navigation; each leads to a page of the plugin below `/admin`.',
+  { order: 'The place within the entry’s group.' },
+);
 
 /** A card on the dashboard: a number or a state, with where to look. */
 export interface AdminTile {
@@ -26,7 +31,11 @@ export interface AdminTile {
   readonly href?: string;
   value(): Promise<{ readonly text: string; readonly state?: 'good' | 'warning' | 'bad' }>;
 }
-export const adminTiles = defineExtensionPoint<AdminTile>('admin.tiles');
+export const adminTiles = defineExtensionPoint<AdminTile>(
+  'admin.tiles',
+  'Cards on the admin dashboard: a number or a state, with where to look.',
+  { order: 'The place on the dashboard.' },
+);
 
 /**
  * Settings are about to be stored: listeners add problems that prevent it, by key, such as a requirement that the
@@ -72,3 +81,8 @@ export interface Admin {
   view(template: string, head: Omit<PageHead, 'name'>, model: object, status?: number): View;
 }
 export const Admin = defineToken<Admin>('Admin');
+
+export const adminMember = defineSlot<Pick<Account, 'id' | 'username'>>(
+  'admin.member',
+  'Among the buttons of each member in the administrators’ list of members.',
+);

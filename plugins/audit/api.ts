@@ -27,7 +27,10 @@ export interface AuditRule<P = any> {
    */
   entry(payload: P): AuditEntry | undefined;
 }
-export const auditRules = defineExtensionPoint<AuditRule>('audit.rules');
+export const auditRules = defineExtensionPoint<AuditRule>(
+  'audit.rules',
+  'Which entry of the audit log an action leaves, if any; added by the plugin that owns the hook.',
+);
 
 /** A rule whose payload is typed by its hook, and whose entries have no other actions. */
 export const audited = <P, const A extends string>(

@@ -133,10 +133,26 @@ export interface PostProjection {
   /** All discussions of a category went to another one; they do not come one by one. */
   category(em: EntityManager, from: string, to: string): Promise<void>;
 }
-export const postProjections = defineExtensionPoint<PostProjection>('discussions.projections');
-export const discussionFields = defineExtensionPoint<Field>('discussions.discussion-fields');
-export const postFields = defineExtensionPoint<Field>('discussions.post-fields');
-export const categoryFields = defineExtensionPoint<Field>('discussions.category-fields');
+export const postProjections = defineExtensionPoint<PostProjection>(
+  'discussions.projections',
+  'Copies of all posts in another form, such as a search index, kept inside the transaction of each change.',
+  { order: 'The order in which they are written; what one throws refuses the change.' },
+);
+export const discussionFields = defineExtensionPoint<Field>(
+  'discussions.discussion-fields',
+  'Fields of discussions: shown with each record, and read from what is sent with a new or changed one.',
+  { order: 'The place among the fields of the record, and the order in which they are stored.' },
+);
+export const postFields = defineExtensionPoint<Field>(
+  'discussions.post-fields',
+  'Fields of posts, shown with each record.',
+  { order: 'The place among the fields of the record.' },
+);
+export const categoryFields = defineExtensionPoint<Field>(
+  'discussions.category-fields',
+  'Fields of categories, shown with each record.',
+  { order: 'The place among the fields of the record.' },
+);
 
 export interface Category extends Readonly<Record<'id' | 'slug' | 'name' | 'description', string>> {
   readonly parentId: string | null;
@@ -173,6 +189,22 @@ export interface Categories {
   remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void>;
 }
 export const Categories = defineToken<Categories>('Categories');
+
+/** A category as the API shows it to one viewer; fields of other plugins come on top. */
+export const CategoryRecord = Type.Object({
+  id: Type.String(),
+  slug: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  parent_id: nullable(Type.String()),
+  hue: Type.Integer(),
+  icon: Type.String(),
+  position: Type.Integer(),
+  discussion_count: Type.Integer(),
+  post_count: Type.Integer(),
+  can: Type.Object({ view: Type.Boolean(), create: Type.Boolean(), reply: Type.Boolean(), moderate: Type.Boolean() }),
+});
+export type CategoryRecord = Static<typeof CategoryRecord>;
 
 const Truncated = Type.Boolean({
   description:
@@ -444,22 +476,77 @@ export interface ComposerSlot {
   /** Submitted values by field name, when the form is shown again. */
   readonly values: Readonly<Record<string, unknown>>;
 }
-/** Slots on a row of a list of discussions. */
-export const cardBadges = defineSlot<DiscussionRecord>('discussion-card.badges');
-export const cardMeta = defineSlot<DiscussionRecord>('discussion-card.meta');
-export const cardEnd = defineSlot<DiscussionRecord>('discussion-card.end');
-/** Slots on a post. */
-export const postBefore = defineSlot<PostRecord>('post.before');
-export const postBadges = defineSlot<PostRecord>('post.badges');
-export const postAfterBody = defineSlot<PostRecord>('post.body.after');
-export const postActions = defineSlot<PostRecord>('post.actions');
-export const postMenu = defineSlot<PostRecord>('post.menu');
-export const postFooter = defineSlot<PostRecord>('post.footer.end');
-/** Slots at the head of a discussion's page. */
-export const headBadges = defineSlot<DiscussionRecord>('discussion.head.badges');
-export const headActions = defineSlot<DiscussionRecord>('discussion.head.actions');
-export const headAfterTitle = defineSlot<DiscussionRecord>('discussion.head.after-title');
-export const composerFields = defineSlot<ComposerSlot>('composer.fields');
+export const cardBadges = defineSlot<DiscussionRecord>(
+  'discussion-card.badges',
+  'On each row of a list of discussions, after the title: short marks.',
+);
+export const cardMeta = defineSlot<DiscussionRecord>(
+  'discussion-card.meta',
+  'On each row of a list of discussions, in the line of small print below the title.',
+);
+export const cardEnd = defineSlot<DiscussionRecord>(
+  'discussion-card.end',
+  'At the end of each row of a list of discussions, beside its numbers.',
+);
+export const postBefore = defineSlot<PostRecord>(
+  'post.before',
+  'Above each post: what divides it from the one before.',
+);
+export const postBadges = defineSlot<PostRecord>(
+  'post.badges',
+  'At the head of each post, after the author’s name: short marks.',
+);
+export const postAfterBody = defineSlot<PostRecord>(
+  'post.body.after',
+  'Below the text of each post: what belongs to it, such as a poll.',
+);
+export const postFooter = defineSlot<PostRecord>(
+  'post.footer.end',
+  'In the footer of each post, before its buttons: reactions and the like.',
+);
+export const postActions = defineSlot<PostRecord>(
+  'post.actions',
+  'In the footer of each post, before its own buttons: a button or two.',
+);
+export const postMenu = defineSlot<PostRecord>('post.menu', 'At the end of each post’s menu: list items.');
+export const headBadges = defineSlot<DiscussionRecord>(
+  'discussion.head.badges',
+  'On the page of a discussion, beside its category: short marks.',
+);
+export const headAfterTitle = defineSlot<DiscussionRecord>(
+  'discussion.head.after-title',
+  'On the page of a discussion, below its title.',
+);
+export const headActions = defineSlot<DiscussionRecord>(
+  'discussion.head.actions',
+  'On the page of a discussion, beside its title: buttons.',
+);
+export const beforePosts = defineSlot<DiscussionRecord>(
+  'discussion.before-posts',
+  'On the page of a discussion, between its head and the posts.',
+);
+export const afterPosts = defineSlot<DiscussionRecord>(
+  'discussion.after-posts',
+  'On the page of a discussion, between the posts and the pager.',
+);
+export const discussionRail = defineSlot<DiscussionRecord>(
+  'rail.discussion',
+  'Beside the page of a discussion: small panels.',
+);
+export const composerFields = defineSlot<ComposerSlot>(
+  'composer.fields',
+  'In the form of a discussion or a post, below the text: inputs, which the form submits under their names.',
+);
+export const homeBanner = defineSlot<object>('home.banner', 'On the front page, above the list of discussions.');
+export const categoryActions = defineSlot<CategoryRecord>(
+  'category.actions',
+  'On the page of a category, beside its name: buttons.',
+);
+export const categoryRail = defineSlot<CategoryRecord>('rail.category', 'Beside the page of a category: small panels.');
+export const listToolbar = defineSlot<object>(
+  'list.toolbar',
+  'Between the orders of a list of discussions and its rows.',
+);
 
 export const startDiscussion = definePermission('discussions.start', { label: 'start discussions', default: 'member' });
 export const writeReply = definePermission('discussions.reply', { label: 'reply', default: 'member' });

@@ -3,6 +3,7 @@ import { accessTag } from 'parley-forum/plugins/access';
 import { api, setExpiry, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import {
   categoryFields,
+  CategoryRecord,
   discussionFields,
   DiscussionRecord,
   editPost,
@@ -23,7 +24,7 @@ import { countTag, type DiscussionReader } from './reading/reader.ts';
 import type { Records } from './reading/records.ts';
 import type { Revisions } from './revisions/revisions.ts';
 import type { Rights } from './rights.ts';
-import { CategoryRecord, PostPaging, ReasonField, withFields } from './schemas.ts';
+import { PostPaging, ReasonField, withFields } from './schemas.ts';
 import type { DiscussionWriter } from './writing/writer.ts';
 
 export interface RouteDeps {

@@ -25,20 +25,6 @@ export function withFields<S extends TObject>(
   return Object.defineProperty({ ...schema }, 'properties', { enumerable: true, get: properties }) as S;
 }
 
-export const CategoryRecord = Type.Object({
-  id: Type.String(),
-  slug: Type.String(),
-  name: Type.String(),
-  description: Type.String(),
-  parent_id: nullable(Type.String()),
-  hue: Type.Integer(),
-  icon: Type.String(),
-  position: Type.Integer(),
-  discussion_count: Type.Integer(),
-  post_count: Type.Integer(),
-  can: Type.Object({ view: Type.Boolean(), create: Type.Boolean(), reply: Type.Boolean(), moderate: Type.Boolean() }),
-});
-
 /** A moderator's reason: stored in the moderation log and sent to the author. */
 export const ReasonField = Type.Optional(
   Type.String({ maxLength: 500, description: 'Why, where a moderator changes what others wrote' }),

@@ -31,7 +31,10 @@ export interface EventRule<P = any> {
   /** Cache tags that are purged whenever it may answer something else; without them no answer of the log is cached. */
   readonly tags?: readonly string[];
 }
-export const eventRules = defineExtensionPoint<EventRule>('events.rules');
+export const eventRules = defineExtensionPoint<EventRule>(
+  'events.rules',
+  'Who may receive a public action from event log, live stream and webhooks; added by the plugin that owns the hook.',
+);
 
 /** Cache tag of what shows the log's entries. */
 export const eventsTag = 'events';

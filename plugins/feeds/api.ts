@@ -35,7 +35,11 @@ export interface FeedIdentity {
   /** Undefined: it names nobody, and the caller gets what they would get without it. */
   reader(req: Request): Promise<FeedReader | undefined>;
 }
-export const feedIdentities = defineExtensionPoint<FeedIdentity>('feeds.identities');
+export const feedIdentities = defineExtensionPoint<FeedIdentity>(
+  'feeds.identities',
+  'Ways in which a URL may say who reads a feed, beside sessions and bearer tokens.',
+  { order: 'The first that names somebody decides.' },
+);
 
 /** Cache tag of all cached feeds. */
 export const feedsTag = 'feeds';

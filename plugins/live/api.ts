@@ -8,7 +8,11 @@ export interface Signal<D extends object = any> {
   /** Asked once for all viewers of equal rights, unless the message is for one member. */
   visible(data: D, viewer: Viewer): Awaitable<boolean>;
 }
-export const signals = defineExtensionPoint<Signal>('live.signals');
+export const signals = defineExtensionPoint<Signal>(
+  'live.signals',
+  'Kinds of messages on the live stream that are sent now or never, unlike events.',
+  { order: 'Of several with one name the first counts.' },
+);
 
 export interface Live {
   /**

@@ -1,7 +1,7 @@
 import { type Cache, type Hooks, type PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import { signals } from 'parley-forum/plugins/live';
-import { html, renderedTag, slotFillings } from 'parley-forum/plugins/web';
+import { bodyStart, fill, html, renderedTag, slotFillings } from 'parley-forum/plugins/web';
 
 interface PageDeps {
   readonly cache: Cache;
@@ -16,12 +16,12 @@ export function addPages(plugin: PluginHandle, { cache, hooks, guests }: PageDep
     ...hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])),
     ...plugin.extensions(signals).map(({ value }) => value.name),
   ];
-  plugin.extend(slotFillings, {
-    slot: 'body.start',
-    render: (places, viewer) => {
+  plugin.extend(
+    slotFillings,
+    fill(bodyStart, (places, viewer) => {
       const wanted = !isGuest(viewer) || guests();
       return places.map(() => (wanted ? html`<x-live data-events="${names().join(' ')}"></x-live>` : undefined));
-    },
-  });
+    }),
+  );
   plugin.onSettings(() => cache.purge(renderedTag));
 }

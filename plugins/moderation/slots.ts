@@ -1,9 +1,9 @@
 import type { PluginHandle } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import type { Accounts, Author } from 'parley-forum/plugins/accounts';
+import { profileAbout, type Accounts } from 'parley-forum/plugins/accounts';
 import { openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
 import { reportActions } from 'parley-forum/plugins/reports';
-import { defineSlot, fill, slotFillings, type Web } from 'parley-forum/plugins/web';
+import { fill, mainStart, slotFillings, type Web } from 'parley-forum/plugins/web';
 import { STANDING } from './notifications.ts';
 import { memberPath } from './pages/shared.ts';
 
@@ -17,7 +17,7 @@ interface SlotsDeps {
 export function fillSlots(plugin: PluginHandle, { access, accounts, web }: SlotsDeps): void {
   plugin.extend(
     slotFillings,
-    fill(defineSlot<object>('main.start'), async (contexts, viewer) => {
+    fill(mainStart, async (contexts, viewer) => {
       const suspension = access.suspension(viewer.id);
       const banned = viewer.group.level === 'banned';
       if (!suspension && !banned) return [];
@@ -32,7 +32,7 @@ export function fillSlots(plugin: PluginHandle, { access, accounts, web }: Slots
 
   plugin.extend(
     slotFillings,
-    fill(defineSlot<Author>('profile.about'), (people, viewer) =>
+    fill(profileAbout, (people, viewer) =>
       Promise.all(
         people.map(async ({ id, username }) => {
           if (id === viewer.id || !access.allows(viewer, openModeration)) return undefined;

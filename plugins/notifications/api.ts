@@ -2,6 +2,7 @@ import { defineAction, defineExtensionPoint, defineToken, Type, type Static } fr
 import type { Viewer } from 'parley-forum/plugins/access';
 import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time } from 'parley-forum/plugins/api';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 /**
  * A notification as the API shows it. Those of one type about one thing are one while unread: `count` says how many,
@@ -33,7 +34,11 @@ export interface NotificationType {
   /** Whose preferences list it. Default: everyone's. Synchronous. */
   visible?(viewer: Viewer): boolean;
 }
-export const notificationTypes = defineExtensionPoint<NotificationType>('notifications.types');
+export const notificationTypes = defineExtensionPoint<NotificationType>(
+  'notifications.types',
+  'Kinds of notifications with their texts, each a row of members’ preferences.',
+  { order: 'The place in the preferences.' },
+);
 
 /** Where a member gets notifications of one type: nowhere, on the site, or there and by email. */
 export const CHANNELS = ['off', 'site', 'mail'] as const;
@@ -74,3 +79,8 @@ export const Notifications = defineToken<Notifications>('Notifications');
  * answers are purged before that resolves.
  */
 export const unreadChanged = defineAction<{ readonly userIds: readonly string[] }>('notifications.changed');
+
+export const notificationSettingsEnd = defineSlot<object>(
+  'settings.notifications.end',
+  'At the end of a member’s notification settings: panels.',
+);

@@ -5,8 +5,8 @@ import { Id } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { NotificationType } from 'parley-forum/plugins/notifications';
 import {
-  defineSlot,
   fill,
+  headerEnd,
   navigation,
   negotiated,
   pagerOf,
@@ -87,7 +87,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     );
   plugin.extend(
     slotFillings,
-    fill(defineSlot<object>('header.end'), async (contexts, viewer) => {
+    fill(headerEnd, async (contexts, viewer) => {
       if (isGuest(viewer)) return [];
       const bell = await web.fragment(viewer, '@notifications/bell', { count: await unread(viewer) });
       return contexts.map(() => bell);

@@ -65,7 +65,11 @@ export interface PageVisibilityRule {
   /** Cache tags that are purged whenever its result may change; without them no list of visitors is cached. */
   readonly tags?: readonly string[];
 }
-export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>('presence.page-visibility');
+export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>(
+  'presence.page-visibility',
+  'Which pages with names in their URLs a viewer may see a visitor on; added by the plugin that owns the pages.',
+  { order: 'Of several rules for one path the first decides.' },
+);
 
 /**
  * Which members hide that they are here: they count as members, and are shown as guests. Called once for a whole list.
@@ -73,7 +77,10 @@ export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>('pre
 export interface HiddenMembers {
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
-export const hiddenMembers = defineExtensionPoint<HiddenMembers>('presence.hidden-members');
+export const hiddenMembers = defineExtensionPoint<HiddenMembers>(
+  'presence.hidden-members',
+  'Which members hide that they are here: they count as members and are shown as guests.',
+);
 
 /** Cache tag of what shows who is here. */
 export const presenceTag = 'presence';

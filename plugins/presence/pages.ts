@@ -2,7 +2,17 @@ import type { PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import { MAX_PAGE } from 'parley-forum/plugins/api';
 import type { Presence } from 'parley-forum/plugins/presence';
-import { defineSlot, fill, html, navigation, pages, slotFillings, view, type Web } from 'parley-forum/plugins/web';
+import {
+  bodyStart,
+  fill,
+  homeRail,
+  html,
+  navigation,
+  pages,
+  slotFillings,
+  view,
+  type Web,
+} from 'parley-forum/plugins/web';
 import type { PresenceSettings } from './settings.ts';
 
 /** /online, the card that leads there, and the heartbeat element of members' open pages. */
@@ -24,14 +34,14 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
   // A script puts the numbers in: with them, no page could be cached.
   plugin.extend(
     slotFillings,
-    fill(defineSlot('rail.home'), async (contexts, viewer) => {
+    fill(homeRail, async (contexts, viewer) => {
       const card = await web.fragment(viewer, '@presence/card', {});
       return contexts.map(() => card);
     }),
   );
   plugin.extend(
     slotFillings,
-    fill(defineSlot('body.start'), (contexts, viewer) =>
+    fill(bodyStart, (contexts, viewer) =>
       contexts.map(() => (isGuest(viewer) ? undefined : html`<x-heartbeat></x-heartbeat>`)),
     ),
   );

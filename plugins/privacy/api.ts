@@ -1,4 +1,5 @@
 import { defineAction, defineExtensionPoint, defineToken } from 'parley-forum';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 /** `anonymise`: what a member wrote stays, without their name. `remove`: it goes as well. */
 export const MODES = ['anonymise', 'remove'] as const;
@@ -28,10 +29,11 @@ export interface PersonalData {
    */
   erase?(accountId: string, mode: Mode, signal: AbortSignal): Promise<void>;
 }
-/**
- * The order of the list is that of the erasure: plugins that raise events about it come before those that store events.
- */
-export const personalData = defineExtensionPoint<PersonalData>('privacy.personal-data');
+export const personalData = defineExtensionPoint<PersonalData>(
+  'privacy.personal-data',
+  'What the plugin stores about a member: exported when they ask for it, and erased with their account.',
+  { order: 'The order of the erasure: plugins that raise events about it come before those that store events.' },
+);
 
 /** For `order`: what is to be erased last, such as copies and logs of what others erase. */
 export const LAST = 100;
@@ -94,3 +96,8 @@ export interface Deletions {
   erase(accountId: string, mode: Mode, by?: string): Promise<void>;
 }
 export const Deletions = defineToken<Deletions>('Deletions');
+
+export const privacySettingsEnd = defineSlot<object>(
+  'settings.privacy.end',
+  'At the end of a member’s privacy settings: panels.',
+);

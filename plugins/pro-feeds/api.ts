@@ -1,5 +1,6 @@
 import { defineAction, Type, type Static } from 'parley-forum';
 import { nullable, Time } from 'parley-forum/plugins/api';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 /**
  * A token that opens feeds and nothing else, as its member sees it. The token itself is shown once, when it is made.
@@ -19,4 +20,9 @@ export const feedTokenMade = defineAction<{ readonly actor: string; readonly id:
 /** `actor`: an account or `commandLine`; absent where the forum itself did it. */
 export const feedTokenRevoked = defineAction<{ readonly actor?: string | undefined; readonly id: string }>(
   'feed-token.revoked',
+);
+
+export const feedSettingsEnd = defineSlot<object>(
+  'settings.feeds.end',
+  'At the end of a member’s feed settings: panels.',
 );

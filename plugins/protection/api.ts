@@ -19,12 +19,16 @@ export interface ForeignSource {
   /** Read each time the headers are made anew, which `Protection.refresh` causes. */
   hosts(): readonly string[];
 }
-export const foreignSources = defineExtensionPoint<ForeignSource>('protection.sources');
+export const foreignSources = defineExtensionPoint<ForeignSource>(
+  'protection.sources',
+  'Hosts outside the site that the plugin’s pages load pictures, frames or data from; never scripts or styles.',
+);
 
-/**
- * Where browsers report what a page's policy blocked: a path of this site. The first one counts.
- */
-export const reportPaths = defineExtensionPoint<string>('protection.report-paths');
+export const reportPaths = defineExtensionPoint<string>(
+  'protection.report-paths',
+  'A path of this site to which browsers report what a page’s policy blocked.',
+  { order: 'The first one counts.' },
+);
 
 /** What all surfaces share: the security headers of responses, and how bodies are read. */
 export interface Protection {

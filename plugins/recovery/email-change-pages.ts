@@ -1,7 +1,6 @@
 import type { Http, PluginHandle } from 'parley-forum';
-import type { Account, Accounts } from 'parley-forum/plugins/accounts';
+import { securitySettingsEmail, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import {
-  defineSlot,
   fill,
   negotiated,
   pages,
@@ -47,7 +46,7 @@ export function addEmailChangePages(
 ): void {
   plugin.extend(
     slotFillings,
-    fill(defineSlot<object>('settings.security.email'), async (contexts, viewer) => {
+    fill(securitySettingsEmail, async (contexts, viewer) => {
       const account = viewer.id === undefined ? undefined : await accounts.find(viewer.id);
       const email = account && (await changes.pendingEmail(account));
       if (email === undefined) return [];

@@ -1,7 +1,6 @@
 import { InvalidInput, Type, type Http, type PluginHandle, type Response } from 'parley-forum';
-import type { Accounts } from 'parley-forum/plugins/accounts';
+import { loginAfter, type Accounts } from 'parley-forum/plugins/accounts';
 import {
-  defineSlot,
   fill,
   html,
   negotiated,
@@ -57,7 +56,7 @@ export function invalidLink(again: string): Negotiated {
 export function addResetPages(plugin: PluginHandle, { resets, accounts, http, web }: ResetPagesDeps): void {
   plugin.extend(
     slotFillings,
-    fill(defineSlot<object>('auth.login.after'), (contexts) =>
+    fill(loginAfter, (contexts) =>
       contexts.map(() => html`<p class="auth-more"><a href="${FORGOT}">${web.text('recovery:forgot.link')}</a></p>`),
     ),
   );

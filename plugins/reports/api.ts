@@ -73,8 +73,10 @@ export const reportWorkedOn = defineAction<{
   readonly what: 'claimed' | 'released' | 'noted';
 }>('report.worked-on');
 
-/** Where other plugins offer moderators something to do about a report that is open. */
-export const reportActions = defineSlot<ReportRecord & { readonly author_id: string }>('report.actions');
+export const reportActions = defineSlot<ReportRecord & { readonly author_id: string }>(
+  'report.actions',
+  'On the page of an open report, among its buttons: what else a moderator can do about it.',
+);
 
 /**
  * Reports of what the viewer may see themselves, but not of their own posts, unless they are an admin. For those who

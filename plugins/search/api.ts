@@ -2,6 +2,7 @@ import { defineToken, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { Author, type Author as AuthorRecord } from 'parley-forum/plugins/accounts';
 import { nullable, Time, type Page } from 'parley-forum/plugins/api';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 export const SEARCH_TYPES = ['discussions', 'posts', 'users'] as const;
 export type SearchType = (typeof SEARCH_TYPES)[number];
@@ -40,3 +41,8 @@ export const Search = defineToken<Search>('Search');
 
 /** Cache tag of what shows results, for when more can be found than before. */
 export const searchTag = 'search';
+
+export const searchFilters = defineSlot<object>(
+  'search.filters',
+  'On the search page, between the field and the results.',
+);

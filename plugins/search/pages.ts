@@ -2,12 +2,11 @@ import { HttpError, Type, type Http, type PluginHandle, type Request } from 'par
 import { isStaff, type Viewer } from 'parley-forum/plugins/access';
 import { assertAllowed, type Limits } from 'parley-forum/plugins/limits';
 import { SEARCH_TYPES, type Search, type SearchResult, type SearchType } from 'parley-forum/plugins/search';
-import { defineSlot, fill, pagerOf, pages, SafeHtml, slotFillings, view, type Web } from 'parley-forum/plugins/web';
+import { fill, headerSearch, pagerOf, pages, SafeHtml, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 import { MAX_QUERY_LENGTH, parseQuery } from './query.ts';
 import { BUCKET } from './routes.ts';
 
 const PAGE = 20;
-const headerSearch = defineSlot<unknown>('header.search');
 
 interface PageDeps {
   readonly web: Web;

@@ -1,6 +1,7 @@
 import { InvalidInput, notFound, type PluginHandle, Type } from 'parley-forum';
-import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
-import { defineSlot, fill, negotiated, pages, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
+import { adminMember } from 'parley-forum/plugins/admin';
+import { manageAccounts, type Accounts } from 'parley-forum/plugins/accounts';
+import { fill, negotiated, pages, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
 import type { TwoFactorService } from './service.ts';
 
 export interface AdminPagesDeps {
@@ -13,7 +14,7 @@ export interface AdminPagesDeps {
 export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: AdminPagesDeps): void {
   plugin.extend(
     slotFillings,
-    fill(defineSlot<Pick<Account, 'id' | 'username'>>('admin.member'), async (members, viewer) => {
+    fill(adminMember, async (members, viewer) => {
       const on = await service.enabledAmong(members.map(({ id }) => id));
       return Promise.all(
         members.map(async ({ id, username }) =>

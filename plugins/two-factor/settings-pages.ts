@@ -9,8 +9,8 @@ import {
   type Settings,
 } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
+import { securitySettingsEnd } from 'parley-forum/plugins/accounts';
 import {
-  defineSlot,
   fill,
   html,
   negotiated,
@@ -120,7 +120,7 @@ export function addSettingsPages(
 
   plugin.extend(
     slotFillings,
-    fill(defineSlot<object>('settings.security.end'), async (contexts, viewer) => {
+    fill(securitySettingsEnd, async (contexts, viewer) => {
       if (viewer.id === undefined) return [];
       const panel = await web.fragment(viewer, '@two-factor/panel', {
         enabled: await service.enabled(viewer.id),

@@ -1,5 +1,6 @@
 import { defineAction, definePermission, Type, type Static } from 'parley-forum';
 import { nullable, Time } from 'parley-forum/plugins/api';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 /** An upload as its owner sees it. `url` is absolute; everyone who knows it may fetch the file. */
 export const UploadRecord = Type.Object({
@@ -33,3 +34,8 @@ export const manageUploads = definePermission('uploads.manage', {
   label: 'delete what others uploaded',
   default: 'moderator',
 });
+
+export const uploadSettingsEnd = defineSlot<object>(
+  'settings.uploads.end',
+  'At the end of the page of a member’s files: panels.',
+);

@@ -1,15 +1,6 @@
+import { profileSettingsEnd } from 'parley-forum/plugins/accounts';
 import { uploadFiles } from 'parley-forum/plugins/uploads';
-import {
-  defineSlot,
-  fill,
-  pages,
-  redirect,
-  slotFillings,
-  formErrors,
-  view,
-  type Retry,
-  type View,
-} from 'parley-forum/plugins/web';
+import { fill, pages, redirect, slotFillings, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { formOf, type PageDeps } from './files-page.ts';
 import { extensionsOf, picturesOf } from './processing/formats.ts';
@@ -18,8 +9,6 @@ import { consumeUpload } from './rate-limit.ts';
 
 const AVATAR = '/settings/avatar';
 const PROFILE = '/settings/profile';
-/** The end of the profile settings page. */
-const profileEnd = defineSlot('settings.profile.end');
 
 /** A member's avatar: a panel in the profile settings, and a page of its own for refused forms. */
 export function avatarPage({ plugin, access, accounts, limits, web, reader, processor, uploads }: PageDeps): void {
@@ -47,7 +36,7 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
 
   plugin.extend(
     slotFillings,
-    fill(profileEnd, async (contexts, viewer) => {
+    fill(profileSettingsEnd, async (contexts, viewer) => {
       if (!access.allows(viewer, uploadFiles)) return contexts.map(() => undefined);
       const panel = await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer));
       return contexts.map(() => panel);

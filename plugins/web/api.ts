@@ -61,11 +61,11 @@ export interface PageFeed {
   /** Media type. */
   readonly type: string;
 }
-/**
- * Adds feeds to other plugins' pages, depending on their heads. Called for each page that is rendered, so it must be
- * quick.
- */
-export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<readonly PageFeed[]>>('web.feeds');
+export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<readonly PageFeed[]>>(
+  'web.feeds',
+  'Adds feeds to other plugins’ pages by their heads; called for each page that is rendered, so it must be quick.',
+  { order: 'The place among the page’s feeds.' },
+);
 
 /** A picture that stands for a page where a link to it is shown. */
 export interface PagePicture {
@@ -94,7 +94,7 @@ export interface PageHead {
   readonly structuredData?: object;
   /** Which navigation entry is current, by its href. */
   readonly current?: string;
-  /** Name for styles, slots (`rail.<name>`) and page budgets: `home`, `discussion`. */
+  /** Name for styles and page budgets: `home`, `discussion`. */
   readonly name: string;
 }
 
@@ -220,13 +220,18 @@ export const pages = defineSurface<Viewer, PageResult, PageOptions>('pages', {
 });
 
 /**
- * A place in pages that plugins fill. Item slots get all items of the page at once, so that a filling needs one query.
+ * A place in pages that plugins fill; templates name it by its id. Slots of items get all items of the page at once, so
+ * that a filling needs one query.
  */
 export interface Slot<Context> {
   readonly id: string;
+  /** One sentence: where on which page it is, and what belongs there. */
+  readonly description: string;
   readonly context?: (context: Context) => void;
 }
-export const defineSlot = <Context>(id: string): Slot<Context> => Object.freeze({ id });
+/** Declares a slot of the plugin's own templates, or of partials that show what is the plugin's. */
+export const defineSlot = <Context>(id: string, description: string): Slot<Context> =>
+  Object.freeze({ id, description });
 
 /** Renders one slot for each context; the results keep the contexts' order. After 50 ms it is left out. */
 export type Fill<Context> = (
@@ -234,13 +239,66 @@ export type Fill<Context> = (
   viewer: Viewer,
 ) => readonly (SafeHtml | undefined)[] | Promise<readonly (SafeHtml | undefined)[]>;
 export interface SlotFilling {
-  readonly slot: string;
   // The slot's context type is checked by `fill`.
+  readonly slot: Slot<any>;
   readonly render: Fill<any>;
 }
-export const fill = <Context>(slot: Slot<Context>, render: Fill<Context>): SlotFilling => ({ slot: slot.id, render });
-/** Add with `plugin.extend(slotFillings, fill(slot, render))`. */
-export const slotFillings = defineExtensionPoint<SlotFilling>('web.slots');
+/** What is put into a slot. */
+export const fill = <Context>(slot: Slot<Context>, render: Fill<NoInfer<Context>>): SlotFilling => ({ slot, render });
+export const slotFillings = defineExtensionPoint<SlotFilling>('web.slots', 'Fills a slot: add `fill(slot, render)`.', {
+  order: 'The place among what fills the same slot.',
+});
+
+export const headEnd = defineSlot<object>(
+  'head.end',
+  'At the end of every page’s `<head>`: metadata, links, data blocks.',
+);
+export const bodyStart = defineSlot<object>(
+  'body.start',
+  'Before all that is seen of a page: elements without a look of their own.',
+);
+export const headerStart = defineSlot<object>(
+  'header.start',
+  'In the bar at the top of every page, before the site’s name.',
+);
+export const headerSearch = defineSlot<object>(
+  'header.search',
+  'In the middle of the bar at the top of every page: the search field.',
+);
+export const headerEnd = defineSlot<object>(
+  'header.end',
+  'In the bar at the top of every page, before the account menu: icons with a number.',
+);
+export const navigationEnd = defineSlot<object>(
+  'nav.main.end',
+  'Beside every page, below the links of the main navigation.',
+);
+export const sidebarEnd = defineSlot<object>(
+  'sidebar.end',
+  'Beside every page, below navigation and sidebar sections.',
+);
+export const mainStart = defineSlot<object>(
+  'main.start',
+  'Above the content of every page: notices that concern the viewer.',
+);
+export const homeRail = defineSlot<object>('rail.home', 'Beside the front page: small panels.');
+export const footerStart = defineSlot<object>('footer.start', 'In the footer of every page, above its links.');
+export const footerEnd = defineSlot<object>(
+  'footer.end',
+  'In the footer of every page, below its links and the choice of colours.',
+);
+/** What an error page says of the error. */
+export interface ErrorSlot {
+  readonly status: number;
+  readonly title: string;
+  readonly message: string;
+  /** As the log has it. */
+  readonly requestId?: string | undefined;
+}
+export const errorHelp = defineSlot<ErrorSlot>(
+  'error.help',
+  'On every error page, below the ways on: where to find help.',
+);
 
 export interface NavigationItem {
   /** `settings`: a tab among what members choose for themselves. */
@@ -261,7 +319,11 @@ export interface NavigationCount {
   readonly tags: readonly string[];
   load(viewer: Viewer): Promise<number>;
 }
-export const navigation = defineExtensionPoint<NavigationItem>('web.navigation');
+export const navigation = defineExtensionPoint<NavigationItem>(
+  'web.navigation',
+  'Links in the main, account, settings, footer and moderation navigation of every page.',
+  { order: 'The place within the link’s area.' },
+);
 
 /** Groups of links in the sidebar, such as the categories; read once per page. */
 export interface SidebarSection {
@@ -272,7 +334,11 @@ export interface SidebarSection {
     readonly { readonly label: string; readonly href: string; readonly hue?: number; readonly count?: number }[]
   >;
 }
-export const sidebarSections = defineExtensionPoint<SidebarSection>('web.sidebar');
+export const sidebarSections = defineExtensionPoint<SidebarSection>(
+  'web.sidebar',
+  'Groups of links beside every page, such as the categories; read once for each page.',
+  { order: 'The place in the sidebar.' },
+);
 
 /**
  * Called after a page was sent to a person, from the cache too; used for view counts. Must be quick and must not throw.
@@ -287,7 +353,11 @@ export interface PageViewListener {
     readonly key: string | undefined;
   }): void;
 }
-export const pageViewListeners = defineExtensionPoint<PageViewListener>('web.page-view-listeners');
+export const pageViewListeners = defineExtensionPoint<PageViewListener>(
+  'web.page-view-listeners',
+  'Called after a page was sent to a person, from the page cache too; must be quick and must not throw.',
+  { order: 'The order in which they are called.' },
+);
 
 export interface Web {
   /** A fragment of a page for scripts, such as the `html` of a list, rendered in the current theme. */

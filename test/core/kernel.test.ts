@@ -117,7 +117,7 @@ describe('a plugin that cannot start', () => {
 
   test('may not define again what another has: it fails alone, the first one and everything else goes on', async () => {
     const Ink = defineToken<{ readonly colour: string }>('Ink');
-    const shelves = defineExtensionPoint<string>('library.shelves');
+    const shelves = defineExtensionPoint<string>('library.shelves', 'What a test adds.');
     const lend = definePermission('library.lend', { label: 'lend', default: 'member' });
     const first = definePlugin({
       id: 'first',
@@ -224,7 +224,7 @@ describe('a plugin that cannot start', () => {
   });
 
   test('may not read a list or raise an action that it does not own', async () => {
-    const point = defineExtensionPoint<string>('foreign.list');
+    const point = defineExtensionPoint<string>('foreign.list', 'What a test adds.');
     const action = defineAction<string>('foreign.action');
     kernel().install(definePlugin({ id: 'curious', setup: (_services, plugin) => void plugin.extensions(point) }));
     kernel().install(definePlugin({ id: 'loud', setup: (_services, plugin) => plugin.emit(action, '') }));
@@ -355,7 +355,7 @@ describe('stopping', () => {
   });
 
   test('what a starting plugin adds to a list is there from when it has started, with all that belongs to it', async () => {
-    const point = defineExtensionPoint<string>('menu.dishes');
+    const point = defineExtensionPoint<string>('menu.dishes', 'What a test adds.');
     const gate = Promise.withResolvers<void>();
     let served: () => readonly string[] = () => [];
     const menu = definePlugin({

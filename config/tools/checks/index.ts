@@ -10,6 +10,7 @@ import { names } from './names.ts';
 import { plugins } from './plugins.ts';
 import { reference } from './reference.ts';
 import { snippets } from './snippets.ts';
+import { slots } from './slots.ts';
 import { types } from './types.ts';
 import { vocabulary } from './vocabulary.ts';
 
@@ -27,5 +28,6 @@ export const CHECKS: readonly Check[] = [
   finished,
   boundTypes,
   plugins,
+  slots,
   folders,
 ];

@@ -10,6 +10,7 @@ import type { Plugin } from '../../../core/plugins/definition.ts';
 import type { ExtensionPoint } from '../../../core/ref.ts';
 import type { RouteInfo } from '../../../core/http/routes.ts';
 import type { SettingInfo } from '../../../core/settings.ts';
+import { slotFillings } from '../../../plugins/web/api.ts';
 import { readEnvironment } from '../../environment.ts';
 import configuration from '../../forum.ts';
 
@@ -25,6 +26,8 @@ export interface Collected {
   readonly listeners: ReadonlyMap<string, readonly string[]>;
   /** Plugins that added to a list, by the extension point's id. */
   readonly contributors: ReadonlyMap<string, readonly string[]>;
+  /** Plugins that fill a slot, by its id. */
+  readonly fillings: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
@@ -77,6 +80,7 @@ function look(app: App): Collected {
     contributors: grouped(
       points.flatMap((point) => app.extensions.read(point).map(({ plugin }) => [point.id, plugin] as const)),
     ),
+    fillings: grouped(app.extensions.read(slotFillings).map(({ plugin, value }) => [value.slot.id, plugin])),
   };
 }
 

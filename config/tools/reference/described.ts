@@ -1,42 +1,66 @@
 import ts from 'typescript';
-import { readFiles } from '../checks/support/files.ts';
-import { nodesOf, parseSource } from '../checks/support/source.ts';
+import { readFiles, type SourceFile } from '../checks/support/files.ts';
+import { nodesOf, parseSource, placeOf } from '../checks/support/source.ts';
 
-/** What a contract says of one of its refs: the name it is imported by and the comment above it. */
-export interface Description {
+/** A ref that a contract exports: `export const x = define…<Type>('id', …)`. */
+export interface ContractRef {
+  /** What follows `define`: `Action`, `ExtensionPoint`, `Slot`. */
+  readonly kind: string;
+  readonly id: string;
+  /** The name it is imported by. */
   readonly name: string;
   /** Module to import it from. */
   readonly from: string;
-  /** First sentence of the comment; empty where there is none. */
+  /** The id of its plugin; `kernel` for the kernel's own. */
+  readonly owner: string;
+  /** Its type argument as written; empty where there is none. */
+  readonly type: string;
+  /** The sentence it is defined with, else the first one of the comment above it; empty where there is neither. */
   readonly text: string;
+  /** `path:line`. */
+  readonly place: string;
 }
 
-/** Every `export const x = define…('id')` of the contracts, by id. */
-export function describedRefs(root: string): ReadonlyMap<string, Description> {
-  const found = new Map<string, Description>();
-  for (const file of readFiles(root, ['core', 'plugins'], /^(core\/[^/]+|plugins\/[^/]+\/api)\.ts$/)) {
-    const from = file.path.startsWith('core/') ? 'parley-forum' : `parley-forum/plugins/${file.path.split('/')[1]}`;
-    for (const node of nodesOf(parseSource(file))) {
-      if (!ts.isVariableStatement(node)) continue;
-      const declaration = node.declarationList.declarations[0];
-      const id = declaration?.initializer && idOf(declaration.initializer);
-      if (id !== undefined && declaration)
-        found.set(id, { name: declaration.name.getText(), from, text: commentOf(node) });
-    }
-  }
-  return found;
+/** Kinds that are defined with a sentence of their own as the second argument. */
+const WITH_SENTENCE = new Set(['ExtensionPoint', 'Slot']);
+
+/** All refs of the kernel's and the plugins' contracts. */
+export const contractRefs = (root: string): readonly ContractRef[] =>
+  readFiles(root, ['core', 'plugins'], /^(core\/(?!cli\/templates\/).+|plugins\/[^/]+\/api)\.ts$/).flatMap(refsOf);
+
+/** The one of that kind and id. */
+export const findRef = (refs: readonly ContractRef[], kind: string, id: string): ContractRef | undefined =>
+  refs.find((ref) => ref.kind === kind && ref.id === id);
+
+function refsOf(file: SourceFile): readonly ContractRef[] {
+  const [, plugin] = /^plugins\/([^/]+)\//.exec(file.path) ?? [];
+  const source = parseSource(file);
+  return [...nodesOf(source)].filter(ts.isVariableStatement).flatMap((statement) => {
+    const [declaration] = statement.declarationList.declarations;
+    const call = declaration?.initializer;
+    if (!call || !ts.isCallExpression(call)) return [];
+    const [, kind] = /^define([A-Z]\w*)$/.exec(call.expression.getText()) ?? [];
+    const [id, sentence] = call.arguments;
+    if (kind === undefined || !id || !ts.isStringLiteral(id)) return [];
+    return {
+      kind,
+      id: id.text,
+      name: declaration.name.getText(),
+      from: plugin === undefined ? 'parley-forum' : `parley-forum/plugins/${plugin}`,
+      owner: plugin ?? 'kernel',
+      type: call.typeArguments?.map((type) => type.getText().replaceAll(/\s+/g, ' ')).join(', ') ?? '',
+      text: WITH_SENTENCE.has(kind) ? textOf(sentence) : commentOf(statement),
+      place: placeOf(source, statement.getStart()),
+    };
+  });
 }
 
-function idOf(initializer: ts.Expression): string | undefined {
-  if (!ts.isCallExpression(initializer) || !/^define[A-Z]/.test(initializer.expression.getText())) return undefined;
-  const [first] = initializer.arguments;
-  return first && ts.isStringLiteral(first) ? first.text : undefined;
-}
+const textOf = (node: ts.Expression | undefined): string => (node && ts.isStringLiteralLike(node) ? node.text : '');
 
-function commentOf(node: ts.Node): string {
-  const last = ts.getJSDocCommentsAndTags(node).at(-1);
-  const text = (last && ts.isJSDoc(last) && ts.getTextOfJSDocComment(last.comment)) || '';
-  return firstSentence(text);
+/** The first sentence of the comment above a declaration or a member; empty where there is none. */
+export function commentOf(node: ts.Node): string {
+  const last = ts.getJSDocCommentsAndTags(node).findLast((one) => ts.isJSDoc(one));
+  return firstSentence((last && ts.getTextOfJSDocComment(last.comment)) ?? '');
 }
 
 /** Up to the first full stop that ends a sentence, on one line. */

@@ -2,8 +2,9 @@ import { commandHelp } from '../../../core/cli/parse.ts';
 import type { ExtensionPoint, Tokens } from '../../../core/ref.ts';
 import type { Permission, RouteInfo } from '../../../core/http/routes.ts';
 import { compare, type Collected } from './collect.ts';
-import type { Description } from './described.ts';
+import { findRef, type ContractRef } from './described.ts';
 import { code, codes, table } from './markdown.ts';
+import type { SlotPlace } from './slot-places.ts';
 
 const tokens = (record: Tokens | undefined): string => codes(Object.values(record ?? {}).map(({ id }) => id));
 
@@ -22,13 +23,13 @@ export function pluginsPage({ plugins }: Collected): string {
 }
 
 /** Every hook by owner; the import says where its ref comes from. */
-export function hooksPage({ hooks, listeners }: Collected, described: ReadonlyMap<string, Description>): string {
+export function hooksPage({ hooks, listeners }: Collected, refs: readonly ContractRef[]): string {
   return table(
     ['Hook', 'Kind', 'Owner', 'Public', 'Listeners', 'Import', 'Meaning'],
     hooks.map(({ plugin: owner, hook }) => {
       const durable = (listeners.get(`durable ${hook.id}`) ?? []).map((id) => `${code(id)} (durable)`);
       const direct = (listeners.get(`${hook.kind} ${hook.id}`) ?? []).map(code);
-      const about = described.get(hook.id);
+      const about = findRef(refs, `${hook.kind[0]!.toUpperCase()}${hook.kind.slice(1)}`, hook.id);
       const kind = hook.kind === 'filter' ? `filter, ${hook.failure}s on failure` : hook.kind;
       return [
         code(hook.id),
@@ -44,10 +45,7 @@ export function hooksPage({ hooks, listeners }: Collected, described: ReadonlyMa
 }
 
 /** Every list that others add to, and who does. */
-export function extensionPointsPage(
-  { plugins, contributors }: Collected,
-  described: ReadonlyMap<string, Description>,
-): string {
+export function extensionPointsPage({ plugins, contributors }: Collected, refs: readonly ContractRef[]): string {
   const owned = plugins.flatMap((plugin) =>
     ((plugin.extensionPoints ?? []) as readonly ExtensionPoint<unknown>[]).map((point) => ({
       owner: plugin.id,
@@ -55,13 +53,37 @@ export function extensionPointsPage(
     })),
   );
   return table(
-    ['Extension point', 'Owner', 'Added to by', 'Import', 'Meaning'],
+    ['Extension point', 'Owner', 'Added to by', 'Import', 'Meaning', 'Order'],
     owned
       .sort((a, b) => compare(a.point.id, b.point.id))
       .map(({ owner, point }) => {
-        const about = described.get(point.id);
-        return [code(point.id), code(owner), codes(contributors.get(point.id) ?? []), source(about), about?.text ?? ''];
+        return [
+          code(point.id),
+          code(owner),
+          codes(contributors.get(point.id) ?? []),
+          source(findRef(refs, 'ExtensionPoint', point.id)),
+          point.description,
+          point.order ?? 'Changes nothing.',
+        ];
       }),
+  );
+}
+
+/** Every place in pages that plugins fill, with the templates that have it. */
+export function slotsPage({ fillings }: Collected, refs: readonly ContractRef[], places: readonly SlotPlace[]): string {
+  return table(
+    ['Slot', 'Where, and what belongs there', 'Context', 'Import', 'Filled by', 'Templates'],
+    refs
+      .filter(({ kind }) => kind === 'Slot')
+      .toSorted((a, b) => compare(a.id, b.id))
+      .map((slot) => [
+        code(slot.id),
+        slot.text,
+        slot.type === 'object' ? '' : code(slot.type),
+        source(slot),
+        codes(fillings.get(slot.id) ?? []),
+        codes([...new Set(places.filter(({ id }) => id === slot.id).map(({ path }) => path))]),
+      ]),
   );
 }
 
@@ -134,4 +156,4 @@ const routeRow = (route: RouteInfo): readonly string[] => [
   route.summary ?? '',
 ];
 
-const source = (about: Description | undefined): string => (about ? code(`${about.name} from '${about.from}'`) : '');
+const source = (about: ContractRef | undefined): string => (about ? code(`${about.name} from '${about.from}'`) : '');

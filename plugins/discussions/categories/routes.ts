@@ -1,8 +1,8 @@
 import { Type } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
 import { api, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
-import { categoryFields, discussionCacheTags } from 'parley-forum/plugins/discussions';
-import { CategoryRecord, withFields } from '../schemas.ts';
+import { categoryFields, CategoryRecord, discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { withFields } from '../schemas.ts';
 import type { RouteDeps } from '../discussion-routes.ts';
 
 /** /api/categories: all that the caller may see. */

@@ -6,6 +6,7 @@ import {
   discussionFields,
   postFields,
   type Category,
+  type CategoryRecord,
   type DiscussionRecord,
   type Field,
   type PostRecord,
@@ -19,26 +20,6 @@ import type { DiscussionRow, PostRow } from '../rows.ts';
 
 type AuthorRecord = Static<typeof Author>;
 type Authors = ReadonlyMap<string, AuthorRecord>;
-
-/** A category as the API shows it to one viewer. */
-export interface CategoryRecord {
-  readonly id: string;
-  readonly slug: string;
-  readonly name: string;
-  readonly description: string;
-  readonly parent_id: string | null;
-  readonly hue: number;
-  readonly icon: string;
-  readonly position: number;
-  readonly discussion_count: number;
-  readonly post_count: number;
-  readonly can: {
-    readonly view: boolean;
-    readonly create: boolean;
-    readonly reply: boolean;
-    readonly moderate: boolean;
-  };
-}
 
 export interface RecordsDeps {
   readonly plugin: PluginHandle;

@@ -272,7 +272,6 @@ export class PageRenderer {
 const pageData = (head: PageHead, { url, notice, confirmedUntil }: PageContext): object => ({
   name: head.name,
   title: head.title,
-  rail: `rail.${head.name}`,
   path: url,
   returnTo: NO_RETURN.test(url) ? undefined : url,
   notice,

@@ -41,7 +41,7 @@ export class SlotCollector {
     const bySlot = Map.groupBy(this.#occurrences.keys(), (index) => this.#occurrences[index]?.slot ?? '');
     const work = [...bySlot].map(async ([slot, indexes]) => {
       const contexts = indexes.map((index) => this.#occurrences[index]?.context);
-      const asked = fillings.filter(({ value }) => value.slot === slot);
+      const asked = fillings.filter(({ value }) => value.slot.id === slot);
       const answers = await Promise.all(
         asked.map(({ plugin, value }) =>
           attempt(plugin, `slot ${slot}`, () => value.render(contexts, viewer), SLOT_BUDGET),

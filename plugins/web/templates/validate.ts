@@ -14,7 +14,6 @@ export interface ValidatedTemplate {
   readonly program: hbs.AST.Program;
   /** The partials it includes, by name as written, each with the line that includes it first. */
   readonly partials: ReadonlyMap<string, number>;
-  readonly slots: readonly string[];
 }
 
 const BUILT_IN = new Set(['if', 'unless', 'each', 'with', 'lookup']);
@@ -69,12 +68,11 @@ export function validateTemplate(file: string, source: string, known: ReadonlySe
   }
   const walk = new TemplateWalker(file, known);
   walk.program(program, new HtmlScanner());
-  return { program, partials: walk.partials, slots: [...walk.slots] };
+  return { program, partials: walk.partials };
 }
 
 class TemplateWalker {
   readonly partials = new Map<string, number>();
-  readonly slots = new Set<string>();
   readonly #file: string;
   readonly #known: ReadonlySet<string>;
 
@@ -164,8 +162,6 @@ class TemplateWalker {
         `"${name}" takes ${least === most ? least : `at least ${least}`} before its name=value pairs, not ${node.params.length}`,
       );
     }
-    const first = node.params[0];
-    if (name === 'slot' && first?.type === 'StringLiteral') this.slots.add((first as hbs.AST.StringLiteral).value);
     return name;
   }
 

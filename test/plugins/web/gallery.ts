@@ -4,6 +4,7 @@ import { Cache, definePermission, definePlugin, HttpError, Type } from 'parley-f
 import {
   defineSlot,
   fill,
+  homeRail,
   html,
   navigation,
   negotiated,
@@ -23,9 +24,14 @@ import {
 import sample from './gallery/sample.json' with { type: 'json' };
 
 const restricted = definePermission('gallery.enter', { label: 'enter the closed room', default: 'member' });
-const cardEnd = defineSlot<{ readonly number: number }>('discussion-card.meta');
-const postEnd = defineSlot<{ readonly number: number }>('post.footer.end');
-const rail = defineSlot<object>('rail.home');
+const cardEnd = defineSlot<{ readonly number: number }>(
+  'discussion-card.meta',
+  'The real one’s place, for the gallery’s own rows.',
+);
+const postEnd = defineSlot<{ readonly number: number }>(
+  'post.footer.end',
+  'The real one’s place, for the gallery’s own posts.',
+);
 
 /** What the gallery's slots and watchers saw, for tests. */
 export interface GalleryLog {
@@ -112,7 +118,7 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
       );
       plugin.extend(
         slotFillings,
-        fill(rail, () => [html`<section><h2>Online now</h2><p>42 members, 310 guests</p></section>`]),
+        fill(homeRail, () => [html`<section><h2>Online now</h2><p>42 members, 310 guests</p></section>`]),
       );
       plugin.extend(pageViewListeners, { onPageView: ({ path }) => void log.seen.push(path) });
 
