@@ -2,7 +2,7 @@ import {
   defineAction, defineCommand, defineExtensionPoint, defineFilter, definePermission, definePlugin, defineQuery, defineSurface, defineToken, Type,
   type PluginHandle, type Static,
 } from 'parley-forum';
-import type { DiscussionRecord } from 'parley-forum/plugins/discussions';
+import type * as contract from 'parley-forum/plugins/discussions';
 import { fill, html, slotFillings } from 'parley-forum/plugins/web';
 
 /**
@@ -84,7 +84,7 @@ definePlugin({
   },
 });
 
-declare const discussions: typeof import('parley-forum/plugins/discussions');
+declare const discussions: typeof contract;
 definePlugin({
   id: 'fillings',
   setup(_services, plugin) {
@@ -96,7 +96,7 @@ definePlugin({
     // @ts-expect-error a row has no such field
     plugin.extend(slotFillings, fill(discussions.cardMeta, (cards) => cards.map(({ name }) => html`${name}`)));
     // @ts-expect-error a slot of posts is not given discussions
-    plugin.extend(slotFillings, fill(discussions.postFooter, (posts: readonly DiscussionRecord[]) => posts.map(() => undefined)));
+    plugin.extend(slotFillings, fill(discussions.postFooter, (posts: readonly contract.DiscussionRecord[]) => posts.map(() => undefined)));
     // @ts-expect-error text is not HTML that is safe
     plugin.extend(slotFillings, fill(discussions.cardMeta, (cards) => cards.map(({ title }) => title)));
   },
