@@ -36,7 +36,8 @@ export {
   definePermission,
   defineSurface,
   Routes,
-  type CheckedAddress,
+  type CheckedUrl,
+  type Exchange,
   type RequestContext,
   type Permission,
   type Request,
@@ -45,6 +46,7 @@ export {
   type RouteInfo,
   type Surface,
   type SurfaceBehaviour,
+  type SurfaceContext,
 } from './http/routes.ts';
 export { check, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
 export {

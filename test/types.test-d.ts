@@ -22,7 +22,7 @@ const shown = defineFilter<{ readonly title: string }, { readonly loud: boolean 
 const slug = defineQuery<{ readonly title: string }, string>('item.slug');
 const badges = defineExtensionPoint<{ readonly label: string }>('item.badges', 'What a test adds.');
 const write = definePermission('item.write', { label: 'write items', default: 'everyone' });
-const surface = defineSurface<{ readonly name: string }, object, { readonly quiet?: boolean }>('items', { prefix: '/items', options: { quiet: 'Says nothing.' } });
+const surface = defineSurface<{ readonly actor: { readonly name: string } }, object, { readonly quiet?: boolean }>('items', { prefix: '/items', options: { quiet: 'Says nothing.' } });
 const settings = Type.Object({ 'item.limit': Type.Integer({ default: 3 }), 'item.style': Type.Union([Type.Literal('plain'), Type.Literal('bold')], { default: 'plain' }) });
 
 holds<Equal<Static<typeof settings>, { 'item.limit': number; 'item.style': 'plain' | 'bold' }>>();
@@ -140,7 +140,7 @@ defineCommand({ name: 'count', summary: 'Counts.', options: Type.Object({ from: 
 defineCommand({ name: 'count', summary: 'Counts.', options: Type.Object({ from: Type.Integer() }), run: (_services, { from }) => void from.trim() });
 
 // @ts-expect-error each option of a surface is described
-defineSurface<unknown, object, { readonly quiet?: boolean }>('things', { prefix: '/things', options: {} });
+defineSurface<{ readonly actor: unknown }, object, { readonly quiet?: boolean }>('things', { prefix: '/things', options: {} });
 definePlugin({
   id: 'options',
   setup(_services, plugin) {

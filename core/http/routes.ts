@@ -6,7 +6,7 @@ import { failureOf } from './failures.ts';
 import { Http } from './http.ts';
 import { PathMatcher, type Match } from './path-matcher.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type Token } from '../ref.ts';
-import { check, parse } from '../schema.ts';
+import { check, parse, type Checked } from '../schema.ts';
 
 export type { Request, RequestHandler, Response } from 'express';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -34,10 +34,15 @@ export interface Authorizer {
 }
 export const Authorizer = defineToken<Authorizer>('Authorizer');
 
+/** What a surface knows of a request before its handlers are asked: who calls, and what else they may use. */
+export interface SurfaceContext {
+  readonly actor: unknown;
+}
+
 /** A family of routes under one prefix that authenticates, limits, succeeds and fails in one way. */
-export interface Surface<Actor, Out = unknown, Options extends object = {}> extends Ref<
+export interface Surface<Context extends SurfaceContext, Out = unknown, Options extends object = {}> extends Ref<
   'surface',
-  (actor: Actor, options: Options) => Out
+  (context: Context, options: Options) => Out
 > {
   /** Begins with "/"; the longest prefix that fits a path wins. */
   readonly prefix: string;
@@ -48,51 +53,65 @@ export interface Surface<Actor, Out = unknown, Options extends object = {}> exte
 export type OptionTexts<Options extends object> = Readonly<Record<keyof Options, string>>;
 
 /** `options` has to describe every option of the type; a route with any other is refused when its plugin starts. */
-export const defineSurface = <Actor, Out = unknown, Options extends object = {}>(
+export const defineSurface = <Context extends SurfaceContext, Out = unknown, Options extends object = {}>(
   id: string,
   {
     prefix,
     options,
   }: { prefix: string } & ({} extends Options ? { options?: OptionTexts<Options> } : { options: OptionTexts<Options> }),
-): Surface<Actor, Out, Options> =>
+): Surface<Context, Out, Options> =>
   Object.freeze({
-    ...createRef<'surface', (actor: Actor, options: Options) => Out>('surface', id),
+    ...createRef<'surface', (context: Context, options: Options) => Out>('surface', id),
     prefix,
     options: options ?? ({} as OptionTexts<Options>),
   });
 
-/** A request under way on a surface. */
-export interface RequestContext<Actor> {
+/** A request under way on a surface, of which nobody knows yet who sent it. */
+export interface Exchange<Options extends object = {}> {
   readonly req: Request;
   readonly res: Response;
-  /** Undefined until `authenticate` has answered. */
-  readonly actor: Actor;
+  /** Undefined for a path or a method without one. */
+  readonly route: RouteInfo<Options> | undefined;
+  /** What the surface's `parseBody` makes of the request's body, which is read once. */
+  readBody(): Promise<unknown>;
 }
 
+/** An authenticated request: what its surface's `authenticate` returned is part of it. */
+export type RequestContext<Context extends SurfaceContext, Options extends object = {}> = Context &
+  Exchange<Options> & { readonly route: RouteInfo<Options> };
+
 /**
- * What the handler sees of a request's address: the values that were checked, and nothing that was left out of them.
+ * What the handler sees of a request's URL: the values that were checked, and nothing that was left out of them.
  */
-export interface CheckedAddress {
+export interface CheckedUrl {
   readonly params: unknown;
   readonly query: unknown;
 }
 
-/** How a surface behaves; its owner sets it with `plugin.surface(ref, behaviour)`. Called in the order written here. */
-export interface SurfaceBehaviour<Actor, Out = unknown, Options extends object = {}> {
+/**
+ * How a surface behaves; its owner sets it with `plugin.surface(ref, behaviour)`. Called in the order written here, with
+ * one object for each request. `Own` is what `authenticate` returns, of which handlers see what `Context` says.
+ */
+export interface SurfaceBehaviour<
+  Context extends SurfaceContext,
+  Out = unknown,
+  Options extends object = {},
+  Own extends Context = Context,
+> {
   /** Synchronous short cut before everything else: true when it has answered from stored bytes. */
   fastPath?(req: IncomingMessage, res: ServerResponse): boolean;
   readonly middleware?: readonly RequestHandler[];
-  /** Who calls, and may they go on. Also for paths and methods without a route, which is then undefined. */
-  authenticate(req: Request, res: Response, route: RouteInfo<Options> | undefined): Awaitable<Actor>;
+  /** Who calls, and may they go on. Also for paths and methods without a route. */
+  authenticate(exchange: Exchange<Options>): Awaitable<Own>;
   /** Login and forgery checks, before anything is looked up. */
-  protect?(exchange: RequestContext<Actor>, route: RouteInfo<Options>): Awaitable<void>;
+  protect?(context: RequestContext<Own, Options>): Awaitable<void>;
   /**
    * Reads of public routes with `cacheTags`: true when it has answered from its cache for this very caller under
    * what the handler would see.
    */
-  fromCache?(call: RequestContext<Actor> & CheckedAddress, route: RouteInfo<Options>): boolean;
-  /** The request body as a value; called once, when a route wants one. */
-  parseBody?(req: Request, res: Response): Awaitable<unknown>;
+  fromCache?(context: RequestContext<Own, Options> & CheckedUrl): boolean;
+  /** The request body as a value; called once, when `readBody` is. */
+  parseBody?(exchange: Exchange<Options>): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
   readonly coerce?: boolean;
   /**
@@ -100,33 +119,35 @@ export interface SurfaceBehaviour<Actor, Out = unknown, Options extends object =
    * sent, `respond` is left out.
    */
   wrap?(
-    call: RequestContext<Actor> & { readonly body: unknown },
-    route: RouteInfo<Options>,
+    context: RequestContext<Own, Options> & { readonly body: unknown },
     handler: () => Promise<Out>,
   ): Promise<Out> | undefined;
   /** `tags`: what the route's `cacheTags` said; undefined when the answer must not be cached. */
   respond(
-    call: RequestContext<Actor> & CheckedAddress,
+    context: RequestContext<Own, Options> & CheckedUrl,
     result: Out,
-    route: RouteInfo<Options>,
     tags: readonly string[] | undefined,
   ): Awaitable<void>;
-  /** Sends what went wrong. Faults of the server, 500 and above, are logged before. */
-  fail(exchange: RequestContext<Actor | undefined>, failure: HttpError): Awaitable<void>;
+  /**
+   * Sends what went wrong, which may have been `authenticate`. Faults of the server, 500 and above, are logged before.
+   */
+  fail(exchange: Exchange<Options> & Partial<Own>, failure: HttpError): Awaitable<void>;
 }
 
 type Infer<S> = S extends TSchema ? Static<S> : undefined;
 type Inputs<S> = S extends TSchema ? Static<S> : Readonly<Record<string, string>>;
 
-export interface Call<Actor, P, Q, B, T> extends RequestContext<Actor> {
-  readonly params: P;
-  readonly query: Q;
-  readonly body: B;
-  /** What `load` returned. */
-  readonly target: T;
-}
+/** What a handler is given: the context of its surface, and what the request said. */
+export type Call<Context extends SurfaceContext, P, Q, B, T> = Context &
+  Pick<Exchange, 'req' | 'res'> & {
+    readonly params: P;
+    readonly query: Q;
+    readonly body: B;
+    /** What `load` returned. */
+    readonly target: T;
+  };
 
-export interface RouteDefinition<Actor, P, Q, B, R, T, Options extends object = {}> {
+export interface RouteDefinition<Context extends SurfaceContext, P, Q, B, R, T, Options extends object = {}> {
   readonly method: Method;
   /** Below the surface's prefix: `/books/:id`, `/files/*path`. */
   readonly path: string;
@@ -147,9 +168,9 @@ export interface RouteDefinition<Actor, P, Q, B, R, T, Options extends object = 
    */
   readonly can: Permission | 'member' | 'public';
   /** The thing the path names, if the caller may see it; `undefined`: 404. */
-  load?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly req: Request }): Awaitable<T | undefined>;
+  load?(call: Context & Pick<Exchange, 'req'> & { readonly params: Inputs<P> }): Awaitable<T | undefined>;
   /** Beyond `can`: whether this caller may do this to this target; false: 403. */
-  authorize?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
+  authorize?(call: Context & { readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
   /**
    * Reads only: the tags under which the surface may cache the answer for callers who are all alike, until one is
    * purged; undefined: not this one.
@@ -159,8 +180,8 @@ export interface RouteDefinition<Actor, P, Q, B, R, T, Options extends object = 
   readonly options?: Readonly<Options>;
 }
 
-export type Handler<Actor, P, Q, B, R, T> = (
-  call: Call<Actor, Inputs<P>, Infer<Q>, Infer<B>, T>,
+export type Handler<Context extends SurfaceContext, P, Q, B, R, T> = (
+  call: Call<Context, Inputs<P>, Infer<Q>, Infer<B>, T>,
 ) => Awaitable<R extends TSchema ? Static<R> : unknown>;
 
 /** A route as surfaces, OpenAPI and the reference see it. */
@@ -198,7 +219,7 @@ interface Entry {
 
 interface Mounted {
   readonly surface: Surface<any, any, any>;
-  readonly behaviour: SurfaceBehaviour<any, any, any>;
+  readonly behaviour: SurfaceBehaviour<any, any, any, any>;
 }
 
 /** One plugin's routes: drafted while it starts, published in one step, drained when it stops. */
@@ -297,19 +318,19 @@ export class RouteRegistry implements Routes {
     const pause = mount.pause ?? found?.mount.pause;
     if (pause) return pause.then(() => this.#answer(req, res));
     let again: Promise<void> | undefined;
-    const exchange = { req, res, actor: undefined as unknown };
+    const exchange = new RequestExchange(req, res, found?.info, behaviour);
     mount.pending++;
     try {
       for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
       if (res.headersSent) return true;
-      exchange.actor = await behaviour.authenticate(req, res, found?.info);
+      Object.assign(exchange, await behaviour.authenticate(exchange));
       if (!found) this.#unmatched(res, allowed, req.method);
       else if (!(again = found.mount.withdrawn ? Promise.resolve() : found.mount.pause))
-        await this.#call(found, params, exchange, behaviour);
+        await this.#call(found, params, exchange as CheckedExchange, behaviour);
     } catch (error) {
       const failure = failureOf(error);
       if (failure.status >= 500) this.failed({ error, req, surface: surface.id, path: loggedPath(req, found?.info) });
-      await behaviour.fail(exchange as RequestContext<unknown>, failure);
+      await behaviour.fail(exchange, failure);
     } finally {
       mount.pending--;
     }
@@ -327,50 +348,85 @@ export class RouteRegistry implements Routes {
   async #call(
     { info, handler, mount }: Entry,
     raw: Match<Entry>['params'],
-    exchange: RequestContext<unknown>,
-    behaviour: SurfaceBehaviour<any, any, any>,
+    call: CheckedExchange,
+    behaviour: SurfaceBehaviour<any, any, any, any>,
   ): Promise<void> {
     mount.pending++;
     try {
-      await behaviour.protect?.(exchange, info);
-      if (info.can === 'member' && !this.service(Authorizer)?.identifies(exchange.actor))
+      await behaviour.protect?.(call);
+      if (info.can === 'member' && !this.service(Authorizer)?.identifies(call.actor))
         throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
-      const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
-      if (!params.ok || Object.values(raw).some((text) => text?.includes('\0'))) throw notFound();
-      const query = info.query
-        ? check(info.query, { ...exchange.req.query }, { coerce: true })
-        : ({ ok: true, value: undefined } as const);
-      const addressed: CheckedAddress = { params: params.value, query: query.ok ? query.value : undefined };
-      if (
-        info.cacheTags &&
-        info.can === 'public' &&
-        query.ok &&
-        behaviour.fromCache?.({ ...exchange, ...addressed }, info)
-      )
-        return;
-      const call = { ...exchange, ...addressed, body: undefined as unknown, target: undefined as unknown };
-      if (info.load) {
-        call.target = await info.load(call);
-        if (call.target === undefined) throw notFound();
-      }
-      const permission = typeof info.can === 'string' ? undefined : info.can;
-      const what = permission?.label ?? 'do this';
-      if (permission && !(await this.service(Authorizer)?.allows(call.actor, permission, call.target)))
-        throw new HttpError(403, `You may not ${what}`);
-      if (info.authorize && !(await info.authorize(call)))
-        throw new HttpError(403, `You may not ${what}${permission ? ' here' : ''}`);
+      const query = checkUrl(info, raw, call);
+      if (info.cacheTags && info.can === 'public' && query.ok && behaviour.fromCache?.(call)) return;
+      await this.#authorize(info, call);
       if (!query.ok) throw new InvalidInput(query.problems);
-      if (info.body)
-        call.body = parse(info.body, await behaviour.parseBody?.(call.req, call.res), {
-          coerce: behaviour.coerce === true,
-        });
+      if (info.body) call.body = parse(info.body, await call.readBody(), { coerce: behaviour.coerce === true });
       const handle = (): unknown => this.stretch(info, () => handler(call));
-      const result = await (behaviour.wrap?.(call, info, async () => handle()) ?? handle());
-      if (!call.res.headersSent) await behaviour.respond(call, result, info, info.cacheTags?.(call));
+      const result = await (behaviour.wrap?.(call, async () => handle()) ?? handle());
+      if (!call.res.headersSent) await behaviour.respond(call, result, info.cacheTags?.(call));
     } finally {
       mount.pending--;
     }
   }
+
+  /** Loads what the path names, and looks whether the caller may do this to it. */
+  async #authorize(info: RouteInfo<any>, call: CheckedExchange): Promise<void> {
+    if (info.load) {
+      call.target = await info.load(call);
+      if (call.target === undefined) throw notFound();
+    }
+    const permission = typeof info.can === 'string' ? undefined : info.can;
+    const what = permission?.label ?? 'do this';
+    if (permission && !(await this.service(Authorizer)?.allows(call.actor, permission, call.target)))
+      throw new HttpError(403, `You may not ${what}`);
+    if (info.authorize && !(await info.authorize(call)))
+      throw new HttpError(403, `You may not ${what}${permission ? ' here' : ''}`);
+  }
+}
+
+/** One for each request: the surface's own context and what was checked of the request are assigned to it. */
+class RequestExchange implements Exchange<any> {
+  readonly req: Request;
+  readonly res: Response;
+  readonly route: RouteInfo<any> | undefined;
+  readonly #behaviour: SurfaceBehaviour<any, any, any, any>;
+  #body: Promise<unknown> | undefined;
+
+  constructor(
+    req: Request,
+    res: Response,
+    route: RouteInfo<any> | undefined,
+    behaviour: SurfaceBehaviour<any, any, any, any>,
+  ) {
+    this.req = req;
+    this.res = res;
+    this.route = route;
+    this.#behaviour = behaviour;
+  }
+
+  readBody(): Promise<unknown> {
+    return (this.#body ??= Promise.try(() => this.#behaviour.parseBody?.(this)));
+  }
+}
+type CheckedExchange = RequestExchange & {
+  readonly route: RouteInfo<any>;
+  readonly actor: unknown;
+  params: unknown;
+  query: unknown;
+  body: unknown;
+  target: unknown;
+};
+
+/** Puts the checked params and query into `call`. Throws 404 for params that do not fit; resolves to how the query does. */
+function checkUrl(info: RouteInfo<any>, raw: Match<Entry>['params'], call: CheckedExchange): Checked<unknown> {
+  const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
+  if (!params.ok || Object.values(raw).some((text) => text?.includes('\0'))) throw notFound();
+  const query = info.query
+    ? check(info.query, { ...call.req.query }, { coerce: true })
+    : ({ ok: true, value: undefined } as const);
+  call.params = params.value;
+  call.query = query.ok ? query.value : undefined;
+  return query;
 }
 
 const pathBelow = ({ prefix }: Surface<any, any, any>, path: string): string =>

@@ -4,7 +4,14 @@ import { PluginError } from '../errors.ts';
 import type { Action, Durability, Delivery, Filter, Hook, Listen, Query } from '../hooks.ts';
 import type { Logger } from '../logger.ts';
 import type { Awaitable, ExtensionPoint, Services, Tokens } from '../ref.ts';
-import type { Handler, Permission, RouteDefinition, Surface, SurfaceBehaviour } from '../http/routes.ts';
+import type {
+  Handler,
+  Permission,
+  RouteDefinition,
+  Surface,
+  SurfaceBehaviour,
+  SurfaceContext,
+} from '../http/routes.ts';
 import type { Static, TObject, TSchema } from '../schema.ts';
 import type { Extension } from '../extensions.ts';
 import type { SettingsCheck } from '../settings.ts';
@@ -58,10 +65,13 @@ export interface PluginHandle<S = unknown> {
   query<I, R>(query: Query<I, R>, input: I): Promise<R | undefined>;
 
   /** Sets how the plugin's own surface behaves; its routes answer from then on. */
-  surface<A, O, Opt extends object>(surface: Surface<A, O, Opt>, behaviour: SurfaceBehaviour<A, O, Opt>): void;
+  surface<C extends SurfaceContext, O, Opt extends object, Own extends C>(
+    surface: Surface<C, O, Opt>,
+    behaviour: SurfaceBehaviour<C, O, Opt, Own>,
+  ): void;
   /** Curried, so that the definition's literal types stay narrow where the handler uses them. */
   route<
-    A,
+    C extends SurfaceContext,
     O,
     P extends Maybe = undefined,
     Q extends Maybe = undefined,
@@ -70,9 +80,9 @@ export interface PluginHandle<S = unknown> {
     T = undefined,
     Opt extends object = {},
   >(
-    surface: Surface<A, O, Opt>,
-    definition: RouteDefinition<A, P, Q, B, R, T, NoInfer<Opt>>,
-  ): (handler: Handler<A, P, Q, B, R, T>) => void;
+    surface: Surface<C, O, Opt>,
+    definition: RouteDefinition<C, P, Q, B, R, T, NoInfer<Opt>>,
+  ): (handler: Handler<C, P, Q, B, R, T>) => void;
 
   /** Adds to anyone's list. Lower `order` comes first. */
   extend<T>(point: ExtensionPoint<T>, value: NoInfer<T>, order?: number): void;

@@ -1,13 +1,4 @@
-import {
-  defineSurface,
-  HttpError,
-  InvalidInput,
-  Type,
-  type Request,
-  type Response,
-  type Settings,
-  type TSchema,
-} from 'parley-forum';
+import { defineSurface, HttpError, InvalidInput, Type, type Request, type Settings, type TSchema } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Bucket } from 'parley-forum/plugins/limits';
 
@@ -29,8 +20,18 @@ export interface ApiOptions {
   readonly document?: string;
 }
 
+/** What handlers of the JSON API know of a request. */
+export interface ApiContext {
+  readonly actor: Viewer;
+  /**
+   * For a handler to set whose response changes over time: where its route has `cacheTags`, it is cached until this
+   * moment (epoch milliseconds) at most.
+   */
+  expiresAt?: number;
+}
+
 /** The JSON surface. Handlers return the answer's named keys; `success: true` is added. */
-export const api = defineSurface<Viewer, object, ApiOptions>('api', {
+export const api = defineSurface<ApiContext, object, ApiOptions>('api', {
   prefix: '/api',
   options: {
     csrf: '`false`: needs no forgery token.',
@@ -46,8 +47,7 @@ export const api = defineSurface<Viewer, object, ApiOptions>('api', {
 
 /**
  * The option `multipart` of a route here or among the pages: reads a body of multipart/form-data, in place of the
- * surface, into what the route's `body` describes. Called before any transaction begins; more than once for a request,
- * with the same result.
+ * surface, into what the route's `body` describes. Called once, before any transaction begins.
  */
 export type Multipart = (req: Request) => Promise<unknown>;
 
@@ -90,14 +90,6 @@ export function allowOrigin(
   res.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE');
   res.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
   res.setHeader('Access-Control-Max-Age', '600');
-}
-
-/**
- * For a response that changes over time: where its route has `cacheTags`, it is cached until this moment (epoch
- * milliseconds) at most.
- */
-export function setExpiry(res: Response, moment: number): void {
-  res.locals['expiresAt'] = moment;
 }
 
 /**

@@ -4,7 +4,7 @@ import {
   acceptsEncoding,
   etagOf,
   isFresh,
-  type CheckedAddress,
+  type CheckedUrl,
   type Cache,
   type Clock,
   type Request,
@@ -100,7 +100,7 @@ interface StoreOptions {
  * The cache key of a response to `caller`: made of the checked input, so one request never gets another's response,
  * however their URLs are spelled. The caller is empty for guests, who share responses.
  */
-export function responseKey(caller: string, { path }: RouteInfo, { params, query }: CheckedAddress): string {
+export function responseKey(caller: string, { path }: RouteInfo, { params, query }: CheckedUrl): string {
   const values = [params ?? {}, query ?? {}].map((part) => Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `api ${caller} ${path} ${JSON.stringify(values)}`;
 }

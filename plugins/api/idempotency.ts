@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { HttpError, InvalidInput, sql, type Clock, type Data, type RequestContext, type RouteInfo } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { ApiContext, ApiOptions } from 'parley-forum/plugins/api';
 import { JSON_TYPE, send, successBytes } from './responses.ts';
 
 /** The header that identifies a request, so that a retry does not create twice. */
@@ -12,7 +12,7 @@ const RETENTION = 24 * 3_600_000;
 /** Whether the route creates something, so that a repeated request would create it twice. */
 export const isCreation = ({ method, status }: RouteInfo): boolean => method === 'post' && status === 201;
 
-type Call = RequestContext<Viewer> & { readonly body: unknown };
+type Call = RequestContext<ApiContext, ApiOptions> & { readonly body: unknown };
 
 interface StoredResponse {
   readonly status: number;
@@ -35,14 +35,14 @@ export class Idempotency {
   }
 
   /** Undefined where the handler should simply run. */
-  wrap(call: Call, route: RouteInfo, handler: () => Promise<object>): Promise<object> | undefined {
+  wrap(call: Call, handler: () => Promise<object>): Promise<object> | undefined {
     const key = call.req.get(KEY_HEADER);
     const caller = call.actor.id;
-    if (key === undefined || caller === undefined || !isCreation(route)) return undefined;
+    if (key === undefined || caller === undefined || !isCreation(call.route)) return undefined;
     if (!KEY.test(key))
       throw new InvalidInput([{ field: KEY_HEADER, message: 'must have 1 to 255 printable ASCII characters' }]);
     // Serial per caller: a repetition waits for the first, and no caller holds more than one connection.
-    return this.#inTurn(caller, () => this.#once(call, { caller, key, route }, handler));
+    return this.#inTurn(caller, () => this.#once(call, { caller, key }, handler));
   }
 
   /** Deletes responses whose retention is over. */
@@ -52,10 +52,10 @@ export class Idempotency {
 
   async #once(
     call: Call,
-    { caller, key, route }: { caller: string; key: string; route: RouteInfo },
+    { caller, key }: { caller: string; key: string },
     handler: () => Promise<object>,
   ): Promise<object> {
-    const { req, res, body } = call;
+    const { req, res, route, body } = call;
     const digest = hash('sha256', JSON.stringify([req.path, body]), 'base64url');
     const { result = {}, known } = await this.#data.transaction<{
       result?: object;

@@ -2,23 +2,28 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   failureOf,
   HttpError,
-  type CheckedAddress,
+  type CheckedUrl,
+  type Exchange,
   type Cache,
   type Clock,
   type Environment,
   type RequestContext,
   type Http,
   type Logger,
-  type Request,
   type RequestHandler,
-  type Response,
-  type RouteInfo,
   type Settings,
   type SurfaceBehaviour,
 } from 'parley-forum';
 import { accessTag, isGuest, isStaff, mayCall, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
-import { allowOrigin, bearerToken, loginNeeded, varyHeader, type ApiOptions } from 'parley-forum/plugins/api';
+import {
+  allowOrigin,
+  bearerToken,
+  loginNeeded,
+  varyHeader,
+  type ApiContext,
+  type ApiOptions,
+} from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { JSON_TYPE, send, successBytes } from './responses.ts';
@@ -44,13 +49,14 @@ export interface ApiSurfaceDeps {
   readonly log: Logger;
 }
 
-/** State of a request besides its viewer. */
-interface RequestState {
+/** What the surface knows of a request besides what handlers do. */
+interface OwnContext extends ApiContext {
+  /** Whether a token says who calls, not a cookie. */
   readonly bearer: boolean;
-  readonly route: RouteInfo<ApiOptions> | undefined;
   /** Taken before anything is read, so that the response is not cached if something changes meanwhile. */
   readonly mark: number;
 }
+type ApiRequest = RequestContext<OwnContext, ApiOptions>;
 
 /**
  * Each member has their own cached responses, as records may contain private fields. So has each group.
@@ -72,12 +78,11 @@ const csrfFailed = (): HttpError =>
   );
 
 /** How /api authenticates, limits, protects, responds and fails. */
-export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
+export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptions, OwnContext> {
   readonly middleware: readonly RequestHandler[];
   readonly #deps: ApiSurfaceDeps;
   readonly #cachedResponses: CachedResponses;
   readonly #fastPath: FastPath;
-  readonly #state = new WeakMap<Request, RequestState>();
   readonly #conformance: Conformance | undefined;
 
   constructor(deps: ApiSurfaceDeps) {
@@ -103,10 +108,10 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     return this.#fastPath.handle(req, res);
   }
 
-  async authenticate(req: Request, res: Response, route: RouteInfo<ApiOptions> | undefined): Promise<Viewer> {
+  async authenticate({ req, res, route }: Exchange<ApiOptions>): Promise<OwnContext> {
     const { sessions, rateLimits, cache } = this.#deps;
     const token = bearerToken(req);
-    this.#state.set(req, { bearer: token !== undefined, route, mark: cache.mark() });
+    const mark = cache.mark();
     this.#protect(req, res);
     const idle = route?.options.idle === true;
     const viewer =
@@ -119,39 +124,38 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     setRateHeaders(res, allowance);
     if (!viewer) throw badToken();
     if (!allowance.allowed) throw tooManyRequests(allowance);
-    return viewer;
+    return { actor: viewer, bearer: token !== undefined, mark };
   }
 
-  async protect({ req, actor }: RequestContext<Viewer>, { options, can }: RouteInfo<ApiOptions>): Promise<void> {
+  async protect(context: ApiRequest): Promise<void> {
+    const { req, actor, bearer } = context;
+    const { options, can } = context.route;
     const { access, sessions, csrf } = this.#deps;
     const write = !SAFE_METHODS.has(req.method);
     const closed = !mayCall(access, actor, can) || (write && sessions.ended(req));
     if (isGuest(actor) && closed) throw loginNeeded();
-    if (!write || options.csrf === false || this.#state.get(req)?.bearer || csrf.verify(req)) return;
+    if (!write || options.csrf === false || bearer || csrf.verify(req)) return;
     const given =
       options.form === true && csrf.verifiable(req) && req.is('urlencoded')
-        ? ((await this.parseBody(req)) as { readonly _csrf?: unknown })._csrf
+        ? ((await context.readBody()) as { readonly _csrf?: unknown })._csrf
         : undefined;
     if (typeof given === 'string' && csrf.verify(req, given)) return;
     throw csrfFailed();
   }
 
   /** The cached response for this caller. Guests get here with URLs that were not seen before. */
-  fromCache(
-    { req, res, actor, ...addressed }: RequestContext<Viewer> & CheckedAddress,
-    route: RouteInfo<ApiOptions>,
-  ): boolean {
+  fromCache(call: ApiRequest & CheckedUrl): boolean {
+    const { req, res, actor, route } = call;
     if (req.method !== 'GET') return false;
-    const key = responseKey(callerOf(actor), route, addressed);
+    const key = responseKey(callerOf(actor), route, call);
     const cached = this.#cachedResponses.find(key);
     if (!cached) return false;
-    this.#rememberUrl(req, actor, key);
+    this.#rememberUrl(call, key);
     sendCached(req, res, cached);
     return true;
   }
 
-  parseBody(req: Request): Promise<unknown> {
-    const route = this.#state.get(req)?.route;
+  parseBody({ req, route }: Exchange<ApiOptions>): Promise<unknown> {
     const multipart = route?.options.multipart;
     if (multipart) return multipart(req);
     return this.#deps.protection.body(req, {
@@ -160,52 +164,44 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     });
   }
 
-  wrap(
-    call: RequestContext<Viewer> & { readonly body: unknown },
-    route: RouteInfo<ApiOptions>,
-    handler: () => Promise<object>,
-  ): Promise<object> | undefined {
-    return this.#deps.idempotency.wrap(call, route, handler);
+  wrap(call: ApiRequest & { readonly body: unknown }, handler: () => Promise<object>): Promise<object> | undefined {
+    return this.#deps.idempotency.wrap(call, handler);
   }
 
-  respond(
-    { req, res, actor, ...addressed }: RequestContext<Viewer> & CheckedAddress,
-    result: object,
-    route: RouteInfo<ApiOptions>,
-    tags: readonly string[] | undefined,
-  ): void {
+  respond(call: ApiRequest & CheckedUrl, result: object, tags: readonly string[] | undefined): void {
+    const { req, res, actor, route, mark, expiresAt } = call;
     const body = successBytes(result);
-    const state = this.#state.get(req);
-    if (tags && state && req.method === 'GET' && route.status === 200) {
+    if (tags && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
-      const key = responseKey(callerOf(actor), route, addressed);
+      const key = responseKey(callerOf(actor), route, call);
       const terms = {
         vary: varyHeader(this.#deps.settings),
         bucket: route.options.bucket,
-        expiresAt: res.locals['expiresAt'] as number | undefined,
+        expiresAt,
       };
       const answer = new CachedResponse(body, this.#deps.protection.headers(DATA_POLICY), terms);
-      this.#cachedResponses.store(answer, { key, tags: [...tags, ...own, accessTag], mark: state.mark });
-      this.#rememberUrl(req, actor, key);
+      this.#cachedResponses.store(answer, { key, tags: [...tags, ...own, accessTag], mark });
+      this.#rememberUrl(call, key);
     }
     this.#conformance?.success(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });
   }
 
   /** Guests' URLs only: members have to be authenticated anyway. */
-  #rememberUrl(req: Request, actor: Viewer, key: string): void {
-    const state = this.#state.get(req);
-    if (state && isGuest(actor)) this.#cachedResponses.rememberUrl(req.originalUrl, key, state.mark);
+  #rememberUrl({ req, actor, mark }: ApiRequest, key: string): void {
+    if (isGuest(actor)) this.#cachedResponses.rememberUrl(req.originalUrl, key, mark);
   }
 
-  async fail({ req, res, actor }: RequestContext<Viewer | undefined>, failure: HttpError): Promise<void> {
+  async fail(
+    { req, res, route, actor }: Exchange<ApiOptions> & Partial<OwnContext>,
+    failure: HttpError,
+  ): Promise<void> {
     if (res.headersSent) return void res.destroy();
     // What failed before the rate limit is counted now: every response has rate headers.
     if (!res.hasHeader('X-RateLimit-Limit')) {
       this.#protect(req, res);
       setRateHeaders(res, await this.#deps.rateLimits.count(req, actor, undefined));
     }
-    const route = this.#state.get(req)?.route;
     const requirement = actor?.requirement;
     const refused =
       requirement && failure.code === 'forbidden'

@@ -1,6 +1,6 @@
 import { notFound, Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
-import { api, setExpiry, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { api, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import {
   categoryFields,
   CategoryRecord,
@@ -76,13 +76,14 @@ export function discussionRoutes(deps: RouteDeps): void {
     }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
     cacheTags: () => [...listCacheTags, renderedTag],
-  })(async ({ actor, res, query }) => {
+  })(async (call) => {
+    const { actor, query } = call;
     await categories.refresh();
     const category = query.category_id === undefined ? undefined : categories.find(query.category_id, actor);
     if (query.category_id !== undefined && !category) throw notFound('There is no such category');
     const { sort, offset, cursor } = query;
     const page = await reader.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
-    if (web) setExpiry(res, clock.now() + RENDERED_TTL);
+    if (web) call.expiresAt = clock.now() + RENDERED_TTL;
     const html = await web?.fragment(actor, '@discussions/rows', {
       discussions: listItems(page.items, categories.all()),
     });

@@ -4,11 +4,10 @@ import {
   etagOf,
   type HttpError,
   type Cache,
+  type Exchange,
   type RequestContext,
   type Http,
-  type Request,
   type RequestHandler,
-  type Response,
   type Settings,
   type SurfaceBehaviour,
 } from 'parley-forum';
@@ -18,11 +17,21 @@ import type { FeedDocument } from './feed-builder.ts';
 import type { CachedFeeds } from './cached-feeds.ts';
 import type { Sender } from './sender.ts';
 
+/** What feeds know of a request. */
+interface FeedContext {
+  readonly actor: Caller;
+}
+/** What their surface knows besides. */
+interface OwnContext extends FeedContext {
+  /** Taken before anything is read, so that a change meanwhile keeps the feed from being cached. */
+  readonly mark: number;
+}
+
 /** Where feeds are: one behaviour under three prefixes. */
 export const surfaces = {
-  feed: defineSurface<Caller, FeedDocument>('feeds', { prefix: '/feed' }),
-  rss: defineSurface<Caller, FeedDocument>('feeds-rss', { prefix: '/rss' }),
-  atom: defineSurface<Caller, FeedDocument>('feeds-atom', { prefix: '/atom' }),
+  feed: defineSurface<FeedContext, FeedDocument>('feeds', { prefix: '/feed' }),
+  rss: defineSurface<FeedContext, FeedDocument>('feeds-rss', { prefix: '/rss' }),
+  atom: defineSurface<FeedContext, FeedDocument>('feeds-atom', { prefix: '/atom' }),
 } as const;
 
 interface FeedSurfaceDeps {
@@ -35,11 +44,9 @@ interface FeedSurfaceDeps {
 }
 
 /** How feeds authenticate, respond and fail. */
-export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
+export class FeedSurface implements SurfaceBehaviour<FeedContext, FeedDocument, {}, OwnContext> {
   readonly middleware: readonly RequestHandler[];
   readonly #deps: FeedSurfaceDeps;
-  /** Taken before anything is read, so that a change meanwhile keeps the feed from being cached. */
-  readonly #marks = new WeakMap<Request, number>();
 
   constructor(deps: FeedSurfaceDeps) {
     this.#deps = deps;
@@ -55,31 +62,30 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
     return true;
   }
 
-  authenticate(req: Request, res: Response): Promise<Caller> {
-    this.#marks.set(req, this.#deps.cache.mark());
+  async authenticate({ req, res }: Exchange): Promise<OwnContext> {
+    const mark = this.#deps.cache.mark();
     allowOrigin(req, res, this.#deps.settings);
-    return this.#deps.callers.identify(req, res);
+    return { actor: await this.#deps.callers.identify(req, res), mark };
   }
 
   /** Guests whose request did not take the fast path: HEAD, or a cookie of a session that is over. */
-  fromCache({ req, res, actor }: RequestContext<Caller>): boolean {
+  fromCache({ req, res, actor }: RequestContext<OwnContext>): boolean {
     const feed = actor.personal ? undefined : this.#deps.cachedFeeds.find(req.originalUrl);
     if (feed) this.#deps.sender.send(req, res, feed);
     return feed !== undefined;
   }
 
   respond(
-    { req, res, actor }: RequestContext<Caller>,
+    { req, res, actor, mark }: RequestContext<OwnContext>,
     document: FeedDocument,
-    _route: unknown,
     tags: readonly string[] | undefined,
   ): void {
     const { cachedFeeds, sender } = this.#deps;
     if (actor.personal || !tags) return sender.sendPersonal(req, res, { ...document, etag: etagOf(document.body) });
-    sender.send(req, res, cachedFeeds.add(req.originalUrl, document, tags, this.#marks.get(req) ?? 0));
+    sender.send(req, res, cachedFeeds.add(req.originalUrl, document, tags, mark));
   }
 
-  fail({ req, res }: RequestContext<Caller | undefined>, failure: HttpError): void {
+  fail({ req, res }: Exchange, failure: HttpError): void {
     if (res.headersSent) return void res.destroy();
     this.#deps.sender.sendError(req, res, failure);
   }

@@ -1,7 +1,7 @@
 import {
   defineSurface,
   HttpError,
-  type RequestContext,
+  type Exchange,
   type Http,
   type Request,
   type Response,
@@ -11,8 +11,13 @@ import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/li
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { violationsIn, type Violation } from './violations.ts';
 
+/** Nobody is asked who they are. */
+interface Anonymous {
+  readonly actor: undefined;
+}
+
 /** Without sessions or forgery tokens: browsers send reports by themselves. */
-export const reportSurface = defineSurface<undefined>('policy-reports', { prefix: '/reports/csp' });
+export const reportSurface = defineSurface<Anonymous>('policy-reports', { prefix: '/reports/csp' });
 
 /** Bytes of a report. */
 const MAX_BYTES = 16 * 1024;
@@ -28,7 +33,7 @@ export interface ReportSurfaceDeps {
 }
 
 /** How reports come in: limited by IP address, with an empty response. */
-export class ReportSurface implements SurfaceBehaviour<undefined> {
+export class ReportSurface implements SurfaceBehaviour<Anonymous> {
   readonly #deps: ReportSurfaceDeps;
 
   constructor(deps: ReportSurfaceDeps) {
@@ -42,19 +47,20 @@ export class ReportSurface implements SurfaceBehaviour<undefined> {
     return violationsIn(protection.json(await protection.bytes(req, MAX_BYTES)));
   }
 
-  async authenticate(req: Request): Promise<undefined> {
+  async authenticate({ req }: Exchange): Promise<Anonymous> {
     const { http, limits, rate } = this.#deps;
     assertAllowed(
       await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()),
       () => 'Too many reports; send the next one later',
     );
+    return { actor: undefined };
   }
 
-  respond({ req, res }: RequestContext<undefined>): void {
+  respond({ req, res }: Exchange): void {
     this.#head(req, res).status(204).end();
   }
 
-  fail({ req, res }: RequestContext<undefined>, { status, message, code, headers }: HttpError): void {
+  fail({ req, res }: Exchange, { status, message, code, headers }: HttpError): void {
     if (res.headersSent) return void res.destroy();
     this.#head(req, res)
       .set({ ...headers })

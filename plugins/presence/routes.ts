@@ -1,16 +1,7 @@
-import { Type, type Http, type PluginHandle, type Request, type Response, type Settings } from 'parley-forum';
+import { Type, type Http, type PluginHandle, type Request, type Settings } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { accountsTag } from 'parley-forum/plugins/accounts';
-import {
-  api,
-  setExpiry,
-  limitOf,
-  listOf,
-  loginNeeded,
-  pageFields,
-  Paging,
-  combineTags,
-} from 'parley-forum/plugins/api';
+import { api, limitOf, listOf, loginNeeded, pageFields, Paging, combineTags } from 'parley-forum/plugins/api';
 import {
   BotRecord,
   pageVisibilityRules,
@@ -53,7 +44,7 @@ export function presenceRoutes(
       ? undefined
       : combineTags([presenceTag, accountsTag], plugin.extensions(pageVisibilityRules));
   /** A visitor expires at that moment. */
-  const setFreshness = (res: Response): void => setExpiry(res, store.freshUntil() ?? 0);
+  const setFreshness = (call: { expiresAt?: number }): void => void (call.expiresAt = store.freshUntil() ?? 0);
   /** A guest's forgery token was checked by now, so it is their cookie's. */
   const guestOf = (req: Request): readonly string[] =>
     recorder.guestIds({
@@ -92,9 +83,9 @@ export function presenceRoutes(
     summary: 'How many are here',
     result: PresenceStatistics,
     cacheTags,
-  })(async ({ res }) => {
+  })(async (call) => {
     const statistics = await presence.statistics();
-    setFreshness(res);
+    setFreshness(call);
     return statistics;
   });
 
@@ -107,10 +98,14 @@ export function presenceRoutes(
     summary: 'Who is here: members first, then by when they were last seen',
     result: listOf('visitors', VisitorRecord),
     cacheTags,
-  })(async ({ actor, res, query: { limit, offset, cursor } }) => {
+  })(async (call) => {
+    const {
+      actor,
+      query: { limit, offset, cursor },
+    } = call;
     checkAccess(actor);
     const page = await presence.visitors({ limit: limitOf(settings, limit), offset, cursor }, actor);
-    setFreshness(res);
+    setFreshness(call);
     return { visitors: page.items.map(withPage), ...pageFields(page) };
   });
 
@@ -123,10 +118,14 @@ export function presenceRoutes(
     summary: 'Which crawlers are here',
     result: listOf('bots', BotRecord),
     cacheTags,
-  })(async ({ actor, res, query: { limit, offset, cursor } }) => {
+  })(async (call) => {
+    const {
+      actor,
+      query: { limit, offset, cursor },
+    } = call;
     checkAccess(actor);
     const page = await presence.bots({ limit: limitOf(settings, limit), offset, cursor }, actor);
-    setFreshness(res);
+    setFreshness(call);
     return { bots: page.items.map(withPage), ...pageFields(page) };
   });
 }

@@ -40,7 +40,7 @@ export interface Protection {
   readonly version: number;
   refresh(): void;
   /**
-   * The request's body as a value, read once: JSON in UTF-8, and urlencoded (`a[b]`, `a[]`) where `form`. An absent
+   * The request's body as a value; to be called once for a request: JSON in UTF-8, and urlencoded (`a[b]`, `a[]`) where `form`. An absent
    * body is an empty object. Throws 400, 413 (over 64 KiB, or over 1 MiB where the body carries a `longText`; too many
    * fields) or 415.
    */

@@ -1,4 +1,4 @@
-import { definePlugin, Environment, Http, pluginChanged, Routes, Type, type Request } from 'parley-forum';
+import { definePlugin, Environment, Http, pluginChanged, Routes, Type } from 'parley-forum';
 import { DATA_POLICY, foreignSources, Protection, reportPaths, type HeaderPair, type Policy } from './api.ts';
 import { readBody, readBytes, readJson } from './body.ts';
 import { collectHeaders, reportingTo, type HeaderOptions } from './headers.ts';
@@ -46,7 +46,6 @@ export default definePlugin({
       subdomains: plugin.settings['security.hsts_subdomains'],
       upgrade: plugin.settings['security.upgrade_insecure'],
     });
-    const bodies = new WeakMap<Request, Promise<unknown>>();
     let made = new WeakMap<Policy, readonly HeaderPair[]>();
     let version = 0;
     const refresh = (): void => {
@@ -80,11 +79,7 @@ export default definePlugin({
         const [path] = plugin.extensions(reportPaths);
         return { ...policy, ...Object.fromEntries(opened), ...(path && reportingTo(path.value)) };
       },
-      body(req, options) {
-        let body = bodies.get(req);
-        if (!body) bodies.set(req, (body = readBody(req, options)));
-        return body;
-      },
+      body: readBody,
       bytes: readBytes,
       json: readJson,
     };

@@ -1,6 +1,6 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accountsTag } from 'parley-forum/plugins/accounts';
-import { api, setExpiry, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { api, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { Bucket } from 'parley-forum/plugins/limits';
 import { SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
@@ -46,9 +46,10 @@ export function addRoutes(plugin: PluginHandle, { search, settings, clock }: Rou
     result: Type.Object({ results: Type.Array(SearchResult), ...pagingResult, type: Type.Enum([...SEARCH_TYPES]) }),
     options: { bucket: BUCKET },
     cacheTags,
-  })(async ({ actor, res, query: { q, type = 'discussions', limit, offset, cursor } }) => {
-    const page = await search.search({ q, type, limit: limitOf(settings, limit), offset, cursor }, actor);
-    setExpiry(res, clock.now() + MAX_AGE);
+  })(async (call) => {
+    const { q, type = 'discussions', limit, offset, cursor } = call.query;
+    const page = await search.search({ q, type, limit: limitOf(settings, limit), offset, cursor }, call.actor);
+    call.expiresAt = clock.now() + MAX_AGE;
     return { results: [...page.items], ...pageFields(page), type };
   });
 }

@@ -7,7 +7,7 @@ import {
   etagOf,
   isFresh,
   type HttpError,
-  type RequestContext,
+  type Exchange,
   type Http,
   type SurfaceBehaviour,
 } from 'parley-forum';
@@ -20,11 +20,16 @@ export interface CrawlerDocument {
   readonly gzipped: Buffer;
 }
 
+/** Nobody is asked who they are. */
+interface Anonymous {
+  readonly actor: undefined;
+}
+
 /** Without sessions: everybody gets the same, and caches on the way may have it. */
 export const surfaces = {
-  sitemap: defineSurface<undefined, CrawlerDocument>('sitemap', { prefix: '/sitemap.xml' }),
-  parts: defineSurface<undefined, CrawlerDocument>('sitemap-parts', { prefix: '/sitemaps' }),
-  robots: defineSurface<undefined, CrawlerDocument>('robots', { prefix: '/robots.txt' }),
+  sitemap: defineSurface<Anonymous, CrawlerDocument>('sitemap', { prefix: '/sitemap.xml' }),
+  parts: defineSurface<Anonymous, CrawlerDocument>('sitemap-parts', { prefix: '/sitemaps' }),
+  robots: defineSurface<Anonymous, CrawlerDocument>('robots', { prefix: '/robots.txt' }),
 } as const;
 
 interface CrawlerSurfaceDeps {
@@ -34,18 +39,18 @@ interface CrawlerSurfaceDeps {
 /** For browsers and caches on the way: the one place where something may be older than the last change. */
 const CACHE_CONTROL = 'public, max-age=3600';
 
-export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocument> {
+export class CrawlerSurface implements SurfaceBehaviour<Anonymous, CrawlerDocument> {
   readonly #deps: CrawlerSurfaceDeps;
 
   constructor(deps: CrawlerSurfaceDeps) {
     this.#deps = deps;
   }
 
-  authenticate(): undefined {
-    return undefined;
+  authenticate(): Anonymous {
+    return { actor: undefined };
   }
 
-  async respond({ req, res }: RequestContext<undefined>, { type, gzipped }: CrawlerDocument): Promise<void> {
+  async respond({ req, res }: Exchange, { type, gzipped }: CrawlerDocument): Promise<void> {
     const etag = etagOf(gzipped);
     this.#head(req, res, { 'Content-Type': type, 'Cache-Control': CACHE_CONTROL, Vary: 'Accept-Encoding', ETag: etag });
     if (isFresh(req, etag)) return void res.status(304).end();
@@ -55,17 +60,13 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     await pipeline(Readable.from([gzipped]), createGunzip(), res);
   }
 
-  fail({ req, res }: RequestContext<undefined>, { status, message, code, headers }: HttpError): void {
+  fail({ req, res }: Exchange, { status, message, code, headers }: HttpError): void {
     if (res.headersSent) return void res.destroy();
     this.#head(req, res, { 'Cache-Control': 'no-store', ...headers });
     res.status(status).json({ success: false, error: message, code, request_id: this.#deps.http.idOf(req) });
   }
 
-  #head(
-    req: RequestContext<undefined>['req'],
-    res: RequestContext<undefined>['res'],
-    headers: Readonly<Record<string, string>>,
-  ): void {
+  #head(req: Exchange['req'], res: Exchange['res'], headers: Readonly<Record<string, string>>): void {
     const { http, protection } = this.#deps;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ ...headers, 'X-Request-Id': http.idOf(req) });

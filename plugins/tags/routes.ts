@@ -1,6 +1,6 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
-import { api, setExpiry, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { api, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { SORTS, discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import { TagRecord, tagsTag } from 'parley-forum/plugins/tags';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
@@ -85,12 +85,14 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
     load: findTag(visible),
     cacheTags: () => [...shownTags, renderedTag],
-  })(async ({ actor, res, target, query: { sort, limit, offset, cursor } }) => {
+  })(async (call) => {
+    const { actor, target, query } = call;
+    const { sort, limit, offset, cursor } = query;
     const page = await discussions.list(
       { within: visible.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) },
       actor,
     );
-    if (web) setExpiry(res, clock.now() + RENDERED_TTL);
+    if (web) call.expiresAt = clock.now() + RENDERED_TTL;
     const html = await web?.fragment(actor, '@discussions/rows', {
       discussions: await discussions.listItems(page.items),
     });

@@ -1,7 +1,7 @@
 import { HttpError, notFound, Type, type PluginHandle, type Settings } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { accountsTag } from 'parley-forum/plugins/accounts';
-import { api, setExpiry, Id, limitOf, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
+import { api, Id, limitOf, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import {
   discussionCacheTags,
   writeReply,
@@ -67,13 +67,15 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     query: Type.Object({ discussion_id: Id, ...Paging }),
     result: listOf('typing', Typist),
     cacheTags: () =>
-      typing.setExpiry() === undefined
+      typing.freshUntil() === undefined
         ? undefined
         : [typingTag, accountsTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
-  })(async ({ actor, res, query: { discussion_id, limit, offset, cursor } }) => {
+  })(async (call) => {
+    const { actor, query } = call;
+    const { discussion_id, limit, offset, cursor } = query;
     const head = await find(discussion_id, actor);
     const page = pageOf(await typing.typists(head.id), { limit: limitOf(settings, limit), offset, cursor });
-    setExpiry(res, typing.setExpiry() ?? 0);
+    call.expiresAt = typing.freshUntil() ?? 0;
     return { typing: [...page.items], ...pageFields(page) };
   });
 }

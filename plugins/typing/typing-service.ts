@@ -30,8 +30,8 @@ export class TypingService implements Typing {
   }
 
   /** Until when the list is valid, unless `typingTag` is purged; undefined: it may change without notice. */
-  setExpiry(): number | undefined {
-    return this.#deps.store.setExpiry();
+  freshUntil(): number | undefined {
+    return this.#deps.store.freshUntil();
   }
 
   async start(discussionId: string, typist: Typist): Promise<void> {

@@ -12,7 +12,7 @@ export interface TypistStore {
   /**
    * When the next typist expires (epoch milliseconds); undefined where other processes may add typists.
    */
-  setExpiry(): number | undefined;
+  freshUntil(): number | undefined;
 }
 
 interface TypingEntry {
@@ -50,7 +50,7 @@ export class MemoryTypistStore implements TypistStore {
     );
   }
 
-  setExpiry(): number {
+  freshUntil(): number {
     return (this.#entries.values().next().value?.at ?? Infinity) + TTL;
   }
 
@@ -93,7 +93,7 @@ export class RedisTypistStore implements TypistStore {
     await this.#redis.zrem(keyOf(discussionId), userId);
   }
 
-  setExpiry(): undefined {
+  freshUntil(): undefined {
     return undefined;
   }
 

@@ -7,7 +7,7 @@ import {
   type HttpError,
   isFresh,
   notFound,
-  type RequestContext,
+  type Exchange,
   type Http,
   type PluginHandle,
   type Request,
@@ -24,8 +24,13 @@ interface StoredFile {
   readonly upload: Upload;
   readonly path: string;
 }
+/** Nobody is asked who they are. */
+interface Anonymous {
+  readonly actor: undefined;
+}
+
 /** Without sessions: everyone who knows the URL may have the file. */
-const files = defineSurface<undefined, StoredFile>('uploads', { prefix: '/uploads' });
+const files = defineSurface<Anonymous, StoredFile>('uploads', { prefix: '/uploads' });
 
 /** No file may run or load anything, or has access to the site. */
 const FILE_POLICY: Policy = { ...DATA_POLICY, sandbox: [] };
@@ -42,21 +47,18 @@ interface FileSurfaceDeps {
   readonly web: Pick<Web, 'sendErrorPage'> | undefined;
 }
 
-class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
+class FileSurface implements SurfaceBehaviour<Anonymous, StoredFile> {
   readonly #deps: FileSurfaceDeps;
 
   constructor(deps: FileSurfaceDeps) {
     this.#deps = deps;
   }
 
-  authenticate(): undefined {
-    return undefined;
+  authenticate(): Anonymous {
+    return { actor: undefined };
   }
 
-  async respond(
-    { req, res }: RequestContext<undefined>,
-    { upload: { id, name, type, size }, path }: StoredFile,
-  ): Promise<void> {
+  async respond({ req, res }: Exchange, { upload: { id, name, type, size }, path }: StoredFile): Promise<void> {
     const shown = type.startsWith('image/');
     const etag = `"${id}"`;
     this.#setHeaders(req, res, FILE_POLICY, {
@@ -73,7 +75,7 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     await pipeline(createReadStream(path), res);
   }
 
-  async fail({ req, res }: RequestContext<undefined>, failure: HttpError): Promise<void> {
+  async fail({ req, res }: Exchange, failure: HttpError): Promise<void> {
     const { http, web } = this.#deps;
     if (res.headersSent) return void res.destroy();
     for (const name of ['Content-Disposition', 'Content-Length', 'ETag', 'Cross-Origin-Resource-Policy'])

@@ -200,12 +200,17 @@ export interface PageOptions {
   readonly button?: boolean;
 }
 
+/** What handlers of pages know of a request. */
+export interface PageContext {
+  readonly actor: Viewer;
+}
+
 /**
  * The surface of pages: everything without a longer prefix. Forms are urlencoded (JSON is accepted too) and carry
  * `_csrf`. Guests who open what is for members, or for holders of a permission that guests lack, are sent to /login and
  * back. Every write below `/admin` asks for `confirm`, whichever plugin it belongs to and whatever its options say.
  */
-export const pages = defineSurface<Viewer, PageResult, PageOptions>('pages', {
+export const pages = defineSurface<PageContext, PageResult, PageOptions>('pages', {
   prefix: '/',
   options: {
     csrf: '`false`: the form needs no forgery token.',

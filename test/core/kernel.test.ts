@@ -134,7 +134,7 @@ describe('a plugin that cannot start', () => {
         id: 'same-surface',
         setup: (_services, plugin) =>
           plugin.surface(defineSurface('other', { prefix: '/' }), {
-            authenticate: () => undefined,
+            authenticate: () => ({ actor: undefined }),
             respond: () => {},
             fail: () => {},
           }),

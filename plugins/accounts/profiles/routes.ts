@@ -1,15 +1,6 @@
 import { Type, type Clock, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import {
-  api,
-  decodePosition,
-  encodeCursor,
-  setExpiry,
-  IdParams,
-  listOf,
-  Paging,
-  combineTags,
-} from 'parley-forum/plugins/api';
+import { api, decodePosition, encodeCursor, IdParams, listOf, Paging, combineTags } from 'parley-forum/plugins/api';
 import { accountsTag, ipAddressesViewed, userFields } from 'parley-forum/plugins/accounts';
 import { userSchema, type User, type UserRecords } from './user-records.ts';
 
@@ -40,7 +31,8 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
     }),
     result: listOf('users', User),
     cacheTags: () => combineTags([accountsTag], plugin.extensions(userFields)),
-  })(async ({ actor, query, res }) => {
+  })(async (call) => {
+    const { actor, query } = call;
     const limit = Math.min(query.limit ?? MAX_RESULTS, MAX_RESULTS);
     const offset = query.cursor === undefined ? (query.offset ?? 0) : decodePosition(query.cursor);
     const found = await users.search(query.q.trim(), { limit: limit + 1, offset }, actor);
@@ -48,7 +40,7 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
     const hasMore = found.length > limit;
     // A response with IP addresses is not cached: each view is recorded.
     const viewed = await recordViews(page, actor);
-    setExpiry(res, clock.now() + (viewed ? 0 : MAX_AGE));
+    call.expiresAt = clock.now() + (viewed ? 0 : MAX_AGE);
     return { users: page, count: page.length, hasMore, next_cursor: hasMore ? encodeCursor([offset + limit]) : null };
   });
 

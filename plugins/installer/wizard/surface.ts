@@ -4,9 +4,8 @@ import {
   type RequestContext,
   type FieldProblem,
   type Http,
-  type Request,
+  type Exchange,
   type Response,
-  type RouteInfo,
   type SurfaceBehaviour,
 } from 'parley-forum';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
@@ -45,9 +44,14 @@ export interface InstallerOptions {
   again?(retry: Retry): InstallerPage;
 }
 
+/** What pages of the installer know of a request. */
+export interface InstallerContext {
+  readonly actor: Visit | undefined;
+}
+
 /** Pages of the installer. */
 export const installerSurface = defineSurface<
-  Visit | undefined,
+  InstallerContext,
   InstallerPage | Redirect | StyleSheet,
   InstallerOptions
 >('installer', {
@@ -94,69 +98,71 @@ export const linkUsed = (): HttpError =>
 const CLOSED = 'already_installed';
 
 /** The behaviour of the installer's surface. */
-export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, InstallerPage | Redirect | StyleSheet> {
+export class InstallerSurface implements SurfaceBehaviour<
+  InstallerContext,
+  InstallerPage | Redirect | StyleSheet,
+  InstallerOptions
+> {
   readonly coerce = true;
   readonly #deps: SurfaceDeps;
-  readonly #routes = new WeakMap<Request, RouteInfo<InstallerOptions>>();
 
   constructor(deps: SurfaceDeps) {
     this.#deps = deps;
   }
 
-  authenticate(req: Request, res: Response, route: RouteInfo<InstallerOptions> | undefined): Visit | undefined {
+  authenticate({ req, res, route }: Exchange<InstallerOptions>): InstallerContext {
     const { setup, visits, http, protection } = this.#deps;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ ...HEADERS, 'X-Request-Id': http.idOf(req) });
-    if (route?.options.always) return undefined;
+    if (route?.options.always) return { actor: undefined };
     if (setup.closed) throw new HttpError(403, 'There is a forum here already', { code: CLOSED });
     const visit = visits.of(req);
     if (!visit && visits.claimed) throw linkUsed();
     if (!visit && route?.options.open !== true) throw linkNeeded();
-    return visit;
+    return { actor: visit };
   }
 
-  async protect(
-    { req, actor: visit }: RequestContext<Visit | undefined>,
-    route: RouteInfo<InstallerOptions>,
-  ): Promise<void> {
+  async protect(context: RequestContext<InstallerContext, InstallerOptions>): Promise<void> {
+    const { req, actor: visit } = context;
     if (req.method !== 'POST') return;
-    this.#routes.set(req, route);
-    const body = visit && ((await this.parseBody(req)) as Readonly<Record<string, unknown>>);
+    const body = visit && ((await context.readBody()) as Readonly<Record<string, unknown>>);
     if (!visit || !isValidToken(visit, body?.['_csrf']))
       throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
   }
 
-  parseBody(req: Request): Promise<unknown> {
+  parseBody({ req }: Exchange<InstallerOptions>): Promise<unknown> {
     return this.#deps.protection.body(req, { form: true });
   }
 
-  respond({ req, res }: RequestContext<Visit | undefined>, result: InstallerPage | Redirect | StyleSheet): void {
+  respond({ req, res }: Exchange<InstallerOptions>, result: InstallerPage | Redirect | StyleSheet): void {
     if (result.kind === 'style') return void res.type('css').send(result.text);
     if (result.notice !== undefined) this.#deps.web.setNotice(req, res, result.notice);
     if (result.kind === 'redirect') return res.redirect(result.status, result.to);
     this.#send(res, result);
   }
 
-  async fail({ req, res, actor }: RequestContext<Visit | undefined>, error: HttpError): Promise<void> {
+  async fail(context: Exchange<InstallerOptions> & Partial<InstallerContext>, error: HttpError): Promise<void> {
+    const { req, res } = context;
     const { http, text } = this.#deps;
     const failure =
       error.status === 500 ? new HttpError(500, text('failed', { request: http.idOf(req) }), { cause: error }) : error;
     if (res.headersSent) return void res.destroy();
     res.set({ ...failure.headers });
-    this.#send(res, (actor && (await this.#again(req, actor, failure))) ?? this.#errorPage(failure));
+    this.#send(res, (await this.#again(context, failure)) ?? this.#errorPage(failure));
   }
 
   /** A refused form with what was typed. */
   async #again(
-    req: Request,
-    visit: Visit,
+    context: Exchange<InstallerOptions> & Partial<InstallerContext>,
     { status, code, details, message }: HttpError,
   ): Promise<InstallerPage | undefined> {
     // Once another browser has claimed the installation there is no form to send again.
     if (code === LINK_USED) return undefined;
-    const again = this.#routes.get(req)?.options.again;
-    const body = await this.parseBody(req).catch(() => undefined);
-    if (!again || typeof body !== 'object' || body === null) return undefined;
+    const { actor: visit, route, req } = context;
+    const again = route?.options.again;
+    if (!visit || !again || req.method !== 'POST') return undefined;
+    const body = await context.readBody().catch(() => undefined);
+    if (typeof body !== 'object' || body === null) return undefined;
     const { text } = this.#deps;
     const said = code === 'csrf_failed' ? text('expired') : details.length > 0 ? text('problem') : message;
     return {

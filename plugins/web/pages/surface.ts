@@ -1,9 +1,10 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   HttpError,
   isFresh,
   type Cache,
   type Environment,
+  type Exchange,
   type RequestContext,
   type Http,
   type Logger,
@@ -27,6 +28,7 @@ import {
   type PageResult,
   type Redirect,
   type Resumed,
+  type PageContext,
   type PageOptions,
   type View,
 } from '../api.ts';
@@ -88,48 +90,48 @@ export interface PageSurfaceDeps {
   ) => void;
 }
 
-interface RequestState {
+/** What the surface knows of a request besides what handlers do. */
+interface OwnContext extends PageContext {
   /** The bundle the page is rendered with: a plugin may stop and restart before it is done. */
   readonly bundleHash: string;
   /** Taken before anything is read, so that a page is not cached if something changes meanwhile. */
   readonly mark: number;
-  route?: RouteInfo<PageOptions>;
-  /** Whether the body of a write may be read: what comes from elsewhere is refused without. */
+  /** Whether the body of a write may be read: what comes from elsewhere is refused without. Undefined before that is known. */
   readable?: boolean;
 }
+type PageExchange = Exchange<PageOptions> & Pick<OwnContext, 'actor'> & Partial<OwnContext>;
+type PageRequest = RequestContext<OwnContext, PageOptions>;
 
 /** Least levels of permissions whose pages show nothing that members may not see. */
 const MEMBER_LEVELS = new Set(['everyone', 'member']);
 
 /** How pages authenticate, are protected, succeed and fail. */
-export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
+export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, PageOptions, OwnContext> {
   readonly middleware: readonly RequestHandler[];
   readonly coerce = true;
   readonly #deps: PageSurfaceDeps;
-  readonly #state = new WeakMap<Request, RequestState>();
 
   constructor(deps: PageSurfaceDeps) {
     this.#deps = deps;
     this.middleware = [deps.sessions.middleware];
   }
 
-  fastPath(...[req, res]: Parameters<NonNullable<SurfaceBehaviour<Viewer>['fastPath']>>): boolean {
+  fastPath(req: IncomingMessage, res: ServerResponse): boolean {
     return this.#deps.pageCache.sendToGuest(req, res);
   }
 
-  async authenticate(req: Request, res: Response): Promise<Viewer> {
-    this.#state.set(req, { mark: this.#deps.cache.mark(), bundleHash: this.#deps.bundleHash() });
-    return this.#deps.sessions.authenticate(req, res);
+  async authenticate({ req, res }: Exchange<PageOptions>): Promise<OwnContext> {
+    const [mark, bundleHash] = [this.#deps.cache.mark(), this.#deps.bundleHash()];
+    return { actor: await this.#deps.sessions.authenticate(req, res), mark, bundleHash };
   }
 
-  async protect({ req, actor }: RequestContext<Viewer>, route: RouteInfo<PageOptions>): Promise<void> {
+  async protect(context: PageRequest): Promise<void> {
+    const { req, actor, route } = context;
     const { sessions, csrf } = this.#deps;
     const write = !SAFE_METHODS.has(req.method);
     if (write) await this.#limitWrites(req, actor);
     const guarded = write && route.options.csrf !== false;
-    const readable = !guarded || csrf.verifiable(req);
-    const pending = this.#state.get(req);
-    if (pending) Object.assign(pending, { route, readable });
+    context.readable = !guarded || csrf.verifiable(req);
     const sensitive = route.options.confirm === true || (write && (isAdminPath(route.path) || isAdminPath(req.path)));
     if (
       isGuest(actor) &&
@@ -137,8 +139,8 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     )
       throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
     if (guarded && !csrf.verify(req)) {
-      const given = readable
-        ? ((await this.parseBody(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf']
+      const given = context.readable
+        ? ((await context.readBody()) as Readonly<Record<string, unknown>> | null)?.['_csrf']
         : undefined;
       if (typeof given !== 'string' || !csrf.verify(req, given))
         throw new HttpError(403, 'The form’s token is missing or too old; load the page again', {
@@ -159,26 +161,20 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     );
   }
 
-  fromCache({ req, res, actor }: RequestContext<Viewer>): boolean {
+  fromCache({ req, res, actor }: PageRequest): boolean {
     return !wantsJson(req) && this.#deps.pageCache.sendToMember(req, res, actor);
   }
 
-  parseBody(req: Request): Promise<unknown> {
-    const route = this.#state.get(req)?.route;
+  parseBody({ req, route }: Exchange<PageOptions>): Promise<unknown> {
     const multipart = route?.options.multipart;
     if (multipart) return multipart(req);
     return this.#deps.protection.body(req, { form: true, longText: route?.options.longText === true });
   }
 
-  async respond(
-    context: RequestContext<Viewer>,
-    result: PageResult,
-    route: RouteInfo<PageOptions>,
-    tags: readonly string[] | undefined,
-  ): Promise<void> {
+  async respond(context: PageRequest, result: PageResult, tags: readonly string[] | undefined): Promise<void> {
     if (result.kind === 'negotiated') {
       if (wantsJson(context.req)) return this.#json(context.req, context.res, result.status, result.json);
-      return this.respond(context, result.page, route, undefined);
+      return this.respond(context, result.page, undefined);
     }
     if (result.kind === 'redirect') return this.#redirect(context, result);
     if (result.kind === 'resumed') return this.#resume(context, result);
@@ -188,21 +184,19 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   /** Distinguishes a returning guest's browser from others, as for cached pages. */
-  #guestKey({ req, actor }: RequestContext<Viewer>): string | undefined {
+  #guestKey({ req, actor }: PageExchange): string | undefined {
     const { cookie } = req.headers;
     if (!isGuest(actor) || cookie === undefined) return undefined;
     const { token, setCookie } = this.#deps.csrf.guestToken(cookie, this.#deps.http.secure(req));
     return setCookie === undefined ? token : undefined;
   }
 
-  async fail(
-    { req, res, actor = this.#deps.guest }: RequestContext<Viewer | undefined>,
-    failure: HttpError,
-  ): Promise<void> {
+  async fail(exchange: Exchange<PageOptions> & Partial<OwnContext>, failure: HttpError): Promise<void> {
+    const context: PageExchange = Object.assign(exchange, { actor: exchange.actor ?? this.#deps.guest });
+    const { req, res, actor } = context;
     const pageError = explainRequirement(toPageError(failure, actor), actor);
     const requestId = this.#deps.http.idOf(req);
     if (res.headersSent) return void res.destroy();
-    const context = { req, res, actor };
     // After a form was sent its URL is in the address bar; a reload redirects to the page that the form belongs to.
     if (pageError.status === 405 && SAFE_METHODS.has(req.method) && isPageNavigation(req))
       return this.#redirect(context, redirect(parentPage(this.#deps.routes.list(), req.path)));
@@ -244,26 +238,25 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       );
     });
     // The viewer only matters for the page's frame.
-    const actor = await entered.then(() => this.authenticate(req, res)).catch(() => this.#deps.guest);
-    await this.fail({ req, res, actor }, failure);
+    const actor = await entered.then(() => this.#deps.sessions.authenticate(req, res)).catch(() => this.#deps.guest);
+    await this.fail({ req, res, actor, route: undefined, readBody: () => Promise.resolve(undefined) }, failure);
     return true;
   }
 
   /** Asks for the password; a form that was sent goes along, and is brought back by `resumed`. */
-  async #askToConfirm(context: RequestContext<Viewer>): Promise<void> {
-    const { req, res, actor } = context;
+  async #askToConfirm(context: PageExchange): Promise<void> {
+    const { req, res, actor, route } = context;
     const page = currentPage(req);
     const confirm = findFormRoute(this.#deps.routes.list(pages), CONFIRM_PATH);
     const again = confirm?.options.again;
     if (SAFE_METHODS.has(req.method) || !again)
       return this.#redirect(context, redirect(`${CONFIRM_PATH}?return_to=${encodeURIComponent(page)}`));
-    const route = this.#state.get(req)?.route;
     // Only the user can put a file into a form, so they have to choose it again.
     const pending =
       route &&
       !route?.options.multipart &&
       this.#deps.pendingForms.seal(
-        { route, action: req.path, page, body: await this.parseBody(req).catch(() => undefined) },
+        { route, action: req.path, page, body: await context.readBody().catch(() => undefined) },
         actor,
       );
     const message = this.#deps.localeOf(req).text(pending === undefined ? 'web:confirm.lost' : 'web:confirm.kept');
@@ -279,7 +272,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
    * The form that its sender had to confirm for: filled as it was sent, or as one button where its page cannot show all
    * of it. It is never sent by itself.
    */
-  async #resume(context: RequestContext<Viewer>, { pending, fallback }: Resumed): Promise<void> {
+  async #resume(context: PageExchange, { pending, fallback }: Resumed): Promise<void> {
     const { req, res, actor } = context;
     const form = pending === undefined ? undefined : this.#deps.pendingForms.open(pending, actor);
     const route =
@@ -327,8 +320,8 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   /** A refused form is shown again with what was typed, where its route knows how. */
-  async #redisplayForm({ req, res, actor }: RequestContext<Viewer>, pageError: PageError): Promise<boolean> {
-    const { route, readable } = this.#state.get(req) ?? {};
+  async #redisplayForm(context: PageExchange, pageError: PageError): Promise<boolean> {
+    const { req, res, actor, route, readable } = context;
     const again = route?.options.again;
     if (
       !route ||
@@ -340,7 +333,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     )
       return false;
     const locale = this.#deps.localeOf(req);
-    const body = await this.parseBody(req).then(
+    const body = await context.readBody().then(
       (value) => value as Readonly<Record<string, unknown>>,
       () => undefined,
     );
@@ -361,7 +354,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
         message,
         status: pageError.status,
       });
-      await this.#sendPage({ req, res, actor }, { ...shown, status: pageError.status }, {});
+      await this.#sendPage(context, { ...shown, status: pageError.status }, {});
       return true;
     } catch (error) {
       this.#deps.log.warn({ error, path: route.path, plugin: route.plugin }, 'a refused form could not be shown again');
@@ -379,7 +372,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     return ((options.confirm !== true && !isAdminPath(path)) || sessions.confirmed(req)) && mayCall(access, actor, can);
   }
 
-  #redirect({ req, res }: RequestContext<Viewer>, { to, status, notice }: Redirect): void {
+  #redirect({ req, res }: PageExchange, { to, status, notice }: Redirect): void {
     if (notice !== undefined) setNotice(res, notice, { secure: this.#deps.http.secure(req) });
     this.#deps.headers.protect(res);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.idOf(req) });
@@ -399,10 +392,11 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
 
   /** `notice`: beside what was left for the next page. */
   async #sendPage(
-    { req, res, actor }: RequestContext<Viewer>,
+    context: PageExchange,
     page: View,
     { tags, notice: own }: { tags?: readonly string[] | undefined; notice?: string },
   ): Promise<void> {
+    const { req, res, actor } = context;
     const { renderer, csrf } = this.#deps;
     const secure = this.#deps.http.secure(req);
     const preferences = readPreferences(req.headers.cookie, secure);
@@ -419,7 +413,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     });
     const token = csrf.token(req, res);
     if (tags && !special && page.status === 200)
-      this.#storePage(req, rendered, { tags: [...tags, ...rendered.tags], preferences, viewer: actor });
+      this.#storePage(context, rendered, { tags: [...tags, ...rendered.tags], preferences, viewer: actor });
     // The response to a form, or of a route that says so, may be shown once only, such as a new token.
     const once = !SAFE_METHODS.has(req.method) || res.getHeader('Cache-Control') === 'no-store';
     const etag = page.status === 200 && !special && !once ? etagOf(pageHash(rendered.text), token) : '';
@@ -428,21 +422,15 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   #storePage(
-    req: Request,
+    { req, route, mark, bundleHash }: PageExchange,
     rendered: RenderedPage,
     what: { tags: readonly string[]; preferences: ReturnType<typeof readPreferences>; viewer: Viewer },
   ): void {
-    const pending = this.#state.get(req);
-    if (
-      !pending ||
-      pending.bundleHash !== this.#deps.bundleHash() ||
-      req.method !== 'GET' ||
-      !hasOnlyKnownQuery(req, pending.route)
-    )
-      return;
+    const unchanged = bundleHash === this.#deps.bundleHash();
+    if (mark === undefined || !unchanged || req.method !== 'GET' || !hasOnlyKnownQuery(req, route)) return;
     this.#deps.pageCache.store(req, rendered.text, {
       ...what,
-      mark: pending.mark,
+      mark,
       seconds: rendered.complete ? RENDERED_TTL / 1000 : INCOMPLETE_TTL,
     });
   }
