@@ -1,7 +1,7 @@
-import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { dependenciesOf, installSite, startSite, succeed, type InstalledSite, type RunningSite } from './site.ts';
+import { dependenciesOf, installSite, run, startSite, succeed, type InstalledSite, type RunningSite } from './site.ts';
 
 /** Everything here is done as somebody does it who has only the packed program, npm and a shell. */
 let site: InstalledSite;
@@ -224,5 +224,32 @@ describe('a package that is written anew', () => {
     await site.command('plugin', 'add', join(folder, 'parley-plugin-raffle-0.1.0.tgz'));
     expect(await (await get('/api/raffle')).json()).toMatchObject({ success: true });
     expect((await site.parley('plugin', 'check')).output).toContain('parley-plugin-raffle fits.');
+  }, 300_000);
+
+  test('uses what the program offers to browsers with its types; a wrong use is refused wherever it is checked', async () => {
+    const folder = join(site.folder, 'parley-plugin-raffle');
+    const element = (answer: string): string => `import { api, define } from '@forum/client';
+class DrawElement extends HTMLElement {
+  async connectedCallback(): Promise<void> {
+    const { winner } = await api<{ readonly winner: string }>('/api/raffle/draw');
+    this.textContent = ${answer};
+  }
+}
+define('x-raffle-draw', DrawElement);
+`;
+    await mkdir(join(folder, 'client'));
+    await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner'));
+    await succeed(folder, 'npm', 'run', 'check');
+    await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner.name'));
+    const wrong = /client\/x-raffle-draw\.ts[(:]5.*TS2339.*'name'/;
+    expect(await run(folder, 'npm', 'run', 'check')).toMatchObject({ code: 2, output: expect.stringMatching(wrong) });
+    expect(await run(folder, 'npm', 'run', 'pack')).toMatchObject({ code: 1, output: expect.stringMatching(wrong) });
+    const inFolder = join(site.folder, 'plugins/lists/client/x-lists-draw.ts');
+    await mkdir(dirname(inFolder));
+    await writeFile(inFolder, element('winner.name'));
+    const { code, output } = await site.parley('plugin', 'check', 'lists');
+    await rm(dirname(inFolder), { recursive: true });
+    expect(output).toMatch(/plugins\/lists\/client\/x-lists-draw\.ts.*TS2339/);
+    expect(code).toBe(1);
   }, 300_000);
 });

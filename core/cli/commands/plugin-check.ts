@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize, relative } from 'node:path';
 import { checkFit, findLocation, VERSION, type PluginLocation } from '../../host/loader.ts';
-import { PROGRAM, readConfiguration, SITE } from '../../host/site.ts';
+import { EXTENSION, PROGRAM, readConfiguration, SITE } from '../../host/site.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand } from '../command.ts';
@@ -27,6 +28,17 @@ const OPTIONS = {
   skipLibCheck: true,
 };
 
+/** What its modules for browsers are checked with on top. */
+const CLIENT_OPTIONS = {
+  lib: ['esnext', 'dom', 'dom.iterable'],
+  module: 'esnext',
+  moduleResolution: 'bundler',
+  types: [],
+  paths: {
+    '@forum/client': [join(PROGRAM, `plugins/web/client/client${EXTENSION === '.ts' ? '.ts' : '.d.ts'}`)],
+  },
+};
+
 /** The plugins that are not this program's own, by the names that the configuration gives them. */
 async function foreign(only: string | undefined): Promise<ReadonlyMap<string, PluginLocation>> {
   const { plugins } = await readConfiguration(SITE);
@@ -43,8 +55,14 @@ async function foreign(only: string | undefined): Promise<ReadonlyMap<string, Pl
   return new Map([[name, at]]);
 }
 
-/** A copy of the plugin's TypeScript in a folder of its own; undefined where it came as JavaScript alone. */
-async function sourcesOf(at: PluginLocation, to: string): Promise<boolean> {
+/** TypeScript that comes as it is, whatever a package's build makes of the rest. */
+const BROWSER_MODULE = /^client\/.*(?<!\.d)\.ts$/;
+
+/**
+ * A copy of the plugin's TypeScript in a folder of its own, its modules for browsers included; false where all else came
+ * as JavaScript alone.
+ */
+async function copySources(at: PluginLocation, to: string): Promise<boolean> {
   const entries = await readdir(at.folder, { recursive: true });
   const wanted = (path: string): boolean =>
     !/(^|\/)(node_modules|client|test)\//.test(path) && !path.endsWith('.test.ts');
@@ -52,6 +70,8 @@ async function sourcesOf(at: PluginLocation, to: string): Promise<boolean> {
     await mkdir(dirname(join(to, path)), { recursive: true });
     await writeFile(join(to, path), text);
   };
+  for (const path of entries.filter((entry) => BROWSER_MODULE.test(entry)))
+    await write(path, await readFile(join(at.folder, path), 'utf8'));
   if (!at.package || at.module.endsWith('.ts')) {
     const own = entries.filter((path) => /(?<!\.d)\.ts$/.test(path) && wanted(path));
     for (const path of own) await write(path, await readFile(join(at.folder, path), 'utf8'));
@@ -75,11 +95,29 @@ async function sourcesOf(at: PluginLocation, to: string): Promise<boolean> {
 async function check(at: PluginLocation): Promise<readonly string[] | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-check-'));
   try {
-    if (!(await sourcesOf(at, folder))) return undefined;
+    const complete = await copySources(at, folder);
+    const projects = [
+      ...(complete
+        ? [['tsconfig.json', { compilerOptions: OPTIONS, exclude: ['client', 'node_modules'] }] as const]
+        : []),
+      ...(existsSync(join(folder, 'client'))
+        ? [
+            [
+              'tsconfig.client.json',
+              { compilerOptions: { ...OPTIONS, ...CLIENT_OPTIONS }, include: ['client'] },
+            ] as const,
+          ]
+        : []),
+    ];
+    if (projects.length === 0) return undefined;
     await symlink(join(SITE, 'node_modules'), join(folder, 'node_modules'));
     await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
-    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: OPTIONS }));
-    const lines = await compile(folder, '.');
+    const lines: string[] = [];
+    for (const [name, project] of projects) {
+      await writeFile(join(folder, name), JSON.stringify(project));
+      lines.push(...(await compile(folder, name)));
+    }
+    if (!complete && lines.length === 0) return undefined;
     // Only the plugin's own files: the program's are checked where it is made.
     return lines
       .filter((line) => !line.startsWith('..') && !line.startsWith(' '))

@@ -59,8 +59,9 @@ export const pluginPack = defineCommand({
     const file = join(folder, 'package.json');
     if (!existsSync(file))
       throw new ConfigurationError('There is no package.json here; go into the folder of a plugin’s package');
-    if (existsSync(join(folder, 'tsconfig.json'))) {
-      const errors = await compile(folder, '.');
+    for (const project of ['tsconfig.json', 'tsconfig.client.json']) {
+      if (!existsSync(join(folder, project))) continue;
+      const errors = await compile(folder, project);
       if (errors.length > 0) throw new ConfigurationError(`It does not compile:\n${errors.join('\n')}`);
     }
     const manifest = JSON.parse(readFileSync(file, 'utf8')) as Manifest;
