@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { boundTypes } from '../config/tools/checks/bound-types.ts';
 import { boundaries } from '../config/tools/checks/boundaries.ts';
 import type { Check } from '../config/tools/checks/support/check.ts';
+import { documented } from '../config/tools/checks/documented.ts';
 import { finished } from '../config/tools/checks/finished.ts';
 import { folders } from '../config/tools/checks/folders.ts';
 import { format } from '../config/tools/checks/format.ts';
@@ -212,6 +213,46 @@ describe('each check catches what it is for', () => {
       'plugins/boats/api.ts:2: declares the slot "boats.foot", which is in no template',
       'plugins/oars/api.ts:1: declares the slot "boats.end" again, after plugins/boats/api.ts:1',
       'plugins/oars/pages.ts:1: makes a slot of its own; import it from the contract that has it',
+    ]);
+  });
+
+  test('documented: what authors look up and finds no sentence', async () => {
+    const found = await findings(documented, {
+      'core/hooks.ts':
+        'export interface ListenOptions {\n  readonly order?: number;\n}\nexport interface Durability {}\nexport interface Delivery {}\n',
+      'plugins/boats/api.ts': [
+        "export const sunk = defineAction<{ id: string }>('boat.sunk');",
+        '/** A boat is about to leave. */',
+        "export const leaving = defineFilter<string>('boat.leaving');",
+        "export const flags = defineExtensionPoint<string>('boats.flags', '');",
+        'export interface Boats {}',
+        "export const Boats = defineToken<Boats>('Boats');",
+        '/** The boats that lie here. */',
+        'export interface Harbour {}',
+        "export const Harbour = defineToken<Harbour>('Harbour');",
+      ].join('\n'),
+      'plugins/boats/client/x-boat.ts': [
+        'class Boat extends HTMLElement {',
+        "  connectedCallback(): void { this.dispatchEvent(new CustomEvent('boats:moored')); }",
+        '}',
+        "define('x-boat', Boat);",
+      ].join('\n'),
+      'plugins/boats/views/list.hbs': '{{! boats [{name}]. }}\n{{#each boats}}{{name}}{{/each}}\n',
+      'plugins/boats/views/boat.hbs': '{{! One boat: name. }}\n{{name}}\n',
+      'plugins/web/client/client.ts': 'export const mast = (): number => 1;\nconst hidden = 1;\nvoid hidden;\n',
+      'plugins/web/templates/helpers.ts':
+        'export function createHelpers() {\n  return {\n    /** `knots speed`: the speed of a boat. */\n    knots: () => 1,\n    sail: () => 2,\n  };\n}\n',
+    });
+    expect(found.map((line) => line.replace(/ has no sentence.*/, ''))).toEqual([
+      'plugins/boats/api.ts:1: the action "boat.sunk"',
+      'plugins/boats/api.ts:4: the extension point "boats.flags"',
+      'plugins/boats/api.ts:6: the service "Boats"',
+      'core/hooks.ts:2: the member of ListenOptions "order"',
+      'plugins/boats/views/list.hbs:1: the template "@boats/list"',
+      'plugins/web/templates/helpers.ts:5: the helper "sail"',
+      'plugins/web/client/client.ts:1: the export of @forum/client "mast"',
+      'plugins/boats/client/x-boat.ts:4: the element "x-boat"',
+      'plugins/boats/client/x-boat.ts:2: the browser event "boats:moored"',
     ]);
   });
 

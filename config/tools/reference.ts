@@ -1,20 +1,26 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { clientSide } from './reference/client.ts';
 import { collect } from './reference/collect.ts';
 import { contractRefs } from './reference/described.ts';
 import {
+  clientPage,
   commandsPage,
   extensionPointsPage,
   hooksPage,
   permissionsPage,
+  pluginInterfacesPage,
   pluginsPage,
   routesPage,
+  servicesPage,
   settingsPage,
   slotsPage,
+  templatesPage,
 } from './reference/documents.ts';
 import { environmentRows } from './reference/environment.ts';
 import { REFERENCE, table } from './reference/markdown.ts';
 import { slotPlaces } from './reference/slot-places.ts';
+import { helpers, templates } from './reference/templates.ts';
 
 /**
  * The text of every generated document by its path from the root. Takes seconds: it starts the configured plugins once.
@@ -34,8 +40,28 @@ export async function generateReference(root: string): Promise<ReadonlyMap<strin
     ],
     'extension-points': [
       'Extension points',
-      'Lists that any plugin adds to with `plugin.extend(point, value, order)` and that their owner reads. `order` is a number, 0 where it is not given: lower comes first, and equal ones keep the order in which their plugins started. The last column says what that changes.',
+      'Lists that any plugin adds to with `plugin.extend(point, value, order)` and that their owner reads. `order` is a number, 0 where it is not given: lower comes first, and equal ones keep the order in which their plugins started. The last column says what that changes. Those that many plugins fill so that one of them can do its work for all, such as `audit.rules` or `privacy.personal-data`, are ports: the refs and types are the whole agreement.',
       extensionPointsPage(collected, described),
+    ],
+    services: [
+      'Services',
+      'What plugins hand out under `provides` and others ask for by the token, under `needs` or `wants`.',
+      servicesPage(collected, described),
+    ],
+    'plugin-interfaces': [
+      'Plugin interfaces',
+      'What a plugin writes down and calls: its definition, its handle, listeners, jobs and routes. What routes of one surface may say besides is in [routes](routes.md).',
+      pluginInterfacesPage(root),
+    ],
+    templates: [
+      'Templates',
+      'What templates of themes and views of plugins have to work with. A theme replaces a template under its name, and `@plugin/name` as `templates/plugins/<plugin>/<name>.hbs`; `{{> name key=value}}` includes one. Blocks are `#if`, `#unless`, `#each` and `#with`.',
+      templatesPage(templates(root), helpers(root)),
+    ],
+    client: [
+      'In the browser',
+      'What modules in a plugin’s `client/` import from `@forum/client`, the elements that plugins define there, and the events that they hear at `document`. Those that begin with `parley:` come from the live stream, while a page has one.',
+      clientPage(clientSide(root), collected, described),
     ],
     slots: [
       'Slots',

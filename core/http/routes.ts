@@ -68,7 +68,9 @@ export const defineSurface = <Context extends SurfaceContext, Out = unknown, Opt
 
 /** A request under way on a surface, of which nobody knows yet who sent it. */
 export interface Exchange<Options extends object = {}> {
+  /** Express's request. */
   readonly req: Request;
+  /** Express's response. */
   readonly res: Response;
   /** Undefined for a path or a method without one. */
   readonly route: RouteInfo<Options> | undefined;
@@ -100,6 +102,7 @@ export interface SurfaceBehaviour<
 > {
   /** Synchronous short cut before everything else: true when it has answered from stored bytes. */
   fastPath?(req: IncomingMessage, res: ServerResponse): boolean;
+  /** Express's own, before everything that follows. */
   readonly middleware?: readonly RequestHandler[];
   /** Who calls, and may they go on. Also for paths and methods without a route. */
   authenticate(exchange: Exchange<Options>): Awaitable<Own>;
@@ -140,14 +143,18 @@ type Inputs<S> = S extends TSchema ? Static<S> : Readonly<Record<string, string>
 /** What a handler is given: the context of its surface, and what the request said. */
 export type Call<Context extends SurfaceContext, P, Q, B, T> = Context &
   Pick<Exchange, 'req' | 'res'> & {
+    /** Of the path, as the schema types them; texts without one. */
     readonly params: P;
+    /** Undefined without a schema. */
     readonly query: Q;
+    /** Undefined without a schema. */
     readonly body: B;
     /** What `load` returned. */
     readonly target: T;
   };
 
 export interface RouteDefinition<Context extends SurfaceContext, P, Q, B, R, T, Options extends object = {}> {
+  /** Of HTTP, in lower case. */
   readonly method: Method;
   /** Below the surface's prefix: `/books/:id`, `/files/*path`. */
   readonly path: string;
@@ -157,6 +164,7 @@ export interface RouteDefinition<Context extends SurfaceContext, P, Q, B, R, T, 
   readonly params?: P;
   /** Does not fit: 400. */
   readonly query?: Q;
+  /** Does not fit: 400, naming the fields. */
   readonly body?: B;
   /** What the handler returns; documents and, in tests, checks. */
   readonly result?: R;

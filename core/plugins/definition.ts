@@ -18,7 +18,9 @@ import type { SettingsCheck } from '../settings.ts';
 
 /** Background work of one plugin, kept in the database until it has run. */
 export interface JobDefinition<P> extends Durability<P> {
+  /** Of the payload; checked when it is added. */
   readonly schema: TSchema;
+  /** Does the work, perhaps more than once; what it throws makes it run again later, as `retry` says. */
   run(payload: P, delivery: JobDelivery<P>): Awaitable<void>;
   /** A cron expression in UTC; one process fires it, with an empty object as payload. */
   readonly cron?: string;
@@ -45,7 +47,9 @@ type Maybe = TSchema | undefined;
 
 /** What `setup` is handed besides its services. Everything registered here is undone when the plugin stops. */
 export interface PluginHandle<S = unknown> {
+  /** The plugin's own. */
   readonly id: string;
+  /** Writes lines that carry the plugin's id. */
   readonly log: Logger;
   /** Aborts when the plugin starts to stop. */
   readonly signal: AbortSignal;
@@ -59,9 +63,16 @@ export interface PluginHandle<S = unknown> {
    */
   checkSettings(run: SettingsCheck): void;
 
+  /**
+   * Listens to anyone's hook: to what happened, to a value on its way, or to a question. `options` are of type
+   * `ListenOptions`, for actions with `durable` as well.
+   */
   readonly on: Listen;
+  /** Raises one's own action: within a transaction after its commit, or never if that rolls back. */
   emit<P>(action: Action<P>, payload: P): Promise<void>;
+  /** Passes a value through one's own filter; resolves to what the last listener made of it. */
   filter<V, C>(filter: Filter<V, C>, value: V, context: C): Promise<V>;
+  /** Asks one's own query; undefined when no listener has an answer. */
   query<I, R>(query: Query<I, R>, input: I): Promise<R | undefined>;
 
   /** Sets how the plugin's own surface behaves; its routes answer from then on. */
@@ -95,6 +106,7 @@ export interface PluginHandle<S = unknown> {
    */
   attempt<T>(plugin: string, task: string, work: () => Awaitable<T>, deadline?: number): Promise<T | undefined>;
 
+  /** Defines background work of one's own; it runs in any process, at least once for each `add`. */
   job<P>(name: string, definition: JobDefinition<P>): Job<P>;
   /** Runs `undo` on stop; last in, first out. */
   defer(undo: () => Awaitable<void>): void;
@@ -105,7 +117,9 @@ type Provided<P extends Tokens> = keyof P extends never ? void : Services<P>;
 export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends Tokens, S extends TObject> {
   /** Kebab-case; equals the folder's name. */
   readonly id: string;
+  /** For administrators; default: the id. */
   readonly name?: string;
+  /** The version of its contract, as semantic versioning counts; of a package, the package's own. */
   readonly version?: string;
   /** One sentence for administrators. */
   readonly description?: string;
@@ -127,6 +141,7 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
   readonly hooks?: readonly Hook[];
   /** Lists it owns: only it may read them. */
   readonly extensionPoints?: readonly ExtensionPoint<any>[];
+  /** Permissions that are asked for elsewhere than in the `can` of its routes; administrators see all. */
   readonly permissions?: readonly Permission[];
   /** An object schema whose properties are full dotted keys, each with a default. */
   readonly settings?: S;
@@ -135,10 +150,16 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
    * and `doctor` say so.
    */
   readonly movedSettings?: Readonly<Record<string, string>>;
+  /** What it maps of its own tables, for `data.transaction`. */
   readonly entities?: readonly EntityDefinition[];
   /** Run in order, each once, when the plugin is enabled. First-party plugins keep theirs in migrations/<id>/. */
   readonly migrations?: readonly MigrationClass[];
+  /** Commands of `parley` that are there while the plugin is configured. */
   readonly commands?: readonly Command[];
+  /**
+   * Starts the plugin with the services of `needs` and, as far as they are there, of `wants`; what it returns are the
+   * services of `provides`. What it throws keeps the plugin from starting.
+   */
   setup(services: Services<N> & Partial<Services<W>>, plugin: PluginHandle<Static<S>>): Awaitable<Provided<P>>;
 }
 

@@ -74,6 +74,7 @@ export const loginRefused = defineAction<
 >('account.login-refused');
 /** A member gave the password again in their session, and the code of a second factor where there is one. */
 export const identityConfirmed = defineAction<{ readonly id: string } & RequestOrigin>('account.confirmed');
+/** A member ended their session themselves. */
 export const loggedOut = defineAction<{ readonly id: string } & RequestOrigin>('account.logged-out');
 /**
  * A session broke a rule: `fingerprint`, `address`, `idle`, `lifetime`, `permissions changed`, `account disabled` and
@@ -86,9 +87,13 @@ export const sessionEnded = defineAction<{ readonly id: string; readonly cause: 
 export const sessionsRevoked = defineAction<AccountChangePayload & { readonly which: 'one' | 'others' | 'all' }>(
   'account.sessions-revoked',
 );
+/** An account has another password: its owner’s own choice, by a link in a mail, or set at the shell. */
 export const passwordChanged = defineAction<AccountChangePayload>('account.password-changed');
+/** An account has another e-mail address. */
 export const emailChanged = defineAction<AccountChangePayload>('account.email-changed');
+/** An account has a new API token. */
 export const tokenIssued = defineAction<AccountChangePayload>('account.token-issued');
+/** The API token of an account is no longer good. */
 export const tokenRevoked = defineAction<AccountChangePayload>('account.token-revoked');
 /** `partOf`: the plugin whose action it belongs to, such as a ban; that plugin notifies the member itself. */
 export const groupChanged = defineAction<
@@ -99,6 +104,7 @@ export const groupChanged = defineAction<
     readonly partOf?: string | undefined;
   }
 >('account.group-changed');
+/** An account was disabled, or enabled again. */
 export const statusChanged = defineAction<
   AccountChangePayload & { readonly from: AccountStatus; readonly to: AccountStatus }
 >('account.status-changed');
@@ -148,6 +154,7 @@ export interface PasswordPolicy {
   readonly rules: readonly { readonly pattern: string; readonly label: string }[];
 }
 
+/** The members: found, made, changed, listed. */
 export interface Accounts {
   readonly passwordPolicy: PasswordPolicy;
   /**

@@ -59,6 +59,7 @@ export interface VerificationResult {
   /** The position of the first one that is not as it was written, or before which some are missing. */
   readonly broken: number | undefined;
 }
+/** The entries of the audit log, and whether anybody has changed them. */
 export interface AuditLog {
   /** Reads all of it, a part at a time, and recomputes every seal. */
   verify(): Promise<VerificationResult>;

@@ -52,12 +52,15 @@ export const discussionCreated = defineAction<DiscussionPayload>('discussion.cre
 export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated', {
   public: Type.Object({ discussion: DiscussionEvent }),
 });
+/** A discussion is gone for readers, with its posts. */
 export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', {
   public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }),
 });
 /** A reply is visible. */
 export const postCreated = defineAction<PostPayload>('post.created', { public: Type.Object({ post: PostEvent }) });
+/** A post has another text, or is back after it was deleted. */
 export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
+/** A single post is gone for readers. */
 export const postDeleted = defineAction<PostPayload>('post.deleted', {
   public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number']) }),
 });
@@ -327,6 +330,7 @@ export type CreatedDiscussion = Readonly<{ discussionId: string; number: number;
 export type DiscussionUrl = Readonly<{ number: number; path: string; updatedAt: Date }>;
 export type CreatedReply = Readonly<{ id: string; number: number; path: string }>;
 
+/** Discussions and their posts, as far as the viewer may see and change them. */
 export interface Discussions {
   /** With the fields that other plugins add, for the results of routes. */
   readonly record: typeof DiscussionRecord;

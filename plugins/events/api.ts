@@ -60,6 +60,7 @@ export interface EventPage {
   readonly hasMore: boolean;
 }
 
+/** The public actions of the last days in order, for whoever may receive each. */
 export interface EventLog {
   /**
    * What the viewer may see of the next `limit` entries after a position, or of the next ones of these `names`, the

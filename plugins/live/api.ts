@@ -5,6 +5,8 @@ import type { Viewer } from 'parley-forum/plugins/access';
 export interface Signal<D extends object = any> {
   /** The `event:` of the stream, such as `typing`. */
   readonly name: string;
+  /** One sentence for authors: when it is sent, and what its data are. */
+  readonly description: string;
   /** Asked once for all viewers of equal rights, unless the message is for one member. */
   visible(data: D, viewer: Viewer): Awaitable<boolean>;
 }
@@ -14,6 +16,7 @@ export const signals = defineExtensionPoint<Signal>(
   { order: 'Of several with one name the first counts.' },
 );
 
+/** Sends signals to open pages and programs. */
 export interface Live {
   /**
    * To the open streams of every process; `to` is one member's id. Does not wait for the other processes, and never

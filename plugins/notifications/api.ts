@@ -62,6 +62,7 @@ export interface NewNotification {
   /** Id of the durable work or of its subject: a member gets one notification per key. */
   readonly key: string;
 }
+/** Notifies members on the page and, as they chose, by mail. */
 export interface Notifications {
   /**
    * Stores it, counts it, updates the member's open pages, and sends email by preference. Skips the actor, members who

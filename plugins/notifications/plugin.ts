@@ -120,7 +120,11 @@ export default definePlugin({
     await addBackfill(plugin, { data, settings, discussions, projection });
     // It may have been deleted and restored.
     plugin.on(postUpdated, ({ post }) => projection.unmarkDeleted(`post:${post.id}`), { awaited: true });
-    plugin.extend(signals, { name: 'notifications', visible: (_count, viewer) => !isGuest(viewer) });
+    plugin.extend(signals, {
+      name: 'notifications',
+      description: 'The viewer has another number of unread notifications: `count`.',
+      visible: (_count, viewer) => !isGuest(viewer),
+    });
     plugin.on(
       unreadChanged,
       async ({ userIds }) => {

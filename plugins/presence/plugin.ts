@@ -58,7 +58,11 @@ export default definePlugin({
     presenceRoutes(plugin, { presence, changed, store, recorder, pageVisibility, http, settings });
     presencePages(plugin, presence, web);
     if (live) {
-      plugin.extend(signals, { name: SIGNAL, visible: () => true });
+      plugin.extend(signals, {
+        name: SIGNAL,
+        description: 'Another number of people is here: the statistics of `GET /api/presence/stats`.',
+        visible: () => true,
+      });
       plugin.defer(signalStatistics(live, { presence, store, log }));
     }
     return { presence };

@@ -88,6 +88,7 @@ export const deletionCancelled = defineAction<About & { readonly by?: string | u
 /** Nothing is left of the account but an id, and what its member wrote where that stays. */
 export const accountErased = defineAction<About & { readonly mode: Mode }>('privacy.account-erased');
 
+/** Erases accounts. */
 export interface Deletions {
   /**
    * The member's account is erased at once, without a time in which they could come back. 409 for the only

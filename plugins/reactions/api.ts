@@ -38,6 +38,7 @@ export const reactionTypeSaved = defineAction<{
   readonly actor: string | undefined;
 }>('reaction-type.saved');
 
+/** Reactions to posts. */
 export interface Reactions {
   /** By position, then by slug. */
   types(): readonly ReactionType[];

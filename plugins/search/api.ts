@@ -30,6 +30,7 @@ export interface SearchRequest {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
+/** Finds discussions, posts and members. */
 export interface Search {
   /**
    * Ranked with recency; only what the viewer may see. 400 for an empty or unusable query, 503 naming the remedy for

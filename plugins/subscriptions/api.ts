@@ -14,6 +14,7 @@ export const SubscriptionRecord = Type.Object({
   created_at: Time,
 });
 
+/** How closely members follow discussions. */
 export interface Subscriptions {
   /**
    * Those who watch a discussion, page by page: pass the last id of the page before. At most `limit` ids, ascending.

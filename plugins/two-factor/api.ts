@@ -19,6 +19,7 @@ export const twoFactorRefused = defineAction<{ readonly account: string; readonl
   'two-factor.refused',
 );
 
+/** Whether members have a second factor. */
 export interface TwoFactor {
   /** Whether a login of this account needs a code besides the password. */
   enabled(accountId: string): Promise<boolean>;

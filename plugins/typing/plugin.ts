@@ -34,6 +34,7 @@ export default definePlugin({
     plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author), { awaited: true });
     plugin.extend(signals, {
       name: SIGNAL,
+      description: 'Somebody began or stopped writing in a discussion: `discussion_id`, `user` and whether they write.',
       visible: async ({ discussion_id }: TypingSignal, viewer) =>
         (await discussions.find(discussion_id, viewer)) !== undefined,
     });

@@ -364,6 +364,7 @@ export const pageViewListeners = defineExtensionPoint<PageViewListener>(
   { order: 'The order in which they are called.' },
 );
 
+/** What pages are made of, for plugins that render parts of them or speak to browsers in other ways. */
 export interface Web {
   /** A fragment of a page for scripts, such as the `html` of a list, rendered in the current theme. */
   fragment(viewer: Viewer, template: string, model: object): Promise<SafeHtml>;

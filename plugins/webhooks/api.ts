@@ -17,6 +17,7 @@ export const webhookReceived = defineAction<ReceivedWebhook>('webhook.received')
  */
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
+/** A webhook was switched off by itself, since its receiver is gone or keeps failing. */
 export const webhookDisabled = defineAction<{
   readonly webhook: { readonly id: string; readonly name: string; readonly reason: DisabledReason };
 }>('webhook.disabled');
@@ -29,6 +30,7 @@ export const webhookSaved = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: { readonly id: string; readonly name: string; readonly host: string; readonly active: boolean };
 }>('webhook.saved');
+/** An administrator deleted a webhook. */
 export const webhookDeleted = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: { readonly id: string; readonly name: string };

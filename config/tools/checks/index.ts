@@ -1,6 +1,7 @@
 import { boundTypes } from './bound-types.ts';
 import { boundaries } from './boundaries.ts';
 import type { Check } from './support/check.ts';
+import { documented } from './documented.ts';
 import { finished } from './finished.ts';
 import { folders } from './folders.ts';
 import { format } from './format.ts';
@@ -29,5 +30,6 @@ export const CHECKS: readonly Check[] = [
   boundTypes,
   plugins,
   slots,
+  documented,
   folders,
 ];

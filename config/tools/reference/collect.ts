@@ -10,6 +10,7 @@ import type { Plugin } from '../../../core/plugins/definition.ts';
 import type { ExtensionPoint } from '../../../core/ref.ts';
 import type { RouteInfo } from '../../../core/http/routes.ts';
 import type { SettingInfo } from '../../../core/settings.ts';
+import { signals } from '../../../plugins/live/api.ts';
 import { slotFillings } from '../../../plugins/web/api.ts';
 import { readEnvironment } from '../../environment.ts';
 import configuration from '../../forum.ts';
@@ -26,6 +27,8 @@ export interface Collected {
   readonly listeners: ReadonlyMap<string, readonly string[]>;
   /** Plugins that added to a list, by the extension point's id. */
   readonly contributors: ReadonlyMap<string, readonly string[]>;
+  /** Kinds of messages on the live stream, by their names. */
+  readonly signals: ReadonlyArray<{ readonly plugin: string; readonly name: string; readonly description: string }>;
   /** Plugins that fill a slot, by its id. */
   readonly fillings: ReadonlyMap<string, readonly string[]>;
 }
@@ -80,6 +83,10 @@ function look(app: App): Collected {
     contributors: grouped(
       points.flatMap((point) => app.extensions.read(point).map(({ plugin }) => [point.id, plugin] as const)),
     ),
+    signals: app.extensions
+      .read(signals)
+      .map(({ plugin, value: { name, description } }) => ({ plugin, name, description }))
+      .toSorted((a, b) => compare(a.name, b.name)),
     fillings: grouped(app.extensions.read(slotFillings).map(({ plugin, value }) => [value.slot.id, plugin])),
   };
 }

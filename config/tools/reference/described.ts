@@ -1,6 +1,6 @@
 import ts from 'typescript';
 import { readFiles, type SourceFile } from '../checks/support/files.ts';
-import { nodesOf, parseSource, placeOf } from '../checks/support/source.ts';
+import { parseSource, placeOf } from '../checks/support/source.ts';
 
 /** A ref that a contract exports: `export const x = define…<Type>('id', …)`. */
 export interface ContractRef {
@@ -35,7 +35,11 @@ export const findRef = (refs: readonly ContractRef[], kind: string, id: string):
 function refsOf(file: SourceFile): readonly ContractRef[] {
   const [, plugin] = /^plugins\/([^/]+)\//.exec(file.path) ?? [];
   const source = parseSource(file);
-  return [...nodesOf(source)].filter(ts.isVariableStatement).flatMap((statement) => {
+  // A token and its interface share one name, and one comment.
+  const interfaces = new Map(
+    source.statements.filter(ts.isInterfaceDeclaration).map((one) => [one.name.text, one] as const),
+  );
+  return source.statements.filter(ts.isVariableStatement).flatMap((statement) => {
     const [declaration] = statement.declarationList.declarations;
     const call = declaration?.initializer;
     if (!call || !ts.isCallExpression(call)) return [];
@@ -49,7 +53,7 @@ function refsOf(file: SourceFile): readonly ContractRef[] {
       from: plugin === undefined ? 'parley-forum' : `parley-forum/plugins/${plugin}`,
       owner: plugin ?? 'kernel',
       type: call.typeArguments?.map((type) => type.getText().replaceAll(/\s+/g, ' ')).join(', ') ?? '',
-      text: WITH_SENTENCE.has(kind) ? textOf(sentence) : commentOf(statement),
+      text: WITH_SENTENCE.has(kind) ? textOf(sentence) : commentOf(statement) || commentOf(interfaces.get(id.text)),
       place: placeOf(source, statement.getStart()),
     };
   });
@@ -58,13 +62,14 @@ function refsOf(file: SourceFile): readonly ContractRef[] {
 const textOf = (node: ts.Expression | undefined): string => (node && ts.isStringLiteralLike(node) ? node.text : '');
 
 /** The first sentence of the comment above a declaration or a member; empty where there is none. */
-export function commentOf(node: ts.Node): string {
+export const commentOf = (node: ts.Node | undefined): string => firstSentence(wholeCommentOf(node));
+
+/** All of it, on one line. */
+export function wholeCommentOf(node: ts.Node | undefined): string {
+  if (!node) return '';
   const last = ts.getJSDocCommentsAndTags(node).findLast((one) => ts.isJSDoc(one));
-  return firstSentence((last && ts.getTextOfJSDocComment(last.comment)) ?? '');
+  return ((last && ts.getTextOfJSDocComment(last.comment)) ?? '').replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Up to the first full stop that ends a sentence, on one line. */
-export function firstSentence(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;
-}
+/** Up to the first full stop that ends a sentence. */
+const firstSentence = (line: string): string => /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;

@@ -1,8 +1,10 @@
 import { commandHelp } from '../../../core/cli/parse.ts';
+import type { ClientSide } from './client.ts';
 import type { ExtensionPoint, Tokens } from '../../../core/ref.ts';
 import type { Permission, RouteInfo } from '../../../core/http/routes.ts';
 import { compare, type Collected } from './collect.ts';
 import { findRef, type ContractRef } from './described.ts';
+import { membersOf, PLUGIN_INTERFACES, type Documented } from './members.ts';
 import { code, codes, table } from './markdown.ts';
 import type { SlotPlace } from './slot-places.ts';
 
@@ -86,6 +88,88 @@ export function slotsPage({ fillings }: Collected, refs: readonly ContractRef[],
       ]),
   );
 }
+
+/** Every service by the token that names it, with who provides and who uses it. */
+export function servicesPage({ plugins }: Collected, refs: readonly ContractRef[]): string {
+  const using = (list: 'needs' | 'wants', id: string): readonly string[] =>
+    plugins
+      .filter((plugin) => Object.values((plugin[list] ?? {}) as Tokens).some((token) => token.id === id))
+      .map((plugin) => plugin.id);
+  return table(
+    ['Service', 'Provided by', 'What it does', 'Import', 'Needed by', 'Wanted by'],
+    refs
+      .filter(({ kind }) => kind === 'Token')
+      .toSorted((a, b) => compare(a.id, b.id))
+      .map((token) => [
+        code(token.id),
+        code(token.owner),
+        token.text,
+        source(token),
+        codes(using('needs', token.id)),
+        codes(using('wants', token.id)),
+      ]),
+  );
+}
+
+/** What a plugin's definition, its handle, routes and jobs have, a table for each interface. */
+export function pluginInterfacesPage(root: string): string {
+  return PLUGIN_INTERFACES.map(
+    ([path, name]) => `## ${name}\n\n${documentedTable('Member', membersOf(root, path, name))}`,
+  ).join('\n\n');
+}
+
+/** Helpers of the template language, shared templates and views. */
+export function templatesPage(all: readonly Documented[], helpers: readonly Documented[]): string {
+  const [views, shared] = [true, false].map((view) =>
+    table(
+      ['Name', 'What it is: what it is given'],
+      all.filter(({ name }) => name.startsWith('@') === view).map(({ name, text }) => [code(name), text]),
+    ),
+  );
+  const usages = table(
+    ['Helper', 'Prints'],
+    helpers.map(({ signature, text }) => [code(signature), text]),
+  );
+  return `## Helpers\n\n${usages}\n\n## Templates of the default theme\n\n${shared}\n\n## Views of plugins\n\n${views}`;
+}
+
+/** What scripts of plugins and themes find in a browser. */
+export function clientPage(
+  { exports, elements, events }: ClientSide,
+  { hooks, signals }: Collected,
+  refs: readonly ContractRef[],
+): string {
+  const live: ReadonlyArray<readonly string[]> = [
+    ...hooks.flatMap(({ plugin, hook }) =>
+      hook.kind === 'action' && hook.public
+        ? [
+            [
+              code(`parley:${hook.id}`),
+              code(plugin),
+              `${findRef(refs, 'Action', hook.id)?.text ?? ''} \`detail\` is the event as webhooks get it.`,
+            ],
+          ]
+        : [],
+    ),
+    [code('parley:reset'), code('live'), 'Messages may have been missed: load again what they keep true.'],
+    ...signals.map(({ plugin, name, description }) => [code(`parley:${name}`), code(plugin), description]),
+  ];
+  const dispatched = events.map(({ name, plugin, text }) => [code(name), code(plugin), text]);
+  return [
+    `## @forum/client\n\n${documentedTable('Export', exports)}`,
+    `## Elements\n\n${table(
+      ['Element', 'Plugin', 'What it does'],
+      elements.map(({ name, plugin, text }) => [code(name), code(plugin), text]),
+    )}`,
+    `## Events of the document\n\n${table(['Event', 'Plugin', 'When'], [...dispatched, ...live])}`,
+  ].join('\n\n');
+}
+
+const documentedTable = (head: string, all: readonly Documented[]): string =>
+  table(
+    [head, 'Declared as', 'What it is'],
+    all.map(({ name, signature, text }) => [code(name), signature === '' ? '' : code(signature), text]),
+  );
 
 /** Every setting; the marks say what its schema says beyond the type. */
 export function settingsPage({ settings }: Collected): string {

@@ -61,6 +61,7 @@ export const toDocument = (html: string): Document =>
   inert(new DOMParser().parseFromString(policy.createHTML(html), 'text/html'));
 
 const meta = (): HTMLMetaElement | null => document.querySelector('meta[name="csrf-token"]');
+/** The forgery token of this page. */
 export const csrf = (): string => meta()?.content ?? '';
 
 /** Takes over the forgery token of another page, into every form of this one. */

@@ -89,14 +89,21 @@ export function createHelpers(scope: () => RenderScope): Helpers {
     return html`<time datetime="${date.toISOString()}" title="${locale.date(date)}"${relative ? new SafeHtml(' data-relative') : ''}>${show(date)}</time>`;
   };
   return {
+    /** `t "owner:key" name=value`: a text in the language of the page, with the values put in. */
     t: (key: unknown, { hash }: HelperOptions) => scope().locale.text(String(key), hash),
+    /** `plural "owner:key" count name=value`: a text in the form that the count asks for. */
     plural: (key: unknown, count: unknown, { hash }: HelperOptions) =>
       scope().locale.text(String(key), { ...hash, count: Number(count) }),
+    /** `num count`: a number as the language writes it. */
     num: (value: unknown) => (value === undefined || value === null ? '' : scope().locale.number(Number(value))),
+    /** `time date date=true`: date and time, or the day alone, in the zone of the site. */
     time: (value: unknown, { hash }: HelperOptions) =>
       moment(value, (date) => (hash['date'] ? scope().locale.day(date) : scope().locale.date(date)), false),
+    /** `rel date`: how long ago it was; scripts keep it true. */
     rel: (value: unknown) => moment(value, (date) => scope().locale.relative(date, scope().now), true),
+    /** `iso date`: ISO 8601 in UTC. */
     iso: (value: unknown) => toDate(value)?.toISOString() ?? '',
+    /** `url "/c/" slug page=2`: a URL: the first part as it is, others encoded, named ones as the query. */
     url: (...args: unknown[]) => {
       const { hash } = args.at(-1) as HelperOptions;
       const [first, ...parts] = args.slice(0, -1);
@@ -105,9 +112,13 @@ export function createHelpers(scope: () => RenderScope): Helpers {
       const path = safeUrl(`${textOf(first)}${parts.map((part) => encodeURIComponent(textOf(part))).join('/')}`);
       return query.size > 0 ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path;
     },
+    /** `asset "img/x.svg"`: the URL of a file of the theme, or of a plugin as `@boats/x.png`. */
     asset: (name: unknown) => scope().asset(String(name)),
+    /** `icon "search" flip=true`: an icon of the theme’s icons.json; `flip` mirrors it where the language runs from right to left. */
     icon,
+    /** `hue 205`: the class of one of 24 hues. */
     hue: (value: unknown) => hueClass(value),
+    /** `avatar person size="lg"`: the picture or the initial of a member; size is sm, lg or xl. */
     avatar: (person: Person | undefined, { hash }: HelperOptions) => {
       const name = person?.username ?? '?';
       if (person?.avatar_url)
@@ -115,20 +126,29 @@ export function createHelpers(scope: () => RenderScope): Helpers {
       const letter = [...name.replace(/[^\p{L}\p{N}]/gu, '')][0] ?? '?';
       return html`<span class="avatar avatar-letter ${hueClass(hueOf(name))}${sized(hash['size'])}" aria-hidden="true">${letter.toLocaleUpperCase()}</span>`;
     },
+    /** `eq a b`: whether both are equal as text. */
     eq: (a: unknown, b: unknown) =>
       a === b || (a !== undefined && a !== null && b !== undefined && b !== null && String(a) === String(b)),
+    /** `not value`: whether it is empty, false or absent. */
     not: (value: unknown) => !truthy(value),
+    /** `and a b`: the first that is empty or false, else the last. */
     and: (...args: unknown[]) =>
       args.slice(0, -1).find((value) => !truthy(value)) ?? (args.slice(0, -1).every(truthy) ? args.at(-2) : false),
+    /** `or a b`: the first that is neither empty nor false. */
     or: (...args: unknown[]) => args.slice(0, -1).find(truthy),
+    /** `gt a b`: whether the first number is greater. */
     gt: (a: unknown, b: unknown) => Number(a) > Number(b),
+    /** `has list item`: whether a list has an item, or an object a key. */
     has: (list: unknown, item: unknown) =>
       Array.isArray(list)
         ? list.includes(item)
         : typeof list === 'object' && list !== null && Object.hasOwn(list, String(item)),
+    /** `list a b`: a list for a partial, without what is absent. */
     list: (...args: unknown[]) =>
       args.slice(0, -1).filter((value) => value !== undefined && value !== null && value !== false),
+    /** `object key=value`: an object for a partial. */
     object: ({ hash }: HelperOptions) => ({ ...hash }),
+    /** `truncate text 80`: a text of at most so many characters. */
     truncate: (value: unknown, length: unknown) => {
       const characters = [...textOf(value)];
       return characters.length <= Number(length)
@@ -138,8 +158,11 @@ export function createHelpers(scope: () => RenderScope): Helpers {
             .join('')
             .trimEnd()}…`;
     },
+    /** `json value`: data inside a script element of type `application/json`. */
     json: (value: unknown) => safeJson(value),
+    /** `csrf`: the hidden field with the forgery token; `form` adds it by itself. */
     csrf: () => csrfField,
+    /** `#form "/path" class="…" data-enhance=true`: a POST form with its forgery token; `data-enhance` sends it without leaving the page. */
     form: function (this: unknown, action: unknown, { hash, fn, data }: HelperOptions) {
       const attributes = Object.entries(hash).filter(([key]) => FORM_ATTRIBUTES.has(key));
       const shown = attributes.map(([key, value]) =>
@@ -148,18 +171,22 @@ export function createHelpers(scope: () => RenderScope): Helpers {
       const inner = new SafeHtml(fn?.(this, data ? { data } : {}) ?? '');
       return html`<form method="post" action="${safeUrl(action)}"${shown}>${csrfField}${inner}</form>`;
     },
+    /** `slot "id" context`: what plugins put into the slot, whose id is written out; as a block, what stands there where they put nothing. */
     slot: function (this: unknown, id: unknown, ...rest: unknown[]) {
       const { fn, data } = rest.at(-1) as HelperOptions;
       const context = rest.length > 1 ? rest[0] : this;
       return scope().slot(String(id), context, fn?.(this, data ? { data } : {}));
     },
+    /** `#region "rail"`: moves its content to where the layout has the region; without a block, prints it there. */
     region: function (this: unknown, name: unknown, { fn, data }: HelperOptions) {
       const { regions } = scope();
       if (!fn) return new SafeHtml(regions.get(String(name)) ?? '');
       regions.set(String(name), `${regions.get(String(name)) ?? ''}${fn(this, data ? { data } : {})}`);
       return '';
     },
+    /** `head`: what stands in the head of every page; for the layout. */
     head: () => scope().head(),
+    /** `foot`: what scripts need at the end of every page; for the layout. */
     foot: () => scope().foot(),
   };
 }

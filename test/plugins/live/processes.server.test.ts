@@ -21,7 +21,8 @@ beforeAll(async () => {
       app,
       definePlugin({
         id: 'bell',
-        setup: (_services, plugin) => plugin.extend(signals, { name: 'bell', visible: () => true }),
+        setup: (_services, plugin) =>
+          plugin.extend(signals, { name: 'bell', description: 'A bell rang.', visible: () => true }),
       }),
     );
   }

@@ -19,6 +19,7 @@ beforeAll(() =>
         const ring = (name: string, visible: (viewer: Viewer) => boolean): void =>
           plugin.extend(signals, {
             name,
+            description: 'A bell rang.',
             visible: (_data, viewer) => {
               asked.push(viewer.username);
               return visible(viewer);

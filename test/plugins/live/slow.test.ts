@@ -17,7 +17,8 @@ test('a reader that takes nothing is cut off, and the others hear all', async ()
     forum,
     definePlugin({
       id: 'horn',
-      setup: (_services, plugin) => plugin.extend(signals, { name: 'horn', visible: () => true }),
+      setup: (_services, plugin) =>
+        plugin.extend(signals, { name: 'horn', description: 'A horn blew.', visible: () => true }),
     }),
   );
   const slow = connect(Number(new URL(forum.url).port), '127.0.0.1');

@@ -55,6 +55,7 @@ async function settle(form: HTMLFormElement, submitter: Submitter, response: Res
   say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
 }
 
+/** Dispatches `forum:sent` on a form that was accepted, before its answer is shown; drafts of it are dropped then. */
 function arrive(form: HTMLFormElement, address: string): void {
   form.dispatchEvent(new CustomEvent('forum:sent', { bubbles: true }));
   const [to, here] = [new URL(address, location.href), new URL(location.href)];
