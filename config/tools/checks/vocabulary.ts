@@ -7,8 +7,11 @@ const WORDS = [
   /\b(?:(?:a|an|the|this|that|each|every|one|new) post|posts)\b(?!:)/g,
 ];
 
-/** Names that hold such a word: of the configuration, of the package, of its test kit, and of who may call a route. */
-const NAMES = /\bconfig\/forum\b|parley-forum|\b(?:start|Test)Forum\b|[`']member[`']/g;
+/**
+ * Names that hold such a word: of the configuration, of the package, of its test kit, of what browsers import, and of who
+ * may call a route.
+ */
+const NAMES = /@forum\/client|\bconfig\/forum\b|parley-forum|\b(?:start|Test)Forum\b|[`']member[`']/g;
 
 /**
  * The kernel does not know what it is used for: it would boot a to-do list as well. Names, texts, comments and

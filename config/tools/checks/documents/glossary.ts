@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import type { Check } from './support/check.ts';
-import { readFiles, type SourceFile } from './support/files.ts';
-import { identifiersOf, parseSource, placeOf } from './support/source.ts';
+import type { Check } from '../support/check.ts';
+import { readFiles, type SourceFile } from '../support/files.ts';
+import { identifiersOf, parseSource, placeOf } from '../support/source.ts';
 
 /** Words that this project once had to itself, each with the one that everybody knows. */
 const REPLACEMENTS = new Map(

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
-import type { Check } from './support/check.ts';
-import { countLines, readFiles, type SourceFile } from './support/files.ts';
-import { compile } from './types.ts';
+import type { Check } from '../support/check.ts';
+import { countLines, readFiles, type SourceFile } from '../support/files.ts';
+import { compile } from '../types.ts';
 
 /** A piece of TypeScript shown in a document. */
 interface Snippet {
@@ -60,7 +60,7 @@ async function compileSnippets(root: string, all: readonly Snippet[]): Promise<r
     }
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project(root, all)));
-    symlinkSync(resolve(import.meta.dirname, '../../../node_modules'), join(folder, 'node_modules'));
+    symlinkSync(resolve(import.meta.dirname, '../../../../node_modules'), join(folder, 'node_modules'));
     return (await compile(folder, 'tsconfig.json'))
       .map((line) => inDocument(line, all))
       .filter((line) => line !== undefined);

@@ -1,11 +1,11 @@
-import type { Check } from './support/check.ts';
-import { readFiles } from './support/files.ts';
-import { REFERENCE } from '../reference/markdown.ts';
+import type { Check } from '../support/check.ts';
+import { readFiles } from '../support/files.ts';
+import { REFERENCE } from '../../reference/markdown.ts';
 
 type Generate = (root: string) => Promise<ReadonlyMap<string, string>>;
 
 // Imported when it is used: a kernel that does not load must not keep the other checks from saying why.
-const fromRunningApp: Generate = async (root) => (await import('../reference.ts')).generateReference(root);
+const fromRunningApp: Generate = async (root) => (await import('../../reference.ts')).generateReference(root);
 
 /** docs/reference says what the code says. Tests of this check hand over a generator of their own. */
 export const reference = (generate: Generate = fromRunningApp): Check => ({

@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { clientSide } from '../reference/client.ts';
-import { contractRefs } from '../reference/described.ts';
-import { membersOf, PLUGIN_INTERFACES, type Documented } from '../reference/members.ts';
-import { helpers, templates } from '../reference/templates.ts';
-import type { Check } from './support/check.ts';
+import { clientSide } from '../../reference/client.ts';
+import { contractRefs } from '../../reference/described.ts';
+import { membersOf, PLUGIN_INTERFACES, type Documented } from '../../reference/members.ts';
+import { helpers, templates } from '../../reference/templates.ts';
+import type { Check } from '../support/check.ts';
 
 /** What authors meet under these names has a sentence in docs/reference; permissions have a label instead. */
 const KINDS: Readonly<Record<string, string>> = {
