@@ -81,8 +81,8 @@ export default {
       name: 'browser-code-stays-in-the-browser',
       comment: 'What runs in a browser imports no kernel, no built-in module of Node and no server code of its plugin.',
       severity: 'error',
-      from: { path: '^(plugins/[^/]+/client|themes/[^/]+/assets)/' },
-      to: { path: ['^core/', '^node:', '^plugins/[^/]+/(?!client/).+[.]ts$'] },
+      from: { path: '^(core/host/development/client|plugins/[^/]+/client|themes/[^/]+/assets)/' },
+      to: { path: ['^core/(?!host/development/client/)', '^node:', '^plugins/[^/]+/(?!client/).+[.]ts$'] },
     },
     {
       name: 'no-tools-in-production',

@@ -97,6 +97,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     safeMode: flag('SAFE_MODE'),
     serverTiming: flag('SERVER_TIMING'),
     production,
+    development: false,
     drainSeconds: number(
       'DRAIN_SECONDS',
       production ? DRAIN : 0,

@@ -34,6 +34,8 @@ export interface Environment {
    */
   readonly quickHashes?: number;
   readonly production: boolean;
+  /** Plugins are worked on while they run: `parley dev` sets it, and no variable does. */
+  readonly development: boolean;
   /** Seconds between the order to stop and the closing of the port, in which GET /readyz answers 503. */
   readonly drainSeconds: number;
   /** Seconds within which a request must have come in as a whole. */

@@ -26,7 +26,8 @@ async function build(): Promise<void> {
   await compile('config/tools/tsconfig.build.json');
   await compile('config/tools/tsconfig.client.json');
   for (const path of readPaths(ROOT, ['core', 'plugins', 'themes', 'docs']))
-    if (!path.endsWith('.ts') || /^(plugins\/[^/]+\/client|themes|docs)\//.test(path)) await copy(path);
+    if (!path.endsWith('.ts') || /^(core\/host\/development\/client|plugins\/[^/]+\/client|themes|docs)\//.test(path))
+      await copy(path);
   for (const path of ['README.md', 'CHANGELOG.md']) await copy(path);
   await copy('config/forum.ts', 'config/forum.ts.txt');
   await writeFile(join(DIST, 'package.json'), `${JSON.stringify(await manifest(), undefined, 2)}\n`);

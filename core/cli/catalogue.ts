@@ -1,5 +1,6 @@
 import type { Command } from './command.ts';
 import type { Plugin } from '../plugins/definition.ts';
+import { dev } from './commands/dev.ts';
 import { doctor } from './commands/doctor.ts';
 import { migrate } from './commands/migrate.ts';
 import { newSite } from './commands/new.ts';
@@ -8,7 +9,7 @@ import { recount } from './commands/recount.ts';
 import { settingCommands } from './commands/setting.ts';
 import type { Entry } from './parse.ts';
 
-const KERNEL: readonly Command[] = [newSite, doctor, migrate, recount, ...pluginCommands, ...settingCommands];
+const KERNEL: readonly Command[] = [newSite, dev, doctor, migrate, recount, ...pluginCommands, ...settingCommands];
 
 /** The kernel's own commands, then those of all installed plugins, running or not. */
 export function catalogue(plugins: readonly Plugin[]): readonly Entry[] {

@@ -23,7 +23,7 @@ import { Supervisor } from '../plugins/supervisor.ts';
 import { createExpressApp } from './express-app.ts';
 import { openDatabase } from './databases/open.ts';
 import { PluginInstaller } from './plugin-installer.ts';
-import { closeServer, drainServer, listen } from './server.ts';
+import { closeServer, drainServer, listen, type Around } from './server.ts';
 import { KERNEL_MIGRATIONS, loadMigrations, loadPlugins } from './loader.ts';
 import type { SiteConfiguration } from './site.ts';
 
@@ -74,6 +74,8 @@ export interface AppOptions {
   readonly clock?: Clock;
   /** In place of what `configuration.plugins` names. */
   readonly plugins?: readonly Plugin[];
+  /** Stands around each request. */
+  readonly around?: Around | undefined;
   /** Called before the first plugin starts. */
   readonly starting?: ((core: Pick<App, 'kernel' | 'log' | 'plugins' | 'supervisor'>) => void) | undefined;
 }
@@ -123,6 +125,7 @@ export async function createApp({
   log,
   clock = { now: Date.now },
   plugins,
+  around = (_req, _res, answer) => answer(),
   starting,
 }: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
@@ -284,7 +287,7 @@ export async function createApp({
         createExpressApp({ routes, log, checks, draining: () => draining, gate }),
         routes,
         environment,
-        { open, around: calls?.around },
+        { open, around: calls ? (req, res, answer) => calls.around(req, res, () => around(req, res, answer)) : around },
       );
       return (server.address() as { port: number }).port;
     },

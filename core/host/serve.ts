@@ -4,10 +4,13 @@ import { ServerProcess } from './process.ts';
 import { FAULT, watchUnhandledErrors, type Core } from './unhandled-errors.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
+import type { Development } from './development/development.ts';
 import { createLogger } from './logger.ts';
 import { ENVIRONMENT } from './loader.ts';
 import { readConfiguration, SITE } from './site.ts';
 
+/** What asks for lifelike content. */
+const DEMO = new Set(['demo', '--demo']);
 /** How long a stop may take beside the draining before the process ends anyway, in milliseconds. */
 const STOP_LIMIT = 9_000;
 
@@ -23,12 +26,19 @@ export async function readOptions(
   return { site: SITE, environment, configuration, log: createLogger({ level: variables['LOG_LEVEL'] ?? 'info' }) };
 }
 
-/** Starts the server and keeps it until a signal ends it. `npm start`, and `npm run demo` with the argument `demo`. */
-export async function serve(): Promise<void> {
+/**
+ * Starts the server and keeps it until a signal ends it. `npm start`, and with the argument `demo` or the option
+ * `--demo` on lifelike content.
+ */
+export async function serve(development?: Development): Promise<void> {
   let core: Core | undefined;
+  const change = development?.change ?? ((options) => options);
   const running = new ServerProcess({
-    read: async () => ({ ...(await readOptions()), starting: (opened) => (core = opened) }),
-    ...(process.argv[2] === 'demo' && { prepare: demo }),
+    read: async () => ({ ...change(await readOptions()), starting: (opened) => (core = opened) }),
+    prepare: async (app) => {
+      if (DEMO.has(process.argv.at(-1)!)) await demo(app);
+      development?.attend(app);
+    },
     print: (text) => void process.stdout.write(`\n${text}\n\n`),
     failed,
   });

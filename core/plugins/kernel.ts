@@ -14,6 +14,9 @@ export type PluginState = 'off' | 'active' | 'failed';
 /** The kernel's only own action: a plugin started, stopped or failed in this process. */
 export const pluginChanged = defineAction<{ readonly id: string; readonly state: PluginState }>('plugin.changed');
 
+/** In development: files changed on disk that pages are made of, such as templates, texts and styles. */
+export const filesChanged = defineAction<object>('files.changed');
+
 export interface KernelAndServices extends KernelDeps {
   readonly data: Database;
   /**
@@ -41,7 +44,7 @@ export class Kernel {
     this.#parts = options;
     this.graph = new Graph([...options.services.keys()]);
     for (const [token, service] of options.services) this.provide(token, service);
-    options.hooks.own('kernel', [pluginChanged]);
+    options.hooks.own('kernel', [pluginChanged, filesChanged]);
     options.routes.service = (token) => this.service(token);
   }
 
@@ -139,13 +142,14 @@ export class Kernel {
     return this.#serially(async () => void (await this.#cycle([id])));
   }
 
-  /** As `restart`, with another definition of the plugin afterwards, such as a newer version. */
-  replace(plugin: Plugin): Promise<void> {
+  /** As `restart`, with other definitions of the plugins afterwards, such as newer versions. */
+  replace(...plugins: readonly Plugin[]): Promise<void> {
+    const ids = plugins.map(({ id }) => id);
     const exchange = (): void => {
-      this.remove(plugin.id);
-      this.install(plugin);
+      for (const id of ids) this.remove(id);
+      for (const plugin of plugins) this.install(plugin);
     };
-    return this.#serially(async () => void (await this.#cycle([plugin.id], [], exchange)));
+    return this.#serially(async () => void (await this.#cycle(ids, [], exchange)));
   }
 
   /** Stops everything, dependents first. */

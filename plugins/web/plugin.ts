@@ -5,6 +5,7 @@ import {
   Clock,
   definePlugin,
   Environment,
+  filesChanged,
   Http,
   pluginChanged,
   Plugins,
@@ -129,6 +130,7 @@ export default definePlugin({
       baseUrl: environment.baseUrl,
       now: () => services.Clock.now(),
       attempt: plugin.attempt,
+      markSlots: environment.development,
       fillings: () => plugin.extensions(slotFillings),
       navigation: () => plugin.extensions(navigation),
       sidebar: () => plugin.extensions(sidebarSections),
@@ -143,6 +145,15 @@ export default definePlugin({
     plugin.on(pluginChanged, ({ id }) => {
       if (id !== plugin.id) invalidate();
     });
+    // Awaited: whoever then opens a page shall see the new files, or be told what is wrong with them.
+    plugin.on(
+      filesChanged,
+      () => {
+        invalidate();
+        void renderer.bundle;
+      },
+      { awaited: true },
+    );
     plugin.onSettings(async (keys) => {
       if (keys.includes('site.theme')) invalidate();
       await cache.purge(renderedTag);

@@ -116,6 +116,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     serverTiming: false,
     quickHashes: 8,
     production: false,
+    development: false,
     drainSeconds: 0,
     requestSeconds: 30,
     maxConnections: 5_000,

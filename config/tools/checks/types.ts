@@ -13,7 +13,11 @@ const EXAMPLES = 'config/tools/tsconfig.examples.json';
 export const types: Check = {
   name: 'types',
   async run(root) {
-    const scripts = readFiles(root, ['plugins', 'themes'], /^(plugins\/[^/]+\/client|themes\/[^/]+\/assets)\/.*\.ts$/);
+    const scripts = readFiles(
+      root,
+      ['core', 'plugins', 'themes'],
+      /^(core\/host\/development\/client|plugins\/[^/]+\/client|themes\/[^/]+\/assets)\/.*\.ts$/,
+    );
     const examples = readFiles(root, ['docs/examples'], /\.ts$/);
     // The compiler calls an empty project an error; a forum without scripts of its own is none.
     const projects = [

@@ -49,6 +49,8 @@ export interface PageRendererDeps {
   readonly baseUrl: string;
   readonly now: () => number;
   readonly attempt: Attempt;
+  /** Whether pages say in comments where their slots are. */
+  readonly markSlots: boolean;
   readonly fillings: () => readonly Extension<SlotFilling>[];
   readonly navigation: () => readonly Extension<NavigationItem>[];
   readonly sidebar: () => readonly Extension<SidebarSection>[];
@@ -112,7 +114,7 @@ export class PageRenderer {
       sidebar: sidebar.sections,
       page: pageData(head, context),
     };
-    const collector = new SlotCollector();
+    const collector = new SlotCollector(this.#deps.markSlots);
     const text = this.#inScope(bundle, context, collector, head, () => {
       const inner = new SafeHtml(bundle.templates.get(template)(model, { data }));
       const body =
@@ -127,7 +129,7 @@ export class PageRenderer {
   /** A template by itself. Its forms come without a CSRF token: the page's script puts the page's own in. */
   async fragment(template: string, model: object, context: PageContext): Promise<RenderedPage> {
     const { bundle } = this;
-    const collector = new SlotCollector();
+    const collector = new SlotCollector(this.#deps.markSlots);
     const data = { ...this.#templateData(context, null), page: { name: 'fragment' } };
     const text = this.#inScope(bundle, context, collector, undefined, () =>
       bundle.templates.get(template)(model, { data }),

@@ -22,6 +22,12 @@ interface SlotOccurrence {
 /** Collects the slots of one rendering; filled afterwards, with one call per plugin for all occurrences of a slot. */
 export class SlotCollector {
   readonly #occurrences: SlotOccurrence[] = [];
+  readonly #marks: boolean;
+
+  /** `marks`: each slot stands between comments that name it. */
+  constructor(marks = false) {
+    this.#marks = marks;
+  }
 
   add(slot: string, context: unknown, fallback: string | undefined): SafeHtml {
     this.#occurrences.push({ slot, context, fallback });
@@ -57,7 +63,17 @@ export class SlotCollector {
     await Promise.all(work);
     // What a wrapping slot falls back to may hold slots itself.
     const put = (part: string): string =>
-      fillSlotPlaceholders(part, (index) => content[index] || put(this.#occurrences[index]?.fallback ?? ''));
+      fillSlotPlaceholders(part, (index) => {
+        const { slot = '', fallback = '' } = this.#occurrences[index] ?? {};
+        const filled = content[index] || put(fallback);
+        return this.#marks ? markSlot(slot, filled) : filled;
+      });
     return { text: put(text), complete };
   }
 }
+
+/** Templates may work out the name of a slot from anything. */
+const markSlot = (slot: string, content: string): string => {
+  const name = slot.replaceAll(/[^\w.-]|--/g, '');
+  return `<!--slot ${name}-->${content}<!--/slot-->`;
+};

@@ -1,7 +1,8 @@
-import { readdirSync, existsSync, readFileSync } from 'node:fs';
+import { readdirSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
+import { readJson } from './themes.ts';
 
 type Message = string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
 type Messages = ReadonlyMap<string, Message>;
@@ -183,8 +184,6 @@ export class Locales {
       .map((folder) => join(folder, 'locales', `${language}.json`))
       .filter((file) => existsSync(file));
     if (files.length === 0) return NONE;
-    return new Map(
-      files.flatMap((file) => Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, Message>)),
-    );
+    return new Map(files.flatMap((file) => Object.entries(readJson(file) as Record<string, Message>)));
   }
 }

@@ -64,7 +64,8 @@ const KNOWN_PATH = /\/((?:themes|plugins)\/[a-z0-9-]+\/(?:[^/]+|(?:templates|vie
 export const unusableTheme = (theme: string, why: string): ConfigurationError =>
   new ConfigurationError(`The theme "${theme}" cannot be used: ${why}. Correct that, or choose another theme.`);
 
-function readJson(file: string): unknown {
+/** Throws `ConfigurationError` naming file and line. */
+export function readJson(file: string): unknown {
   const text = readFileSync(file, 'utf8');
   try {
     return JSON.parse(text);

@@ -1,0 +1,146 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { join } from 'node:path';
+import type { Around } from '../server.ts';
+import type { Problem, Problems } from './problems.ts';
+
+/** Below it everything is for the script that stands in each page. */
+const PREFIX = '/_development/';
+const SCRIPT = `${PREFIX}client.js`;
+const EVENTS = `${PREFIX}events`;
+/** Milliseconds between two lines that keep a quiet stream open. */
+const HEARTBEAT = 20_000;
+
+/** What open pages are told, and the script in them that hears it. */
+export class BrowserChannel {
+  readonly #problems: Problems;
+  readonly #streams = new Set<ServerResponse>();
+  /** A page that meets another one after a while was made by an older process. */
+  readonly #process = randomUUID();
+  #script: Promise<string> | undefined;
+
+  constructor(problems: Problems) {
+    this.#problems = problems;
+    problems.changed = () => this.#send('problems', problems.list());
+  }
+
+  /** Stands around each request. */
+  readonly around: Around = (req, res, answer) => {
+    if (req.url === EVENTS) return this.#stream(res);
+    if (req.url === SCRIPT) return void this.#sendScript(res);
+    // What is compressed cannot be added to.
+    delete req.headers['accept-encoding'];
+    this.#addScript(req, res);
+    answer();
+  };
+
+  /** Every open page is asked for anew. */
+  reload(): void {
+    this.#send('reload', {});
+  }
+
+  close(): void {
+    for (const stream of this.#streams) stream.end();
+  }
+
+  #send(event: string, data: unknown): void {
+    for (const stream of this.#streams) stream.write(eventText(event, data));
+  }
+
+  #stream(res: ServerResponse): void {
+    res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
+    res.write(eventText('process', this.#process) + eventText('problems', this.#problems.list()));
+    const beat = setInterval(() => res.write(':\n\n'), HEARTBEAT).unref();
+    this.#streams.add(res);
+    res.on('close', () => {
+      clearInterval(beat);
+      this.#streams.delete(res);
+    });
+  }
+
+  async #sendScript(res: ServerResponse): Promise<void> {
+    const text = await (this.#script ??= buildScript());
+    res.writeHead(200, { 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'no-store' }).end(text);
+  }
+
+  /** Pages end with the script, under their own nonce: no policy is loosened for it. */
+  #addScript(req: IncomingMessage, res: ServerResponse): void {
+    const { writeHead, end } = res;
+    let added: string | undefined;
+    let decided = false;
+    const decide = (status: number): void => {
+      if (decided) return;
+      decided = true;
+      added = this.#addition(req, res, status);
+      if (added !== undefined) res.removeHeader('Content-Length');
+    };
+    res.writeHead = ((status: number, ...more: readonly unknown[]) => {
+      for (const [name, value] of pairsOf(more.at(-1))) res.setHeader(name, value);
+      if (typeof more[0] === 'string') res.statusMessage = more[0];
+      decide(status);
+      return writeHead.call(res, status);
+    }) as typeof writeHead;
+    res.end = ((...words: Parameters<typeof end>) => {
+      if (!res.headersSent) decide(res.statusCode);
+      if (added === undefined || req.method === 'HEAD') return end.apply(res, words);
+      const [chunk, encoding] = words.filter((word) => typeof word !== 'function');
+      if (chunk !== undefined && chunk !== null) res.write(chunk, encoding ?? 'utf8');
+      return end.call(res, added, 'utf8', words.find((word) => typeof word === 'function') as () => void);
+    }) as typeof end;
+  }
+
+  #addition(req: IncomingMessage, res: ServerResponse, status: number): string | undefined {
+    const type = String(res.getHeader('Content-Type') ?? '');
+    // Nobody has answered, because the plugin that makes pages is broken.
+    const unanswered = type.startsWith('text/plain') && status === 404 && this.#problems.list().length > 0;
+    if (unanswered && req.headers.accept?.includes('text/html')) {
+      res.setHeader('Content-Type', 'text/html; charset=utf-8');
+      const nonce = randomBytes(16).toString('base64');
+      res.setHeader('Content-Security-Policy', `default-src 'none'; script-src 'nonce-${nonce}'; connect-src 'self'`);
+    } else if (!type.startsWith('text/html')) return undefined;
+    const policy = String(res.getHeader('Content-Security-Policy') ?? '');
+    const [, nonce] = /'nonce-([^']+)'/.exec(policy) ?? [];
+    // A page that runs no script is left as it is.
+    if (policy !== '' && nonce === undefined) return undefined;
+    const problems = status >= 500 ? this.#problems.list().map(problemText) : [];
+    return [
+      ...problems.map((text) => `\n<pre>${escape(text)}</pre>`),
+      `\n<script type="module" src="${SCRIPT}"${nonce === undefined ? '' : ` nonce="${nonce}"`}></script>\n`,
+    ].join('');
+  }
+}
+
+const eventText = (event: string, data: unknown): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** Headers as `writeHead` takes them: names and values in turn, pairs, or an object. */
+function pairsOf(given: unknown): ReadonlyArray<readonly [string, string | number | readonly string[]]> {
+  if (typeof given !== 'object' || given === null) return [];
+  if (!Array.isArray(given)) return Object.entries(given as Record<string, string>);
+  if (given.every(Array.isArray)) return given as [string, string][];
+  const list = given as readonly string[];
+  return list.flatMap((name, at) => (at % 2 === 0 ? [[name, list[at + 1] ?? ''] as const] : []));
+}
+
+const problemText = ({ what, plugin, message, file, line }: Problem): string =>
+  [
+    `${plugin === undefined ? '' : `${plugin}: `}${what}`,
+    message,
+    ...(file === undefined ? [] : [`${file}${line === undefined ? '' : `:${line}`}`]),
+  ].join('\n');
+
+const escape = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+/** The page's script as one file. */
+async function buildScript(): Promise<string> {
+  const { build } = await import('esbuild');
+  const built = await build({
+    entryPoints: [join(import.meta.dirname, 'client/client.ts')],
+    bundle: true,
+    write: false,
+    format: 'esm',
+    charset: 'utf8',
+    logLevel: 'silent',
+  });
+  return built.outputFiles[0]!.text;
+}

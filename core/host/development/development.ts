@@ -1,0 +1,58 @@
+import type { App, AppOptions } from '../app.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { SITE } from '../site.ts';
+import { BrowserChannel } from './browser-channel.ts';
+import { ModuleGraph } from './module-graph.ts';
+import { Problems } from './problems.ts';
+import { Reloader, watchedFolders } from './reloader.ts';
+import { watchFiles } from './watch-files.ts';
+
+/** What is different about a server on which plugins are worked on. */
+export interface Development {
+  /** The program's options, changed for it. */
+  change(options: AppOptions): AppOptions;
+  /** Watches the files of a program that has started its plugins. */
+  attend(app: App): void;
+}
+
+/** To be called before any plugin is imported: later it could not be told what a changed file belongs to. */
+export function beginDevelopment(): Development {
+  const modules = new ModuleGraph();
+  modules.observe();
+  const problems = new Problems();
+  const browsers = new BrowserChannel(problems);
+  return {
+    change(options) {
+      if (options.environment.production)
+        throw new ConfigurationError('NODE_ENV is production; `parley dev` shows visitors what is inside, so unset it');
+      return {
+        ...options,
+        environment: { ...options.environment, development: true, serverTiming: true },
+        log: problems.listenTo(options.log),
+        around: browsers.around,
+      };
+    },
+    attend(app) {
+      const reloader = new Reloader({ site: SITE, app, modules });
+      let applying = Promise.resolve();
+      const changed = (files: readonly string[]): void => {
+        applying = applying.then(async () => {
+          const start = performance.now();
+          problems.clear();
+          const plugins = await reloader.apply(files).catch((error: unknown) => {
+            app.log.error({ error, files }, 'what changed could not be taken over');
+            return [];
+          });
+          if (problems.list().length > 0) return;
+          app.log.info({ files, plugins, milliseconds: Math.round(performance.now() - start) }, 'reloaded');
+          browsers.reload();
+        });
+      };
+      const stop = watchFiles([...watchedFolders(SITE), ...reloader.elsewhere()], changed);
+      app.routes.closing.addEventListener('abort', () => {
+        stop();
+        browsers.close();
+      });
+    },
+  };
+}

@@ -1,0 +1,193 @@
+import { realpathSync } from 'node:fs';
+import { basename, dirname, join, sep } from 'node:path';
+import type { Plugin } from '../../plugins/definition.ts';
+import { filesChanged } from '../../plugins/kernel.ts';
+import type { App } from '../app.ts';
+import { findLocation, loadPlugin } from '../loader.ts';
+import { configurationFile, PROGRAM, readConfiguration } from '../site.ts';
+import type { ModuleGraph } from './module-graph.ts';
+
+export interface ReloaderDeps {
+  /** The site's folder. */
+  readonly site: string;
+  readonly app: App;
+  readonly modules: ModuleGraph;
+}
+
+/** Folders of a plugin whose files pages and browsers get: no module of the server imports them. */
+const FOR_PAGES = /^(views|locales|public|client)[\\/]/;
+const CODE = /(?<!\.d)\.[cm]?[jt]s$|\.json$/;
+/** Run by the tests, which start a process of their own. */
+const TEST = /(^|[\\/])test[\\/]|\.test\.[jt]s$/;
+
+/** The folders in which a site's plugins, themes, tables and configuration lie, its own and the program's. */
+export function watchedFolders(site: string): readonly string[] {
+  const roots = [...new Set([site, ...(PROGRAM.includes(`${sep}node_modules${sep}`) ? [] : [PROGRAM])])].map(real);
+  return roots.flatMap((root) => ['config', 'migrations', 'plugins', 'themes'].map((folder) => join(root, folder)));
+}
+
+/** Makes the running program equal to its files: restarts the plugins that changed, and those that hold their services. */
+export class Reloader {
+  readonly #deps: ReloaderDeps;
+  /** What `config/forum.ts` names, by the id of the plugin. */
+  readonly #entries = new Map<string, string | Plugin>();
+  /** Plugins whose newest files cannot be used: an older version runs, or none. */
+  readonly #broken = new Set<string>();
+
+  constructor(deps: ReloaderDeps) {
+    this.#deps = deps;
+    const { configuration, kernel } = deps.app;
+    const installed = kernel.graph.all();
+    for (const [at, entry] of configuration.plugins.entries()) {
+      const plugin = installed[at];
+      if (plugin) this.#entries.set(plugin.id, entry);
+    }
+  }
+
+  /** The folders of plugins that lie elsewhere, such as packages that are worked on beside the site. */
+  elsewhere(): readonly string[] {
+    const watched = watchedFolders(this.#deps.site);
+    return this.#folders().filter(
+      (folder) => !folder.includes(`${sep}node_modules${sep}`) && !watched.some((one) => folder.startsWith(one + sep)),
+    );
+  }
+
+  /**
+   * Resolves when what runs is made of these files as they are now, to the plugins that were read anew. What is wrong
+   * with them is logged.
+   */
+  async apply(files: readonly string[]): Promise<readonly string[]> {
+    const { app, modules, site } = this.#deps;
+    const changed = files.filter((file) => this.#isCode(file)).flatMap((file) => this.#modulesFor(file));
+    const broken = [...this.#broken, ...app.kernel.graph.all().flatMap(({ id }) => (this.#failed(id) ? id : []))];
+    const again = broken.flatMap((id) => this.#modulesOf(id));
+    const renewed = modules.renew([...changed, ...again], [...watchedFolders(site), ...this.#folders()]);
+    const configuration = configurationFile(site);
+    const configured = configuration !== undefined && renewed.has(real(configuration)) ? await this.#configure() : [];
+    const entries = [...this.#entries].filter(([, entry]) => {
+      const module = typeof entry === 'string' ? this.#locate(entry)?.module : undefined;
+      return module !== undefined && renewed.has(real(module));
+    });
+    const reloaded = await this.#reload(new Map(entries));
+    await app.hooks.emit(filesChanged, {});
+    return [...configured, ...reloaded];
+  }
+
+  #isCode(file: string): boolean {
+    if (!CODE.test(file) || TEST.test(file)) return false;
+    const folder = this.#folders().find((one) => file.startsWith(one + sep));
+    return !file.includes(`${sep}themes${sep}`) && !(folder && FOR_PAGES.test(file.slice(folder.length + 1)));
+  }
+
+  /** A file that no module imports, such as a worker's or a new migration, belongs to its whole plugin. */
+  #modulesFor(file: string): readonly string[] {
+    if (this.#deps.modules.has(file)) return [file];
+    const { graph } = this.#deps.app.kernel;
+    const owner = graph.all().find(({ id, folder }) => {
+      const migrations = basename(dirname(file)) === id && basename(dirname(dirname(file))) === 'migrations';
+      return migrations || (folder !== undefined && file.startsWith(real(folder) + sep));
+    });
+    return owner ? [file, ...this.#modulesOf(owner.id)] : [];
+  }
+
+  /** All modules of a plugin, also where it could not be loaded. */
+  #modulesOf(id: string): readonly string[] {
+    const entry = this.#entries.get(id);
+    const location = typeof entry === 'string' ? this.#locate(entry) : undefined;
+    return location ? [real(location.module), ...this.#deps.modules.below(real(location.folder))] : [];
+  }
+
+  #locate(entry: string): ReturnType<typeof findLocation> {
+    try {
+      return findLocation(this.#deps.site, entry);
+    } catch {
+      // Its package.json is broken, which loading it says.
+      return undefined;
+    }
+  }
+
+  /** Of the plugins that are known. */
+  #folders(): readonly string[] {
+    return this.#deps.app.kernel.graph.all().flatMap(({ folder }) => (folder === undefined ? [] : real(folder)));
+  }
+
+  #failed(id: string): boolean {
+    return this.#deps.app.kernel.failure(id) !== undefined;
+  }
+
+  /** Adds and takes away what the configuration names now. */
+  async #configure(): Promise<readonly string[]> {
+    const { app, site } = this.#deps;
+    const { plugins } = await readConfiguration(site).catch((error: unknown) => {
+      app.log.error({ error }, 'config/forum.ts cannot be read; what it named before runs on');
+      return { plugins: undefined };
+    });
+    if (!plugins) return [];
+    const known = new Map([...this.#entries].map(([id, entry]) => [typeof entry === 'string' ? entry : id, id]));
+    const named = new Set(plugins.map((entry) => known.get(typeof entry === 'string' ? entry : entry.id)));
+    for (const id of [...this.#entries.keys()].filter((one) => !named.has(one))) await this.#remove(id);
+    const values = plugins.filter((entry) => typeof entry !== 'string' && this.#entries.get(entry.id) !== entry);
+    const fresh = plugins.filter((entry) => typeof entry === 'string' && !known.has(entry));
+    return this.#reload(
+      new Map([
+        ...values.map((entry) => [(entry as Plugin).id, entry] as const),
+        ...fresh.map((entry) => [entry as string, entry] as const),
+      ]),
+    );
+  }
+
+  async #remove(id: string): Promise<void> {
+    const { kernel, log } = this.#deps.app;
+    await kernel.disable(id);
+    kernel.remove(id);
+    this.#entries.delete(id);
+    this.#broken.delete(id);
+    log.info({ plugin: id }, 'removed');
+  }
+
+  /** Loads plugins and puts them in the place of what ran before, which runs on where a new one cannot. */
+  async #reload(entries: ReadonlyMap<string, string | Plugin>): Promise<readonly string[]> {
+    const { kernel, plugins } = this.#deps.app;
+    const loaded = (await Promise.all([...entries].map(([id, entry]) => this.#load(id, entry)))).filter(
+      (plugin) => plugin !== undefined,
+    );
+    if (loaded.length === 0) return [];
+    const before = kernel.graph.all();
+    const ran = new Set(kernel.active());
+    const installed = new Set(before.map(({ id }) => id));
+    await kernel.replace(...loaded.filter(({ id }) => installed.has(id)));
+    for (const plugin of loaded.filter(({ id }) => !installed.has(id))) kernel.install(plugin);
+    await plugins.reconcile();
+    const stopped = before.filter(({ id }) => ran.has(id) && this.#failed(id));
+    if (stopped.length > 0) {
+      await kernel.replace(...stopped);
+      await plugins.reconcile();
+    }
+    for (const { id } of loaded) {
+      if (stopped.some((one) => one.id === id) || this.#failed(id)) this.#broken.add(id);
+      else this.#broken.delete(id);
+    }
+    return loaded.map(({ id }) => id).filter((id) => !this.#broken.has(id));
+  }
+
+  async #load(id: string, entry: string | Plugin): Promise<Plugin | undefined> {
+    try {
+      const plugin = typeof entry === 'string' ? await loadPlugin(this.#deps.site, entry) : entry;
+      this.#entries.set(plugin.id, entry);
+      return plugin;
+    } catch (error) {
+      if (this.#entries.has(id)) this.#broken.add(id);
+      this.#deps.app.log.error({ plugin: id, error }, 'could not be loaded; what ran before runs on');
+      return undefined;
+    }
+  }
+}
+
+/** As modules are known, without links. */
+function real(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

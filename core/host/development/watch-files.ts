@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, watch, type FSWatcher } from 'node:fs';
+import { dirname, join } from 'node:path';
+
+/** Milliseconds without another event after which a save is complete: editors write, rename and write again. */
+const SETTLED = 30;
+/** What nobody edits, and what editors leave beside a file. */
+const IGNORED = /^(node_modules|dist|data|\..*|.*~|.*\.sw[a-z]|4913)$/;
+
+/**
+ * Calls `changed` with the files below these folders whose contents changed, after each save; those that are there no
+ * more among them. A folder that is not there yet is waited for. Returns how to stop.
+ *
+ * Every folder is watched by itself, and an event only says that something in it changed: on Linux the recursive watch
+ * of Node loses sight of files that an editor replaces by a renamed one.
+ */
+export function watchFiles(folders: readonly string[], changed: (files: readonly string[]) => void): () => void {
+  const watchers = new Map<string, FSWatcher>();
+  /** What is in each watched folder: its files with a digest of their contents. */
+  const contents = new Map<string, ReadonlyMap<string, string>>();
+  const touched = new Set<string>();
+  let timer: NodeJS.Timeout | undefined;
+  const settle = (): void => {
+    const files = [...touched].flatMap((folder) => look(folder));
+    touched.clear();
+    if (files.length > 0) changed([...new Set(files)].sort());
+  };
+  const touch = (folder: string): void => {
+    touched.add(folder);
+    clearTimeout(timer);
+    timer = setTimeout(settle, SETTLED);
+  };
+  /** The files of a folder, and of those in it that are new, that changed since it was looked at. */
+  const look = (folder: string): readonly string[] => {
+    const before = contents.get(folder) ?? new Map<string, string>();
+    const { files, inner } = entriesOf(folder);
+    const now = new Map(files.map((file) => [file, digestOf(file)]));
+    contents.set(folder, now);
+    if (!existsSync(folder)) {
+      watchers.get(folder)?.close();
+      watchers.delete(folder);
+    } else if (!watchers.has(folder)) {
+      const watcher = watch(folder, () => touch(folder));
+      watchers.set(
+        folder,
+        watcher.on('error', () => touch(folder)),
+      );
+    }
+    return [
+      ...[...now].filter(([file, digest]) => before.get(file) !== digest).map(([file]) => file),
+      ...[...before.keys()].filter((file) => !now.has(file)),
+      ...inner.filter((one) => !watchers.has(one)).flatMap((one) => look(one)),
+    ];
+  };
+  for (const folder of folders.filter((one) => existsSync(one))) look(folder);
+  for (const parent of new Set(folders.map((folder) => dirname(folder)).filter((one) => existsSync(one)))) {
+    const appeared = (): void => {
+      for (const folder of folders) if (!watchers.has(folder) && existsSync(folder)) touch(folder);
+    };
+    watchers.set(
+      `${parent}/`,
+      watch(parent, appeared).on('error', () => undefined),
+    );
+  }
+  return () => {
+    clearTimeout(timer);
+    for (const watcher of watchers.values()) watcher.close();
+  };
+}
+
+function entriesOf(folder: string): { readonly files: readonly string[]; readonly inner: readonly string[] } {
+  try {
+    const entries = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => !IGNORED.test(name));
+    const pathsOf = (kind: 'isFile' | 'isDirectory'): string[] =>
+      entries.filter((entry) => entry[kind]()).map(({ name }) => join(folder, name));
+    return { files: pathsOf('isFile'), inner: pathsOf('isDirectory') };
+  } catch {
+    // It went away meanwhile.
+    return { files: [], inner: [] };
+  }
+}
+
+/** Of a file's contents; empty where it cannot be read. */
+function digestOf(file: string): string {
+  try {
+    return createHash('sha1').update(readFileSync(file)).digest('base64');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,268 @@
+import { join, resolve } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createClient, type Answer } from 'parley-forum/testing';
+import type { Problem } from '../../../core/host/development/problems.ts';
+import type { ServerProcess } from '../fixtures/server-process.ts';
+import { configurationOf, greetingPlugin, makeSite, VIEW, type DevelopmentSite } from './site.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const HTML = { accept: 'text/html' };
+
+let site: DevelopmentSite;
+let server: ServerProcess;
+/** What browsers were told, the newest last. */
+const heard: { readonly event: string; readonly data: unknown }[] = [];
+const leaving = new AbortController();
+
+beforeAll(async () => {
+  site = await makeSite();
+  server = await site.start();
+  void listen();
+}, 60_000);
+afterAll(async () => {
+  leaving.abort();
+  await site?.[Symbol.asyncDispose]();
+}, 60_000);
+
+/** After a test that failed, too. */
+const restore = async (): Promise<void> => {
+  await site.mend();
+  await expect.poll(async () => [await words(), places()]).toEqual(['hello', []]);
+};
+
+/** As a page's script listens. */
+async function listen(): Promise<void> {
+  const { body } = await fetch(`${server.url}/_development/events`, { signal: leaving.signal });
+  let text = '';
+  try {
+    for await (const chunk of body!.pipeThrough(new TextDecoderStream())) {
+      const blocks = (text + chunk).split('\n\n');
+      text = blocks.pop()!;
+      for (const block of blocks) {
+        const [, event = '', data = ''] = /^event: (.*)\ndata: (.*)$/.exec(block) ?? [];
+        if (event !== '') heard.push({ event, data: JSON.parse(data) });
+      }
+    }
+  } catch {
+    // The test is over.
+  }
+}
+
+const get = (path: string): Promise<Answer> => createClient(server.url).get(path, HTML);
+const words = async (): Promise<string | undefined> => /class="words">([^<]*)/.exec((await get('/greeting')).text)?.[1];
+const problems = (): readonly Problem[] =>
+  (heard.findLast(({ event }) => event === 'problems')?.data ?? []) as readonly Problem[];
+const places = (): readonly unknown[] => problems().map(({ message, file, line }) => ({ message, file, line }));
+
+const WORDS = 'plugins/greeting/words.ts';
+
+/** Does something, and resolves when browsers are told to load their page again. */
+async function reloaded(change: () => Promise<void>): Promise<void> {
+  const before = heard.length;
+  await change();
+  await expect.poll(() => heard.slice(before).some(({ event }) => event === 'reload')).toBe(true);
+}
+
+describe('parley dev', () => {
+  afterEach(restore);
+
+  test('shows what was saved in under a second: a module, a view, a text', async () => {
+    expect(await words()).toBe('hello');
+    const took: number[] = [];
+    const measure = async (shown: string, change: () => Promise<void>): Promise<void> => {
+      const start = performance.now();
+      await reloaded(change);
+      expect(await words()).toBe(shown);
+      took.push(performance.now() - start);
+    };
+    await measure('good day', () => site.write('plugins/greeting/words.ts', `export const words = 'good day';\n`));
+    await measure('«good day»', () =>
+      site.write('plugins/greeting/views/greeting.hbs', VIEW.replace('{{words}}', '«{{words}}»')),
+    );
+    await measure('Bye', () =>
+      site.write('plugins/greeting/views/greeting.hbs', VIEW.replace('{{words}}', '{{t "greeting:end"}}')),
+    );
+    await measure('Farewell', () => site.write('plugins/greeting/locales/en.json', '{ "end": "Farewell" }'));
+    expect(Math.max(...took)).toBeLessThan(1_000);
+  });
+
+  test('notices each save of an editor that renames files, and none that changed nothing', async () => {
+    for (const text of ['one', 'two', 'three']) {
+      await reloaded(() => site.replace('plugins/greeting/words.ts', `export const words = '${text}';\n`));
+      expect(await words()).toBe(text);
+    }
+    const before = heard.length;
+    await site.write('plugins/greeting/words.ts', `export const words = 'three';\n`);
+    await site.write('plugins/greeting/node_modules/thing/index.js', 'export {};');
+    await reloaded(() => site.mend('plugins/greeting/words.ts'));
+    expect(heard.slice(before).filter(({ event }) => event === 'reload')).toHaveLength(1);
+  });
+
+  test('leaves a plugin that was not touched as it is, also where it shares a module with one that was', async () => {
+    const provider = (text: string): string => `
+      import { definePlugin } from 'parley-forum';
+      import { pages, redirect } from 'parley-forum/plugins/web';
+      const loaded = crypto.randomUUID();
+      export default definePlugin({ id: '${text}', setup: (_services, plugin) =>
+        plugin.route(pages, { method: 'get', path: '/${text}', can: 'public' })(() => redirect('/' + loaded)) });`;
+    await site.write('plugins/untouched/plugin.ts', provider('untouched'));
+    await reloaded(() => site.write('config/forum.ts', configurationOf('untouched')));
+    const target = async (): Promise<string | null> => (await get('/untouched')).headers.get('location');
+    const before = await target();
+    await reloaded(() => site.write('plugins/greeting/words.ts', `export const words = 'hi';\n`));
+    expect(before).toMatch(/^\/[0-9a-f-]{36}$/);
+    expect(await target()).toBe(before);
+    await reloaded(() => site.mend('config/forum.ts'));
+  });
+
+  test('restarts what depends on a shared file with it', async () => {
+    await site.write('plugins/greeting/api.ts', `export const tone = 'softly';\n`);
+    await site.write(
+      'plugins/reader/plugin.ts',
+      `import { definePlugin } from 'parley-forum';
+import { pages, redirect } from 'parley-forum/plugins/web';
+import { tone } from '../greeting/api.ts';
+export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
+  plugin.route(pages, { method: 'get', path: '/tone', can: 'public' })(() => redirect('/' + tone)) });`,
+    );
+    await reloaded(() => site.write('config/forum.ts', configurationOf('reader')));
+    expect((await get('/tone')).headers.get('location')).toBe('/softly');
+    await reloaded(() => site.write('plugins/greeting/api.ts', `export const tone = 'loudly';\n`));
+    expect((await get('/tone')).headers.get('location')).toBe('/loudly');
+  });
+
+  test('follows config/forum.ts, which adds plugins and takes them away', async () => {
+    await site.write('plugins/reader/plugin.ts', greetingPlugin().replaceAll('greeting', 'reader'));
+    await site.write('plugins/reader/words.ts', `export const words = 'read';\n`);
+    await site.write('plugins/reader/views/reader.hbs', VIEW);
+    await reloaded(() => site.write('config/forum.ts', configurationOf('reader')));
+    expect((await get('/reader')).status).toBe(200);
+    await reloaded(() => site.mend('config/forum.ts'));
+    expect((await get('/reader')).status).toBe(404);
+  });
+});
+
+describe('what is wrong', () => {
+  afterEach(restore);
+
+  const PLUGIN = 'plugins/greeting/plugin.ts';
+  const OWN = 'themes/own/templates/partials/empty.hbs';
+
+  test.each([
+    { wrong: 'a module that does not parse', at: WORDS, text: 'export const words = 1;\nconst = 2;\n', line: 2 },
+    { wrong: 'an import of what is not there', at: WORDS, text: `\nimport './nowhere.ts';\n`, line: 2 },
+    { wrong: 'a name that is not exported', at: WORDS, text: 'export const letters = 1;\n', file: PLUGIN, line: 3 },
+    {
+      wrong: 'a start that throws',
+      at: PLUGIN,
+      text: greetingPlugin({ setup: `throw new Error('no ink');` }),
+      line: 8,
+    },
+    { wrong: 'a configuration', at: 'config/forum.ts', text: 'export default {\n  plugins: [ = ],\n};\n', line: 2 },
+    { wrong: 'a theme that breaks the rules', at: OWN, text: '<p>\n{{{words}}}\n</p>', line: 2 },
+    { wrong: 'a theme’s data', at: 'themes/own/theme.json', text: '{\n  "id" own\n}\n', line: 2 },
+  ])('is told with file and line while what ran before runs on: $wrong', async ({ at, text, line, file = at }) => {
+    await site.write(at, text);
+    await expect.poll(places).toEqual([{ message: expect.any(String), file, line }]);
+    expect(
+      problems()[0]!
+        .excerpt.find(({ number }) => number === line)!
+        .text.trim(),
+    ).not.toBe('');
+    expect(await words()).toBe('hello');
+    await reloaded(() => site.mend(at));
+    expect([await words(), places()]).toEqual(['hello', []]);
+  });
+
+  test.each([
+    {
+      wrong: 'a handler that throws',
+      at: PLUGIN,
+      text: greetingPlugin({ handler: `throw new Error('no <ink>');` }),
+      shown: 'no &lt;ink&gt;\nplugins/greeting/plugin.ts:10',
+    },
+    {
+      wrong: 'a view',
+      at: 'plugins/greeting/views/greeting.hbs',
+      text: '<p>\n{{nothing words}}\n</p>',
+      shown:
+        'plugins/greeting/views/greeting.hbs:2: unknown helper &quot;nothing&quot;\nplugins/greeting/views/greeting.hbs:2',
+    },
+    {
+      wrong: 'a text',
+      at: 'plugins/greeting/locales/en.json',
+      text: '{\n  "end" Bye\n}\n',
+      shown: 'plugins/greeting/locales/en.json:2',
+    },
+  ])('is told on the page that cannot be shown: $wrong', async ({ at, text, shown }) => {
+    await site.write(
+      'plugins/greeting/views/greeting.hbs',
+      VIEW.replace('{{words}}', '{{words}} {{t "greeting:end"}}'),
+    );
+    await expect.poll(words).toBe('hello Bye');
+    await reloaded(() => site.write(at, text));
+    const page = await get('/greeting');
+    expect([page.status, page.text]).toEqual([500, expect.stringContaining(shown)]);
+    await expect.poll(places).toHaveLength(1);
+    await reloaded(async () => {
+      await site.mend(at);
+      await site.mend('plugins/greeting/views/greeting.hbs');
+    });
+    await expect.poll(words).toBe('hello');
+    expect(places()).toEqual([]);
+  });
+
+  test('does not keep a plugin from coming back when the file that it lacked comes', async () => {
+    await site.write(WORDS, `export * from './letters.ts';\n`);
+    await expect.poll(places).toHaveLength(1);
+    await reloaded(() => site.write('plugins/greeting/letters.ts', `export const words = 'abc';\n`));
+    expect(await words()).toBe('abc');
+    await reloaded(() => site.mend(WORDS));
+  });
+});
+
+describe('a page', () => {
+  test('holds one script more, under its own nonce, and its policy is as strict as ever', async () => {
+    const { headers, text } = await get('/greeting');
+    const policy = headers.get('content-security-policy')!;
+    const nonce = /'nonce-([^']+)'/.exec(policy)![1]!;
+    expect(text).toContain(`<script type="module" src="/_development/client.js" nonce="${nonce}"></script>`);
+    expect(policy).toContain(`script-src 'nonce-${nonce}' 'strict-dynamic'`);
+    expect(policy).not.toMatch(/unsafe|\*/);
+    expect(text.match(/<script/g)).toHaveLength(text.match(/<script[^>]*(nonce=|application\/(ld\+)?json)/g)!.length);
+  });
+
+  test('says where its slots are and what it took', async () => {
+    const { headers, text } = await get('/greeting');
+    expect(text).toContain('<!--slot greeting.end--><!--/slot-->');
+    expect(headers.get('server-timing')).toMatch(/^total;dur=.*, sql;dur=.*, greeting;dur=.*"greeting: handler"/);
+  });
+
+  test('is the same, and no other, for whoever asks without wanting HTML', async () => {
+    const { status, text } = await createClient(server.url).get('/api/version', { accept: 'application/json' });
+    expect([status, text]).toEqual([200, expect.not.stringContaining('_development')]);
+  });
+});
+
+describe('npm start on the same site', () => {
+  test('serves nothing of all this', async () => {
+    leaving.abort();
+    await server.end('SIGTERM');
+    const usual = await site.start(process.execPath, join(ROOT, 'core/main.ts'));
+    const client = createClient(usual.url);
+    for (const path of ['/_development/client.js', '/_development/events'])
+      expect((await client.get(path)).status).toBe(404);
+    const { headers, text } = await client.get('/greeting', HTML);
+    expect(text).toContain('class="words">hello<');
+    expect(text).not.toMatch(/_development|<!--/);
+    expect(headers.get('server-timing')).toBeNull();
+    await site.write(WORDS, `export const words = 'unseen';\n`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect((await client.get('/greeting?again', HTML)).text).toContain('class="words">hello<');
+  });
+
+  test('is refused to `parley dev` in production', async () => {
+    const command = ['env', 'NODE_ENV=production', process.execPath, join(ROOT, 'core/main.ts'), 'dev'];
+    await expect(site.start(...command)).rejects.toThrow('NODE_ENV is production');
+  });
+});
