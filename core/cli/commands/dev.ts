@@ -34,18 +34,18 @@ export const dev = defineCommand({
 /** Resolves to whether the server shall run once more: its own code changed, or it ended by itself and a file changed. */
 async function accompany(child: ChildProcess, console: Console): Promise<boolean> {
   const changed = Promise.withResolvers<'changed'>();
-  const told = Promise.withResolvers<'told'>();
-  const tell = (): void => told.resolve('told');
+  const interrupted = Promise.withResolvers<'interrupted'>();
+  const interrupt = (): void => interrupted.resolve('interrupted');
   // The terminal sends a signal to both; others send it to this process alone.
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, tell);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
   const stops = [watchFiles(PROGRAM_FOLDERS, () => changed.resolve('changed'))];
-  const ended = once(child, 'exit').then(([code]) => (code === 0 ? ('told' as const) : ('failed' as const)));
+  const ended = once(child, 'exit').then(([code]) => (code === 0 ? ('interrupted' as const) : ('failed' as const)));
   try {
-    const first = await Promise.race([ended, changed.promise, told.promise]);
+    const first = await Promise.race([ended, changed.promise, interrupted.promise]);
     if (first === 'failed') {
       console.print('The server ended. It starts again when a file is saved; Ctrl+C gives up.');
       stops.push(watchFiles(watchedFolders(SITE), () => changed.resolve('changed')));
-      return (await Promise.race([changed.promise, told.promise])) === 'changed';
+      return (await Promise.race([changed.promise, interrupted.promise])) === 'changed';
     }
     if (first === 'changed') console.print('The program itself changed: it starts anew.');
     child.kill('SIGTERM');
@@ -53,6 +53,6 @@ async function accompany(child: ChildProcess, console: Console): Promise<boolean
     return first === 'changed';
   } finally {
     for (const stop of stops) stop();
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, tell);
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.off(signal, interrupt);
   }
 }
