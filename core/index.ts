@@ -31,6 +31,7 @@ export { commandLine, defineCommand, operated, secretOption, type Command, type 
 export { Setup, type OpenSetup, type DatabaseReport, type DataLocation, type Site } from './host/setup.ts';
 export type { SiteConfiguration } from './host/site.ts';
 export type { Extension } from './extensions.ts';
+export { createId } from './ids.ts';
 export {
   Authorizer,
   definePermission,

@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import { Cron } from 'croner';
 import { sql } from '../data/database.ts';
 import { messageOf, PluginError } from '../errors.ts';
 import type { Batch } from '../hooks.ts';
+import { createId } from '../ids.ts';
 import type { Job, JobDefinition } from '../plugins/definition.ts';
 import { defineToken } from '../ref.ts';
 import { check } from '../schema.ts';
@@ -109,7 +109,7 @@ export class JobQueue implements Jobs {
         const listener = this.#listeners.get(name)!;
         const stored = once ? await this.#stored(listener, this.#key(listener, payload)) : undefined;
         if (stored !== undefined) return stored;
-        const jobId = orderedId();
+        const jobId = createId(Date.now());
         await this.#keep(this.#parts.data.batch(), [listener], jobId, payload, text, at);
         return jobId;
       },
@@ -133,7 +133,7 @@ export class JobQueue implements Jobs {
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined {
     const listeners = [...this.#listeners.values()].filter((listener) => listener.action === action);
     return listeners.length > 0
-      ? this.#keep(batch, listeners, orderedId(), payload, JSON.stringify(payload) ?? 'null')
+      ? this.#keep(batch, listeners, createId(Date.now()), payload, JSON.stringify(payload) ?? 'null')
       : undefined;
   }
 
@@ -245,15 +245,4 @@ function readCron(plugin: string, expression: string): Cron {
       `has a job whose cron expression "${expression}" cannot be read: ${messageOf(error)}; write for example "0 3 * * *"`,
     );
   }
-}
-
-let latest = 0n;
-
-/** A UUID of version 7 that sorts by when it was made, within this process also inside one millisecond. */
-function orderedId(): string {
-  // Twelve bits count within a millisecond; beyond them the next one is borrowed.
-  const now = BigInt(Date.now()) << 12n;
-  latest = now > latest ? now : latest + 1n;
-  const moment = latest.toString(16).padStart(15, '0');
-  return `${moment.slice(0, 8)}-${moment.slice(8, 12)}-7${moment.slice(12)}-${randomUUID().slice(19)}`;
 }

@@ -1,7 +1,5 @@
 import { hash, randomBytes } from 'node:crypto';
 
-export { createId, isId } from 'parley-forum/plugins/api';
-
 /** How secrets that are random themselves (session ids, tokens) are stored: hex SHA-256. */
 export const digest = (secret: string): string => hash('sha256', secret);
 

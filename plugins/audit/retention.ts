@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data } from 'parley-forum';
-import { createId } from 'parley-forum/plugins/api';
+import { createId, sql, type Clock, type Data } from 'parley-forum';
+
 import type { LogWriter } from './log-writer.ts';
 
 const DAY = 86_400_000;

@@ -1,5 +1,3 @@
-export { createId, isId, slugOf } from 'parley-forum/plugins/api';
-
 /** The largest number an `integer` column holds. */
 const MAX_INTEGER = 2_147_483_647;
 

@@ -1,5 +1,4 @@
-import { randomUUIDv7 } from 'node:crypto';
-import { sql, type Clock, type Data, type SealedStore, type Secrets } from 'parley-forum';
+import { createId, sql, type Clock, type Data, type SealedStore, type Secrets } from 'parley-forum';
 import type { Message } from 'parley-forum/plugins/mail';
 
 /** Days for which keys and undelivered emails are stored. */
@@ -22,13 +21,14 @@ export class MessageStore implements SealedStore {
 
   /** The ids of those that are new: a key that is known is left out. */
   async add(messages: readonly Message[]): Promise<readonly string[]> {
+    const now = this.#clock.now();
     const rows = messages.map(({ key, ...message }) => ({
-      id: randomUUIDv7(),
+      id: createId(now),
       key,
       sealed: this.#secrets.seal(JSON.stringify(message)),
     }));
     const kept = await this.#data.all(sql<{ id: string }>`insert into mail_message (id, key, sealed, created_at)
-      select id, key, sealed, ${new Date(this.#clock.now())} from json_to_recordset(${JSON.stringify(rows)}::json) as m(id uuid, key text, sealed text)
+      select id, key, sealed, ${new Date(now)} from json_to_recordset(${JSON.stringify(rows)}::json) as m(id uuid, key text, sealed text)
       on conflict (key) do nothing returning id`);
     return kept.map(({ id }) => id);
   }

@@ -1,7 +1,7 @@
-import { HttpError, notFound, sql, type Clock, type Data } from 'parley-forum';
+import { createId, HttpError, notFound, sql, type Clock, type Data } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
-import { createId } from 'parley-forum/plugins/api';
+
 import type { ActionName } from 'parley-forum/plugins/moderation';
 import { OWN_ACTION } from './ban-sync.ts';
 import type { ModerationLog } from './moderation-log.ts';

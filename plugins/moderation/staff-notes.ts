@@ -1,7 +1,7 @@
-import { sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import { createId, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts, Author } from 'parley-forum/plugins/accounts';
-import { createId } from 'parley-forum/plugins/api';
+
 import { memberNoted } from 'parley-forum/plugins/moderation';
 
 /** What a moderator noted about a member, for other moderators. */

@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { createId, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import { batched } from './batches.ts';
 
 /** In place of a category, and of a member, where there is none. */

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
-import { HttpError, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import { createId, HttpError, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { TokenStore } from 'parley-forum/plugins/accounts';
-import { createId, isId } from 'parley-forum/plugins/api';
+import { isId } from 'parley-forum/plugins/api';
 import { feedTokenMade, feedTokenRevoked, type FeedTokenRecord } from 'parley-forum/plugins/pro-feeds';
 
 /** Tokens one member may have. */

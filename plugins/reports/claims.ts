@@ -1,7 +1,7 @@
-import { HttpError, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import { createId, HttpError, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts, Author } from 'parley-forum/plugins/accounts';
-import { createId } from 'parley-forum/plugins/api';
+
 import { reportWorkedOn } from 'parley-forum/plugins/reports';
 import { lockOpen, type ReportRow } from './rows.ts';
 

@@ -1,6 +1,15 @@
-import { HttpError, notFound, sql, type Clock, type Data, type PluginHandle, type RawBuilder } from 'parley-forum';
+import {
+  createId,
+  HttpError,
+  notFound,
+  sql,
+  type Clock,
+  type Data,
+  type PluginHandle,
+  type RawBuilder,
+} from 'parley-forum';
 import { isStaff, type Viewer } from 'parley-forum/plugins/access';
-import { createId } from 'parley-forum/plugins/api';
+
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { reportCreated, reportHandled, type Outcome, type Reason } from 'parley-forum/plugins/reports';

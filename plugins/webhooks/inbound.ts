@@ -1,4 +1,5 @@
 import {
+  createId,
   HttpError,
   InvalidInput,
   sql,
@@ -8,7 +9,7 @@ import {
   type PluginHandle,
   type Request,
 } from 'parley-forum';
-import { api, createId } from 'parley-forum/plugins/api';
+import { api } from 'parley-forum/plugins/api';
 import type { Protection } from 'parley-forum/plugins/protection';
 import { webhookReceived } from 'parley-forum/plugins/webhooks';
 import { bodySignature, keyOf, constantTimeEqual, standardSignature, textKeyOf } from './signatures.ts';

@@ -1,5 +1,14 @@
-import { notFound, sql, type Clock, type Data, type PluginHandle, type SealedStore, type Secrets } from 'parley-forum';
-import { createId, isId } from 'parley-forum/plugins/api';
+import {
+  createId,
+  notFound,
+  sql,
+  type Clock,
+  type Data,
+  type PluginHandle,
+  type SealedStore,
+  type Secrets,
+} from 'parley-forum';
+import { isId } from 'parley-forum/plugins/api';
 import { webhookDisabled, type DisabledReason, type Status, type WebhookRecord } from 'parley-forum/plugins/webhooks';
 import type { DeliveryQueue } from './delivery/delivery-queue.ts';
 import { createSecret } from './signatures.ts';

@@ -1,5 +1,6 @@
+import { createId } from 'parley-forum';
 import pg from 'pg';
-import { createId } from 'parley-forum/plugins/api';
+
 import type { Child } from './child.ts';
 import type { Prepared } from './data.ts';
 import type { Statement } from './forum.ts';

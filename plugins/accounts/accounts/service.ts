@@ -1,5 +1,7 @@
+import { isId } from 'parley-forum/plugins/api';
 import { randomBytes } from 'node:crypto';
 import {
+  createId,
   InvalidInput,
   notFound,
   sql,
@@ -36,7 +38,7 @@ import {
   type TokenStore,
 } from 'parley-forum/plugins/accounts';
 import { AccountEntity } from './entity.ts';
-import { isId, createId } from '../identifiers.ts';
+
 import type { Passwords } from '../passwords/passwords.ts';
 import { usernamesLike } from './username-search.ts';
 

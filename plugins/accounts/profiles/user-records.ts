@@ -1,8 +1,8 @@
 import { sql, Type, type Data, type Extension, type Static } from 'parley-forum';
-import { nullable, Time } from 'parley-forum/plugins/api';
+import { isId, nullable, Time } from 'parley-forum/plugins/api';
 import { seeAddresses, type LastSeenRule, type UserField } from 'parley-forum/plugins/accounts';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
-import { isId } from '../identifiers.ts';
+
 import { usernamesLike } from '../accounts/username-search.ts';
 
 const own = Type.Object({

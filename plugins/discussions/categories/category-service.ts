@@ -1,4 +1,5 @@
-import { InvalidInput, notFound, sql, type Cache, type Clock, type Data } from 'parley-forum';
+import { isId, slugOf } from 'parley-forum/plugins/api';
+import { createId, InvalidInput, notFound, sql, type Cache, type Clock, type Data } from 'parley-forum';
 import type { Access, Audience, Viewer } from 'parley-forum/plugins/access';
 import {
   moderate,
@@ -10,7 +11,7 @@ import {
   type CategoryRights,
 } from 'parley-forum/plugins/discussions';
 import { CategoryEntity } from '../entities.ts';
-import { createId, isId, slugOf } from '../identifiers.ts';
+
 import type { Projections } from '../projections/projections.ts';
 
 const KEY = 'discussions.categories';

@@ -1,3 +1,4 @@
+import { slugOf } from 'parley-forum/plugins/api';
 import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
@@ -6,7 +7,7 @@ import { repeatInBatches } from 'parley-forum/plugins/privacy';
 import type { DiscussionEditor } from '../writing/editor.ts';
 import { addPostCounts, removeParticipantPosts } from '../counters/counters.ts';
 import type { Redaction } from './redaction.ts';
-import { slugOf } from '../identifiers.ts';
+
 import type { Projections } from '../projections/projections.ts';
 import { headTag } from '../reading/reader.ts';
 

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, encodeCursor } from 'parley-forum/plugins/api';
+import { isId, badCursor, decodeCursor, encodeCursor } from 'parley-forum/plugins/api';
 import type { Sort } from 'parley-forum/plugins/discussions';
-import { isId } from '../identifiers.ts';
+
 import type { DiscussionRow } from '../rows.ts';
 
 /** `pinned` is last activity behind what moderators pinned. */

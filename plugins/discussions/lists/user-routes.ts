@@ -2,6 +2,7 @@ import { HttpError, notFound, Type } from 'parley-forum';
 import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import {
+  isId,
   api,
   badCursor,
   decodeCursor,
@@ -12,7 +13,7 @@ import {
   pagingResult,
 } from 'parley-forum/plugins/api';
 import { discussionFields, DiscussionRecord, postFields, PostRecord } from 'parley-forum/plugins/discussions';
-import { isId } from '../identifiers.ts';
+
 import { withFields } from '../schemas.ts';
 import type { RouteDeps } from '../discussion-routes.ts';
 

@@ -1,6 +1,6 @@
 import { sql, type Cache, type Data, type RawBuilder } from 'parley-forum';
 import { accessTag, type Access, type Viewer } from 'parley-forum/plugins/access';
-import { encodeCursor, type Page } from 'parley-forum/plugins/api';
+import { isId, encodeCursor, type Page } from 'parley-forum/plugins/api';
 import {
   moderate,
   discussionCacheTags,
@@ -11,7 +11,7 @@ import {
   type DiscussionRecord,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
-import { isId, numberOf } from '../identifiers.ts';
+import { numberOf } from '../identifiers.ts';
 import { listQuery } from '../lists/list-query.ts';
 import { cursorAfter, orderOfCursor, type OrderName } from '../lists/sort-orders.ts';
 import { postWindow, type PostsRequest } from './paging.ts';

@@ -1,16 +1,7 @@
-import { sql, Type, type Data, type RawBuilder, type Static } from 'parley-forum';
+import { createId, sql, Type, type Data, type RawBuilder, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { Author, type Accounts } from 'parley-forum/plugins/accounts';
-import {
-  badCursor,
-  createId,
-  decodeCursor,
-  encodeCursor,
-  isId,
-  nullable,
-  Time,
-  type Page,
-} from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, encodeCursor, isId, nullable, Time, type Page } from 'parley-forum/plugins/api';
 import type { CategoryService } from '../categories/category-service.ts';
 import type { ChangedBy } from '../writing/moderation-log.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';

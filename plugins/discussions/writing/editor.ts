@@ -1,3 +1,4 @@
+import { slugOf } from 'parley-forum/plugins/api';
 import {
   HttpError,
   InvalidInput,
@@ -29,7 +30,7 @@ import { changesBetween, type ChangedBy, type ModerationLog, type DiscussionStat
 import type { Drafts } from './drafts.ts';
 import { DiscussionEntity, PostEntity } from '../entities.ts';
 import { discussionEvent, postEvent } from '../events/event-payloads.ts';
-import { slugOf } from '../identifiers.ts';
+
 import type { Projections } from '../projections/projections.ts';
 import { countTag, headTag, type FoundPost } from '../reading/reader.ts';
 import type { Revisions } from '../revisions/revisions.ts';

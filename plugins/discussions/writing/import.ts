@@ -1,4 +1,6 @@
+import { slugOf } from 'parley-forum/plugins/api';
 import {
+  createId,
   InvalidInput,
   sql,
   type Cache,
@@ -18,7 +20,7 @@ import {
 import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
 import { addToCategoryCounts } from '../counters/counters.ts';
 import { checkedValue } from './drafts.ts';
-import { createId, slugOf } from '../identifiers.ts';
+
 import type { Projections } from '../projections/projections.ts';
 
 /** Posts in one batch: large enough that a statement's fixed cost vanishes, small enough for memory and time-outs. */

@@ -1,6 +1,6 @@
-import type { Clock, PluginHandle } from 'parley-forum';
+import { createId, type Clock, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { createId } from 'parley-forum/plugins/api';
+
 import { moderated } from 'parley-forum/plugins/discussions';
 import type { ActionName } from 'parley-forum/plugins/moderation';
 

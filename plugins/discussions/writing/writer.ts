@@ -1,4 +1,6 @@
+import { slugOf } from 'parley-forum/plugins/api';
 import {
+  createId,
   HttpError,
   InvalidInput,
   notFound,
@@ -23,7 +25,7 @@ import {
 import type { CategoryService } from '../categories/category-service.ts';
 import type { Drafts } from './drafts.ts';
 import { discussionEvent, postEvent } from '../events/event-payloads.ts';
-import { createId, discussionPath, postPath, slugOf } from '../identifiers.ts';
+import { discussionPath, postPath } from '../identifiers.ts';
 import type { Projections } from '../projections/projections.ts';
 import { countTag, headTag, type DiscussionReader } from '../reading/reader.ts';
 import type { Rights } from '../rights.ts';

@@ -1,5 +1,5 @@
-import { HttpError, notFound, sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { createId, HttpError, notFound, sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { Purpose } from 'parley-forum/plugins/uploads';
 import type { FileStorage } from './file-storage.ts';
 import { megabytes } from '../processing/multipart-reader.ts';

@@ -1,5 +1,4 @@
-import { sql, type Clock, type Data, type Job } from 'parley-forum';
-import { createId } from 'parley-forum/plugins/api';
+import { createId, sql, type Clock, type Data, type Job } from 'parley-forum';
 
 /** Seconds for which a process leases a queue; renewed before each batch, which takes 15 at most. */
 const LEASE = 20;

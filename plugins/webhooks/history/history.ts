@@ -1,5 +1,5 @@
-import { HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { createId, HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { DeliveryRecord, Status } from 'parley-forum/plugins/webhooks';
 import type { DeliveryAttempts } from '../delivery/delivery-attempts.ts';
 import { saveResults } from '../delivery/delivery-results.ts';

@@ -1,5 +1,6 @@
+import { createId } from 'parley-forum';
 import { describe, expect, test } from 'vitest';
-import { createId, isId, randomText } from 'parley-forum/plugins/api';
+import { isId, randomText } from 'parley-forum/plugins/api';
 
 describe('ids', () => {
   test('sort in the order they were made, however many in one millisecond', () => {
