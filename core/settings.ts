@@ -191,14 +191,13 @@ export class SettingsStore implements Settings {
   /** Nobody sees it before the commit of the transaction under way. */
   async #change(statement: Parameters<Data['all']>[0]): Promise<void> {
     const { data, cluster } = this.#parts;
-    await data.transaction(() =>
-      data.all(statement).then(() =>
-        data.batch()!.push(
-          () => this.load(),
-          () => cluster.publish('settings'),
-        ),
-      ),
-    );
+    await data.transaction(async () => {
+      await data.all(statement);
+      await data.afterCommit(async () => {
+        await this.load();
+        await cluster.publish('settings');
+      });
+    });
   }
 
   /** What the plugins that these settings belong to say of them. */

@@ -37,9 +37,10 @@ export interface Data {
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   readonly inTransaction: boolean;
   /**
-   * What is done after the commit of the transaction under way, each after the one before; undefined outside of one.
+   * Runs `work` after the commit of the transaction under way, in the order in which such work came, and drops it with
+   * a rollback; at once outside of one. Resolves when it has run, or waits for the commit.
    */
-  batch(): Batch | undefined;
+  afterCommit(work: () => Promise<void>): Promise<void>;
   /**
    * The rows of one statement, without the ORM's cost: for lists and for SQL. timestamptz is a `Date`, bigint and
    * numeric a number, jsonb parsed, date and interval text. Does not flush what the em still holds. Throws as the em
@@ -139,8 +140,15 @@ export class Database implements Data {
     return this.#scope?.em ?? (this.#backend.orm.em.fork() as EntityManager);
   }
 
+  /** What is done after the commit of the transaction under way; undefined outside of one. */
   batch(): Batch | undefined {
     return this.#scope?.batch;
+  }
+
+  async afterCommit(work: () => Promise<void>): Promise<void> {
+    const batch = this.batch();
+    if (!batch) return work();
+    batch.push(work);
   }
 
   async transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-import type { Cluster, Logger } from 'parley-forum';
+import type { Cluster, Data, Logger } from 'parley-forum';
 import { RedisTransport } from './redis-transport.ts';
 import { connect } from './redis.ts';
 import { TaggedCache } from './tagged-cache.ts';
@@ -10,8 +10,7 @@ export interface OpenCacheOptions {
   readonly url?: string | undefined;
   /** Keeps two installations on one Redis apart. */
   readonly namespace: string;
-  /** What is to be done after the commit of the transaction that the caller is in, if any. */
-  afterCommit(): Array<() => Promise<void>> | undefined;
+  readonly data: Pick<Data, 'afterCommit' | 'inTransaction'>;
   readonly bytes?: number | undefined;
 }
 

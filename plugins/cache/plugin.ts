@@ -18,7 +18,7 @@ export default definePlugin({
       namespace,
       cluster,
       log: plugin.log,
-      afterCommit: () => data.batch(),
+      data,
     });
     plugin.defer(close);
     return { cache, probe: { probe } };

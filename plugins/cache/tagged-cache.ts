@@ -1,6 +1,6 @@
 import { serialize } from 'node:v8';
 import { LRUCache } from 'lru-cache';
-import type { Cache, Cluster, KeepOptions, Redis } from 'parley-forum';
+import type { Cache, Cluster, Data, KeepOptions, Redis } from 'parley-forum';
 
 interface Entry {
   readonly value: unknown;
@@ -33,8 +33,7 @@ const PURGED = 'cache.purged';
 
 export interface TaggedCacheOptions {
   readonly cluster: Cluster;
-  /** What is to be done after the commit of the transaction that the caller is in, if any. */
-  afterCommit(): Array<() => Promise<void>> | undefined;
+  readonly data: Pick<Data, 'afterCommit' | 'inTransaction'>;
   /** Whether what is cached may be served: with other processes, only while this one receives their purges. */
   current?(): boolean;
   readonly redis?: Redis | undefined;
@@ -49,7 +48,7 @@ export interface TaggedCacheOptions {
 export class TaggedCache implements Cache {
   readonly redis: Redis | undefined;
   readonly #cluster: Cluster;
-  readonly #afterCommit: TaggedCacheOptions['afterCommit'];
+  readonly #data: TaggedCacheOptions['data'];
   readonly #current: () => boolean;
   readonly #entries: LRUCache<string, Entry>;
   /** By tag. */
@@ -64,13 +63,13 @@ export class TaggedCache implements Cache {
   /** Everything computed from before this counts as purged. */
   #floor = 0;
 
-  constructor({ cluster, afterCommit, current = () => true, redis, bytes = 64 * 1024 * 1024 }: TaggedCacheOptions) {
+  constructor({ cluster, data, current = () => true, redis, bytes = 64 * 1024 * 1024 }: TaggedCacheOptions) {
     this.#entries = new LRUCache({
       maxSize: bytes,
       ttlResolution: 0,
       dispose: ({ tags }, key) => this.#untag(key, tags),
     });
-    this.#afterCommit = afterCommit;
+    this.#data = data;
     this.#current = current;
     this.#cluster = cluster;
     this.redis = redis;
@@ -78,7 +77,7 @@ export class TaggedCache implements Cache {
   }
 
   async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
-    if (this.#afterCommit()) return load();
+    if (this.#data.inTransaction) return load();
     if (this.#current()) {
       const cached = this.#entries.get(key);
       if (cached) return cached.value as T;
@@ -106,15 +105,17 @@ export class TaggedCache implements Cache {
   }
 
   keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean {
-    if (this.#afterCommit() || this.#purgedSince(since, tags)) return false;
+    if (this.#data.inTransaction || this.#purgedSince(since, tags)) return false;
     this.#store(key, tags, value, options);
     return true;
   }
 
   async purge(...tags: string[]): Promise<void> {
-    if (tags.length === 0 || this.#afterCommit()?.push(() => this.purge(...tags))) return;
-    this.#drop(tags);
-    await this.#cluster.publish(PURGED, tags);
+    if (tags.length === 0) return;
+    await this.#data.afterCommit(async () => {
+      this.#drop(tags);
+      await this.#cluster.publish(PURGED, tags);
+    });
   }
 
   #purgedSince(mark: number, tags: readonly string[]): boolean {

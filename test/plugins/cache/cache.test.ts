@@ -5,8 +5,14 @@ import { quiet } from './caches.ts';
 
 let inside = false;
 const waiting: Array<() => Promise<void>> = [];
+const data = {
+  get inTransaction() {
+    return inside;
+  },
+  afterCommit: async (work: () => Promise<void>): Promise<void> => void (inside ? waiting.push(work) : await work()),
+};
 const start = (options: { bytes?: number } = {}): TaggedCache =>
-  new TaggedCache({ cluster: createCluster(quiet), afterCommit: () => (inside ? waiting : undefined), ...options });
+  new TaggedCache({ cluster: createCluster(quiet), data, ...options });
 
 afterEach(() => {
   inside = false;

@@ -5,6 +5,7 @@ import { createCluster } from '../../../core/cluster.ts';
 import { createLogger } from '../../../core/host/logger.ts';
 import { openCache } from '../../../plugins/cache/open-cache.ts';
 import type { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
+import { noTransaction } from './no-transaction.ts';
 
 /** Empty where there is no Redis to test with. */
 export const redisUrl = process.env['TEST_REDIS_URL'] ?? '';
@@ -34,7 +35,7 @@ export function useCaches() {
     place,
     async start(url = redisUrl, log = quiet): Promise<Process> {
       const cluster = createCluster(log);
-      const opened = await openCache({ url, namespace: place.namespace, log, cluster, afterCommit: () => undefined });
+      const opened = await openCache({ url, namespace: place.namespace, log, cluster, data: noTransaction });
       undo.push(opened.close);
       return { ...opened, cluster };
     },

@@ -5,6 +5,7 @@ import { createCluster } from '../../../core/cluster.ts';
 import { openCache } from '../../../plugins/cache/open-cache.ts';
 import { RedisTransport } from '../../../plugins/cache/redis-transport.ts';
 import { quiet as log, redisUrl, useCaches } from './caches.ts';
+import { noTransaction } from './no-transaction.ts';
 
 const { start, undo, place } = useCaches();
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
@@ -12,7 +13,7 @@ const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 
 describe('one process alone', () => {
   it('tells nobody, hears nothing and may always serve what it holds', async () => {
     const cluster = createCluster(log);
-    const { current, close } = await openCache({ namespace: 'alone', log, cluster, afterCommit: () => undefined });
+    const { current, close } = await openCache({ namespace: 'alone', log, cluster, data: noTransaction });
     const heard = vi.fn<(payload: unknown) => void>();
     cluster.subscribe('plugins', heard);
     await cluster.publish('plugins', { id: 'polls' });
@@ -26,7 +27,7 @@ describe('one process alone', () => {
       namespace: 'none',
       log,
       cluster: createCluster(log),
-      afterCommit: () => undefined,
+      data: noTransaction,
     }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(String(failure)).toMatch(/REDIS_URL: no Redis at 127\.0\.0\.1:1 .*ECONNREFUSED/);
