@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { hookRaised } from './diagnostics.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
 import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
+import { check } from './schema.ts';
 import type { Supervisor, Task } from './plugins/supervisor.ts';
 
 /**
@@ -112,6 +113,11 @@ interface Link extends Listener {
 /** Every hook of the running plugins with its owner, for whoever offers them to integrators. */
 export interface Hooks {
   hooks(): readonly { readonly plugin: string; readonly hook: Hook }[];
+  /**
+   * What integrators may receive of an action's payload. Throws for an action without a public schema, and for a
+   * payload that does not fit it.
+   */
+  publicData(action: Action<any>, payload: unknown): object;
 }
 export const Hooks = defineToken<Hooks>('Hooks');
 
@@ -150,6 +156,16 @@ export class HookBus implements Hooks {
 
   hooks(): readonly { readonly plugin: string; readonly hook: Hook }[] {
     return [...this.#owners.values()];
+  }
+
+  publicData({ id, public: schema }: Action<any>, payload: unknown): object {
+    if (!schema) throw new TypeError(`"${id}" has no public schema`);
+    const checked = check(schema, payload);
+    if (checked.ok) return checked.value as object;
+    const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
+    throw new Error(
+      `"${id}" was raised with a payload that does not fit its public schema: ${problems}; correct one of the two`,
+    );
   }
 
   listen(plugin: string, hook: Hook, run: Run, { order = 0, awaited = false }: ListenOptions = {}): () => void {

@@ -76,7 +76,7 @@ export { Cache, type KeepOptions, type Redis } from './cache.ts';
 export { Cluster } from './cluster.ts';
 export { Settings, type SettingInfo } from './settings.ts';
 export { Plugins, type PluginInfo } from './plugins/desired-state.ts';
-export { filesChanged, pluginChanged } from './plugins/kernel.ts';
+export { filesChanged, pluginChanged } from './plugins/actions.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
 export { failureOf } from './http/failures.ts';
 export { acceptsEncoding, etagOf, isFresh } from './http/freshness.ts';

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { Cache } from '../cache.ts';
+import { operated } from '../cli/command.ts';
 import { Data, type Database } from '../data/database.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment } from '../environment.ts';
@@ -12,6 +13,7 @@ import { Kernel } from '../plugins/kernel.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugin } from '../plugins/definition.ts';
 import { PluginControl, Plugins } from '../plugins/desired-state.ts';
+import { filesChanged, pluginChanged } from '../plugins/actions.ts';
 import type { Token } from '../ref.ts';
 import { Http } from '../http/http.ts';
 import { CallRecorder } from '../http/call-recorder.ts';
@@ -161,6 +163,7 @@ export async function createApp({
     batch: () => data.batch(),
     store: (action, payload, batch) => jobs.store(action, payload, batch),
   });
+  hooks.own('kernel', [pluginChanged, filesChanged, operated]);
   const extensions = new Extensions();
   const routes = new RouteRegistry();
   const closing = new AbortController();

@@ -68,6 +68,16 @@ export interface PluginHandle<S = unknown> {
    * `ListenOptions`, for actions with `durable` as well.
    */
   readonly on: Listen;
+  /**
+   * Listens durably to every action that `accepts` takes, of the plugins that run and of those that start later; it is
+   * asked again whenever a plugin starts. An action that was taken once is listened to for as long as this plugin runs,
+   * since work may be stored for one whose plugin is off. `run` gets the action as it was last defined.
+   */
+  onAny(
+    accepts: (action: Action<any>) => boolean,
+    run: (payload: any, delivery: Delivery, action: Action<any>) => Awaitable<void>,
+    options: { readonly durable: true | Durability<any> },
+  ): void;
   /** Raises one's own action: within a transaction after its commit, or never if that rolls back. */
   emit<P>(action: Action<P>, payload: P): Promise<void>;
   /** Passes a value through one's own filter; resolves to what the last listener made of it. */

@@ -2,7 +2,8 @@ import { sql, type Database } from '../data/database.ts';
 import { chainOf, HttpError, PluginError } from '../errors.ts';
 import type { Cluster } from '../cluster.ts';
 import type { KernelDeps } from './handle.ts';
-import type { Kernel, PluginState } from './kernel.ts';
+import type { Kernel } from './kernel.ts';
+import type { PluginState } from './actions.ts';
 import { defineToken } from '../ref.ts';
 import type { BlockReport, TaskReport } from './supervisor.ts';
 

@@ -1,6 +1,6 @@
 import { messageOf, PluginError } from '../errors.ts';
 import type { Extensions } from '../extensions.ts';
-import type { Durability, Hook, HookBus, ListenOptions } from '../hooks.ts';
+import type { Action, Delivery, Durability, Hook, HookBus, ListenOptions } from '../hooks.ts';
 import type { JobQueue } from '../jobs/queue.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugin, PluginHandle } from './definition.ts';
@@ -8,6 +8,7 @@ import type { Awaitable } from '../ref.ts';
 import type { Mount, RouteRegistry } from '../http/routes.ts';
 import { Type } from '../schema.ts';
 import type { SettingsStore } from '../settings.ts';
+import { pluginChanged } from './actions.ts';
 import { inTime, type Supervisor } from './supervisor.ts';
 
 /** What the kernel is made of; one of each per process. */
@@ -83,6 +84,20 @@ export function createHandle(
       undo.defer(settings.guard(id, run));
     },
     on: listen,
+    onAny: (accepts, run, options) => {
+      const accepted = new Map<string, Action<unknown>>();
+      const review = (): void => {
+        for (const { hook } of hooks.hooks()) {
+          if (hook.kind !== 'action' || !accepts(hook)) continue;
+          const isNew = !accepted.has(hook.id);
+          accepted.set(hook.id, hook);
+          if (isNew)
+            listen(hook, (payload, delivery: Delivery) => run(payload, delivery, accepted.get(hook.id)!), options);
+        }
+      };
+      review();
+      listen(pluginChanged, review);
+    },
     emit: (action, payload) => hooks.emit(hooks.owned(id, action), payload),
     filter: (filter, value, context) => hooks.filter(hooks.owned(id, filter), value, context),
     query: (query, input) => hooks.query(hooks.owned(id, query), input),

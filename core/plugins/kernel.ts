@@ -3,19 +3,11 @@ import type { Database } from '../data/database.ts';
 import { chainOf, PluginError } from '../errors.ts';
 import { Graph } from './graph.ts';
 import { createHandle, type KernelDeps, type Scope } from './handle.ts';
-import { defineAction } from '../hooks.ts';
+import { pluginChanged, type PluginState } from './actions.ts';
 import { unusable, type Plugin } from './definition.ts';
 import type { Token, Tokens } from '../ref.ts';
 import type { Mount } from '../http/routes.ts';
 import { inTime } from './supervisor.ts';
-
-export type PluginState = 'off' | 'active' | 'failed';
-
-/** The kernel's only own action: a plugin started, stopped or failed in this process. */
-export const pluginChanged = defineAction<{ readonly id: string; readonly state: PluginState }>('plugin.changed');
-
-/** In development: files changed on disk that pages are made of, such as templates, texts and styles. */
-export const filesChanged = defineAction<object>('files.changed');
 
 export interface KernelAndServices extends KernelDeps {
   readonly data: Database;
@@ -44,7 +36,6 @@ export class Kernel {
     this.#parts = options;
     this.graph = new Graph([...options.services.keys()]);
     for (const [token, service] of options.services) this.provide(token, service);
-    options.hooks.own('kernel', [pluginChanged, filesChanged]);
     options.routes.service = (token) => this.service(token);
   }
 

@@ -1,27 +1,23 @@
-import { pluginChanged, type Extension, type PluginHandle } from 'parley-forum';
+import type { PluginHandle } from 'parley-forum';
 import { auditRules, type AuditEntry, type AuditRule } from 'parley-forum/plugins/audit';
 
 /** Entries of one action in a batch at most. */
 const BATCH_LIMIT = 16;
 
-/** Subscribes durably to every action that has a rule, also of plugins that start later. */
+/** Adds an entry for every action that has a rule, also of plugins that start later. */
 export function subscribe(plugin: PluginHandle, add: (id: string, entry: AuditEntry) => Promise<void>): void {
-  // By the hook's id, as last seen: work may still be stored for an action whose plugin has been switched off.
+  // By the action's id, as last seen: work may still be stored for one whose plugin, and rule, are gone.
   const rules = new Map<string, AuditRule>();
-  const handle = async (id: string, hook: string, payload: unknown): Promise<void> => {
-    const entry = rules.get(hook)!.entry(payload);
-    if (entry) await add(id, entry);
-  };
-  const subscribeTo = ({ plugin: owner, value: rule }: Extension<AuditRule>): void => {
-    const known = rules.has(rule.hook.id);
-    rules.set(rule.hook.id, rule);
-    if (known) return;
-    plugin.log.debug({ hook: rule.hook.id, owner }, 'an action leaves entries');
-    plugin.on(rule.hook, (payload: unknown, { id }) => handle(id, rule.hook.id, payload), {
-      durable: { limit: BATCH_LIMIT },
-    });
-  };
-  const subscribeAll = (): void => plugin.extensions(auditRules).forEach(subscribeTo);
-  subscribeAll();
-  plugin.on(pluginChanged, subscribeAll);
+  plugin.onAny(
+    ({ id }) => {
+      const rule = plugin.extensions(auditRules).find(({ value }) => value.hook.id === id);
+      if (rule) rules.set(id, rule.value);
+      return rule !== undefined;
+    },
+    async (payload, { id }, action) => {
+      const entry = rules.get(action.id)!.entry(payload);
+      if (entry) await add(id, entry);
+    },
+    { durable: { limit: BATCH_LIMIT } },
+  );
 }

@@ -1,4 +1,4 @@
-import { check, pluginChanged, type Action, type Hooks, type PluginHandle } from 'parley-forum';
+import type { Hooks, PluginHandle } from 'parley-forum';
 import type { RaisedEvent } from './fan-out.ts';
 
 /** Most events of one kind in a batch. */
@@ -19,31 +19,16 @@ export function subscribableEvents(hooks: Hooks): readonly string[] {
   ];
 }
 
-/** Subscribes durably to every action with a public schema, including those of plugins that start later. */
+/** Adds every action with a public schema, including those of plugins that start later. */
 export function subscribeToEvents(
   plugin: PluginHandle,
   hooks: Hooks,
   add: (raised: RaisedEvent) => Promise<void>,
 ): void {
-  // By id, as last seen: work may still be stored for an action whose plugin has been switched off.
-  const actions = new Map<string, Action<object>>();
-  const handle = (event: string, id: string, payload: object): Promise<void> => {
-    const checked = check(actions.get(event)!.public!, payload);
-    if (checked.ok) return add({ id, event, payload, data: checked.value as object });
-    const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
-    throw new Error(
-      `"${event}" was raised with a payload that does not fit its public schema: ${problems}; correct one of the two`,
-    );
-  };
-  const subscribe = (): void => {
-    for (const { hook } of hooks.hooks()) {
-      if (hook.kind !== 'action' || !hook.public) continue;
-      const known = actions.has(hook.id);
-      actions.set(hook.id, hook);
-      if (!known)
-        plugin.on(hook, (payload: object, { id }) => handle(hook.id, id, payload), { durable: { limit: BATCH_SIZE } });
-    }
-  };
-  subscribe();
-  plugin.on(pluginChanged, subscribe);
+  plugin.onAny(
+    (action) => action.public !== undefined,
+    (payload: object, { id }, action) =>
+      add({ id, event: action.id, payload, data: hooks.publicData(action, payload) }),
+    { durable: { limit: BATCH_SIZE } },
+  );
 }
