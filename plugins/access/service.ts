@@ -39,6 +39,7 @@ interface Snapshot {
   readonly list: readonly Group[];
   readonly decisions: ReadonlyMap<string, boolean>;
   readonly guest: Viewer;
+  readonly unrestricted: Viewer;
   /** By member, the next to end first. */
   readonly suspensions: ReadonlyMap<string, Suspension>;
 }
@@ -49,6 +50,9 @@ export interface AccessDeps {
   readonly clock: Clock;
   readonly emit: PluginHandle['emit'];
 }
+
+/** An id that no account has: a viewer without one would be a guest. */
+const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 const rank = (level: Level): number => LEVELS.indexOf(level);
 const decisionKey = (groupId: string, permission: string): string => `${groupId} ${permission}`;
@@ -67,7 +71,15 @@ function snapshotOf(
   );
   const byId = new Map(list.map((group) => [group.id, Object.freeze(group)]));
   const guest = Object.freeze({ id: undefined, username: undefined, group: byId.get('guest')! });
-  return { groups: byId, list, decisions, guest, suspensions: new Map(suspensions.map((one) => [one.userId, one])) };
+  const unrestricted = Object.freeze({ id: NOBODY, username: undefined, group: byId.get('admin')! });
+  return {
+    groups: byId,
+    list,
+    decisions,
+    guest,
+    unrestricted,
+    suspensions: new Map(suspensions.map((one) => [one.userId, one])),
+  };
 }
 
 /** The groups, decisions and suspensions of the database, cached as a snapshot. */
@@ -84,6 +96,10 @@ export class AccessService implements Access {
 
   get guest(): Viewer {
     return this.#now.guest;
+  }
+
+  get unrestricted(): Viewer {
+    return this.#now.unrestricted;
   }
 
   refresh(): Promise<void> | undefined {

@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpError, Http, RouteInfo, Settings } from 'parley-forum';
 import type { ApiOptions, RouteBucket } from 'parley-forum/plugins/api';
-import { isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, type Viewer } from 'parley-forum/plugins/access';
 import { tooMany, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /** One bucket for the whole prefix, per member or per IP. */
 const DEFAULT_BUCKET: Bucket = { name: 'api', window: 60 };
-/** Moderators work through queues. */
-const STAFF_FACTOR = 5;
 
 export interface RateLimitsDeps {
   readonly limits: Limits;
@@ -34,7 +32,7 @@ export class RateLimits {
     const member = viewer?.id !== undefined;
     const limit = Number(settings.get(own?.limit ?? (member ? 'api.rate_limit_user' : 'api.rate_limit_ip')));
     const key = member ? `user:${viewer.id}` : this.#address(req);
-    return limits.consume(own ?? DEFAULT_BUCKET, key, viewer && isStaff(viewer) ? limit * STAFF_FACTOR : limit);
+    return limits.consume(own ?? DEFAULT_BUCKET, key, viewer ? limitFor(viewer, limit) : limit);
   }
 
   /** Counts a guest; synchronously where possible. */

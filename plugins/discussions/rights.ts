@@ -1,5 +1,5 @@
 import { HttpError } from 'parley-forum';
-import { isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, type Access, type Viewer } from 'parley-forum/plugins/access';
 import {
   editPost,
   moderate,
@@ -21,8 +21,6 @@ export interface Rates {
 }
 const POSTS: Bucket = { name: 'posts', window: 600 };
 const DISCUSSIONS: Bucket = { name: 'discussions', window: 3_600 };
-/** Moderators may write this many times as much. */
-const STAFF = 5;
 const NOTHING: CategoryRights = { view: false, create: false, reply: false, moderate: false };
 
 /** Permissions and rate limits for writing. */
@@ -98,7 +96,7 @@ export class Rights {
   async consumeRateLimit(kind: 'post' | 'discussion', viewer: Viewer): Promise<void> {
     const [bucket, rate] =
       kind === 'post' ? [POSTS, this.#rates['posts.rate_limit']] : [DISCUSSIONS, this.#rates['discussions.rate_limit']];
-    const limit = isStaff(viewer) ? rate * STAFF : rate;
+    const limit = limitFor(viewer, rate);
     const key = viewer.id ?? '';
     const allowance = this.#limits.consumeNow(bucket, key, limit) ?? (await this.#limits.consume(bucket, key, limit));
     assertAllowed(allowance, (seconds) => `You have written many ${kind}s; wait ${seconds} s before the next`);

@@ -1,5 +1,5 @@
 import type { PluginHandle } from 'parley-forum';
-import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Access } from 'parley-forum/plugins/access';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
 import { moderated, type Discussions } from 'parley-forum/plugins/discussions';
 import { moderationActed, ACTIONS, memberNoted, type ModerationEntry } from 'parley-forum/plugins/moderation';
@@ -11,8 +11,6 @@ interface SubscriberDeps {
   readonly discussions: Pick<Discussions, 'find'>;
   readonly log: ModerationLog;
 }
-/** An id that no account has. */
-const NO_ONE = '00000000-0000-0000-0000-000000000000';
 
 /** What an entry is about, for the audit log. */
 function subjectOf({
@@ -35,8 +33,7 @@ export function subscribe(plugin: PluginHandle, { access, discussions, log }: Su
   plugin.on(
     reportHandled,
     async ({ report }) => {
-      const unrestricted: Viewer = { id: NO_ONE, username: undefined, group: access.groupOf('admin') };
-      const head = await discussions.find(report.discussion_id, unrestricted);
+      const head = await discussions.find(report.discussion_id, access.unrestricted);
       await log.add({
         id: report.lead_id,
         action: `report.${report.outcome}`,

@@ -1,5 +1,5 @@
 import type { PluginHandle } from 'parley-forum';
-import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Access } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { moderationActed, type ActionName, type ModerationEntry } from 'parley-forum/plugins/moderation';
@@ -38,9 +38,6 @@ const MAX_TITLE_LENGTH = 200;
 /** Where there is no reason, or no title that the member may see. */
 const DEFAULT_TITLES = { member: 'your account', post: 'something you wrote' } as const;
 
-/** An id that no account has, for reading with an administrator's rights. */
-const NO_ONE = '00000000-0000-0000-0000-000000000000';
-
 interface NotificationDeps {
   readonly access: Access;
   readonly categories: Categories;
@@ -67,8 +64,10 @@ export function notifyMembers(
   /** The discussion's title, if the member may read its category, also when it is deleted. */
   const titleOf = async ({ user_id: userId = '', discussion }: ModerationEntry): Promise<string | undefined> => {
     if (!discussion) return undefined;
-    const unrestricted: Viewer = { id: NO_ONE, username: undefined, group: access.groupOf('admin') };
-    const [head, viewers] = [await discussions.find(discussion.id, unrestricted), await accounts.viewers([userId])];
+    const [head, viewers] = [
+      await discussions.find(discussion.id, access.unrestricted),
+      await accounts.viewers([userId]),
+    ];
     await categories.refresh();
     const viewer = viewers.get(userId);
     return head && viewer && categories.find(head.categoryId, viewer) && head.title;

@@ -8,7 +8,7 @@ import {
   type PluginHandle,
   type RawBuilder,
 } from 'parley-forum';
-import { isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, type Viewer } from 'parley-forum/plugins/access';
 
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
@@ -21,8 +21,6 @@ export interface ReportSettings {
   readonly 'reports.rate_limit': number;
 }
 const REPORTS: Bucket = { name: 'reports', window: 3_600 };
-/** Moderators may report this many times as much. */
-const STAFF_FACTOR = 5;
 
 export interface ReportWriterDeps {
   readonly data: Data;
@@ -110,7 +108,7 @@ export class ReportWriter {
   async #countReport(viewer: Viewer): Promise<void> {
     const { limits, plugin } = this.#deps;
     const rate = plugin.settings['reports.rate_limit'];
-    const allowance = await limits.consume(REPORTS, viewer.id ?? '', isStaff(viewer) ? rate * STAFF_FACTOR : rate);
+    const allowance = await limits.consume(REPORTS, viewer.id ?? '', limitFor(viewer, rate));
     assertAllowed(allowance, (seconds) => `You have reported many posts; wait ${seconds} s before the next`);
   }
 }

@@ -9,7 +9,6 @@ import {
   webhookTested,
 } from 'parley-forum/plugins/webhooks';
 import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { systemViewer } from './events/category-lookup.ts';
 import { subscribableEvents } from './events/event-subscriber.ts';
 import { BlockedUrl } from './delivery/url-guard.ts';
 import { recordOf, type WebhookInput, type WebhookRow } from './webhook-store.ts';
@@ -135,7 +134,7 @@ export function addWebhookPages({
     return [
       ...new Set(
         given.map((idOrSlug) => {
-          const category = categories?.find(idOrSlug, systemViewer(access));
+          const category = categories?.find(idOrSlug, access.unrestricted);
           if (!category) throw new InvalidInput([{ field: 'categories', message: `has no category "${idOrSlug}"` }]);
           return category.id;
         }),

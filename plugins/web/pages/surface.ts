@@ -15,7 +15,7 @@ import {
   type Routes,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { isGuest, isStaff, mayCall, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, limitFor, mayCall, type Access, type Viewer } from 'parley-forum/plugins/access';
 import type { Csrf, Sessions } from 'parley-forum/plugins/accounts';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { Protection } from 'parley-forum/plugins/protection';
@@ -58,8 +58,6 @@ import { etagOf, VARY, type PageCache } from '../page-cache/page-cache.ts';
 const INCOMPLETE_TTL = 1;
 /** Forms and other writes per IP, for all users behind it together. */
 const WRITES: Bucket = { name: 'page-writes', window: 60 };
-/** Moderators work through queues. */
-const STAFF_FACTOR = 5;
 
 export interface PageSurfaceDeps {
   readonly renderer: PageRenderer;
@@ -154,7 +152,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   /** Limits writes per IP, for members too, before the body is read. */
   async #limitWrites(req: Request, actor: Viewer): Promise<void> {
     const { limits, http, writeLimit: writes } = this.#deps;
-    const limit = writes() * (isStaff(actor) ? STAFF_FACTOR : 1);
+    const limit = limitFor(actor, writes());
     assertAllowed(
       await limits.consume(WRITES, limits.addressKey(http.addressOf(req)), limit),
       (seconds) => `Too many forms were sent; try again in ${seconds} s`,
