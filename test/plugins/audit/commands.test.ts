@@ -70,6 +70,7 @@ const HARMLESS = [
   'plugin list',
   'plugin new',
   'plugin pack',
+  'plugin why',
   'recount',
   'setting get',
   'setting list',
