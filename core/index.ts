@@ -60,7 +60,7 @@ export {
   PluginError,
   type FieldProblem,
 } from './errors.ts';
-export { counters, differences, type Counter } from './counters.ts';
+export { counters, differences, type Counter } from './data/counters.ts';
 export {
   Data,
   defineEntity,

@@ -52,7 +52,7 @@ export interface AccessDeps {
 }
 
 /** An id that no account has: a viewer without one would be a guest. */
-const NOBODY = '00000000-0000-0000-0000-000000000000';
+const NO_ONE = '00000000-0000-0000-0000-000000000000';
 
 const rank = (level: Level): number => LEVELS.indexOf(level);
 const decisionKey = (groupId: string, permission: string): string => `${groupId} ${permission}`;
@@ -71,7 +71,7 @@ function snapshotOf(
   );
   const byId = new Map(list.map((group) => [group.id, Object.freeze(group)]));
   const guest = Object.freeze({ id: undefined, username: undefined, group: byId.get('guest')! });
-  const unrestricted = Object.freeze({ id: NOBODY, username: undefined, group: byId.get('admin')! });
+  const unrestricted = Object.freeze({ id: NO_ONE, username: undefined, group: byId.get('admin')! });
   return {
     groups: byId,
     list,

@@ -1,5 +1,5 @@
 import { createApp, type App } from '../../core/host/app.ts';
-import { counters, differences } from '../../core/counters.ts';
+import { counters, differences } from '../../core/data/counters.ts';
 import type { Clock, Environment } from '../../core/environment.ts';
 import { readConfiguration, SITE, type SiteConfiguration } from '../../core/host/site.ts';
 import type { Logger } from '../../core/logger.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { App, AppOptions } from '../../host/app.ts';
 import { Cache } from '../../cache.ts';
 import { defineCommand, type Console } from '../command.ts';
-import { counters } from '../../counters.ts';
+import { counters } from '../../data/counters.ts';
 import { sql } from '../../data/database.ts';
 import type { Environment } from '../../environment.ts';
 import { chainOf, ConfigurationError, messageOf } from '../../errors.ts';

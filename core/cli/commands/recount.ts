@@ -1,5 +1,5 @@
 import { defineCommand } from '../command.ts';
-import { counters, differences } from '../../counters.ts';
+import { counters, differences } from '../../data/counters.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { Program } from '../program.ts';

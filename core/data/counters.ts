@@ -1,4 +1,4 @@
-import { defineExtensionPoint } from './ref.ts';
+import { defineExtensionPoint } from '../ref.ts';
 
 /**
  * Numbers that are kept beside what they count, so that a page need not count. Whoever keeps such numbers says here how
