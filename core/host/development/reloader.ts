@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import type { Plugin } from '../../plugins/definition.ts';
-import { filesChanged } from '../../plugins/kernel.ts';
+import { filesChanged } from '../../plugins/actions.ts';
 import type { App } from '../app.ts';
 import { findLocation, loadPlugin } from '../loader.ts';
 import { configurationFile, PROGRAM, readConfiguration } from '../site.ts';
