@@ -15,7 +15,8 @@ const HEARTBEAT = 20_000;
 export class BrowserChannel {
   readonly #problems: Problems;
   readonly #streams = new Set<ServerResponse>();
-  /** A page that meets another one after a while was made by an older process. */
+  /** Of this process, and how often its files changed: a page that was made before that is out of date. */
+  #version = 0;
   readonly #process = randomUUID();
   #script: Promise<string> | undefined;
 
@@ -27,20 +28,27 @@ export class BrowserChannel {
   /** Stands around each request. */
   readonly around: Around = (req, res, answer) => {
     if (req.url === EVENTS) return this.#stream(res);
-    if (req.url === SCRIPT) return void this.#sendScript(res);
+    if (req.url?.split('?')[0] === SCRIPT) return void this.#sendScript(res);
     // What is compressed cannot be added to.
     delete req.headers['accept-encoding'];
+    // What the browser has names an older version.
+    delete req.headers['if-none-match'];
     this.#addScript(req, res);
     answer();
   };
 
-  /** Every open page is asked for anew. */
+  /** Every page that was made until now is asked for anew. */
   reload(): void {
-    this.#send('reload', {});
+    this.#version++;
+    this.#send('version', this.#pageVersion);
   }
 
   close(): void {
     for (const stream of this.#streams) stream.end();
+  }
+
+  get #pageVersion(): string {
+    return `${this.#process}-${this.#version}`;
   }
 
   #send(event: string, data: unknown): void {
@@ -49,7 +57,7 @@ export class BrowserChannel {
 
   #stream(res: ServerResponse): void {
     res.writeHead(200, { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' });
-    res.write(eventText('process', this.#process) + eventText('problems', this.#problems.list()));
+    res.write(eventText('version', this.#pageVersion) + eventText('problems', this.#problems.list()));
     const beat = setInterval(() => res.write(':\n\n'), HEARTBEAT).unref();
     this.#streams.add(res);
     res.on('close', () => {
@@ -66,12 +74,13 @@ export class BrowserChannel {
   /** Pages end with the script, under their own nonce: no policy is loosened for it. */
   #addScript(req: IncomingMessage, res: ServerResponse): void {
     const { writeHead, end } = res;
+    const script = `${SCRIPT}?${this.#pageVersion}`;
     let added: string | undefined;
     let decided = false;
     const decide = (status: number): void => {
       if (decided) return;
       decided = true;
-      added = this.#addition(req, res, status);
+      added = this.#addition(req, res, { status, script });
       if (added !== undefined) res.removeHeader('Content-Length');
     };
     res.writeHead = ((status: number, ...more: readonly unknown[]) => {
@@ -89,7 +98,11 @@ export class BrowserChannel {
     }) as typeof end;
   }
 
-  #addition(req: IncomingMessage, res: ServerResponse, status: number): string | undefined {
+  #addition(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { status, script }: { readonly status: number; readonly script: string },
+  ): string | undefined {
     const type = String(res.getHeader('Content-Type') ?? '');
     // Nobody has answered, because the plugin that makes pages is broken.
     const unanswered = type.startsWith('text/plain') && status === 404 && this.#problems.list().length > 0;
@@ -105,7 +118,7 @@ export class BrowserChannel {
     const problems = status >= 500 ? this.#problems.list().map(problemText) : [];
     return [
       ...problems.map((text) => `\n<pre>${escape(text)}</pre>`),
-      `\n<script type="module" src="${SCRIPT}"${nonce === undefined ? '' : ` nonce="${nonce}"`}></script>\n`,
+      `\n<script type="module" src="${script}"${nonce === undefined ? '' : ` nonce="${nonce}"`}></script>\n`,
     ].join('');
   }
 }

@@ -46,11 +46,21 @@ export function beginDevelopment(): Development {
           if (problems.list().length > 0) return;
           app.log.info({ files, plugins, milliseconds: Math.round(performance.now() - start) }, 'reloaded');
           browsers.reload();
+          watchElsewhere();
         });
       };
-      const stop = watchFiles([...watchedFolders(SITE), ...reloader.elsewhere()], changed);
+      const stops = [watchFiles(watchedFolders(SITE), changed)];
+      const elsewhere = new Set<string>();
+      /** Packages may come while it runs. */
+      const watchElsewhere = (): void => {
+        const folders = reloader.elsewhere().filter((folder) => !elsewhere.has(folder));
+        if (folders.length === 0 || app.routes.closing.aborted) return;
+        stops.push(watchFiles(folders, changed));
+        for (const folder of folders) elsewhere.add(folder);
+      };
+      watchElsewhere();
       app.routes.closing.addEventListener('abort', () => {
-        stop();
+        for (const stop of stops) stop();
         browsers.close();
       });
     },

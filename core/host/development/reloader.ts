@@ -3,7 +3,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import type { Plugin } from '../../plugins/definition.ts';
 import { filesChanged } from '../../plugins/actions.ts';
 import type { App } from '../app.ts';
-import { findLocation, loadPlugin } from '../loader.ts';
+import { findLocation, idOf, loadPlugin } from '../loader.ts';
 import { configurationFile, PROGRAM, readConfiguration } from '../site.ts';
 import type { ModuleGraph } from './module-graph.ts';
 
@@ -38,8 +38,10 @@ export class Reloader {
     this.#deps = deps;
     const { configuration, kernel } = deps.app;
     const installed = kernel.graph.all();
-    for (const [at, entry] of configuration.plugins.entries()) {
-      const plugin = installed[at];
+    for (const entry of configuration.plugins) {
+      const plugin = installed.find(({ id, package: name }) =>
+        typeof entry === 'string' ? name === entry || id === idOf(entry) : id === entry.id,
+      );
       if (plugin) this.#entries.set(plugin.id, entry);
     }
   }
@@ -138,8 +140,11 @@ export class Reloader {
 
   async #remove(id: string): Promise<void> {
     const { kernel, log } = this.#deps.app;
-    await kernel.disable(id);
-    kernel.remove(id);
+    // `parley plugin remove` takes it away itself.
+    if (kernel.graph.all().some((plugin) => plugin.id === id)) {
+      await kernel.disable(id);
+      kernel.remove(id);
+    }
     this.#entries.delete(id);
     this.#broken.delete(id);
     log.info({ plugin: id }, 'removed');

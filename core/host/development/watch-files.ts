@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 /** Milliseconds without another event after which a save is complete: editors write, rename and write again. */
 const SETTLED = 30;
 /** What nobody edits, and what editors leave beside a file. */
-const IGNORED = /^(node_modules|dist|data|\..*|.*~|.*\.sw[a-z]|4913)$/;
+const IGNORED = /^(node_modules|data|\..*|.*~|.*\.sw[a-z]|4913)$/;
 
 /**
  * Calls `changed` with the files below these folders whose contents changed, after each save; those that are there no

@@ -60,7 +60,7 @@ const WORDS = 'plugins/greeting/words.ts';
 async function reloaded(change: () => Promise<void>): Promise<void> {
   const before = heard.length;
   await change();
-  await expect.poll(() => heard.slice(before).some(({ event }) => event === 'reload')).toBe(true);
+  await expect.poll(() => heard.slice(before).some(({ event }) => event === 'version')).toBe(true);
 }
 
 describe('parley dev', () => {
@@ -95,7 +95,7 @@ describe('parley dev', () => {
     await site.write('plugins/greeting/words.ts', `export const words = 'three';\n`);
     await site.write('plugins/greeting/node_modules/thing/index.js', 'export {};');
     await reloaded(() => site.mend('plugins/greeting/words.ts'));
-    expect(heard.slice(before).filter(({ event }) => event === 'reload')).toHaveLength(1);
+    expect(heard.slice(before).filter(({ event }) => event === 'version')).toHaveLength(1);
   });
 
   test('leaves a plugin that was not touched as it is, also where it shares a module with one that was', async () => {
@@ -226,7 +226,10 @@ describe('a page', () => {
     const { headers, text } = await get('/greeting');
     const policy = headers.get('content-security-policy')!;
     const nonce = /'nonce-([^']+)'/.exec(policy)![1]!;
-    expect(text).toContain(`<script type="module" src="/_development/client.js" nonce="${nonce}"></script>`);
+    const { data: version } = heard.findLast(({ event }) => event === 'version')!;
+    expect(text).toContain(
+      `<script type="module" src="/_development/client.js?${version as string}" nonce="${nonce}"></script>`,
+    );
     expect(policy).toContain(`script-src 'nonce-${nonce}' 'strict-dynamic'`);
     expect(policy).not.toMatch(/unsafe|\*/);
     expect(text.match(/<script/g)).toHaveLength(text.match(/<script[^>]*(nonce=|application\/(ld\+)?json)/g)!.length);

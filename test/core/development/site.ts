@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { lendAssets, keepAssets } from '../../kit/assets.ts';
 import { makeTestPlace } from '../../kit/database.ts';
-import { migrated } from '../../kit/migrated.ts';
 import { startServer, type ServerProcess } from '../fixtures/server-process.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
@@ -76,7 +75,7 @@ export interface DevelopmentSite extends AsyncDisposable {
 }
 
 export async function makeSite(): Promise<DevelopmentSite> {
-  const place = await makeTestPlace(migrated());
+  const place = await makeTestPlace();
   await lendAssets(place.folder);
   const folder = await mkdtemp(join(tmpdir(), 'parley-dev-'));
   const started: ServerProcess[] = [];

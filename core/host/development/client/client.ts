@@ -145,13 +145,12 @@ addEventListener('keydown', (event) => {
   } else if (event.key === 'Escape') closeOverlay();
 });
 
-let process: string | undefined;
+/** Its own address says which version of the files the page was made of. */
+const version = new URL(import.meta.url).search.slice(1);
 const events = new EventSource('/_development/events');
 const on = (name: string, run: (data: unknown) => void): void =>
   events.addEventListener(name, (event) => run(JSON.parse((event as MessageEvent<string>).data)));
 on('problems', (problems) => show(problems as readonly Problem[]));
-on('reload', () => location.reload());
-on('process', (id) => {
-  if (process !== undefined && process !== id) location.reload();
-  process = id as string;
+on('version', (current) => {
+  if (current !== version) location.reload();
 });
