@@ -2,7 +2,7 @@ import Emittery from 'emittery';
 import type { TSchema } from 'typebox';
 import { hookRaised } from './diagnostics.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
-import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
+import { createRef, defineToken, type Awaitable, type Ref, type RefOptions } from './ref.ts';
 import { check } from './schema.ts';
 import type { Supervisor, Task } from './plugins/supervisor.ts';
 
@@ -27,11 +27,15 @@ export interface Query<I, R> extends Ref<'query', (input: I) => R> {}
 // `any` because the bus carries hooks of unrelated types; refs give each its type back.
 export type Hook = Action<any> | Filter<any, any> | Query<any, any>;
 
-export const defineAction = <P>(id: string, options: { public?: TSchema } = {}): Action<P> =>
-  Object.freeze({ ...createRef<'action', P>('action', id), public: options.public });
-export const defineFilter = <V, C = void>(id: string, failure: 'skip' | 'abort' = 'skip'): Filter<V, C> =>
-  Object.freeze({ ...createRef<'filter', (value: V, context: C) => V>('filter', id), failure });
-export const defineQuery = <I, R>(id: string): Query<I, R> => createRef('query', id);
+export const defineAction = <P>(id: string, options: RefOptions & { public?: TSchema } = {}): Action<P> =>
+  Object.freeze({ ...createRef<'action', P>('action', id, options), public: options.public });
+export const defineFilter = <V, C = void>(
+  id: string,
+  failure: 'skip' | 'abort' = 'skip',
+  options?: RefOptions,
+): Filter<V, C> =>
+  Object.freeze({ ...createRef<'filter', (value: V, context: C) => V>('filter', id, options), failure });
+export const defineQuery = <I, R>(id: string, options?: RefOptions): Query<I, R> => createRef('query', id, options);
 
 export interface ListenOptions {
   /** Lower runs earlier; equal keeps the order in which plugins started. Default 0. */

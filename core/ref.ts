@@ -11,18 +11,30 @@ export interface Ref<Kind extends string, T> {
   readonly kind: Kind;
   /** Unique per kind. */
   readonly id: string;
+  /** What to use instead, where it is about to leave; plugins that use it are named in the log, once each. */
+  readonly deprecated?: string | undefined;
   readonly [type]?: (value: T) => T;
 }
 
 export type TypeOf<R> = R extends Ref<string, infer T> ? T : never;
 
+/** What every `define…` takes besides what makes its kind. */
+export interface RefOptions {
+  /** What to use instead: it is about to leave. Goes with `@deprecated` in the comment above, for editors. */
+  readonly deprecated?: string;
+}
+
 const ID = /^[A-Za-z][A-Za-z0-9._-]*$/;
 
 /** Used by the `define…` functions only. Throws `TypeError` for an id that could not be logged or addressed safely. */
-export function createRef<Kind extends string, T>(kind: Kind, id: string): Ref<Kind, T> {
+export function createRef<Kind extends string, T>(
+  kind: Kind,
+  id: string,
+  { deprecated }: RefOptions = {},
+): Ref<Kind, T> {
   if (!ID.test(id))
     throw new TypeError(`Invalid ${kind} id "${id}": use letters, digits, ".", "_" and "-", beginning with a letter`);
-  return Object.freeze({ kind, id });
+  return Object.freeze({ kind, id, ...(deprecated !== undefined && { deprecated }) });
 }
 
 export interface Token<T> extends Ref<'service', T> {}
@@ -31,10 +43,17 @@ export interface ExtensionPoint<T> extends Ref<'extension point', T> {
   readonly description: string;
   /** One sentence: what it changes to stand before others in the list; undefined where that changes nothing. */
   readonly order: string | undefined;
+  /** The ref that a value is about, where it is about one, such as the slot that it fills. */
+  readonly about: ((value: T) => Ref<string, any>) | undefined;
 }
 
 /** Names a service that one plugin (or the kernel) provides and others may need. */
-export const defineToken = <T>(id: string): Token<T> => createRef('service', id);
+export const defineToken = <T>(id: string, options?: RefOptions): Token<T> => createRef('service', id, options);
+
+export interface ExtensionPointOptions<T> extends RefOptions {
+  readonly order?: string;
+  readonly about?: (value: T) => Ref<string, any>;
+}
 
 /**
  * Names a list that any plugin may add to and that its owner reads; the owner is the plugin that lists it under
@@ -43,9 +62,9 @@ export const defineToken = <T>(id: string): Token<T> => createRef('service', id)
 export const defineExtensionPoint = <T>(
   id: string,
   description: string,
-  { order }: { readonly order?: string } = {},
+  { order, about, ...options }: ExtensionPointOptions<T> = {},
 ): ExtensionPoint<T> =>
-  Object.freeze({ ...createRef<'extension point', T>('extension point', id), description, order });
+  Object.freeze({ ...createRef<'extension point', T>('extension point', id, options), description, order, about });
 
 // `any` because a record mixes tokens of unrelated types; each is recovered by `Services`.
 export type Tokens = Readonly<Record<string, Token<any>>>;

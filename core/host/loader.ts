@@ -3,12 +3,12 @@ import { readdir } from 'node:fs/promises';
 import { findPackageJSON } from 'node:module';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import semver from 'semver';
 import './one-program.ts';
 import type { MigrationClass } from '../data/database.ts';
 import { messageOf, PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { faultOf, unusable, type Plugin } from '../plugins/definition.ts';
+import { assertFit } from '../plugins/fit.ts';
 import { inTime } from '../plugins/supervisor.ts';
 import { EXTENSION, PROGRAM } from './site.ts';
 
@@ -29,8 +29,15 @@ export interface PluginLocation {
 export interface PackageManifest {
   readonly name: string;
   readonly version: string;
-  /** `source`: the plugin module of a package that is worked on where it lies, which no build has to come before. */
-  readonly parley?: { readonly plugin?: string; readonly source?: string };
+  /**
+   * `source`: the plugin module of a package that is worked on where it lies, which no build has to come before.
+   * `plugins`: ranges of the versions of other plugins' contracts, by their ids.
+   */
+  readonly parley?: {
+    readonly plugin?: string;
+    readonly source?: string;
+    readonly plugins?: Readonly<Record<string, string>>;
+  };
   readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
@@ -98,7 +105,7 @@ export async function loadPlugin(site: string, name: string, generation?: number
   return {
     ...plugin,
     folder: at.folder,
-    ...(at.package && { version: at.package.version, package: at.package.name }),
+    ...(at.package && { version: at.package.version, package: at.package.name, requires: requiredBy(at.package) }),
     ...(migrations.length > 0 && { migrations }),
   };
 }
@@ -179,6 +186,12 @@ function readManifest(file: string): PackageManifest {
 /** What a plugin is called where only the configuration's name for it is known: `parley-plugin-polls` is `polls`. */
 export const idOf = (name: string): string => name.replace(PREFIX, '');
 
+/** Which versions of other plugins a package was made for: those it names, and its peers that are packages of plugins. */
+export function requiredBy({ parley, peerDependencies }: PackageManifest): Readonly<Record<string, string>> {
+  const { [PACKAGE]: _program, ...peers } = peerDependencies ?? {};
+  return { ...peers, ...parley?.plugins };
+}
+
 /** Throws where a package was made for other versions of the contracts than this program has. */
 export function checkFit(id: string, { version, peerDependencies = {} }: PackageManifest, have: string): void {
   const wanted = peerDependencies[PACKAGE];
@@ -187,12 +200,7 @@ export function checkFit(id: string, { version, peerDependencies = {} }: Package
       id,
       `does not say which versions it is made for; its package.json needs "peerDependencies": { "${PACKAGE}": "^${have}" }`,
     );
-  if (semver.satisfies(have, wanted, { includePrerelease: true })) return;
-  const older = semver.validRange(wanted) !== null && semver.gtr(have, wanted);
-  throw new PluginError(
-    id,
-    `${version} is made for ${PACKAGE} ${wanted}, and this is ${PACKAGE} ${have}; update ${older ? 'the plugin' : PACKAGE}`,
-  );
+  assertFit(id, version, wanted, { name: PACKAGE, version: have });
 }
 
 /** What the migrations of a folder export, in order; none where there is no folder. */

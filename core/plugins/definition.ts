@@ -141,6 +141,11 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
   readonly defends?: boolean;
   /** Why it cannot be used; set by the loader for plugins that could not be read, so that they are known and say so. */
   readonly fault?: unknown;
+  /**
+   * Versions of other plugins' contracts that it was made for, as ranges by their ids, such as `^1.2.0`. With any other
+   * version it does not start. A package names them in its package.json, under `parley.plugins` or as its peers.
+   */
+  readonly requires?: Readonly<Record<string, string>>;
   /** Services this plugin cannot run without. */
   readonly needs?: N;
   /** Services it uses when they are there. It is restarted when one comes or goes. */

@@ -1,6 +1,7 @@
 import { messageOf, PluginError } from '../errors.ts';
 import type { Extensions } from '../extensions.ts';
 import type { Action, Delivery, Durability, Hook, HookBus, ListenOptions } from '../hooks.ts';
+import type { Deprecations } from './deprecations.ts';
 import type { JobQueue } from '../jobs/queue.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugin, PluginHandle } from './definition.ts';
@@ -43,6 +44,7 @@ export interface Scope {
 export function createHandle(
   plugin: Plugin,
   scope: Scope,
+  deprecations: Deprecations,
   { log, hooks, extensions, settings, jobs, supervisor }: KernelDeps,
 ): PluginHandle {
   const { id } = plugin;
@@ -83,7 +85,10 @@ export function createHandle(
       running();
       undo.defer(settings.guard(id, run));
     },
-    on: listen,
+    on: (hook: Hook, run: (...args: any[]) => unknown, options?: object) => {
+      deprecations.used(id, hook);
+      listen(hook, run, options);
+    },
     onAny: (accepts, run, options) => {
       const accepted = new Map<string, Action<unknown>>();
       const review = (): void => {
@@ -118,6 +123,8 @@ export function createHandle(
     },
     extend: (point, value, order) => {
       running();
+      deprecations.used(id, point);
+      if (point.about) deprecations.used(id, point.about(value));
       const add = (): void => offers.defer(extensions.add(id, point, value, order));
       if (scope.additions) scope.additions.push(add);
       else add();

@@ -2,6 +2,8 @@ import { openContainer } from './container.ts';
 import type { Database } from '../data/database.ts';
 import { chainOf, PluginError } from '../errors.ts';
 import { Graph } from './graph.ts';
+import { Deprecations } from './deprecations.ts';
+import { assertContracts } from './fit.ts';
 import { createHandle, type KernelDeps, type Scope } from './handle.ts';
 import { pluginChanged, type PluginState } from './actions.ts';
 import { unusable, type Plugin } from './definition.ts';
@@ -30,10 +32,12 @@ export class Kernel {
   /** By plugin, what stops looking at its settings. */
   readonly #watches = new Map<string, () => void>();
   readonly #provided = new Map<string, unknown>();
+  readonly #deprecations: Deprecations;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: KernelAndServices) {
     this.#parts = options;
+    this.#deprecations = new Deprecations(options.log);
     this.graph = new Graph([...options.services.keys()]);
     for (const [token, service] of options.services) this.provide(token, service);
     options.routes.service = (token) => this.service(token);
@@ -162,11 +166,12 @@ export class Kernel {
     supervisor.begin(id);
     try {
       if (plugin.fault !== undefined) throw plugin.fault;
+      assertContracts(plugin, this.graph.all());
       scope.undo.defer(hooks.own(id, plugin.hooks ?? []));
       if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
       if (plugin.entities?.length) await data.discover(id, plugin.entities);
       const setup = async (): Promise<unknown> =>
-        plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#parts));
+        plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#deprecations, this.#parts));
       const returned = await inTime(setup, supervisor.limits.setup, 'its setup');
       this.#publish(plugin, (returned ?? {}) as Record<string, unknown>, scope.undo);
       routes.publish(mount, replaced);
@@ -242,7 +247,9 @@ export class Kernel {
   #resolve(plugin: Plugin, undo: AsyncDisposableStack): Record<string, unknown> {
     const missing = Object.values((plugin.needs ?? {}) as Tokens).find((token) => !this.#provided.has(token.id));
     if (missing) throw new PluginError(plugin.id, `needs "${missing.id}", whose provider is off; enable it first`);
-    const { services, close } = openContainer({ ...plugin.needs, ...plugin.wants }, (id) => this.#provided.get(id));
+    const asked: Tokens = { ...plugin.needs, ...plugin.wants };
+    for (const token of Object.values(asked)) this.#deprecations.used(plugin.id, token);
+    const { services, close } = openContainer(asked, (id) => this.#provided.get(id));
     undo.defer(close);
     return services;
   }

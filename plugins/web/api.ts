@@ -229,14 +229,20 @@ export const pages = defineSurface<PageContext, PageResult, PageOptions>('pages'
  * that a filling needs one query.
  */
 export interface Slot<Context> {
+  readonly kind: 'slot';
   readonly id: string;
   /** One sentence: where on which page it is, and what belongs there. */
   readonly description: string;
+  /** What to fill instead, where it is about to leave. */
+  readonly deprecated: string | undefined;
   readonly context?: (context: Context) => void;
 }
 /** Declares a slot of the plugin's own templates, or of partials that show what is the plugin's. */
-export const defineSlot = <Context>(id: string, description: string): Slot<Context> =>
-  Object.freeze({ id, description });
+export const defineSlot = <Context>(
+  id: string,
+  description: string,
+  { deprecated }: { readonly deprecated?: string } = {},
+): Slot<Context> => Object.freeze({ kind: 'slot', id, description, deprecated });
 
 /** Renders one slot for each context; the results keep the contexts' order. After 50 ms it is left out. */
 export type Fill<Context> = (
@@ -252,6 +258,7 @@ export interface SlotFilling {
 export const fill = <Context>(slot: Slot<Context>, render: Fill<NoInfer<Context>>): SlotFilling => ({ slot, render });
 export const slotFillings = defineExtensionPoint<SlotFilling>('web.slots', 'Fills a slot: add `fill(slot, render)`.', {
   order: 'The place among what fills the same slot.',
+  about: ({ slot }) => slot,
 });
 
 export const headEnd = defineSlot<object>(

@@ -223,6 +223,23 @@ describe('a plugin that cannot start', () => {
     expect(await status('/misspelt')).toBe(404);
   });
 
+  test('was made for another version of one that it stands beside: it says what it wants and what there is', async () => {
+    const plugin = (id: string, version: string, requires: Record<string, string> = {}) =>
+      definePlugin({ id, version, requires, setup: () => {} });
+    kernel().install({ ...plugin('jetty', '2.3.1'), package: 'parley-plugin-jetty' });
+    kernel().install(plugin('ferry', '1.0.0', { jetty: '^1.4.0' }));
+    kernel().install(plugin('tug', '1.0.0', { 'parley-plugin-jetty': '^3.0.0' }));
+    kernel().install(plugin('punt', '1.0.0', { jetty: '^2.0.0', weir: '^9.0.0' }));
+    await expect(kernel().enable('ferry')).rejects.toThrow(
+      '[ferry] 1.0.0 is made for jetty ^1.4.0, and this is jetty 2.3.1; update the plugin',
+    );
+    await expect(kernel().enable('tug')).rejects.toThrow(
+      '[tug] 1.0.0 is made for parley-plugin-jetty ^3.0.0, and this is parley-plugin-jetty 2.3.1; update parley-plugin-jetty',
+    );
+    expect(await kernel().enable('punt')).toEqual(['punt']);
+    expect([kernel().state('ferry'), kernel().state('tug')]).toEqual(['failed', 'failed']);
+  });
+
   test('may not read a list or raise an action that it does not own', async () => {
     const point = defineExtensionPoint<string>('foreign.list', 'What a test adds.');
     const action = defineAction<string>('foreign.action');

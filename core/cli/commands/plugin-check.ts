@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize, relative } from 'node:path';
-import { checkFit, findLocation, VERSION, type PluginLocation } from '../../host/loader.ts';
+import { checkFit, findLocation, loadPlugin, requiredBy, VERSION, type PluginLocation } from '../../host/loader.ts';
+import { assertContracts } from '../../plugins/fit.ts';
+import type { Plugin } from '../../plugins/definition.ts';
 import { EXTENSION, PROGRAM, readConfiguration, SITE } from '../../host/site.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import { Type } from '../../schema.ts';
@@ -127,6 +129,12 @@ async function check(at: PluginLocation): Promise<readonly string[] | undefined>
   }
 }
 
+/** The plugins among these, by id or package; peers may be packages of anything else. */
+async function installed(names: readonly string[]): Promise<readonly Plugin[]> {
+  const { plugins } = await readConfiguration(SITE);
+  return Promise.all(names.filter((name) => plugins.includes(name)).map((name) => loadPlugin(SITE, name)));
+}
+
 export const pluginCheck = defineCommand({
   name: 'plugin check',
   summary: 'Checks plugins that are not the program’s own against the contracts of this version.',
@@ -141,7 +149,11 @@ export const pluginCheck = defineCommand({
     for (const [name, at] of plugins) {
       const problems: string[] = [];
       try {
-        if (at.package) checkFit(at.id, at.package, VERSION);
+        if (at.package) {
+          checkFit(at.id, at.package, VERSION);
+          const requires = requiredBy(at.package);
+          assertContracts({ id: at.id, version: at.package.version, requires }, await installed(Object.keys(requires)));
+        }
       } catch (error) {
         problems.push(messageOf(error));
       }

@@ -1,0 +1,22 @@
+import type { Logger } from '../logger.ts';
+import type { Ref } from '../ref.ts';
+
+/** Names plugins that use what is about to leave: once for each plugin and each thing, as long as the process runs. */
+export class Deprecations {
+  readonly #named = new Set<string>();
+  readonly #log: Logger;
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  used(plugin: string, { kind, id, deprecated }: Ref<string, any>): void {
+    const key = `${plugin} ${kind} ${id}`;
+    if (deprecated === undefined || this.#named.has(key)) return;
+    this.#named.add(key);
+    this.#log.warn(
+      { plugin, deprecated: `${kind} ${id}`, instead: deprecated },
+      'uses something that is about to leave',
+    );
+  }
+}

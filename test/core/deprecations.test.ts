@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { defineAction, defineExtensionPoint, defineFilter, definePlugin, defineQuery, defineToken } from 'parley-forum';
+import { defineSlot, fill, slotFillings } from 'parley-forum/plugins/web';
+import { startForum, type TestForum } from 'parley-forum/testing';
+
+const old = { deprecated: 'use the new one' };
+const rang = defineAction<string>('bell.rang', old);
+const tuned = defineFilter<string>('bell.tuned', 'skip', old);
+const heard = defineQuery<string, boolean>('bell.heard', old);
+const ropes = defineExtensionPoint<string>('bell.ropes', 'What a test adds.', old);
+const Bell = defineToken<{ readonly weight: number }>('Bell', old);
+const belfry = defineSlot<object>('bell.belfry', 'Above the bell.', old);
+const fine = defineAction<string>('bell.fine');
+const stand = defineExtensionPoint<{ readonly on: typeof belfry }>('bell.stand', 'What a test adds.', {
+  about: ({ on }) => on,
+});
+
+const bell = definePlugin({
+  id: 'bell',
+  provides: { bell: Bell },
+  hooks: [rang, tuned, heard, fine],
+  extensionPoints: [ropes, stand],
+  setup: () => ({ bell: { weight: 3 } }),
+});
+const ringer = definePlugin({
+  id: 'ringer',
+  needs: { bell: Bell },
+  setup(_services, plugin) {
+    plugin.on(rang, () => {});
+    plugin.on(rang, () => {}, { durable: true });
+    plugin.on(tuned, (value) => value);
+    plugin.on(heard, () => true);
+    plugin.extend(ropes, 'hemp');
+    plugin.extend(stand, { on: belfry });
+    plugin.on(fine, () => {});
+  },
+});
+const quiet = definePlugin({ id: 'quiet', setup: (_services, plugin) => plugin.on(fine, () => {}) });
+
+let running: TestForum;
+beforeAll(async () => void (running = await startForum({ plugins: [bell, ringer, quiet] })));
+afterAll(() => running[Symbol.asyncDispose]());
+
+const named = (): readonly string[] =>
+  running.lines
+    .filter(({ message }) => message === 'uses something that is about to leave')
+    .map(({ plugin, deprecated, instead }) => `${String(plugin)}: ${String(deprecated)}, ${String(instead)}`);
+
+test('a plugin that uses what is deprecated is named in the log with what to use instead, once, also after a restart', async () => {
+  const each = [
+    'ringer: service Bell, use the new one',
+    'ringer: action bell.rang, use the new one',
+    'ringer: filter bell.tuned, use the new one',
+    'ringer: query bell.heard, use the new one',
+    'ringer: extension point bell.ropes, use the new one',
+    'ringer: slot bell.belfry, use the new one',
+  ];
+  expect(named()).toEqual(each);
+  await running.app.kernel.restart('ringer');
+  expect(named()).toEqual(each);
+});
+
+test('a filling is about its slot', () => {
+  expect(slotFillings.about?.(fill(belfry, () => []))).toBe(belfry);
+});
