@@ -9,12 +9,15 @@ import { format } from '../config/tools/checks/format.ts';
 import { glossary } from '../config/tools/checks/documents/glossary.ts';
 import { lint } from '../config/tools/checks/lint.ts';
 import { names } from '../config/tools/checks/names.ts';
+import { publicInterface } from '../config/tools/checks/documents/public-interface.ts';
 import { plugins } from '../config/tools/checks/plugins.ts';
 import { reference } from '../config/tools/checks/documents/reference.ts';
 import { slots } from '../config/tools/checks/slots.ts';
 import { snippets } from '../config/tools/checks/documents/snippets.ts';
 import { types } from '../config/tools/checks/types.ts';
 import { vocabulary } from '../config/tools/checks/vocabulary.ts';
+import { surfaceOf } from '../config/tools/api/surface.ts';
+import { readReport, writeReport } from '../config/tools/api/report.ts';
 import { environmentRows } from '../config/tools/reference/environment.ts';
 import { plant } from './architecture/plant.ts';
 
@@ -167,15 +170,16 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('plugin folders: another id, no README, no tests, a name that is not kebab-case', async () => {
+  test('plugin folders: another id, no version, no README, no tests, a name that is not kebab-case', async () => {
     const found = await findings(plugins, {
-      'plugins/polls/plugin.ts': "export default definePlugin({ id: 'poll' });\n",
+      'plugins/polls/plugin.ts': "export default definePlugin({ id: 'poll', version: '1.0.0' });\n",
       'plugins/Loud/plugin.ts': "export default definePlugin({ id: 'Loud' });\n",
       'plugins/Loud/README.md': '# Loud\n',
       'test/plugins/Loud/loud.test.ts': 'export {};\n',
     });
     expect(found).toEqual([
       expect.stringMatching(/^plugins\/Loud: .*kebab-case/),
+      expect.stringMatching(/^plugins\/Loud\/plugin\.ts: has no version/),
       expect.stringMatching(/^plugins\/polls\/plugin\.ts: calls itself "poll"/),
       expect.stringMatching(/^plugins\/polls: has no README/),
       expect.stringMatching(/^test\/plugins\/polls: has no \*\.test\.ts/),
@@ -254,6 +258,148 @@ describe('each check catches what it is for', () => {
       'plugins/boats/client/x-boat.ts:4: the element "x-boat"',
       'plugins/boats/client/x-boat.ts:2: the browser event "boats:moored"',
     ]);
+  });
+
+  describe('public interface', () => {
+    const module = (name: string, version: string, ...lines: readonly string[]): string =>
+      `## ${name} ${version}\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\`\n\n`;
+    const boats = 'parley-forum/plugins/boats';
+    const released = (version: string): string =>
+      module('parley-forum', version, 'open: function <T>(id: string): T', 'Mast: interface', '  height: number') +
+      module(
+        boats,
+        '1.0.0',
+        'Boat: interface',
+        '  name: string',
+        'Boats: interface & const Token<Boats>',
+        '  find(id: string): Boat',
+        'hoist: function (flag: string): void',
+        '@deprecated sink: function (): void',
+      );
+    const compared = (before: string, now: string, changelog = '') =>
+      findings(publicInterface, {
+        'config/tools/api/released.md': before,
+        'docs/reference/api-report.md': now,
+        'CHANGELOG.md': `# Changelog\n\n${changelog}`,
+      });
+
+    test('what is gone, changed, or demanded from others, without a word in versions and changelog', async () => {
+      const now =
+        module('parley-forum', '0.1.0', 'open: function <T>(id: string): T', 'Mast: interface', '  height: string') +
+        module(
+          boats,
+          '1.0.0',
+          'Boat: interface',
+          '  crew: number',
+          '  name: string',
+          'Boats: interface & const Token<Boats>',
+          '  find(id: string): Boat',
+        );
+      expect(await compared(released('0.1.0'), now)).toEqual([
+        'package.json: parley-forum 0.1.0 breaks what 0.1.0 offered; its version has to be 0.2.0 at least',
+        'plugins/boats/plugin.ts: parley-forum/plugins/boats 1.0.0 breaks what 1.0.0 offered; its version has to be 2.0.0 at least',
+        expect.stringMatching(
+          /^parley-forum: changes Mast \{ height: number \} to "height: string"; name `Mast` in CHANGELOG/,
+        ),
+        expect.stringMatching(/boats: removes hoist; name `hoist` in CHANGELOG\.md under ## 0\.1\.0/),
+        expect.stringMatching(/boats: removes sink; name `sink`/),
+        expect.stringMatching(/boats: demands Boat \{ crew: number \}; name `Boat`/),
+      ]);
+    });
+
+    test('nothing where versions are raised and the changelog names what breaks, under that version', async () => {
+      const now =
+        module('parley-forum', '0.2.0', 'open: function <T>(id: string): T') +
+        module(boats, '2.0.0', 'Boat: interface', '  name: string');
+      const before = released('0.1.0');
+      const named = '- `Mast`, `Boats`, `hoist` and `sink` are gone.\n';
+      expect(await compared(before, now, `## 0.2.0 (not released yet)\n\n${named}\n## 0.1.0\n`)).toEqual([]);
+      expect(await compared(before, now, `## 0.2.0\n\n## 0.1.0\n\n${named}`)).toHaveLength(4);
+    });
+
+    test('nothing where something is added that nobody has to know', async () => {
+      const now =
+        module(
+          'parley-forum',
+          '0.1.0',
+          'open: function <T>(id: string, wide?: boolean): T',
+          'Mast: interface',
+          '  height: number',
+          '  sails?: number',
+          'close: function (): void',
+        ) +
+        module(
+          boats,
+          '1.0.0',
+          'Boat: interface',
+          '  name: string',
+          'Boats: interface & const Token<Boats>',
+          '  count(): number',
+          '  find(id: string): Boat',
+          'hoist: function (flag: string): void',
+          '@deprecated sink: function (): void',
+        );
+      expect(await compared(released('0.1.0'), now)).toEqual([]);
+    });
+
+    test('from 1.0 on, what leaves without a mark in the release before', async () => {
+      const now =
+        module('parley-forum', '2.0.0', 'open: function <T>(id: string): T', 'Mast: interface', '  height: number') +
+        module(
+          boats,
+          '2.0.0',
+          'Boat: interface',
+          '  name: string',
+          'Boats: interface & const Token<Boats>',
+          '  find(id: string): Boat',
+        );
+      expect(await compared(released('1.4.0'), now, '## 2.0.0\n\n`hoist` and `sink` are gone.\n')).toEqual([
+        'parley-forum/plugins/boats: removes hoist, which the last release did not mark @deprecated; mark it first',
+      ]);
+    });
+
+    test('has what the modules export, and the types behind it, and reads back what was written', () => {
+      const files: Readonly<Record<string, string>> = {
+        'core/index': "export { type Mast, raise, Rig } from './mast.ts';\nexport type Knots = number;\n",
+        'core/mast': [
+          "import type { Sail } from './sail.ts';",
+          '/** Stands. */\nexport interface Mast {\n  readonly height: number;\n  /** @deprecated use none */\n  sails(): readonly Sail[];\n}',
+          'export declare const raise: (mast: Mast) => void;',
+          'export declare class Rig {\n  #private;\n  private bent;\n  constructor(mast: Mast);\n  get ropes(): number;\n}',
+          'interface Unseen {}',
+        ].join('\n'),
+        'core/sail':
+          'export interface Sail extends Cloth {\n  readonly area: number;\n}\ninterface Cloth {}\ninterface Other {}\n',
+      };
+      const surface = surfaceOf(
+        new Map([['parley-forum', { file: 'core/index', version: '1.2.3' }]]),
+        (file) => files[file],
+      );
+      const report = writeReport(surface);
+      expect(report.split('\n')).toEqual([
+        '## parley-forum 1.2.3',
+        '',
+        '```text',
+        'Knots: type = number',
+        'Mast: interface',
+        '  height: number',
+        '  @deprecated sails(): readonly Sail[]',
+        'Rig: class',
+        '  constructor(mast: Mast)',
+        '  get ropes(): number',
+        'raise: const (mast: Mast) => void',
+        '```',
+        '',
+        '## (not exported)',
+        '',
+        '```text',
+        'core/sail#Cloth: interface',
+        'core/sail#Sail: interface extends Cloth',
+        '  area: number',
+        '```',
+      ]);
+      expect(readReport(report)).toEqual(surface);
+    });
   });
 
   test('generated reference: a document that is out of date, missing, or written by hand', async () => {

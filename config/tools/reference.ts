@@ -1,5 +1,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { readSurface, writeReport } from './api/report.ts';
 import { clientSide } from './reference/client.ts';
 import { collect } from './reference/collect.ts';
 import { contractRefs } from './reference/described.ts';
@@ -25,8 +26,18 @@ import { helpers, templates } from './reference/templates.ts';
 /**
  * The text of every generated document by its path from the root. Takes seconds: it starts the configured plugins once.
  */
-export async function generateReference(root: string): Promise<ReadonlyMap<string, string>> {
+export function generateReference(root: string): Promise<ReadonlyMap<string, string>> {
+  const known = generated.get(root) ?? generate(root);
+  generated.set(root, known);
+  return known;
+}
+
+/** By root: `--write` and the check that follows it need it only once. */
+const generated = new Map<string, Promise<ReadonlyMap<string, string>>>();
+
+async function generate(root: string): Promise<ReadonlyMap<string, string>> {
   const [collected, described] = [await collect(root), contractRefs(root)];
+  const versions = new Map(collected.plugins.map(({ id, version = '' }) => [id, version]));
   const pages: Readonly<Record<string, readonly [title: string, introduction: string, body: string]>> = {
     plugins: [
       'Plugins',
@@ -67,6 +78,11 @@ export async function generateReference(root: string): Promise<ReadonlyMap<strin
       'Slots',
       'Places in pages that any plugin fills with `plugin.extend(slotFillings, fill(slot, render), order)`; themes name them by id in `{{slot "…"}}`. A filling gets the contexts of all places of a page at once; those of slots without one say nothing. Lower `order` stands first.',
       slotsPage(collected, described, slotPlaces(root)),
+    ],
+    'api-report': [
+      'API report',
+      'The public interface: everything that the package’s modules export, and the types behind it. `npm run check` compares it with [the last release](../../config/tools/api/released.md); [stability](../stability.md) says what that means.',
+      writeReport(await readSurface(root, versions)),
     ],
     settings: [
       'Settings',

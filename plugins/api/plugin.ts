@@ -26,7 +26,7 @@ import { ApiSurface } from './surface.ts';
 export default definePlugin({
   id: 'api',
   name: 'API',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'The JSON interface under /api, with its description and its limits.',
   needs: {
     access: Access,

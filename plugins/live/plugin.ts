@@ -17,7 +17,7 @@ const HEARTBEAT = 25_000;
 export default definePlugin({
   id: 'live',
   name: 'Live updates',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Tells open pages and programs what happens, as it happens.',
   needs: {
     access: Access,

@@ -50,6 +50,7 @@ const THEMES = join(import.meta.dirname, '../../themes');
 export default definePlugin({
   id: 'web',
   name: 'Pages',
+  version: '2.0.0',
   description: 'The page surface: themes, templates, slots, forms and assets.',
   needs: {
     Access,

@@ -9,6 +9,7 @@ import { glossary } from './documents/glossary.ts';
 import { lint } from './lint.ts';
 import { names } from './names.ts';
 import { plugins } from './plugins.ts';
+import { publicInterface } from './documents/public-interface.ts';
 import { reference } from './documents/reference.ts';
 import { snippets } from './documents/snippets.ts';
 import { slots } from './slots.ts';
@@ -31,5 +32,6 @@ export const CHECKS: readonly Check[] = [
   plugins,
   slots,
   documented,
+  publicInterface,
   folders,
 ];

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import semver from 'semver';
 import ts from 'typescript';
 import type { Check } from './support/check.ts';
 import { countLines, foldersIn, readFiles } from './support/files.ts';
@@ -40,13 +41,15 @@ function ofDefinition(at: string, folder: string, text: string): readonly string
     .filter(ts.isCallExpression)
     .find((node) => node.expression.getText() === 'definePlugin');
   const definition = call?.arguments[0];
-  const id =
-    definition && ts.isObjectLiteralExpression(definition)
-      ? definition.properties.filter(ts.isPropertyAssignment).find((property) => property.name.getText() === 'id')
-      : undefined;
-  if (!id || !ts.isStringLiteral(id.initializer))
-    return [`${at}/plugin.ts: has no definePlugin({ id: '…' }) with the id written out`];
-  return id.initializer.text === folder
-    ? []
-    : [`${at}/plugin.ts: calls itself "${id.initializer.text}"; id and folder must be the same`];
+  const written = (name: string): string | undefined => {
+    if (!definition || !ts.isObjectLiteralExpression(definition)) return undefined;
+    const property = definition.properties.filter(ts.isPropertyAssignment).find((one) => one.name.getText() === name);
+    return property && ts.isStringLiteral(property.initializer) ? property.initializer.text : undefined;
+  };
+  const id = written('id');
+  if (id === undefined) return [`${at}/plugin.ts: has no definePlugin({ id: '…' }) with the id written out`];
+  const misnamed = id === folder ? [] : [`${at}/plugin.ts: calls itself "${id}"; id and folder must be the same`];
+  return semver.valid(written('version') ?? '') !== null
+    ? misnamed
+    : [...misnamed, `${at}/plugin.ts: has no version: '1.0.0' of its contract written out; others name ranges of it`];
 }

@@ -1,0 +1,235 @@
+import ts from 'typescript';
+
+/** One line of the public interface: a declaration, or a member of one. */
+export interface Entry {
+  /** `PluginHandle` or `PluginHandle.extend`; unique in its module. */
+  readonly name: string;
+  /** As declared, on one line. */
+  readonly text: string;
+  readonly deprecated: boolean;
+}
+
+/** What one module of the package offers. */
+export interface Module {
+  /** As it is imported; the last one, of types that are part of others and not exported, is called `(not exported)`. */
+  readonly name: string;
+  readonly version: string;
+  readonly entries: readonly Entry[];
+}
+
+export const NOT_EXPORTED = '(not exported)';
+/** The host behind the test kit is nobody's promise. */
+const OPAQUE = /^core\/host\//;
+
+interface Declared {
+  readonly file: string;
+  readonly name: string;
+}
+type Statement =
+  | ts.ClassDeclaration
+  | ts.EnumDeclaration
+  | ts.FunctionDeclaration
+  | ts.InterfaceDeclaration
+  | ts.TypeAliasDeclaration
+  | ts.VariableStatement;
+
+/** A declaration file as far as it matters here. */
+interface Source {
+  readonly text: ts.SourceFile;
+  /** By name; a type and a value, or overloads, share one. */
+  readonly declared: ReadonlyMap<string, readonly Statement[]>;
+  /** Names that come from other files of the program. */
+  readonly imported: ReadonlyMap<string, Declared>;
+  /** What it exports of its own and of others. */
+  readonly exported: ReadonlyMap<string, Declared>;
+}
+
+/**
+ * What the declarations say that `entries` (file of a module by its name) export, and after that all they are made of.
+ * `read` has the text of a declaration file by its path in the repository, without an extension; undefined where there
+ * is none.
+ */
+export function surfaceOf(
+  entries: ReadonlyMap<string, { readonly file: string; readonly version: string }>,
+  read: (file: string) => string | undefined,
+): readonly Module[] {
+  const sources = new Map<string, Source | undefined>();
+  const sourceOf = (file: string): Source | undefined => {
+    if (!sources.has(file)) {
+      const text = read(file);
+      sources.set(file, text === undefined ? undefined : parse(file, text));
+    }
+    return sources.get(file);
+  };
+  /** Follows what passes a name on, up to the file that declares it. */
+  const find = ({ file, name }: Declared): Declared | undefined => {
+    const source = sourceOf(file);
+    if (!source) return undefined;
+    if (source.declared.has(name)) return { file, name };
+    const further = source.exported.get(name) ?? source.imported.get(name);
+    return further && (further.file !== file || further.name !== name) ? find(further) : undefined;
+  };
+  const seen = new Set<string>();
+  const queue: Declared[] = [];
+  const modules = [...entries].map(([name, { file, version }]): Module => {
+    const found = [...(sourceOf(file)?.exported ?? [])].flatMap(([exported, from]) => {
+      const at = find(from);
+      if (!at) return [];
+      seen.add(keyOf(at));
+      queue.push(at);
+      return entriesOf(sourceOf(at.file)!, at.name, exported);
+    });
+    return { name, version, entries: found.toSorted(byName) };
+  });
+  const inner: Entry[] = [];
+  for (let at = queue.shift(); at; at = queue.shift()) {
+    for (const reference of referencesOf(sourceOf(at.file)!, at)) {
+      const to = find(reference);
+      if (!to || seen.has(keyOf(to)) || OPAQUE.test(to.file)) continue;
+      seen.add(keyOf(to));
+      queue.push(to);
+      inner.push(...entriesOf(sourceOf(to.file)!, to.name, `${to.file}#${to.name}`));
+    }
+  }
+  return [...modules, { name: NOT_EXPORTED, version: '', entries: inner.toSorted(byName) }];
+}
+
+const keyOf = ({ file, name }: Declared): string => `${file}#${name}`;
+/** By code unit, so that the order is the same on every machine. */
+const byName = (a: Entry, b: Entry): number => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+
+function parse(file: string, content: string): Source {
+  const text = ts.createSourceFile(`${file}.d.ts`, content, ts.ScriptTarget.Latest, true);
+  const declared = new Map<string, Statement[]>();
+  const imported = new Map<string, Declared>();
+  const exported = new Map<string, Declared>();
+  const fileOf = (specifier: ts.Expression | undefined): string | undefined =>
+    specifier && ts.isStringLiteral(specifier) ? resolve(file, specifier.text) : undefined;
+  for (const statement of text.statements) {
+    if (ts.isImportDeclaration(statement)) {
+      const from = fileOf(statement.moduleSpecifier);
+      const named = statement.importClause?.namedBindings;
+      if (from && named && ts.isNamedImports(named))
+        for (const { name, propertyName } of named.elements)
+          imported.set(name.text, { file: from, name: (propertyName ?? name).text });
+    } else if (
+      ts.isExportDeclaration(statement) &&
+      statement.exportClause &&
+      ts.isNamedExports(statement.exportClause)
+    ) {
+      const from = fileOf(statement.moduleSpecifier);
+      for (const { name, propertyName } of statement.exportClause.elements)
+        exported.set(name.text, { file: from ?? file, name: (propertyName ?? name).text });
+    } else if (isDeclaration(statement)) {
+      for (const name of namesOf(statement)) {
+        declared.set(name, [...(declared.get(name) ?? []), statement]);
+        if (ts.getCombinedModifierFlags(statement as ts.Declaration) & ts.ModifierFlags.Export || isExported(statement))
+          exported.set(name, { file, name });
+      }
+    }
+  }
+  return { text, declared, imported, exported };
+}
+
+const isExported = (statement: Statement): boolean =>
+  statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
+
+/** A relative specifier as a path in the repository, a name of the package as its file; undefined for libraries. */
+function resolve(file: string, specifier: string): string | undefined {
+  if (specifier === 'parley-forum') return 'core/index';
+  if (specifier === 'parley-forum/testing') return 'test/kit/index';
+  const [, plugin] = /^parley-forum\/plugins\/([^/]+)$/.exec(specifier) ?? [];
+  if (plugin !== undefined) return `plugins/${plugin}/api`;
+  if (!specifier.startsWith('.')) return undefined;
+  return new URL(specifier, `file:///${file}`).pathname.slice(1).replace(/(\.d)?\.[jt]s$/, '');
+}
+
+const isDeclaration = (node: ts.Statement): node is Statement =>
+  ts.isClassDeclaration(node) ||
+  ts.isEnumDeclaration(node) ||
+  ts.isFunctionDeclaration(node) ||
+  ts.isInterfaceDeclaration(node) ||
+  ts.isTypeAliasDeclaration(node) ||
+  ts.isVariableStatement(node);
+
+const namesOf = (node: Statement): readonly string[] =>
+  ts.isVariableStatement(node)
+    ? node.declarationList.declarations.map(({ name }) => name.getText())
+    : node.name
+      ? [node.name.text]
+      : [];
+
+/** Everything of the program that a declaration mentions. */
+function referencesOf(source: Source, { file, name }: Declared): readonly Declared[] {
+  const found: Declared[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && node.qualifier) {
+      const from = resolve(file, (node.argument.literal as ts.StringLiteral).text);
+      if (from) found.push({ file: from, name: node.qualifier.getText().split('.')[0]! });
+    }
+    if (ts.isIdentifier(node)) {
+      const own = source.declared.has(node.text) ? { file, name: node.text } : source.imported.get(node.text);
+      if (own) found.push(own);
+    }
+    ts.forEachChild(node, visit);
+  };
+  source.declared.get(name)?.forEach(visit);
+  return found;
+}
+
+const printer = ts.createPrinter({ removeComments: true, omitTrailingSemicolon: true });
+
+function entriesOf({ text, declared }: Source, name: string, as: string): readonly Entry[] {
+  const print = (node: ts.Node): string =>
+    printer
+      .printNode(ts.EmitHint.Unspecified, node, text)
+      .replaceAll(/import\("[^"]*"\)\./g, '')
+      .replaceAll(/\s+/g, ' ')
+      .replace(/;$/, '')
+      .trim();
+  const lines = (declared.get(name) ?? []).flatMap((node): Entry[] => {
+    const deprecated = ts.getJSDocDeprecatedTag(node) !== undefined;
+    const head = (words: string): Entry => ({ name: as, text: words, deprecated });
+    const parts = (list: readonly ts.Node[]): Entry[] =>
+      list.filter(isPublic).map((member) => {
+        const words = print(member).replace(/^readonly /, '');
+        const leaving = deprecated || ts.getJSDocDeprecatedTag(member) !== undefined;
+        return { name: `${as}.${memberName(words)}`, text: words, deprecated: leaving };
+      });
+    if (ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node)) {
+      const kind = ts.isClassDeclaration(node) ? 'class' : 'interface';
+      const generics = node.typeParameters ? `<${node.typeParameters.map(print).join(', ')}>` : '';
+      const above = node.heritageClauses?.map((clause) => ` ${print(clause)}`).join('') ?? '';
+      return [head(`${kind}${generics}${above}`), ...parts([...node.members])];
+    }
+    if (ts.isVariableStatement(node)) {
+      const type = node.declarationList.declarations.find((one) => one.name.getText() === name)?.type;
+      const [inner] = type && ts.isTypeReferenceNode(type) ? (type.typeArguments ?? []) : [type];
+      // A schema of an object, or an object: a field that is added changes nothing for the others.
+      if (type && inner && ts.isTypeLiteralNode(inner))
+        return [
+          head(`const ${ts.isTypeReferenceNode(type) ? print(type.typeName) : 'object'}`),
+          ...parts([...inner.members]),
+        ];
+      return [head(`const ${type ? print(type) : 'any'}`)];
+    }
+    const words = print(node).replace(/^(export )?(declare )?/, '');
+    return [head(words.replace(new RegExp(`^(\\w+ )${name}\\b ?`), '$1'))];
+  });
+  // Overloads, and a type and a value of one name, are one entry.
+  return [...Map.groupBy(lines, (line) => line.name)].map(([key, same]) => ({
+    name: key,
+    text: [...new Set(same.map((line) => line.text))].join(' & '),
+    deprecated: same.every((line) => line.deprecated),
+  }));
+}
+
+const isPublic = (member: ts.Node): boolean =>
+  !(ts.isPropertyDeclaration(member) && ts.isPrivateIdentifier(member.name)) &&
+  !(ts.canHaveModifiers(member) && ts.getModifiers(member)?.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword));
+
+/** What a member is called, from how it is written: `()` for a call, `[…]` for an index. */
+export function memberName(text: string): string {
+  const [, name] = /^(?:(?:static|get|set|abstract) )*([\w$'-]+)/.exec(text) ?? [];
+  return name ?? (text.startsWith('[') ? text.slice(0, text.indexOf(']') + 1) : '()');
+}
