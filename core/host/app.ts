@@ -1,71 +1,28 @@
 import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { Cache } from '../cache.ts';
-import { operated } from '../cli/command.ts';
-import { Data, type Database } from '../data/database.ts';
+import type { Database } from '../data/database.ts';
 import { ConfigurationError } from '../errors.ts';
-import { Clock, Environment } from '../environment.ts';
+import type { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
-import { createCluster, Cluster } from '../cluster.ts';
-import { HookBus, Hooks } from '../hooks.ts';
-import { JobQueue, Jobs } from '../jobs/queue.ts';
+import { HookBus } from '../hooks.ts';
+import { JobQueue } from '../jobs/queue.ts';
 import { Kernel } from '../plugins/kernel.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugin } from '../plugins/definition.ts';
-import { PluginControl, Plugins } from '../plugins/desired-state.ts';
-import { filesChanged, pluginChanged } from '../plugins/actions.ts';
+import { PluginControl } from '../plugins/desired-state.ts';
 import type { Token } from '../ref.ts';
-import { Http } from '../http/http.ts';
 import { CallRecorder } from '../http/call-recorder.ts';
-import { RouteRegistry, Routes, type RequestHandler } from '../http/routes.ts';
-import { Type } from '../schema.ts';
-import { Secrets } from '../secrets.ts';
-import { Settings, SettingsStore } from '../settings.ts';
+import { RouteRegistry, type RequestHandler } from '../http/routes.ts';
+import { SettingsStore } from '../settings.ts';
 import { Supervisor } from '../plugins/supervisor.ts';
 import { createExpressApp } from './express-app.ts';
+import { compose } from './composition.ts';
 import { openDatabase } from './databases/open.ts';
 import { PluginInstaller } from './plugin-installer.ts';
 import { closeServer, drainServer, listen, type Around } from './server.ts';
 import { KERNEL_MIGRATIONS, loadMigrations, loadPlugins } from './loader.ts';
 import type { SiteConfiguration } from './site.ts';
-
-/** The kernel's own settings. */
-export const kernelSettings = Type.Object({
-  'hooks.deadline': Type.Integer({
-    default: 5_000,
-    minimum: 100,
-    title: 'Deadline of a listener',
-    description: 'Milliseconds after which a plugin’s listener is no longer waited for.',
-    'x-group': 'plugins',
-  }),
-  'hooks.failures': Type.Integer({
-    default: 5,
-    minimum: 1,
-    title: 'Failures before quarantine',
-    description: 'Failures or slow runs in a row after which a listener is skipped.',
-    'x-group': 'plugins',
-  }),
-  'hooks.setup': Type.Integer({
-    default: 30_000,
-    minimum: 1_000,
-    title: 'Deadline of a start',
-    description: 'Milliseconds after which a plugin that does not finish starting is given up.',
-    'x-group': 'plugins',
-  }),
-  'hooks.slow': Type.Integer({
-    default: 1_000,
-    minimum: 10,
-    title: 'Slow listener',
-    description: 'Milliseconds above which a run counts as slow.',
-    'x-group': 'plugins',
-  }),
-  'kernel.installed_at': Type.String({
-    default: '',
-    title: 'Installed at',
-    description: 'When this site was installed; empty before.',
-    'x-group': 'hidden',
-  }),
-});
 
 export interface AppOptions {
   /** The site's folder: its own plugins/ and themes/ and what npm installed lie in it. */
@@ -147,87 +104,18 @@ export async function createApp({
   }
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
-  const cluster = createCluster(log);
-  const settings = new SettingsStore({
-    data,
-    secrets: () => service(Secrets),
-    cluster,
-    configured: configuration.settings,
-  });
-  settings.define('kernel', kernelSettings);
-  const supervisor = new Supervisor(log);
-  undo.defer(() => supervisor.close());
-  supervisor.load = () => data.underWay;
-  const jobs = new JobQueue({ data, supervisor, log, cluster });
-  const hooks = new HookBus(supervisor, {
-    batch: () => data.batch(),
-    store: (action, payload, batch) => jobs.store(action, payload, batch),
-  });
-  hooks.own('kernel', [pluginChanged, filesChanged, operated]);
-  const extensions = new Extensions();
-  const routes = new RouteRegistry();
   const closing = new AbortController();
-  routes.closing = closing.signal;
-  routes.failed = ({ error, req, surface, path }) =>
-    log.error(
-      { error, request: kernel.service(Http)?.idOf(req), surface, method: req.method, path },
-      'a request failed',
-    );
-  const calls = environment.serverTiming ? new CallRecorder() : undefined;
+  const parts = compose({ site, environment, configuration, log, clock, data, closing: closing.signal });
+  const kernel = parts.get(Kernel);
+  const settings = parts.get(SettingsStore);
+  const supervisor = parts.get(Supervisor);
+  undo.defer(() => supervisor.close());
+  const calls = environment.serverTiming ? parts.get(CallRecorder) : undefined;
   undo.defer(() => calls?.close());
-  routes.stretch = (route, handle) => {
-    const { plugin, method, path } = route;
-    const watched = () => supervisor.stretch(plugin, `${method} ${path}`, handle);
-    return calls ? calls.handle(route, watched) : watched();
-  };
-
-  const services = new Map<Token<any>, unknown>([
-    [Data, data],
-    [Cluster, cluster],
-    [Settings, settings],
-    [Routes, routes],
-    [Hooks, hooks],
-    [Environment, environment],
-    [Clock, clock],
-    [Jobs, jobs],
-    [Plugins, undefined],
-  ]);
-  const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
-  // Before any plugin starts: some read a secret setting then, and that asks for a service.
-  const service = <T>(token: Token<T>): T => {
-    const found = kernel.service(token);
-    if (found === undefined)
-      throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
-    return found;
-  };
   for (const plugin of await loading) kernel.install(plugin);
-  const control = new PluginControl({
-    kernel,
-    data,
-    jobs,
-    settings,
-    cluster,
-    supervisor,
-    log,
-    required: configuration.required,
-    safeMode: environment.safeMode,
-  });
-  kernel.provide(Plugins, control);
-  const installer = new PluginInstaller({ site, kernel, plugins: control, cluster, log });
+  const control = parts.get(PluginControl);
   starting?.({ kernel, log, plugins: control, supervisor });
-
-  const live = settings.live(kernelSettings);
-  const apply = (): void => {
-    supervisor.limits = {
-      deadline: live['hooks.deadline'],
-      failures: live['hooks.failures'],
-      slow: live['hooks.slow'],
-      setup: live['hooks.setup'],
-    };
-  };
-  settings.watch('kernel', apply);
   await settings.load();
-  apply();
   for (const { key, variable } of settings.moved().filter((one) => !environment.given.has(one.variable))) {
     log.warn(
       { setting: key, variable },
@@ -243,6 +131,9 @@ export async function createApp({
     .find((failure) => failure instanceof ConfigurationError);
   if (fault) throw fault;
 
+  const jobs = parts.get(JobQueue);
+  const routes = parts.get(RouteRegistry);
+  const service = <T>(token: Token<T>): T => kernel.demand(token);
   let server: Server | undefined;
   let draining = false;
   const checks = {
@@ -269,11 +160,11 @@ export async function createApp({
     settings,
     kernel,
     plugins: control,
-    installer,
+    installer: parts.get(PluginInstaller),
     jobs,
     routes,
-    hooks,
-    extensions,
+    hooks: parts.get(HookBus),
+    extensions: parts.get(Extensions),
     supervisor,
     calls,
     service,

@@ -253,17 +253,39 @@ export interface RequestFault {
 /** The longest prefix first. */
 type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: PathMatcher<Entry> }>;
 
+export interface RouteRegistryDeps {
+  /** Aborts when the server starts to stop. */
+  readonly closing: AbortSignal;
+  service<T>(token: Token<T>): T | undefined;
+  /** A request could not be answered by a fault of the server. */
+  failed(fault: RequestFault): void;
+  /** Runs a route's handler, and notices how long it takes. */
+  stretch<T>(route: RouteInfo<any>, handle: () => T): T;
+}
+const NO_DEPS: RouteRegistryDeps = {
+  closing: new AbortController().signal,
+  service: () => undefined,
+  failed: () => undefined,
+  stretch: (_route, handle) => handle(),
+};
+
 /** One Express handler over an immutable table of routes that is swapped in one step. */
 export class RouteRegistry implements Routes {
   #mounts: readonly Mount[] = [];
   #table: Table = [];
-  /** Set before plugins start. */
-  closing: AbortSignal = new AbortController().signal;
-  service: <T>(token: Token<T>) => T | undefined = () => undefined;
-  /** A request could not be answered by a fault of the server. */
-  failed: (fault: RequestFault) => void = () => undefined;
-  /** Runs a route's handler; set by whoever notices that it takes long. */
-  stretch: <T>(route: RouteInfo<any>, handle: () => T) => T = (_route, handle) => handle();
+  readonly closing: AbortSignal;
+  readonly #deps: RouteRegistryDeps;
+
+  /** Without anything it has no routes, and knows nobody. */
+  constructor(deps: RouteRegistryDeps = NO_DEPS) {
+    this.closing = deps.closing;
+    this.#deps = deps;
+  }
+
+  /** A service of the kernel or of a running plugin; undefined while no one provides it. */
+  service<T>(token: Token<T>): T | undefined {
+    return this.#deps.service(token);
+  }
 
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
   publish(mount: Mount, replaced?: Mount): void {
@@ -337,7 +359,8 @@ export class RouteRegistry implements Routes {
         await this.#call(found, params, exchange as CheckedExchange, behaviour);
     } catch (error) {
       const failure = failureOf(error);
-      if (failure.status >= 500) this.failed({ error, req, surface: surface.id, path: loggedPath(req, found?.info) });
+      if (failure.status >= 500)
+        this.#deps.failed({ error, req, surface: surface.id, path: loggedPath(req, found?.info) });
       await behaviour.fail(exchange, failure);
     } finally {
       mount.pending--;
@@ -369,7 +392,7 @@ export class RouteRegistry implements Routes {
       await this.#authorize(info, call);
       if (!query.ok) throw new InvalidInput(query.problems);
       if (info.body) call.body = parse(info.body, await call.readBody(), { coerce: behaviour.coerce === true });
-      const handle = (): unknown => this.stretch(info, () => handler(call));
+      const handle = (): unknown => this.#deps.stretch(info, () => handler(call));
       const result = await (behaviour.wrap?.(call, async () => handle()) ?? handle());
       if (!call.res.headersSent) await behaviour.respond(call, result, info.cacheTags?.(call));
     } finally {

@@ -9,6 +9,7 @@ import type { Awaitable } from '../ref.ts';
 import type { Mount, RouteRegistry } from '../http/routes.ts';
 import { Type } from '../schema.ts';
 import type { SettingsStore } from '../settings.ts';
+import type { Container } from './container.ts';
 import { pluginChanged } from './actions.ts';
 import { inTime, type Supervisor } from './supervisor.ts';
 
@@ -25,6 +26,8 @@ export interface KernelDeps {
 
 /** Where one running plugin's registrations go, and what undoes them. */
 export interface Scope {
+  /** The plugin's own container: its services, and those that it needs. */
+  readonly container: Container;
   readonly undo: AsyncDisposableStack;
   /**
    * What others ask of the plugin while it runs. It is taken back first, and what is under way of it ends, before the

@@ -1,6 +1,6 @@
-import { openContainer } from './container.ts';
+import type { Container } from './container.ts';
 import type { Database } from '../data/database.ts';
-import { chainOf, PluginError } from '../errors.ts';
+import { chainOf, ConfigurationError, PluginError } from '../errors.ts';
 import { Graph } from './graph.ts';
 import { Deprecations } from './deprecations.ts';
 import { assertContracts } from './fit.ts';
@@ -13,14 +13,13 @@ import { inTime } from './supervisor.ts';
 
 export interface KernelAndServices extends KernelDeps {
   readonly data: Database;
-  /**
-   * Services of the kernel itself, which plugins may need like any other. One that is made from the kernel is undefined
-   * until `provide`.
-   */
-  readonly services: ReadonlyMap<Token<any>, unknown>;
+  /** Where the kernel's own services are resolved, which plugins may need like any other. */
+  readonly container: Container;
+  /** The tokens of these. */
+  readonly offered: readonly Token<any>[];
 }
 
-/** Starts and stops plugins; one change at a time. What should run is decided elsewhere (plugins.ts). */
+/** Starts and stops plugins; one change at a time. What should run is decided elsewhere (desired-state.ts). */
 export class Kernel {
   readonly graph: Graph;
   readonly #parts: KernelAndServices;
@@ -31,16 +30,18 @@ export class Kernel {
   readonly #failures = new Map<string, unknown>();
   /** By plugin, what stops looking at its settings. */
   readonly #watches = new Map<string, () => void>();
+  /** Services of running plugins, by their tokens' ids. */
   readonly #provided = new Map<string, unknown>();
   readonly #deprecations: Deprecations;
+  /** The ids of the kernel's own. */
+  readonly #offered: ReadonlySet<string>;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: KernelAndServices) {
     this.#parts = options;
     this.#deprecations = new Deprecations(options.log);
-    this.graph = new Graph([...options.services.keys()]);
-    for (const [token, service] of options.services) this.provide(token, service);
-    options.routes.service = (token) => this.service(token);
+    this.graph = new Graph(options.offered);
+    this.#offered = new Set(options.offered.map(({ id }) => id));
   }
 
   /**
@@ -93,11 +94,15 @@ export class Kernel {
 
   /** A service of the kernel or of a running plugin; undefined while its provider is off. */
   service<T>(token: Token<T>): T | undefined {
-    return this.#provided.get(token.id) as T | undefined;
+    return this.#offered.has(token.id) ? this.#parts.container.get<T>(token.id) : (this.#provided.get(token.id) as T);
   }
 
-  provide<T>(token: Token<T>, service: T): void {
-    this.#provided.set(token.id, service);
+  /** As `service`; throws, naming it, when no one provides it. */
+  demand<T>(token: Token<T>): T {
+    const found = this.service(token);
+    if (found === undefined)
+      throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
+    return found;
   }
 
   /** Starts `id` and whatever it needs; resolves to the ids started, in order. Throws what kept it from starting. */
@@ -156,13 +161,16 @@ export class Kernel {
     const { hooks, routes, data, supervisor } = this.#parts;
     const plugin = this.graph.get(id);
     const mount: Mount = { plugin: id, entries: [], surfaces: [], pending: 0, pause: undefined, withdrawn: false };
+    const container = this.#parts.container.child();
     const scope: Scope = {
+      container,
       undo: new AsyncDisposableStack(),
       offers: new DisposableStack(),
       additions: [],
       abort: new AbortController(),
       mount,
     };
+    scope.undo.defer(() => container.close());
     supervisor.begin(id);
     try {
       if (plugin.fault !== undefined) throw plugin.fault;
@@ -171,9 +179,9 @@ export class Kernel {
       if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
       if (plugin.entities?.length) await data.discover(id, plugin.entities);
       const setup = async (): Promise<unknown> =>
-        plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#deprecations, this.#parts));
+        plugin.setup(this.#resolve(plugin, container), createHandle(plugin, scope, this.#deprecations, this.#parts));
       const returned = await inTime(setup, supervisor.limits.setup, 'its setup');
-      this.#publish(plugin, (returned ?? {}) as Record<string, unknown>, scope.undo);
+      this.#publish(plugin, (returned ?? {}) as Record<string, unknown>, scope);
       routes.publish(mount, replaced);
       this.#running.set(id, scope);
       const { additions } = scope;
@@ -244,22 +252,27 @@ export class Kernel {
     return steps.filter((id) => leaving.includes(id));
   }
 
-  #resolve(plugin: Plugin, undo: AsyncDisposableStack): Record<string, unknown> {
-    const missing = Object.values((plugin.needs ?? {}) as Tokens).find((token) => !this.#provided.has(token.id));
+  /** What the plugin needs, and what it wants of that which is there. */
+  #resolve(plugin: Plugin, container: Container): Record<string, unknown> {
+    const missing = Object.values((plugin.needs ?? {}) as Tokens).find((token) => this.service(token) === undefined);
     if (missing) throw new PluginError(plugin.id, `needs "${missing.id}", whose provider is off; enable it first`);
-    const asked: Tokens = { ...plugin.needs, ...plugin.wants };
-    for (const token of Object.values(asked)) this.#deprecations.used(plugin.id, token);
-    const { services, close } = openContainer(asked, (id) => this.#provided.get(id));
-    undo.defer(close);
+    const services: Record<string, unknown> = {};
+    for (const [name, token] of Object.entries({ ...plugin.needs, ...plugin.wants } as Tokens)) {
+      this.#deprecations.used(plugin.id, token);
+      const provided = this.#provided.get(token.id);
+      if (provided !== undefined) container.define(token.id, () => provided);
+      services[name] = container.has(token.id) ? container.get(token.id) : undefined;
+    }
     return services;
   }
 
-  #publish(plugin: Plugin, returned: Record<string, unknown>, undo: AsyncDisposableStack): void {
-    for (const [name, token] of Object.entries((plugin.provides ?? {}) as Tokens)) {
+  #publish(plugin: Plugin, returned: Record<string, unknown>, { container, undo }: Scope): void {
+    for (const [name, { id }] of Object.entries((plugin.provides ?? {}) as Tokens)) {
       if (returned[name] === undefined)
         throw new PluginError(plugin.id, `promises "${name}" under \`provides\`, but setup did not return it`);
-      this.provide(token, returned[name]);
-      undo.defer(() => void this.#provided.delete(token.id));
+      container.define(id, () => returned[name]);
+      this.#provided.set(id, container.get(id));
+      undo.defer(() => void this.#provided.delete(id));
     }
   }
 

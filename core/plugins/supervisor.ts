@@ -85,6 +85,15 @@ const BLOCK = 50;
 /** Milliseconds between two log lines about blocks of one plugin, or about what it left behind. */
 const REMIND = 60_000;
 
+const DEFAULT_LIMITS: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000, setup: 30_000 };
+
+export interface SupervisorOptions {
+  /** How many statements the database works on. */
+  load?(): number;
+  /** Looked at for every call, so that they may change. */
+  readonly limits?: SupervisionLimits;
+}
+
 /** Runs plugin code under a deadline, counts what it costs, and quarantines what keeps failing. */
 export class Supervisor {
   readonly #log: Logger;
@@ -113,12 +122,13 @@ export class Supervisor {
    * known.
    */
   #seen = { idle: 0, at: 0, blocked: 0 };
-  /** How many statements the database works on. */
-  load: () => number = () => 0;
-  limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000, setup: 30_000 };
+  readonly limits: SupervisionLimits;
+  readonly #load: () => number;
 
-  constructor(log: Logger) {
+  constructor(log: Logger, { load = () => 0, limits = DEFAULT_LIMITS }: SupervisorOptions = {}) {
     this.#log = log;
+    this.#load = load;
+    this.limits = limits;
   }
 
   /** A plugin starts: its tasks count from here on. */
@@ -318,7 +328,7 @@ export class Supervisor {
     this.#overdue.clear();
     this.#seen = seen;
     this.#lived += TICK;
-    this.#clock += Math.min(idle, TICK) / Math.max(1, this.load());
+    this.#clock += Math.min(idle, TICK) / Math.max(1, this.#load());
     for (const { due, last, expire } of this.#pending)
       if (due <= this.#clock || last <= this.#lived) expire(due <= this.#clock);
   }
