@@ -58,10 +58,15 @@ export interface Durability<P> {
   readonly retry?: readonly number[];
   /** Works of equal key share `perKey`; default: no key. */
   key?(payload: P): string;
-  /** How many of one key run at a time, over all processes. */
+  /** How many of one key run at a time, over all processes. They begin in the order in which they are due. */
   readonly perKey?: number;
   /** How many run at a time in this process. Default 4. */
   readonly limit?: number;
+  /**
+   * It waits for other servers more than it works: what runs of it takes no room from other work of this process, nor
+   * the other way round. Default false.
+   */
+  readonly external?: boolean;
 }
 
 /** One attempt at durable work. */

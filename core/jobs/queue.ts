@@ -36,10 +36,16 @@ interface Work {
   readonly key: string | undefined;
   readonly payload: string;
   readonly at: Date | undefined;
+  /** One of its id may be stored already. */
+  readonly again: boolean;
 }
 
 /** Works in one statement: five parameters each, of which the embedded database takes 32,767. */
 const TOGETHER = 5_000;
+/** What happens to a work that is stored already: it is due no later, and begins anew where it failed for good. */
+const STORED_BEFORE = sql`on conflict (id, listener) do update set run_at = excluded.run_at, payload = excluded.payload, failed_at = null,
+  attempt = case when j.failed_at is null then j.attempt else 0 end
+  where j.owner is null and (j.failed_at is not null or j.run_at > excluded.run_at)`;
 
 /**
  * Keeps durable work in one table: stored with the transaction that caused it, run at least once, in whichever process
@@ -59,7 +65,7 @@ export class JobQueue implements Jobs {
       const works = this.#collected.get(batch);
       if (!works?.length) return undefined;
       await this.#insert(works);
-      return () => this.#worker.wake();
+      return () => this.#worker.wake(works);
     };
   }
 
@@ -101,17 +107,20 @@ export class JobQueue implements Jobs {
       throw new PluginError(plugin, `adds a job "${id}" whose payload does not fit its schema: ${problems}`);
     };
     const run: Listener['run'] = (payload, attempt) =>
-      definition.run(payload, { ...attempt, continueWith: async (rest) => attempt.continueWith(textOf(rest)) });
+      definition.run(payload, {
+        ...attempt,
+        continueWith: async (rest, { after = 0 } = {}) => attempt.continueWith(textOf(rest), after),
+      });
     const stop = this.#add(name, plugin, `job ${id}`, { run, durability: definition, cron });
     const job: Job<P> = {
-      add: async (payload, { at, once = false } = {}) => {
+      add: async (payload, { at, once = false, id } = {}) => {
         const text = textOf(payload);
         const listener = this.#listeners.get(name)!;
         const stored = once ? await this.#stored(listener, this.#key(listener, payload)) : undefined;
         if (stored !== undefined) return stored;
-        const jobId = createId(Date.now());
-        await this.#keep(this.#parts.data.batch(), [listener], jobId, payload, text, at);
-        return jobId;
+        const work = { id: id ?? createId(Date.now()), payload, text, at, again: id !== undefined };
+        await this.#keep(this.#parts.data.batch(), [listener], work);
+        return work.id;
       },
       cancel: async (jobId) => {
         const works = this.#collected.get(this.#parts.data.batch()!) ?? [];
@@ -121,6 +130,28 @@ export class JobQueue implements Jobs {
           sql`delete from job where id = ${jobId} and listener = ${name} and owner is null and failed_at is null returning id`,
         );
         return rows.length > 0;
+      },
+      cancelKey: async (key) => {
+        const works = this.#collected.get(this.#parts.data.batch()!) ?? [];
+        works.splice(0, works.length, ...works.filter((work) => work.listener !== name || work.key !== key));
+        await this.#parts.data.all(sql`with paused as (delete from job_pause where listener = ${name} and key = ${key})
+          delete from job where listener = ${name} and key = ${key} and owner is null and failed_at is null`);
+      },
+      pause: async (key, seconds) => {
+        if (definition.perKey === undefined)
+          throw new PluginError(
+            plugin,
+            `pauses a key of the job "${id}", which has no limit per key; give it \`perKey\``,
+          );
+        await this.#parts.data
+          .all(sql`insert into job_pause (listener, key, until) values (${name}, ${key}, now() + make_interval(secs => ${seconds}))
+          on conflict (listener, key) do update set until = excluded.until`);
+      },
+      resume: async (key) => {
+        const { data } = this.#parts;
+        await data.all(sql`delete from job_pause where listener = ${name} and key = ${key}`);
+        const wake = (): void => this.#worker.wake([{ listener: name }]);
+        if (data.batch()?.push(async () => wake()) === undefined) wake();
       },
     };
     return { job, stop };
@@ -133,13 +164,20 @@ export class JobQueue implements Jobs {
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined {
     const listeners = [...this.#listeners.values()].filter((listener) => listener.action === action);
     return listeners.length > 0
-      ? this.#keep(batch, listeners, createId(Date.now()), payload, JSON.stringify(payload) ?? 'null')
+      ? this.#keep(batch, listeners, {
+          id: createId(Date.now()),
+          payload,
+          text: JSON.stringify(payload) ?? 'null',
+          at: undefined,
+          again: false,
+        })
       : undefined;
   }
 
   /** Removes all work of a plugin that is being uninstalled. */
   async forget(plugin: string): Promise<void> {
-    await this.#parts.data.all(sql`delete from job where starts_with(listener, ${`${plugin}/`})`);
+    const own = sql`starts_with(listener, ${`${plugin}/`})`;
+    await this.#parts.data.all(sql`with paused as (delete from job_pause where ${own}) delete from job where ${own}`);
   }
 
   /** A schedule that only waits for its next moment is no work. */
@@ -156,7 +194,7 @@ export class JobQueue implements Jobs {
     const rows = await this.#parts.data.all(
       sql`update job set failed_at = null, attempt = 0, run_at = now() where listener = ${listener} and failed_at is not null returning id`,
     );
-    this.#worker.wake();
+    this.#worker.wake([{ listener }]);
     return rows.length;
   }
 
@@ -182,20 +220,18 @@ export class JobQueue implements Jobs {
   #keep(
     batch: Batch | undefined,
     listeners: readonly Listener[],
-    id: string,
-    payload: unknown,
-    text: string,
-    at?: Date,
+    { payload, text, ...work }: Omit<Work, 'listener' | 'key' | 'payload'> & { payload: unknown; text: string },
   ): Promise<void> | undefined {
     const works = listeners.map((listener) => ({
-      id,
+      ...work,
       listener: listener.name,
       key: this.#key(listener, payload),
       payload: text,
-      at,
     }));
-    if (!batch) return this.#insert(works).then(() => this.#worker.wake());
-    this.#collected.set(batch, [...(this.#collected.get(batch) ?? []), ...works]);
+    if (!batch) return this.#insert(works).then(() => this.#worker.wake(works));
+    const collected = this.#collected.get(batch);
+    if (collected) collected.push(...works);
+    else this.#collected.set(batch, works);
     return undefined;
   }
 
@@ -223,14 +259,24 @@ export class JobQueue implements Jobs {
    * very moment, not even that of the transaction's begin: who takes work need not look at what was due long ago.
    */
   async #insert(works: readonly Work[]): Promise<void> {
-    for (let at = 0; at < works.length; at += TOGETHER) {
-      const rows = works
-        .slice(at, at + TOGETHER)
-        .map(
-          (work) =>
-            sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, greatest(${work.at}::timestamptz, clock_timestamp()))`,
+    const added = works.filter(({ again }) => !again);
+    // One statement cannot change a row twice.
+    const again = new Map(works.filter((work) => work.again).map((work) => [`${work.id} ${work.listener}`, work]));
+    for (const [some, conflict] of [
+      [added, sql``],
+      [[...again.values()], STORED_BEFORE],
+    ] as const) {
+      for (let at = 0; at < some.length; at += TOGETHER) {
+        const rows = some
+          .slice(at, at + TOGETHER)
+          .map(
+            (work) =>
+              sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, greatest(${work.at}::timestamptz, clock_timestamp()))`,
+          );
+        await this.#parts.data.all(
+          sql`insert into job as j (id, listener, key, payload, run_at) values ${sql.join(rows)} ${conflict}`,
         );
-      await this.#parts.data.all(sql`insert into job (id, listener, key, payload, run_at) values ${sql.join(rows)}`);
+      }
     }
   }
 }

@@ -11,7 +11,7 @@ import type { Supervisor, Task } from '../plugins/supervisor.ts';
 
 /** How many of one listener run at a time in one process, where it does not say. */
 const DEFAULT_LIMIT = 4;
-/** How many run at a time in one process, all listeners together. */
+/** How many run at a time in one process, all listeners together but those that wait for other servers. */
 const CAPACITY = 16;
 /**
  * How many a listener may hold that do not run yet, and for how many milliseconds they may keep it busy: what is quick
@@ -54,8 +54,11 @@ export interface WorkerDeps {
 
 /** One run of what was taken. */
 export interface Attempt extends Delivery {
-  /** Puts what is left to do, as JSON, in the place of the payload. Throws where another process has taken the work. */
-  continueWith(rest: string): Promise<void>;
+  /**
+   * Puts what is left to do, as JSON, in the place of the payload, due after so many seconds. Throws where another
+   * process has taken the work.
+   */
+  continueWith(rest: string, after: number): Promise<void>;
 }
 
 /** Somebody whose work is kept in the database under `name`. */
@@ -101,7 +104,23 @@ interface Pace {
   from: number;
   /** Milliseconds that one takes, on the average of the latest; unknown at first. */
   takes: number;
+  /**
+   * Where every key has as much under way as it may, when that is over by itself, in milliseconds of `performance.now`:
+   * until then nothing is looked for, unless work comes or ends.
+   */
+  fullUntil: number;
 }
+
+/** The work of one listener that is due next. */
+interface Next {
+  readonly listener: string;
+  /** Milliseconds until it is due. */
+  readonly wait: number;
+  /** Where it is due and has a key: until something else will be, work or the end of a pause. */
+  readonly later: number | null;
+}
+
+const isKeyed = ({ durability }: Listener): boolean => durability.perKey !== undefined;
 
 /** Takes what is due and has a listener here, runs it, and writes down how it ended. */
 export class Worker {
@@ -119,7 +138,7 @@ export class Worker {
   /** When everything is looked at again, in milliseconds of `performance.now`. */
   #wholeAgain = 0;
   /** What has ended and is not written down yet. */
-  readonly #ended: object[] = [];
+  readonly #ended: Pick<Claimed, 'id' | 'listener' | 'attempt'>[] = [];
   readonly #unscheduled = new Set<Listener>();
   #state: 'idle' | 'started' | 'stopped' = 'idle';
   #pumping: Promise<void> | undefined;
@@ -138,10 +157,13 @@ export class Worker {
     // The embedded database has one process: whatever was running when it opened belongs to a dead one.
     if (this.#parts.data.embedded)
       await this.#parts.data.all(
-        sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null`,
+        sql`update job set owner = null, leased_until = null, run_at = greatest(run_at, now()) where owner is not null`,
       );
     this.#state = 'started';
-    this.#parts.cluster.subscribe('jobs', () => void this.#pump());
+    this.#parts.cluster.subscribe('jobs', () => {
+      for (const listener of this.#listeners.values()) this.#paceOf(listener).fullUntil = 0;
+      void this.#pump();
+    });
     this.#renewal = setInterval(() => void this.#renew(), (LEASE * 1_000) / 3).unref();
     void this.#pump();
   }
@@ -159,8 +181,12 @@ export class Worker {
     void this.#pump();
   }
 
-  /** There is new work. It is published to the other processes soon after the commit, which does not wait for that. */
-  wake(): void {
+  /**
+   * There is new work of these listeners. It is published to the other processes soon after the commit, which does not
+   * wait for that.
+   */
+  wake(works: readonly { readonly listener: string }[]): void {
+    this.#lookFor(works);
     void this.#pump();
     if (this.#publishing) return;
     this.#publishing = true;
@@ -211,6 +237,14 @@ export class Worker {
       this.#timer = setTimeout(() => void this.#pump(), Math.min(wait, LOOK_AGAIN)).unref();
   }
 
+  /** Something came or ended, so that there may be room for more under a key that was full. */
+  #lookFor(works: readonly { readonly listener: string }[]): void {
+    for (const name of new Set(works.map(({ listener }) => listener))) {
+      const listener = this.#listeners.get(name);
+      if (listener) this.#paceOf(listener).fullUntil = 0;
+    }
+  }
+
   async #settle(): Promise<void> {
     const count = this.#ended.length;
     await this.#parts.data.all(sql`
@@ -220,11 +254,11 @@ export class Worker {
       ), done as (delete from job j using d where d.end = 'done' and d.next is null and ${this.#mine})
       update job j set owner = null, leased_until = null, id = case when d.next is null then j.id else gen_random_uuid() end,
         attempt = case when d.next is null and d.end <> 'rest' then j.attempt - (d.end = 'back')::integer else 0 end,
-        run_at = coalesce(d.next, now() + make_interval(secs => coalesce(d.delay, 0))),
+        run_at = coalesce(d.next, case d.end when 'rest' then greatest(j.run_at, now()) else now() + make_interval(secs => coalesce(d.delay, 0)) end),
         failed_at = case when d.end = 'failed' and d.next is null and d.delay is null then now() end,
         error = case when d.end = 'back' then j.error else d.error end
       from d where (d.end <> 'done' or d.next is not null) and ${this.#mine}`);
-    this.#ended.splice(0, count);
+    this.#lookFor(this.#ended.splice(0, count));
   }
 
   /** Each expression has one row, which stands for its next moment. What was missed while nobody ran is so run once. */
@@ -247,43 +281,62 @@ export class Worker {
   async #take(): Promise<number> {
     const begun = performance.now();
     const whole = begun >= this.#wholeAgain;
-    const looks = [...this.#listeners.values()].map((listener) => ({
-      listener: listener.name,
-      from: new Date(whole ? 0 : this.#paceOf(listener).from),
-    }));
-    // The first of each listener by its index: nothing grows with how much waits.
-    const next = await this.#parts.data.all(sql<{ listener: string; wait: number }>`
-      select o.listener, extract(epoch from n.run_at - now())::float8 * 1000 as wait
-      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz) cross join lateral
-        (select run_at from job where listener = o.listener and failed_at is null and owner is null and run_at >= o."from" and run_at < 'infinity'
-          order by run_at limit 1) n`);
-    for (const { listener: name } of next.filter(({ wait }) => wait <= 0)) {
+    const listeners = [...this.#listeners.values()];
+    const open = listeners.filter((listener) => whole || this.#paceOf(listener).fullUntil <= begun);
+    const next = await this.#next(open, whole);
+    for (const { listener: name, later } of next.filter(({ wait }) => wait <= 0)) {
       const listener = this.#listeners.get(name);
       const room = listener ? this.#roomOf(listener) : 0;
       if (!listener || room <= 0) continue;
-      const jobs = await this.#claim(listener, room, whole ? 0 : this.#paceOf(listener).from);
+      const pace = this.#paceOf(listener);
+      // Before the claim: what comes or ends while it is made may not be in it.
+      if (isKeyed(listener)) pace.fullUntil = begun + (later ?? LOOK_AGAIN);
+      const jobs = await this.#claim(listener, room, whole);
       for (const job of jobs) this.#hold(job);
       this.#fill();
-      // There may be more, and behind works of a key that is full now works of other keys.
+      // Of keys a claim that does not fill the room takes all that may run.
+      if (isKeyed(listener) && jobs.length < room) continue;
+      pace.fullUntil = 0;
       if (jobs.length > 0) this.#again = true;
     }
     if (whole) this.#wholeAgain = performance.now() + Math.max(LOOK_AGAIN, (performance.now() - begun) / WHOLE_LOOKS);
-    return Math.ceil(Math.min(LOOK_AGAIN, ...next.map(({ wait }) => wait).filter((wait) => wait > 0))) + 1;
+    const full = listeners.map((listener) => this.#paceOf(listener).fullUntil - performance.now());
+    const waits = [...next.map(({ wait }) => wait), ...full].filter((wait) => wait > 0);
+    return Math.ceil(Math.min(LOOK_AGAIN, ...waits)) + 1;
+  }
+
+  /** The first work of each listener, by its index: nothing grows with how much waits. */
+  #next(listeners: readonly Listener[], whole: boolean): Promise<readonly Next[]> {
+    const looks = listeners.map((listener) => ({
+      listener: listener.name,
+      // Under a key that is full or paused, work may wait for long.
+      from: new Date(whole || isKeyed(listener) ? 0 : this.#paceOf(listener).from),
+      keyed: isKeyed(listener),
+    }));
+    const waiting = sql`listener = o.listener and failed_at is null and owner is null and run_at < 'infinity'`;
+    return this.#parts.data.all(sql<Next>`
+      select o.listener, extract(epoch from n.run_at - now())::float8 * 1000 as wait,
+        case when o.keyed and n.run_at <= now() then extract(epoch from least(
+          (select run_at from job where ${waiting} and run_at > now() order by run_at limit 1),
+          (select min(until) from job_pause where listener = o.listener and until > now())) - now())::float8 * 1000 end as later
+      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz, keyed boolean) cross join lateral
+        (select run_at from job where ${waiting} and run_at >= o."from" order by run_at limit 1) n`);
   }
 
   /** How many more of a listener's works this process may take. */
   #roomOf(listener: Listener): number {
-    const { limit = DEFAULT_LIMIT, perKey } = listener.durability;
+    const { limit = DEFAULT_LIMIT, perKey, external } = listener.durability;
     const held = this.#held
       .values()
       .filter((one) => one.listener === listener)
       .toArray().length;
+    if (external) return limit - held;
     // Of one key another process might have room.
     const ahead =
       perKey === undefined ? Math.min(AHEAD.works, Math.floor((limit * AHEAD.time) / this.#paceOf(listener).takes)) : 0;
     const running = this.#held
       .values()
-      .filter(({ end }) => end !== undefined)
+      .filter(({ end, listener: { durability } }) => end !== undefined && !durability.external)
       .toArray().length;
     return Math.min(limit + ahead - held, ahead > 0 ? Infinity : CAPACITY - running);
   }
@@ -291,29 +344,31 @@ export class Worker {
   #paceOf(listener: Listener): Pace {
     const known = this.#paces.get(listener);
     if (known) return known;
-    const pace = { from: 0, takes: Infinity };
+    const pace = { from: 0, takes: Infinity, fullUntil: 0 };
     this.#paces.set(listener, pace);
     return pace;
   }
 
   /** Takes due rows of one listener, oldest first. */
-  async #claim(listener: Listener, room: number, from: number): Promise<readonly Claimed[]> {
+  async #claim(listener: Listener, room: number, whole: boolean): Promise<readonly Claimed[]> {
     const { data } = this.#parts;
     const { perKey } = listener.durability;
-    if (perKey === undefined) return this.#claimed(listener, this.#due(listener, room, from, sql`true`));
-    const open = sql`j.key is null or j.key not in (select b.key from busy b where b.n >= ${perKey})`;
-    const keyed = sql`
-      with busy as materialized (
-        select key, count(*)::integer as n from job where listener = ${listener.name} and owner is not null and key is not null and leased_until > now() group by key
-      )
-      select r.id from (
-        select d.*, row_number() over (partition by d.key order by d.run_at, d.id) as nth from (${this.#due(listener, room, 0, sql`(${open})`)}) d
-      ) r left join busy b on b.key = r.key where r.key is null or r.nth + coalesce(b.n, 0) <= ${perKey}`;
-    if (data.embedded) return this.#claimed(listener, keyed);
+    if (perKey === undefined) {
+      const { from } = this.#paceOf(listener);
+      return this.#claimed(listener, this.#due(listener, room, sql`j.run_at >= ${new Date(whole ? 0 : from)}`));
+    }
+    const claim = async (): Promise<readonly Claimed[]> => {
+      const jobs = await this.#claimed(listener, this.#dueByKey(listener, room, perKey));
+      // Its definition had no key when it was stored.
+      const without =
+        whole && jobs.length < room ? this.#due(listener, room - jobs.length, sql`j.key is null`) : undefined;
+      return without ? [...jobs, ...(await this.#claimed(listener, without))] : jobs;
+    };
+    if (data.embedded) return claim();
     // Two processes that count one key at the same moment would both find room for one more.
     return data.transaction(async () => {
       await data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
-      return this.#claimed(listener, keyed);
+      return claim();
     });
   }
 
@@ -321,16 +376,43 @@ export class Worker {
    * The bound is a part of the text, in a few sizes only: with a value in its place the server would plan for a tenth
    * of the table.
    */
-  #due({ name }: Listener, room: number, from: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
+  #due({ name }: Listener, room: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
     const bound = sql.lit(2 ** Math.floor(Math.log2(room)));
-    return sql`select j.id, j.key, j.run_at from job j where j.listener = ${name} and j.failed_at is null and j.owner is null and j.run_at <= now()
-      and j.run_at >= ${new Date(from)} and ${condition} order by j.run_at, j.id limit ${bound} for update of j skip locked`;
+    return sql`select j.id from job j where j.listener = ${name} and j.failed_at is null and j.owner is null and j.run_at <= now()
+      and ${condition} order by j.run_at, j.id limit ${bound} for update of j skip locked`;
+  }
+
+  /**
+   * The first works of each key that has room, by an index in which each key is one step, however much waits under it.
+   * Of a paused key nothing is read. Pairs are compared so that no other index will do: one by `run_at` alone would read
+   * what waits under all keys.
+   */
+  #dueByKey({ name }: Listener, room: number, perKey: number): RawBuilder<unknown> {
+    const waiting = sql`j.listener = ${name} and j.failed_at is null and j.owner is null and j.key is not null`;
+    return sql`
+      with recursive keys as (
+        (select j.key from job j where ${waiting} order by j.key limit 1)
+        union all
+        select (select j.key from job j where ${waiting} and j.key > k.key order by j.key limit 1) from keys k where k.key is not null
+      ), busy as materialized (
+        select key, count(*)::integer as n from job where listener = ${name} and owner is not null and key is not null and leased_until > now() group by key
+      ), free as materialized (
+        select k.key, case when p.key is null then ${perKey}::integer else 1 end - coalesce(b.n, 0) as room
+        from keys k left join busy b on b.key = k.key left join job_pause p on p.listener = ${name} and p.key = k.key
+        where k.key is not null and (p.until is null or p.until <= now())
+      ), first as materialized (
+        select w.id from free f cross join lateral (
+          select j.id, j.run_at, row_number() over (order by j.key, j.run_at, j.id) as nth from job j
+          where ${waiting} and (j.key, j.run_at) >= (f.key, '-infinity') and (j.key, j.run_at) <= (f.key, now()) order by j.key, j.run_at, j.id limit ${sql.lit(perKey)}
+        ) w where f.room > 0 and w.nth <= f.room order by w.run_at, w.id limit ${room}
+      )
+      select j.id from first f join job j on j.id = f.id and j.listener = ${name} for update of j skip locked`;
   }
 
   async #claimed(listener: Listener, due: RawBuilder<unknown>): Promise<readonly Claimed[]> {
-    const jobs = await this.#parts.data
-      .all(sql<Claimed>`update job j set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
-      from (${due}) d where j.id = d.id and j.listener = ${listener.name} returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, j.run_at`);
+    const jobs = await this.#parts.data.all(sql<Claimed>`with d as materialized (${due})
+      update job j set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
+      from d where j.id = d.id and j.listener = ${listener.name} returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, j.run_at`);
     const pace = this.#paceOf(listener);
     for (const { run_at: due } of jobs) pace.from = Math.max(pace.from, due.getTime() - MARGIN);
     return jobs.toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime() || (a.id < b.id ? -1 : 1));
@@ -349,15 +431,15 @@ export class Worker {
     const busy = new Map<Listener, number>();
     for (const { listener, end } of this.#held) {
       if (end === undefined) continue;
-      running++;
+      if (!listener.durability.external) running++;
       busy.set(listener, (busy.get(listener) ?? 0) + 1);
     }
     for (const held of this.#held) {
-      if (running >= CAPACITY) return;
+      const { external = false, limit = DEFAULT_LIMIT } = held.listener.durability;
       const own = busy.get(held.listener) ?? 0;
-      if (held.end !== undefined || own >= (held.listener.durability.limit ?? DEFAULT_LIMIT)) continue;
+      if (held.end !== undefined || own >= limit || (!external && running >= CAPACITY)) continue;
       busy.set(held.listener, own + 1);
-      running++;
+      if (!external) running++;
       this.#begin(held);
     }
   }
@@ -370,9 +452,10 @@ export class Worker {
     } = held;
     const begun = performance.now();
     // What breaks off because it was told to has not failed: the supervisor does not hear of it.
-    const continueWith = async (rest: string): Promise<void> => {
+    const continueWith = async (rest: string, after: number): Promise<void> => {
       const { id, attempt } = job;
-      const [row] = await this.#parts.data.all(sql`update job set payload = ${rest}::jsonb
+      const [row] = await this.#parts.data
+        .all(sql`update job set payload = ${rest}::jsonb, run_at = now() + make_interval(secs => ${after})
         where id = ${id} and listener = ${listener.name} and attempt = ${attempt} and owner = ${this.#owner} returning id`);
       if (!row) throw new Error('another process has taken this work');
       held.continues = true;
@@ -443,7 +526,7 @@ export class Worker {
       for (const one of lost)
         if (this.#held.delete(one)) one.controller.abort(new Error('another process has taken this work'));
       const freed = await data.all(
-        sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null and leased_until <= now() returning id`,
+        sql`update job set owner = null, leased_until = null, run_at = greatest(run_at, now()) where owner is not null and leased_until <= now() returning id`,
       );
       if (freed.length > 0) void this.#pump();
       if (this.#renewals++ % CLEAN_EVERY > 0) return;

@@ -28,19 +28,29 @@ export interface JobDefinition<P> extends Durability<P> {
 /** One attempt at a job. */
 export interface JobDelivery<P> extends Delivery {
   /**
-   * When this attempt has ended well, the same job runs once more, with what is left to do. Joins the transaction under
-   * way: what was done in it is not done again, wherever the process stops.
+   * When this attempt has ended well, the same job runs once more, with what is left to do, at once or `after` so many
+   * seconds. Joins the transaction under way: what was done in it is not done again, wherever the process stops.
    */
-  continueWith(rest: P): Promise<void>;
+  continueWith(rest: P, options?: { readonly after?: number }): Promise<void>;
 }
 export interface Job<P> {
   /**
    * Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one
-   * waits or runs already. `at` is real time by the database's clock: the clock that tests move does not move it.
+   * waits or runs already. `at` is real time by the database's clock: the clock that tests move does not move it. `id`:
+   * of a job that was added before; where that waits it is due at `at` if that is earlier, where it failed for good it
+   * begins anew, where it is gone it is added again, and where it runs nothing changes.
    */
-  add(payload: P, options?: { readonly at?: Date; readonly once?: boolean }): Promise<string>;
+  add(payload: P, options?: { readonly at?: Date; readonly once?: boolean; readonly id?: string }): Promise<string>;
   /** True when it was still waiting. */
   cancel(id: string): Promise<boolean>;
+  /** Cancels what waits under a key, and takes back its pause. Joins the transaction under way. */
+  cancelKey(key: string): Promise<void>;
+  /**
+   * Begins nothing more under a key for so many seconds, in any process, and from then on one at a time, until `resume`:
+   * for what is down for now. Needs `perKey`. Joins the transaction under way.
+   */
+  pause(key: string, seconds: number): Promise<void>;
+  resume(key: string): Promise<void>;
 }
 
 type Maybe = TSchema | undefined;
