@@ -23,12 +23,12 @@ import { subscribeToEvents } from './events/event-subscriber.ts';
 import { FanOut } from './events/fan-out.ts';
 import { UrlGuard } from './delivery/url-guard.ts';
 import { DeliveryHistory } from './history/history.ts';
-import { DeliveryWorkers } from './delivery/delivery-workers.ts';
 import { addHistoryPages } from './history/pages.ts';
 import { addWebhookPages } from './pages.ts';
 import { addStatisticsPages } from './statistics/pages.ts';
 import { deliveriesData } from './personal-data.ts';
-import { DeliveryQueue } from './delivery/delivery-queue.ts';
+import { Deliverer } from './delivery/deliverer.ts';
+import { DeliveryQueue, type DeliveryJob } from './delivery/delivery-queue.ts';
 import { InboundWebhooks } from './inbound.ts';
 import { Sender } from './delivery/sender.ts';
 import { settings as schema } from './settings.ts';
@@ -37,8 +37,8 @@ import { notifyWhenDisabled } from './disabled-notifications.ts';
 import { deleteOldDeliveries } from './history/cleanup.ts';
 import { WebhookStore } from './webhook-store.ts';
 
-/** Workers that start at a time; a slow one lets the next start after a second. */
-const MAX_STARTING = 8;
+/** Requests at a time of one process, and to one webhook of all. */
+const MAX_REQUESTS = { process: 512, webhook: 4 };
 
 export default definePlugin({
   id: 'webhooks',
@@ -91,10 +91,13 @@ export default definePlugin({
     plugin,
   ) {
     const own = plugin.settings;
-    const job = plugin.job<{ readonly webhook: string }>('deliver', {
+    const job = plugin.job<DeliveryJob>('deliver', {
       schema: Type.Object({ webhook: Type.String() }),
-      limit: MAX_STARTING,
-      run: ({ webhook }): Promise<void> => workers.run(webhook),
+      key: ({ webhook }) => webhook,
+      perKey: MAX_REQUESTS.webhook,
+      limit: MAX_REQUESTS.process,
+      external: true,
+      run: (payload, delivery): Promise<void> => deliverer.run(payload, delivery),
     });
     const guard = new UrlGuard({
       allowedHosts: environment.allowedHosts,
@@ -112,27 +115,16 @@ export default definePlugin({
     });
     const queue = new DeliveryQueue({ data, clock, job, attempts: () => own['webhooks.retry_delays'].length + 1 });
     const webhooks = new WebhookStore({ data, clock, secrets, queue, plugin });
-    const workers = new DeliveryWorkers({
-      data,
-      clock,
-      queue,
-      attempts,
-      webhooks,
-      job,
-      log: plugin.log,
-      signal: plugin.signal,
-    });
+    const deliverer = new Deliverer({ data, clock, queue, attempts, webhooks, job });
     const fanOut = new FanOut({ data, queue, findCategories: createCategoryLookup(access, discussions) });
-    const history = new DeliveryHistory({ data, clock, queue, webhooks, attempts });
+    const history = new DeliveryHistory({ data, clock, queue, webhooks, attempts, job });
     const inbound = new InboundWebhooks({ plugin, data, clock, protection });
 
-    await queue.recoverLeases();
-    plugin.defer(() => workers.stop());
     plugin.extend(sealedStores, webhooks);
     addAuditRules(plugin);
     subscribeToEvents(plugin, hooks, (raised) => fanOut.add(raised));
     plugin.extend(personalData, deliveriesData(data), LAST);
-    plugin.job('revive', { schema: Type.Object({}), cron: '*/10 * * * *', run: () => queue.restartOverdue() });
+    plugin.job('revive', { schema: Type.Object({}), cron: '*/10 * * * *', run: () => queue.restoreJobs() });
     plugin.job('tidy', {
       schema: Type.Object({}),
       cron: '13 3 * * *',

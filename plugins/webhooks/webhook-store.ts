@@ -110,17 +110,22 @@ export class WebhookStore implements SealedStore {
     return data.transaction(async () => {
       const row =
         await data.one(sql<WebhookRow>`update webhook set name = ${name}, url = ${url}, events = ${events}::text[], categories = ${categories}::uuid[],
-          disabled = case when active or not ${active}::boolean then disabled end, failing_since = case when active then failing_since end, active = ${active}
+          disabled = case when active or not ${active}::boolean then disabled end, failing_since = case when active then failing_since end,
+          failures = 0, active = ${active}
         where id = ${id} returning ${COLUMNS}`);
       if (!row) throw notFound('There is no such webhook');
-      if (!active) await queue.cancel(id);
+      await (active ? queue.resume(id) : queue.cancel(id));
       return row;
     });
   }
 
-  /** Together with its history. */
+  /** Together with its history and what waits for it. */
   async remove(id: string): Promise<void> {
-    await this.#deps.data.all(sql`delete from webhook where id = ${id}`);
+    const { data, queue } = this.#deps;
+    await data.transaction(async () => {
+      await data.all(sql`delete from webhook where id = ${id}`);
+      await queue.cancel(id);
+    });
   }
 
   /** Resolves to the new secret. The one before signs too for a day; one that was replaced before that ends now. */
@@ -149,9 +154,11 @@ export class WebhookStore implements SealedStore {
     });
   }
 
-  /** Disables it if nothing was delivered for too long. */
-  async disableFailing(id: string, since: Date): Promise<void> {
-    if (this.#deps.clock.now() - since.getTime() >= FAILING_LIMIT) await this.disable(id, 'failing');
+  /** Disables it if nothing was delivered for too long. Resolves to whether that is so. */
+  async disableFailing(id: string, since: Date): Promise<boolean> {
+    if (this.#deps.clock.now() - since.getTime() < FAILING_LIMIT) return false;
+    await this.disable(id, 'failing');
+    return true;
   }
 
   async reseal(again: (sealed: string) => string): Promise<void> {

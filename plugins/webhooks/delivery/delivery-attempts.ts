@@ -61,9 +61,9 @@ export class DeliveryAttempts {
     return sealed.map((text) => keyOf(secrets.open(text)));
   }
 
-  #toResult({ id, attempt, attempts }: Attempt, sent: SendResult): DeliveryResult {
+  #toResult({ id, webhookId, attempt, attempts }: Attempt, sent: SendResult): DeliveryResult {
     const { status, durationMs, response, blocked } = sent;
-    const known = { id, responseStatus: status, durationMs, response };
+    const known = { id, webhookId, responseStatus: status, durationMs, response };
     if (status !== undefined && status >= 200 && status < 300)
       return { ...known, status: 'delivered', error: undefined };
     const error = sent.error ?? statusError(status ?? 0);

@@ -11,7 +11,7 @@ export async function deleteOldDeliveries(data: Data, clock: Clock, days: number
   while (
     !gone(
       await data.all(sql`delete from webhook_delivery where id in
-    (select id from webhook_delivery where created_at < ${before} and due_at is null order by created_at limit ${BATCH_SIZE}) returning 1`),
+    (select id from webhook_delivery where created_at < ${before} and job is null order by created_at limit ${BATCH_SIZE}) returning 1`),
     )
   );
   while (

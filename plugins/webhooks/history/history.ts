@@ -1,9 +1,9 @@
-import { createId, HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { createId, HttpError, notFound, sql, type Clock, type Data, type Job, type RawBuilder } from 'parley-forum';
 import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { DeliveryRecord, Status } from 'parley-forum/plugins/webhooks';
 import type { DeliveryAttempts } from '../delivery/delivery-attempts.ts';
 import { saveResults } from '../delivery/delivery-results.ts';
-import type { DeliveryQueue } from '../delivery/delivery-queue.ts';
+import type { DeliveryJob, DeliveryQueue, NewDelivery } from '../delivery/delivery-queue.ts';
 import type { WebhookRow, WebhookStore } from '../webhook-store.ts';
 
 /** Most deliveries redelivered at once. */
@@ -40,6 +40,7 @@ export interface HistoryDeps {
   readonly queue: DeliveryQueue;
   readonly webhooks: WebhookStore;
   readonly attempts: DeliveryAttempts;
+  readonly job: Job<DeliveryJob>;
 }
 
 const COLUMNS = sql.raw(
@@ -112,7 +113,7 @@ export class DeliveryHistory {
       { id, webhookId, eventId, event, body, attempt: 1, attempts: 1 },
       stop,
     );
-    await saveResults({ data, clock }, webhookId, [result]);
+    await saveResults(this.#deps, [result]);
     if (result.status === 'disabled') await webhooks.disable(webhookId, 'gone');
     return (await this.find(id)) ?? Promise.reject(notFound('The webhook was deleted meanwhile'));
   }
@@ -141,15 +142,15 @@ export class DeliveryHistory {
   /** Pending deliveries become due now; others are added. */
   async #requeue(condition: RawBuilder<unknown>): Promise<number> {
     const { data, queue } = this.#deps;
-    const found = await data.all(sql<{ webhookId: string; eventId: string; event: string }>`
+    const found = await data.all(sql<NewDelivery>`
       select d.webhook_id as "webhookId", d.event_id as "eventId", d.event from webhook_delivery d join webhook w on w.id = d.webhook_id and w.active
       where ${condition} group by d.webhook_id, d.event_id, d.event order by d.event_id, d.webhook_id limit ${MAX_REDELIVERIES}`);
-    await queue.wake([...new Set(found.map(({ webhookId }) => webhookId))]);
-    const pairs = JSON.stringify(found);
-    const waiting = await data.all(sql<{ webhookId: string; eventId: string }>`
-      update webhook_delivery d set due_at = now() from json_to_recordset(${pairs}::json) as f("webhookId" uuid, "eventId" uuid)
-      where d.webhook_id = f."webhookId" and d.event_id = f."eventId" and d.due_at is not null returning d.webhook_id as "webhookId", d.event_id as "eventId"`);
-    const known = new Set(waiting.map(({ webhookId, eventId }) => `${webhookId} ${eventId}`));
+    // Of two that ask for the same at once the second finds what the first has added.
+    await data.all(
+      sql`select 1 from webhook where id = any(${[...new Set(found.map(({ webhookId }) => webhookId))]}::uuid[]) order by id for no key update`,
+    );
+    const pending = await queue.hasten(found);
+    const known = new Set(pending.map(({ webhookId, eventId }) => `${webhookId} ${eventId}`));
     const added = await queue.add(found.filter(({ webhookId, eventId }) => !known.has(`${webhookId} ${eventId}`)));
     return known.size + added;
   }

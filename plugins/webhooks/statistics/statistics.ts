@@ -50,7 +50,7 @@ export class Statistics {
     const waiting = await this.#data.one(
       sql<{
         pending: number;
-      }>`select count(*)::integer as pending from webhook_delivery d where d.due_at is not null ${own}`,
+      }>`select count(*)::integer as pending from webhook_delivery d where d.job is not null ${own}`,
     );
     const total = rows.find(({ hour }) => hour === null);
     const ended = (total?.delivered ?? 0) + (total?.failed ?? 0);
@@ -69,8 +69,8 @@ export class Statistics {
   /** Each webhook that did something in the period, or has something to do. One statement. */
   endpoints(period: Period): Promise<readonly WebhookStatistics[]> {
     return this.#data.all(sql<WebhookStatistics>`
-      select d.webhook_id as id, ${COUNTS}, count(*) filter (where d.due_at is not null)::integer as pending, ${percentile(0.5)} as p50_ms, ${percentile(0.95)} as p95_ms
-      from webhook_delivery d where d.created_at >= ${this.#firstHour(period)} or d.due_at is not null group by d.webhook_id order by failed desc, d.webhook_id`);
+      select d.webhook_id as id, ${COUNTS}, count(*) filter (where d.job is not null)::integer as pending, ${percentile(0.5)} as p50_ms, ${percentile(0.95)} as p95_ms
+      from webhook_delivery d where d.created_at >= ${this.#firstHour(period)} or d.job is not null group by d.webhook_id order by failed desc, d.webhook_id`);
   }
 
   #firstHour(period: Period): Date {

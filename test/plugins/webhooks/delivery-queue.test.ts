@@ -74,8 +74,8 @@ describe('what many webhooks have to send', () => {
     await forum.start('Found again');
     await arrived(receiver, 1);
     await settled(forum.app);
-    await data.all(sql`update webhook_delivery set status = 'pending', due_at = now() - interval '11 minutes'`);
-    await data.all(sql`update webhook set held_until = now() - interval '11 minutes'`);
+    const ago = new Date(forum.app.clock.now() - 11 * 60_000);
+    await data.all(sql`update webhook_delivery set status = 'pending', job = gen_random_uuid(), created_at = ${ago}`);
     await data.all(
       sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:revive', '{}')`,
     );
