@@ -35,7 +35,7 @@ const ON_BOTH = [
   'test/plugins/accounts/{login,account-sessions,sessions,failure-throttle,uninstall}.test.ts',
   'test/plugins/installer/{process,setup}.test.ts',
   'test/plugins/{cache,limits,live,presence,typing}/**/*.test.ts',
-  'test/plugins/**/{crash,idempotency,idempotency-crash,index-maintenance,keeping,lanes,locks,recounting,room,search}.test.ts',
+  'test/plugins/**/{crash,idempotency,idempotency-crash,index-maintenance,delivery-queue,keeping,locks,recounting,room,search}.test.ts',
 ];
 /** With PARLEY_FULL=1 tests are longer and none is left out. */
 const full = process.env['PARLEY_FULL'] === '1';

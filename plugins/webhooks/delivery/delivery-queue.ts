@@ -102,10 +102,12 @@ export class DeliveryQueue {
     const open = rows.filter(({ active }) => active);
     const again = await this.#nextAttempts(open.filter(({ status }) => status === 'retrying'));
     const due = [...open.filter(({ status }) => status !== 'retrying'), ...again];
-    return new Map(due.map(({ url, secret, oldSecret, oldSecretUntil, job, ...attempt }) => [
-      job,
-      { ...attempt, endpoint: { url, secret, oldSecret, oldSecretUntil } },
-    ]));
+    return new Map(
+      due.map(({ url, secret, oldSecret, oldSecretUntil, job, ...attempt }) => [
+        job,
+        { ...attempt, endpoint: { url, secret, oldSecret, oldSecretUntil } },
+      ]),
+    );
   }
 
   /** Pending deliveries of these webhooks and events are due now. Joins the current transaction. */

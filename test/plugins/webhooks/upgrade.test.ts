@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { sql, type Data } from 'parley-forum';
+import Webhooks0002Jobs from '../../../migrations/webhooks/0002-jobs.ts';
+import type { Database } from '../../../core/data/database.ts';
+import { settled, until, useWebhooks } from './forum.ts';
+
+const forum = useWebhooks({ 'webhooks.retry_delays': [3_600, 3_600] });
+
+/** Each event as it was stored when webhooks had queues of their own. */
+const storedBefore = (data: Data, webhook: string, event: string, body: object): Promise<unknown> =>
+  data.all(sql`with e as (
+      insert into webhook_event (id, event, body, created_at) values (${event}, 'discussion.created', ${JSON.stringify(body)}, now()) returning id
+    ) insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, due_at, created_at)
+      select gen_random_uuid(), ${webhook}, id, 'discussion.created', 'pending', 1, 3, now(), now() from e`);
+
+test('what an earlier version was sending, or was to send again, is sent once after the upgrade', async () => {
+  const receiver = await forum.receiver({ status: 500 });
+  const { id: webhook } = await forum.add(receiver.url);
+  await forum.start('To be sent again');
+  await until(async () => expect((await forum.history())[0]?.status).toBe('retrying'));
+  await settled(forum.app);
+  const { data, kernel } = forum.app.app;
+  await kernel.disable('webhooks');
+  await (data as Database).migrateDown('webhooks', [Webhooks0002Jobs]);
+  expect(
+    await data.all(sql`select d.status, d.due_at > now() + interval '50 minutes' as later, j.run_at = d.due_at as stored
+      from webhook_delivery d join job j on j.payload ->> 'webhook' = d.webhook_id::text`),
+  ).toEqual([{ status: 'retrying', later: true, stored: true }]);
+  // One is due in a moment, one is being sent by a process that holds the lease, one has a job that begins to send.
+  await data.all(sql`update webhook_delivery set due_at = now() + interval '1 second'`);
+  await data.all(
+    sql`update webhook set holder = gen_random_uuid(), held_until = now() + interval '20 seconds', added = 2`,
+  );
+  const ids = ['01990000-0000-7000-8000-000000000001', '01990000-0000-7000-8000-000000000002'];
+  for (const id of ids) await storedBefore(data, webhook, id, { id });
+  await data.all(
+    sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:deliver', ${JSON.stringify({ webhook })})`,
+  );
+
+  receiver.reply = { status: 200 };
+  await kernel.enable('webhooks');
+  await until(() => expect(receiver.received).toHaveLength(4));
+  await settled(forum.app);
+  const [first, ...later] = receiver.received.map(({ headers }) => headers['webhook-id']!);
+  expect(later.toSorted()).toEqual([...ids, first].toSorted());
+  const history = await forum.history(`webhook_id=${webhook}`);
+  expect(history.map(({ status }) => status).toSorted()).toEqual(['delivered', 'delivered', 'delivered', 'retrying']);
+  expect(history.find(({ attempt }) => attempt === 2)).toMatchObject({ event_id: first, status: 'delivered' });
+  expect(await data.all(sql`select 1 from job where listener = 'webhooks/job:deliver'`)).toEqual([]);
+});
