@@ -121,6 +121,14 @@ interface Next {
 }
 
 const isKeyed = ({ durability }: Listener): boolean => durability.perKey !== undefined;
+const keyOf = ({ job: { listener, key, id } }: Held): string => `${listener} ${key ?? id}`;
+/**
+ * How many are taken where so many may run: of what waits for other servers as many again, so that the next begins at
+ * once.
+ */
+const depthOf = (most: number, { external }: Durability<never>): number => (external ? 2 * most : most);
+/** Where it has a key it has its place among the others; else nobody looks at what was due long ago. */
+const DUE_AGAIN = sql`case when key is null then greatest(run_at, now()) else run_at end`;
 
 /** Takes what is due and has a listener here, runs it, and writes down how it ended. */
 export class Worker {
@@ -157,7 +165,7 @@ export class Worker {
     // The embedded database has one process: whatever was running when it opened belongs to a dead one.
     if (this.#parts.data.embedded)
       await this.#parts.data.all(
-        sql`update job set owner = null, leased_until = null, run_at = greatest(run_at, now()) where owner is not null`,
+        sql`update job set owner = null, leased_until = null, run_at = ${DUE_AGAIN} where owner is not null`,
       );
     this.#state = 'started';
     this.#parts.cluster.subscribe('jobs', () => {
@@ -212,6 +220,12 @@ export class Worker {
     await this.#pump();
   }
 
+  /** No more of a key begins: what was taken of it beforehand is put back. */
+  releaseKey(name: string, key: string): void {
+    for (const held of this.#held)
+      if (held.end === undefined && held.job.listener === name && held.job.key === key) this.#end(held, 'back');
+  }
+
   /** There may be something to do. Resolves when nothing more has happened meanwhile; never rejects. */
   #pump(): Promise<void> | undefined {
     this.#again = true;
@@ -254,7 +268,7 @@ export class Worker {
       ), done as (delete from job j using d where d.end = 'done' and d.next is null and ${this.#mine})
       update job j set owner = null, leased_until = null, id = case when d.next is null then j.id else gen_random_uuid() end,
         attempt = case when d.next is null and d.end <> 'rest' then j.attempt - (d.end = 'back')::integer else 0 end,
-        run_at = coalesce(d.next, case d.end when 'rest' then greatest(j.run_at, now()) else now() + make_interval(secs => coalesce(d.delay, 0)) end),
+        run_at = coalesce(d.next, case when d.end in ('back', 'rest') then ${DUE_AGAIN} else now() + make_interval(secs => coalesce(d.delay, 0)) end),
         failed_at = case when d.end = 'failed' and d.next is null and d.delay is null then now() end,
         error = case when d.end = 'back' then j.error else d.error end
       from d where (d.end <> 'done' or d.next is not null) and ${this.#mine}`);
@@ -330,7 +344,7 @@ export class Worker {
       .values()
       .filter((one) => one.listener === listener)
       .toArray().length;
-    if (external) return limit - held;
+    if (external) return depthOf(limit, listener.durability) - held;
     // Of one key another process might have room.
     const ahead =
       perKey === undefined ? Math.min(AHEAD.works, Math.floor((limit * AHEAD.time) / this.#paceOf(listener).takes)) : 0;
@@ -384,10 +398,11 @@ export class Worker {
 
   /**
    * The first works of each key that has room, by an index in which each key is one step, however much waits under it.
-   * Of a paused key nothing is read. Pairs are compared so that no other index will do: one by `run_at` alone would read
+   * Of a paused key nothing is read. While another process is at a key, no more is taken of it than may run. Pairs are compared so that no other index will do: one by `run_at` alone would read
    * what waits under all keys.
    */
-  #dueByKey({ name }: Listener, room: number, perKey: number): RawBuilder<unknown> {
+  #dueByKey({ name, durability }: Listener, room: number, perKey: number): RawBuilder<unknown> {
+    const depth = depthOf(perKey, durability);
     const waiting = sql`j.listener = ${name} and j.failed_at is null and j.owner is null and j.key is not null`;
     return sql`
       with recursive keys as (
@@ -395,15 +410,16 @@ export class Worker {
         union all
         select (select j.key from job j where ${waiting} and j.key > k.key order by j.key limit 1) from keys k where k.key is not null
       ), busy as materialized (
-        select key, count(*)::integer as n from job where listener = ${name} and owner is not null and key is not null and leased_until > now() group by key
+        select key, count(*)::integer as n, bool_or(owner <> ${this.#owner}) as elsewhere from job
+        where listener = ${name} and owner is not null and key is not null and leased_until > now() group by key
       ), free as materialized (
-        select k.key, case when p.key is null then ${perKey}::integer else 1 end - coalesce(b.n, 0) as room
+        select k.key, case when p.key is not null then 1 when b.elsewhere then ${perKey}::integer else ${depth}::integer end - coalesce(b.n, 0) as room
         from keys k left join busy b on b.key = k.key left join job_pause p on p.listener = ${name} and p.key = k.key
         where k.key is not null and (p.until is null or p.until <= now())
       ), first as materialized (
         select w.id from free f cross join lateral (
           select j.id, j.run_at, row_number() over (order by j.key, j.run_at, j.id) as nth from job j
-          where ${waiting} and (j.key, j.run_at) >= (f.key, '-infinity') and (j.key, j.run_at) <= (f.key, now()) order by j.key, j.run_at, j.id limit ${sql.lit(perKey)}
+          where ${waiting} and (j.key, j.run_at) >= (f.key, '-infinity') and (j.key, j.run_at) <= (f.key, now()) order by j.key, j.run_at, j.id limit ${sql.lit(depth)}
         ) w where f.room > 0 and w.nth <= f.room order by w.run_at, w.id limit ${room}
       )
       select j.id from first f join job j on j.id = f.id and j.listener = ${name} for update of j skip locked`;
@@ -428,18 +444,18 @@ export class Worker {
   /** Begins what is held and has room to run. */
   #fill(): void {
     let running = 0;
-    const busy = new Map<Listener, number>();
-    for (const { listener, end } of this.#held) {
-      if (end === undefined) continue;
-      if (!listener.durability.external) running++;
-      busy.set(listener, (busy.get(listener) ?? 0) + 1);
-    }
+    /** How many run of each listener, and of each of its keys. */
+    const busy = new Map<Listener | string, number>();
+    const count = (held: Held): void => {
+      if (!held.listener.durability.external) running++;
+      for (const whose of [held.listener, keyOf(held)]) busy.set(whose, (busy.get(whose) ?? 0) + 1);
+    };
+    for (const held of this.#held) if (held.end !== undefined) count(held);
     for (const held of this.#held) {
-      const { external = false, limit = DEFAULT_LIMIT } = held.listener.durability;
-      const own = busy.get(held.listener) ?? 0;
-      if (held.end !== undefined || own >= limit || (!external && running >= CAPACITY)) continue;
-      busy.set(held.listener, own + 1);
-      if (!external) running++;
+      const { external = false, limit = DEFAULT_LIMIT, perKey = Infinity } = held.listener.durability;
+      if (held.end !== undefined || (!external && running >= CAPACITY)) continue;
+      if ((busy.get(held.listener) ?? 0) >= limit || (busy.get(keyOf(held)) ?? 0) >= perKey) continue;
+      count(held);
       this.#begin(held);
     }
   }
@@ -526,7 +542,7 @@ export class Worker {
       for (const one of lost)
         if (this.#held.delete(one)) one.controller.abort(new Error('another process has taken this work'));
       const freed = await data.all(
-        sql`update job set owner = null, leased_until = null, run_at = greatest(run_at, now()) where owner is not null and leased_until <= now() returning id`,
+        sql`update job set owner = null, leased_until = null, run_at = ${DUE_AGAIN} where owner is not null and leased_until <= now() returning id`,
       );
       if (freed.length > 0) void this.#pump();
       if (this.#renewals++ % CLEAN_EVERY > 0) return;

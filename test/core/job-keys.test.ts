@@ -157,15 +157,15 @@ describe('a paused key', () => {
       begun.push(to);
       return to === 'down' ? new Promise<void>((resolve) => void gates.push(resolve)) : undefined;
     });
-    await job.pause('down', 0.5);
+    await job.pause('down', 2);
     const paused = performance.now();
     await jobs.start();
     await add(job, 6, 'down', 'up');
     await until(() => expect(begun.filter((to) => to === 'up')).toHaveLength(6));
     expect(begun).not.toContain('down');
     await until(() => expect(gates).toHaveLength(1));
-    expect(performance.now() - paused).toBeGreaterThan(450);
-    expect(performance.now() - paused).toBeLessThan(4_000);
+    expect(performance.now() - paused).toBeGreaterThan(1_950);
+    expect(performance.now() - paused).toBeLessThan(6_000);
     await delay(100);
     gates[0]!();
     await until(() => expect(gates).toHaveLength(2));
@@ -178,6 +178,30 @@ describe('a paused key', () => {
       gates[n]!();
     }
     await until(async () => expect(await left()).toBe(0));
+  });
+
+  it('puts back in its place what was taken of it beforehand', async () => {
+    const gate = Promise.withResolvers<void>();
+    const begun: number[] = [];
+    const job = calls(
+      ({ n }) => {
+        begun.push(n);
+        return gate.promise;
+      },
+      { external: true },
+    );
+    await add(job, 6, 'down');
+    await jobs.start();
+    const taken = () => data.all(sql`select (payload ->> 'n')::integer as n from job where owner is not null order by 1`);
+    await until(async () => expect(await taken()).toEqual([0, 1, 2, 3].map((n) => ({ n }))));
+    await data.transaction(() => job.pause('down', 1_000));
+    await until(async () => expect(await taken()).toEqual([0, 1].map((n) => ({ n }))));
+    expect(begun).toEqual([0, 1]);
+    gate.resolve();
+    await until(async () => expect(await left()).toBe(4));
+    await job.resume('down');
+    await until(async () => expect(await left()).toBe(0));
+    expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
   it('is paused with the transaction in which that was asked for, and not when it is undone', async () => {

@@ -18,7 +18,7 @@ const REPLACEMENTS = new Map(
     ['forgetting', 'retention'],
     ['gathering', 'batcher'],
     ['keeper', 'maintenance'],
-    ['lane lanes', 'queue, delivery worker'],
+    ['lane lanes', 'queue, key'],
     ['mirror mirrors mirrored', 'projection'],
     ['mould moulds', 'template'],
     ['nobody', 'no one, none'],
