@@ -192,7 +192,8 @@ describe('a paused key', () => {
     );
     await add(job, 6, 'down');
     await jobs.start();
-    const taken = () => data.all(sql`select (payload ->> 'n')::integer as n from job where owner is not null order by 1`);
+    const taken = () =>
+      data.all(sql`select (payload ->> 'n')::integer as n from job where owner is not null order by 1`);
     await until(async () => expect(await taken()).toEqual([0, 1, 2, 3].map((n) => ({ n }))));
     await data.transaction(() => job.pause('down', 1_000));
     await until(async () => expect(await taken()).toEqual([0, 1].map((n) => ({ n }))));
