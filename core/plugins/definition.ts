@@ -50,6 +50,7 @@ export interface Job<P> {
    * for what is down for now. Needs `perKey`. Joins the transaction under way.
    */
   pause(key: string, seconds: number): Promise<void>;
+  /** Takes back a pause: as many of the key run at a time as `perKey` says. Joins the transaction under way. */
   resume(key: string): Promise<void>;
 }
 
