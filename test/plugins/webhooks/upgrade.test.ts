@@ -44,7 +44,12 @@ test('what an earlier version was sending, or was to send again, is sent once af
   const [first, ...later] = receiver.received.map(({ headers }) => headers['webhook-id']!);
   expect(new Set(later)).toEqual(new Set([...ids, first]));
   const history = await forum.history(`webhook_id=${webhook}`);
-  expect(history.map(({ status }) => String(status)).toSorted((a, b) => a.localeCompare(b))).toEqual(['delivered', 'delivered', 'delivered', 'retrying']);
+  expect(history.map(({ status }) => String(status)).toSorted((a, b) => a.localeCompare(b))).toEqual([
+    'delivered',
+    'delivered',
+    'delivered',
+    'retrying',
+  ]);
   expect(history.find(({ attempt }) => attempt === 2)).toMatchObject({ event_id: first, status: 'delivered' });
   expect(await data.all(sql`select 1 from job where listener = 'webhooks/job:deliver'`)).toEqual([]);
 });
