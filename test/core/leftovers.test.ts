@@ -86,7 +86,7 @@ describe(`switched off and on ${TIMES} times, a plugin leaves hooks, routes, lis
     expect(footprint()).toEqual({
       running: [],
       hooks: 0,
-      owned: ['kernel action plugin.changed'],
+      owned: ['kernel action files.changed', 'kernel action kernel.operated', 'kernel action plugin.changed'],
       routes: [],
       extensions: 0,
       tasks: [],
