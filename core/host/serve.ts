@@ -36,7 +36,12 @@ export async function serve(development?: Development): Promise<void> {
   const running = new ServerProcess({
     read: async () => ({ ...change(await readOptions()), starting: (opened) => (core = opened) }),
     prepare: async (app) => {
-      if (DEMO.has(process.argv.at(-1)!)) await demo(app);
+      if (DEMO.has(process.argv.at(-1)!))
+        await demo(app).catch((error: unknown) => {
+          // What it needs may be the plugin that is being mended.
+          if (!development) throw error;
+          app.log.error({ error }, 'the lifelike content cannot be looked for');
+        });
       development?.attend(app);
     },
     print: (text) => void process.stdout.write(`\n${text}\n\n`),

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { App, AppOptions } from '../app.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { SITE } from '../site.ts';
@@ -49,7 +50,7 @@ export function beginDevelopment(): Development {
           watchElsewhere();
         });
       };
-      const stops = [watchFiles(watchedFolders(SITE), changed)];
+      const stops = [watchFiles([...watchedFolders(SITE), join(app.environment.dataDir, 'themes')], changed)];
       const elsewhere = new Set<string>();
       /** Packages may come while it runs. */
       const watchElsewhere = (): void => {
