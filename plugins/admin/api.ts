@@ -6,6 +6,7 @@ import {
   defineToken,
   type FieldProblem,
 } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import type { Account } from 'parley-forum/plugins/accounts';
 import { defineSlot, type PageHead, type View } from 'parley-forum/plugins/web';
 
@@ -35,6 +36,27 @@ export const adminTiles = defineExtensionPoint<AdminTile>(
   'admin.tiles',
   'Cards on the admin dashboard: a number or a state, with where to look.',
   { order: 'The place on the dashboard.' },
+);
+
+/** Something that another plugin knows of each member in the administrators’ list of members. */
+export interface MemberColumn {
+  /** Its key among the `columns` of a member, for programs. */
+  readonly name: string;
+  /** A text (`plugin:key`) that stands before the value. */
+  readonly label: string;
+  /**
+   * For all members of a page at once, in order: what is shown, undefined where there is nothing to say. After 1 s the
+   * page goes on without it.
+   */
+  loadMany(
+    members: readonly Pick<Account, 'id' | 'username'>[],
+    viewer: Viewer,
+  ): Promise<readonly (string | undefined)[]>;
+}
+export const memberColumns = defineExtensionPoint<MemberColumn>(
+  'admin.members.columns',
+  'What is known of each member in the administrators’ list of members, beside name, address and group.',
+  { order: 'The place among what stands there.' },
 );
 
 /**

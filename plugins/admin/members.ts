@@ -1,17 +1,27 @@
 import { InvalidInput, notFound, Type, type Http } from 'parley-forum';
-import type { Access } from 'parley-forum/plugins/access';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
-import { adminSections } from 'parley-forum/plugins/admin';
+import { adminSections, memberColumns } from 'parley-forum/plugins/admin';
 import { negotiated, pagerOf, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { by, queryText, type PanelDeps } from './shared.ts';
 
 const PAGE = 50;
+/** Milliseconds that a plugin may take for a column. */
+const COLUMN_BUDGET = 1_000;
+
+/** What a plugin says of one member. */
+interface Cell {
+  readonly name: string;
+  readonly label: string;
+  readonly text: string;
+}
 
 /** An account as the list shows it. */
-function row(account: Account): object {
+function row(account: Account, cells: readonly Cell[]): object {
   const disabled = account.status === 'disabled';
   return {
     ...account,
+    cells,
     href: `/u/${encodeURIComponent(account.username)}`,
     disabled,
     next: disabled ? 'active' : 'disabled',
@@ -31,13 +41,29 @@ export function addMembers(
 ): void {
   plugin.extend(adminSections, { group: 'people' as const, label: 'Members', href: '/admin/users' }, -100);
   const can = manageAccounts;
-  const plain = ({ id, username, email, groupId, status, joinedAt }: Account): object => ({
+  /** Of each account, in order, what plugins know of it; a column that fails is left out. */
+  const cellsOf = async (listed: readonly Account[], viewer: Viewer): Promise<readonly (readonly Cell[])[]> => {
+    const columns = await Promise.all(
+      plugin.extensions(memberColumns).map(async ({ plugin: owner, value: { name, label, loadMany } }) => {
+        const load = (): Promise<readonly (string | undefined)[]> => loadMany(listed, viewer);
+        return { name, label, texts: await plugin.attempt(owner, `column ${name}`, load, COLUMN_BUDGET) };
+      }),
+    );
+    return listed.map((_account, index) =>
+      columns.flatMap(({ name, label, texts }) => {
+        const text = texts?.[index];
+        return text === undefined ? [] : [{ name, label, text }];
+      }),
+    );
+  };
+  const plain = ({ id, username, email, groupId, status, joinedAt }: Account, cells: readonly Cell[] = []): object => ({
     id,
     username,
     email,
     group: { id: groupId, name: access.group(groupId)?.name ?? groupId },
     status,
     joined_at: joinedAt.toISOString(),
+    ...(cells.length > 0 && { columns: Object.fromEntries(cells.map(({ name, text }) => [name, text])) }),
   });
   const addressOf =
     ({ text, groupId }: Search) =>
@@ -50,10 +76,15 @@ export function addMembers(
       return query.size > 0 ? `/admin/users?${query}` : '/admin/users';
     };
 
-  const list = async (search: Search, retry?: Retry): Promise<{ readonly view: View; readonly json: object }> => {
+  const list = async (
+    search: Search,
+    viewer: Viewer,
+    retry?: Retry,
+  ): Promise<{ readonly view: View; readonly json: object }> => {
     const { text, groupId, page } = search;
     const offset = (page - 1) * PAGE;
     const found = await accounts.search({ text, limit: PAGE, offset, ...(groupId !== '' && { groupId }) });
+    const cells = await cellsOf(found.accounts, viewer);
     const groups = access
       .groups()
       .filter(({ level }) => level !== 'guest')
@@ -66,27 +97,24 @@ export function addMembers(
       choices: [{ value: '', label: 'All groups' }, ...groups],
       message: retry?.message,
       problems: retry?.problems ?? [],
-      members: found.accounts.map(row),
+      members: found.accounts.map((account, index) => row(account, cells[index]!)),
       pager: pagerOf(page, Math.max(1, Math.ceil(found.total / PAGE)), addressOf(search)),
     };
-    const users = found.accounts.map(plain);
+    const users = found.accounts.map((account, index) => plain(account, cells[index]));
     const json = { success: true, users, count: users.length, hasMore: offset + users.length < found.total };
     return { view: panel.view('@admin/users', { title: 'Members' }, model), json };
   };
 
-  plugin.route(pages, { method: 'get', path: '/admin/users', can })(async ({ req }) => {
+  plugin.route(pages, { method: 'get', path: '/admin/users', can })(async ({ req, actor }) => {
     const page = Math.min(10_000, Math.max(1, Math.floor(Number(queryText(req, 'page')) || 1)));
-    const { view, json } = await list({
-      text: queryText(req, 'q').slice(0, 100),
-      groupId: queryText(req, 'group_id'),
-      page,
-    });
+    const search = { text: queryText(req, 'q').slice(0, 100), groupId: queryText(req, 'group_id'), page };
+    const { view, json } = await list(search, actor);
     return negotiated(view, json);
   });
 
   const again = async (retry: Retry): Promise<View> => {
     const account = await accounts.find(String(retry.body['id'] ?? ''));
-    return (await list({ text: account?.username ?? '', groupId: '', page: 1 }, retry)).view;
+    return (await list({ text: account?.username ?? '', groupId: '', page: 1 }, retry.actor, retry)).view;
   };
   plugin.route(pages, {
     method: 'post',

@@ -6,6 +6,7 @@ import {
   administer,
   adminSections,
   adminTiles,
+  memberColumns,
   pluginReleased,
   pluginStayed,
   pluginSwitched,
@@ -45,7 +46,7 @@ export default definePlugin({
   provides: { admin: Admin },
   hooks: [settingsSaving, settingsChanged, pluginSwitched, pluginStayed, pluginReleased, workRetried],
   permissions: [administer],
-  extensionPoints: [adminSections, adminTiles],
+  extensionPoints: [adminSections, adminTiles, memberColumns],
 
   setup({ access, accounts, web, settings, plugins, jobs, data, environment, clock, http, mail }, plugin) {
     const warnings = new SecurityWarnings({ access, accounts, clock, environment, http, web, mail });

@@ -153,7 +153,7 @@ export const postFields = defineExtensionPoint<Field>(
 );
 export const categoryFields = defineExtensionPoint<Field>(
   'discussions.category-fields',
-  'Fields of categories, shown with each record.',
+  'Fields of categories: shown with each record, and read from what administrators send with a new or changed one.',
   { order: 'The place among the fields of the record.' },
 );
 
@@ -536,6 +536,17 @@ export const afterPosts = defineSlot<DiscussionRecord>(
 export const discussionRail = defineSlot<DiscussionRecord>(
   'rail.discussion',
   'Beside the page of a discussion: small panels.',
+);
+/** A slot in the administrators’ form of a category. */
+export interface CategoryFormSlot {
+  /** Absent for a new one. */
+  readonly category?: Category | undefined;
+  /** Submitted values by field name, when the form is shown again. */
+  readonly values: Readonly<Record<string, unknown>>;
+}
+export const categoryFormFields = defineSlot<CategoryFormSlot>(
+  'admin.category.fields',
+  'In the administrators’ form of a category, above its button: inputs, which the form submits under their names.',
 );
 export const composerFields = defineSlot<ComposerSlot>(
   'composer.fields',

@@ -1,4 +1,6 @@
 import { defineAction, definePermission } from 'parley-forum';
+import type { Author } from 'parley-forum/plugins/accounts';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 /** What moderators do, as their log names it. */
 export const ACTIONS = [
@@ -57,3 +59,8 @@ export const sanctionMembers = definePermission('moderation.restrain', {
   label: 'warn, suspend and ban members',
   default: 'moderator',
 });
+
+export const moderatedMember = defineSlot<Author>(
+  'moderation.member',
+  'On the moderators’ page of a member, above what was done before: panels.',
+);

@@ -73,6 +73,10 @@ export const reportWorkedOn = defineAction<{
   readonly what: 'claimed' | 'released' | 'noted';
 }>('report.worked-on');
 
+export const reportMeta = defineSlot<ReportRecord>(
+  'report.meta',
+  'On each report in the moderators’ list, and on its own page, below why and by whom: what else is known.',
+);
 export const reportActions = defineSlot<ReportRecord & { readonly author_id: string }>(
   'report.actions',
   'On the page of an open report, among its buttons: what else a moderator can do about it.',

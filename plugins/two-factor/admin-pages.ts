@@ -1,5 +1,5 @@
 import { InvalidInput, notFound, type PluginHandle, Type } from 'parley-forum';
-import { adminMember } from 'parley-forum/plugins/admin';
+import { adminMember, memberColumns } from 'parley-forum/plugins/admin';
 import { manageAccounts, type Accounts } from 'parley-forum/plugins/accounts';
 import { fill, negotiated, pages, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
 import type { TwoFactorService } from './service.ts';
@@ -10,7 +10,7 @@ export interface AdminPagesDeps {
   readonly web: Web;
 }
 
-/** A button beside each member in the admin panel who has a second factor, for those who have lost it. */
+/** In the admin panel, who has a second factor, and a button beside each member who has one, for those who have lost it. */
 export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: AdminPagesDeps): void {
   plugin.extend(
     slotFillings,
@@ -23,6 +23,15 @@ export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: 
       );
     }),
   );
+
+  plugin.extend(memberColumns, {
+    name: 'two_factor',
+    label: 'two-factor:column',
+    loadMany: async (members) => {
+      const on = await service.enabledAmong(members.map(({ id }) => id));
+      return members.map(({ id }) => web.text(on.has(id) ? 'two-factor:column.on' : 'two-factor:column.off'));
+    },
+  });
 
   plugin.route(pages, {
     method: 'post',

@@ -2,9 +2,16 @@ import { Type } from 'parley-forum';
 import type { Access, Audience } from 'parley-forum/plugins/access';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
-import { categoryDeleted, categorySaved, manageCategories, type Category } from 'parley-forum/plugins/discussions';
+import {
+  categoryDeleted,
+  categoryFields,
+  categorySaved,
+  manageCategories,
+  type Category,
+} from 'parley-forum/plugins/discussions';
 import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { CategoryBody, plainCategory } from '../schemas.ts';
+import { CategoryBody, plainCategory, withFields } from '../schemas.ts';
+import { fieldSaves } from '../writing/drafts.ts';
 import { queryOf, draftOf, problemsByField, type PageDeps, type FormDraft } from '../page-parts.ts';
 
 const AUDIENCE_WORDS = ['everyone', 'members', 'staff'] as const;
@@ -105,6 +112,7 @@ export function adminPages(
       problems: draft.problems,
       wrong: problemsByField(draft),
       values: draft.values,
+      extra: { category: edited, values: draft.values },
       edited: edited && plainCategory(edited),
       audiences,
       hues: withStored(
@@ -160,9 +168,10 @@ export function adminPages(
     can,
     summary: 'Save a category',
     options: { again },
-    body: CategoryBody,
+    body: withFields(plugin, categoryFields, CategoryBody, 'body'),
   })(async ({ actor, body }) => {
     await categories.refresh();
+    const fields = fieldSaves(plugin.extensions(categoryFields), body, actor);
     const category = await categories.save(
       withoutUndefined({
         id: given(body.id),
@@ -177,7 +186,10 @@ export function adminPages(
         create: audienceOf(body.create),
         reply: audienceOf(body.reply),
       }),
-      ({ id, name }) => plugin.emit(categorySaved, { id, name, actor: actor.id }),
+      async ({ id, name }, em) => {
+        for (const save of fields) await save(em, id);
+        await plugin.emit(categorySaved, { id, name, actor: actor.id });
+      },
     );
     plugin.log.info({ category: category.id, name: category.name }, 'a category was saved');
     const status = given(body.id) === undefined ? 201 : 200;

@@ -1,5 +1,14 @@
 import { isId, slugOf } from 'parley-forum/plugins/api';
-import { createId, InvalidInput, notFound, sql, type Cache, type Clock, type Data } from 'parley-forum';
+import {
+  createId,
+  InvalidInput,
+  notFound,
+  sql,
+  type Cache,
+  type Clock,
+  type Data,
+  type EntityManager,
+} from 'parley-forum';
 import type { Access, Audience, Viewer } from 'parley-forum/plugins/access';
 import {
   moderate,
@@ -131,11 +140,11 @@ export class CategoryService implements Categories {
 
   async save(
     category: Partial<Category> & { readonly name: string },
-    done?: (saved: Category) => Promise<void>,
+    done?: (saved: Category, em: EntityManager) => Promise<void>,
   ): Promise<Category> {
-    const { id } = await this.#data.transaction(async () => {
+    const { id } = await this.#data.transaction(async (em) => {
       const saved = await this.#write(category);
-      await done?.(saved);
+      await done?.(saved, em);
       return saved;
     });
     await this.#changed();

@@ -3,6 +3,7 @@ import {
   parse,
   Type,
   type EntityManager,
+  type Extension,
   type FieldProblem,
   type PluginHandle,
   type TSchema,
@@ -89,14 +90,22 @@ export class Drafts {
 
   /** The fields of other plugins that `body` has values for. 400 for a value its plugin does not take. */
   fields(body: Readonly<Record<string, unknown>>, viewer: Viewer): readonly SaveField[] {
-    return this.#plugin.extensions(discussionFields).flatMap(({ value: field }) => {
-      const given = body[field.name];
-      if (given === undefined || !field.body || !field.save) return [];
-      const value = checkedValue(field, given);
-      return [(em: EntityManager, id: string) => field.save!(em, id, value, viewer)];
-    });
+    return fieldSaves(this.#plugin.extensions(discussionFields), body, viewer);
   }
 }
+
+/** What stores the fields that `body` has values for. 400 for a value that a field's plugin does not take. */
+export const fieldSaves = (
+  fields: readonly Extension<Field>[],
+  body: Readonly<Record<string, unknown>>,
+  viewer: Viewer,
+): readonly SaveField[] =>
+  fields.flatMap(({ value: field }) => {
+    const given = body[field.name];
+    if (given === undefined || !field.body || !field.save) return [];
+    const value = checkedValue(field, given);
+    return [(em: EntityManager, id: string) => field.save!(em, id, value, viewer)];
+  });
 
 const bodies = new WeakMap<Field, TSchema>();
 

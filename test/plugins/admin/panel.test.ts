@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineFilter, definePlugin } from 'parley-forum';
-import { Admin, adminSections, administer, adminTiles } from 'parley-forum/plugins/admin';
+import { Admin, adminSections, administer, adminTiles, memberColumns } from 'parley-forum/plugins/admin';
 import { pages, redirect } from 'parley-forum/plugins/web';
 import { startPanel, type PanelForum } from './forum.ts';
 
 const floats = defineFilter<string>('boats.floats', 'abort');
+const berthsAsked: number[] = [];
 const boats = definePlugin({
   id: 'boats',
   needs: { admin: Admin },
@@ -22,6 +23,15 @@ const boats = definePlugin({
       href: '/admin/boats',
       value: async () => ({ text: '<12>', state: 'good' }),
     });
+    plugin.extend(memberColumns, {
+      name: 'berth',
+      label: 'Berth',
+      loadMany: async (members) => {
+        berthsAsked.push(members.length);
+        return members.map(({ username }) => (username === 'mira' ? '<7>' : undefined));
+      },
+    });
+    plugin.extend(memberColumns, { name: 'leak', label: 'Leak', loadMany: () => Promise.reject(new Error('glug')) });
     plugin.extend(adminTiles, { label: 'Sunk', value: () => Promise.reject(new Error('glug')) });
     plugin.route(pages, { method: 'get', path: '/admin/boats', can: administer })(() =>
       admin.view('@admin/dashboard', { title: 'All boats' }, { tiles: [] }),
@@ -155,6 +165,23 @@ describe('/admin/plugins', () => {
 });
 
 describe('/admin/users', () => {
+  it('shows what other plugins know of members, asked once for a page; a column that fails is left out', async () => {
+    const ada = await forum.session('ada');
+    berthsAsked.length = 0;
+    const { users } = (await ada.get('/admin/users', json)).body as {
+      readonly users: readonly { readonly username: string; readonly columns?: object }[];
+    };
+    expect(berthsAsked).toEqual([users.length]);
+    expect(Object.fromEntries(users.map(({ username, columns }) => [username, columns]))).toEqual({
+      mira: { berth: '<7>' },
+      otto: undefined,
+      ada: undefined,
+    });
+    const { text } = await ada.get('/admin/users?q=mira');
+    expect(text).toContain('Berth: <span dir="auto">&lt;7&gt;</span>');
+    expect(text).not.toContain('Leak');
+  });
+
   it('finds members by name or e-mail and by group', async () => {
     const ada = await forum.session('ada');
     const names = async (query: string): Promise<string[]> =>

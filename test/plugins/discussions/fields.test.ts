@@ -1,6 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, Type } from 'parley-forum';
-import { discussionFields, postFields, discussionCacheTags } from 'parley-forum/plugins/discussions';
+import {
+  categoryFields,
+  categoryFormFields,
+  discussionCacheTags,
+  discussionFields,
+  postFields,
+} from 'parley-forum/plugins/discussions';
+import { fill, html, slotFillings } from 'parley-forum/plugins/web';
 import { install, useForum } from './forum.ts';
 
 const forum = useForum();
@@ -84,5 +91,56 @@ describe('a field of another plugin', () => {
     await forum.app.app.kernel.disable('test-mood');
     expect(await read()).toBeUndefined();
     expect(await described()).not.toContain('"mood"');
+  });
+});
+
+describe('a field of a category', () => {
+  const depths = new Map<string, number>();
+  const depth = definePlugin({
+    id: 'test-depth',
+    setup(_services, plugin) {
+      plugin.extend(categoryFields, {
+        name: 'depth',
+        result: Type.Integer(),
+        body: Type.Integer({ minimum: 0 }),
+        loadMany: async (ids) => ids.map((id) => depths.get(id) ?? 0),
+        save: async (_em, id, value) => {
+          if (value === 13) throw new Error('nobody dives here');
+          depths.set(id, value as number);
+        },
+      });
+      plugin.extend(
+        slotFillings,
+        fill(categoryFormFields, (forms) =>
+          forms.map(
+            ({ category, values }) =>
+              html`<input name="depth" value="${values['depth'] ?? depths.get(category?.id ?? '') ?? 0}">`,
+          ),
+        ),
+      );
+    },
+  });
+  beforeAll(() => install(forum.app, depth));
+
+  test('is an input of the administrators’ form, stored with the category and shown on its record', async () => {
+    expect((await forum.as.root.get('/admin/categories')).text).toContain('<input name="depth" value="0">');
+    const saved = await forum.as.root.post(
+      '/admin/categories/save',
+      { name: 'Harbour', depth: '12' },
+      { accept: 'application/json' },
+    );
+    const { id } = saved.body.category;
+    const { categories } = (await forum.guest.get('/api/categories')).body;
+    expect(categories.find((category: { readonly id: string }) => category.id === id).depth).toBe(12);
+    expect((await forum.as.root.get(`/admin/categories?id=${id}`)).text).toContain('<input name="depth" value="12">');
+  });
+
+  test('is shown again as it was sent when its schema refuses it, and nothing is stored', async () => {
+    const refused = await forum.as.root.submit('/admin/categories/save', { name: 'Trench', depth: '-1' });
+    expect([refused.status, refused.text.includes('<input name="depth" value="-1">')]).toEqual([400, true]);
+    const failed = await forum.as.root.submit('/admin/categories/save', { name: 'Trench', depth: '13' });
+    expect(failed.status).toBe(500);
+    const { categories } = (await forum.guest.get('/api/categories')).body;
+    expect(categories.map(({ name }: { readonly name: string }) => name)).not.toContain('Trench');
   });
 });

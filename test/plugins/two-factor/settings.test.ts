@@ -197,6 +197,7 @@ describe('for members who have lost it', () => {
     const listed = async (name: string): Promise<string> => (await admin.get(`/admin/users?q=${name}`)).text;
     expect(await listed(other.username)).not.toContain('reset-two-factor');
     expect(await listed(account.username)).toContain('action="/admin/users/reset-two-factor"');
+    expect(await listed(account.username)).toContain('Two-factor login: <span dir="auto">on</span>');
     const answer = await admin.submit('/admin/users/reset-two-factor', { id: account.id });
     expect(answer.headers.get('location')).toBe(`/admin/users?q=${account.username}`);
     expect((await members.begin(account)).answer.body).toHaveProperty('user');
