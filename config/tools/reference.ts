@@ -61,7 +61,7 @@ async function generate(root: string): Promise<ReadonlyMap<string, string>> {
     ],
     'plugin-interfaces': [
       'Plugin interfaces',
-      'What a plugin writes down and calls: its definition, its handle, listeners, jobs and routes. What routes of one surface may say besides is in [routes](routes.md).',
+      'What a plugin writes down and calls: its definition, its handle, listeners, jobs and routes, and in its tests what `parley-forum/testing` offers. What routes of one surface may say besides is in [routes](routes.md).',
       pluginInterfacesPage(root),
     ],
     templates: [

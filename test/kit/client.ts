@@ -21,11 +21,17 @@ export interface RequestOptions {
 
 /** A visitor: keeps cookies, follows nothing by itself, and sends the forgery token of the last page it saw. */
 export interface Client {
+  /** Those it was sent and has, by name. */
   readonly cookies: ReadonlyMap<string, string>;
+  /** Any request; redirects are not followed. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  /** Reads a page or a route of the API. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** Sends JSON, with the forgery token of the page it read last. */
   post(path: string, json?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** As `post`. */
   put(path: string, json?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** As `post`, without a body. */
   delete(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** Posts a form as a browser without script would, `_csrf` included. */
   submit(path: string, form?: Readonly<Record<string, string>>): Promise<Answer>;

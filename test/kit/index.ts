@@ -25,10 +25,13 @@ export interface TestClock extends Clock {
 }
 
 export interface TestForum extends AsyncDisposable {
+  /** The process under test: `service(Token)` hands out any service, `plugins` switches plugins on and off. */
   readonly app: App;
   /** `http://127.0.0.1:port` */
   readonly url: string;
+  /** Stands still until a test moves it with `advance`. */
   readonly clock: TestClock;
+  /** What was logged, in order. */
   readonly lines: readonly LogLine[];
   /** A visitor with cookies of their own. */
   client(headers?: Readonly<Record<string, string>>): Client;
@@ -48,8 +51,11 @@ export interface TestForumOptions {
   readonly plugins?: readonly Plugin[];
   /** Besides the configured plugins: plugins, or folders of packages. */
   readonly also?: readonly (string | Plugin)[];
+  /** Ids of plugins that have to run. */
   readonly required?: readonly string[];
+  /** Values of settings in place of those that are lenient for tests, by full key. */
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** In place of what the environment would say. */
   readonly environment?: Partial<Environment>;
   /** Real time instead of a clock that stands still. */
   readonly realClock?: boolean;

@@ -15,7 +15,7 @@ export interface Documented {
   readonly place: string;
 }
 
-/** Types of the kernel whose members plugins write or call, by the file that declares them. */
+/** Types of the kernel and the test kit whose members plugins write or call, by the file that declares them. */
 export const PLUGIN_INTERFACES: ReadonlyArray<readonly [path: string, name: string]> = [
   ['core/plugins/definition.ts', 'PluginDefinition'],
   ['core/plugins/definition.ts', 'PluginHandle'],
@@ -29,6 +29,9 @@ export const PLUGIN_INTERFACES: ReadonlyArray<readonly [path: string, name: stri
   ['core/http/routes.ts', 'Call'],
   ['core/http/routes.ts', 'Exchange'],
   ['core/http/routes.ts', 'SurfaceBehaviour'],
+  ['test/kit/index.ts', 'TestForum'],
+  ['test/kit/index.ts', 'TestForumOptions'],
+  ['test/kit/client.ts', 'Client'],
 ];
 
 /** The members of an interface, or of the object that a type adds to others, in order. */
