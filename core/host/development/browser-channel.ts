@@ -19,16 +19,21 @@ export class BrowserChannel {
   #version = 0;
   readonly #process = randomUUID();
   #script: Promise<string> | undefined;
+  /** While plugins are exchanged. */
+  #pause: Promise<void> | undefined;
 
   constructor(problems: Problems) {
     this.#problems = problems;
-    problems.changed = () => this.#send('problems', problems.list());
+    problems.changed = () => {
+      if (!this.#pause) this.#send('problems', problems.list());
+    };
   }
 
   /** Stands around each request. */
   readonly around: Around = (req, res, answer) => {
     if (req.url === EVENTS) return this.#stream(res);
     if (req.url?.split('?')[0] === SCRIPT) return void this.#sendScript(res);
+    if (this.#pause) return void this.#pause.then(() => this.around(req, res, answer));
     // What is compressed cannot be added to.
     delete req.headers['accept-encoding'];
     // What the browser has names an older version.
@@ -36,6 +41,17 @@ export class BrowserChannel {
     this.#addScript(req, res);
     answer();
   };
+
+  /**
+   * Requests that come while `work` goes on wait for its end, and problems are told then: a plugin that does not start
+   * is gone until the one before it is back. One at a time; `work` must not reject.
+   */
+  async during(work: () => Promise<void>): Promise<void> {
+    this.#pause = work();
+    await this.#pause;
+    this.#pause = undefined;
+    this.#send('problems', this.#problems.list());
+  }
 
   /** Every page that was made until now is asked for anew. */
   reload(): void {

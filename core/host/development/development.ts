@@ -39,10 +39,13 @@ export function beginDevelopment(): Development {
       const changed = (files: readonly string[]): void => {
         applying = applying.then(async () => {
           const start = performance.now();
-          problems.clear();
-          const plugins = await reloader.apply(files).catch((error: unknown) => {
-            app.log.error({ error, files }, 'what changed could not be taken over');
-            return [];
+          let plugins: readonly string[] = [];
+          await browsers.during(async () => {
+            problems.clear();
+            plugins = await reloader.apply(files).catch((error: unknown) => {
+              app.log.error({ error, files }, 'what changed could not be taken over');
+              return [];
+            });
           });
           if (problems.list().length > 0) return;
           app.log.info({ files, plugins, milliseconds: Math.round(performance.now() - start) }, 'reloaded');

@@ -76,9 +76,9 @@ export class Reloader {
   }
 
   #isCode(file: string): boolean {
-    if (!CODE.test(file) || TEST.test(file)) return false;
     const folder = this.#folders().find((one) => file.startsWith(one + sep));
-    return !file.includes(`${sep}themes${sep}`) && !(folder && FOR_PAGES.test(file.slice(folder.length + 1)));
+    const inner = folder === undefined ? '' : file.slice(folder.length + 1);
+    return CODE.test(file) && !TEST.test(inner) && !FOR_PAGES.test(inner);
   }
 
   /** A file that no module imports, such as a worker's or a new migration, belongs to its whole plugin. */

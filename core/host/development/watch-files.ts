@@ -30,22 +30,28 @@ export function watchFiles(folders: readonly string[], changed: (files: readonly
     clearTimeout(timer);
     timer = setTimeout(settle, SETTLED);
   };
+  /** Begins to watch a folder, or ends that where it is gone. */
+  const follow = (folder: string): void => {
+    try {
+      if (!watchers.has(folder))
+        watchers.set(
+          folder,
+          watch(folder, () => touch(folder)).on('error', () => touch(folder)),
+        );
+    } catch (error) {
+      if (existsSync(folder)) throw error;
+    }
+    if (existsSync(folder)) return;
+    watchers.get(folder)?.close();
+    watchers.delete(folder);
+  };
   /** The files of a folder, and of those in it that are new, that changed since it was looked at. */
   const look = (folder: string): readonly string[] => {
     const before = contents.get(folder) ?? new Map<string, string>();
     const { files, inner } = entriesOf(folder);
     const now = new Map(files.map((file) => [file, digestOf(file)]));
     contents.set(folder, now);
-    if (!existsSync(folder)) {
-      watchers.get(folder)?.close();
-      watchers.delete(folder);
-    } else if (!watchers.has(folder)) {
-      const watcher = watch(folder, () => touch(folder));
-      watchers.set(
-        folder,
-        watcher.on('error', () => touch(folder)),
-      );
-    }
+    follow(folder);
     return [
       ...[...now].filter(([file, digest]) => before.get(file) !== digest).map(([file]) => file),
       ...[...before.keys()].filter((file) => !now.has(file)),

@@ -77,7 +77,9 @@ export interface DevelopmentSite extends AsyncDisposable {
 export async function makeSite(): Promise<DevelopmentSite> {
   const place = await makeTestPlace();
   await lendAssets(place.folder);
-  const folder = await mkdtemp(join(tmpdir(), 'parley-dev-'));
+  const root = await mkdtemp(join(tmpdir(), 'parley-dev-'));
+  // Where a site lies says nothing about what is in it.
+  const folder = join(root, 'test/themes');
   const started: ServerProcess[] = [];
   const site: DevelopmentSite = {
     folder,
@@ -103,7 +105,7 @@ export async function makeSite(): Promise<DevelopmentSite> {
       for (const server of started) await server.end('SIGTERM').catch(() => undefined);
       await keepAssets(place.folder);
       await place.remove();
-      await rm(folder, { recursive: true, force: true });
+      await rm(root, { recursive: true, force: true });
     },
   };
   await site.mend();
