@@ -31,7 +31,7 @@ const FIRST_PROCESS = [
  * and with PARLEY_FULL=1.
  */
 const ON_BOTH = [
-  'test/core/{cli,connections,crash,data,faults,job-keys,job-processes,jobs,kernel,restart,disk-space,vacuum}.test.ts',
+  'test/core/{backfill,cli,connections,crash,data,faults,job-keys,job-processes,jobs,kernel,restart,disk-space,vacuum}.test.ts',
   'test/plugins/accounts/{login,account-sessions,sessions,failure-throttle,uninstall}.test.ts',
   'test/plugins/installer/{process,setup}.test.ts',
   'test/plugins/{cache,limits,live,presence,typing}/**/*.test.ts',

@@ -1,6 +1,7 @@
 /** The only door to the kernel for plugins and themes. */
 export {
   definePlugin,
+  type Backfill,
   type Job,
   type JobDefinition,
   type JobDelivery,

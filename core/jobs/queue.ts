@@ -3,9 +3,10 @@ import { sql } from '../data/database.ts';
 import { messageOf, PluginError } from '../errors.ts';
 import type { Batch } from '../hooks.ts';
 import { createId } from '../ids.ts';
-import type { Job, JobDefinition } from '../plugins/definition.ts';
+import type { Backfill, Job, JobDefinition } from '../plugins/definition.ts';
 import { defineToken } from '../ref.ts';
 import { check } from '../schema.ts';
+import { PluginBackfill } from './backfill.ts';
 import { Worker, type Listener, type WorkerDeps } from './worker.ts';
 
 export interface JobReport {
@@ -173,10 +174,17 @@ export class JobQueue implements Jobs {
       : undefined;
   }
 
+  /** What a plugin that starts now has missed; see `PluginHandle.backfill`. */
+  backfill(plugin: string, backfill: Backfill, initial: boolean | undefined): PluginBackfill {
+    return new PluginBackfill({ data: this.#parts.data, jobs: this, plugin, backfill, initial });
+  }
+
   /** Removes all work of a plugin that is being uninstalled. */
   async forget(plugin: string): Promise<void> {
     const own = sql`starts_with(listener, ${`${plugin}/`})`;
-    await this.#parts.data.all(sql`with paused as (delete from job_pause where ${own}) delete from job where ${own}`);
+    await this.#parts.data
+      .all(sql`with paused as (delete from job_pause where ${own}), copied as (delete from backfill where plugin = ${plugin})
+      delete from job where ${own}`);
   }
 
   /** A schedule that only waits for its next moment is no work. */

@@ -54,6 +54,17 @@ export interface Job<P> {
   resume(key: string): Promise<void>;
 }
 
+/** What a plugin copies from another one's data, as that one offers it for `PluginHandle.backfill`. */
+export interface Backfill {
+  /** Where the history of the data is now, as text that only its owner reads. */
+  checkpoint(): Promise<string>;
+  /**
+   * Passes on one batch of what was written since a checkpoint, or of everything, in the transaction under way. Resolves
+   * to the place after which the next batch begins; undefined when this was the last.
+   */
+  run(since: string | undefined, after: string | undefined): Promise<string | undefined>;
+}
+
 type Maybe = TSchema | undefined;
 
 /** What `setup` is handed besides its services. Everything registered here is undone when the plugin stops. */
@@ -129,6 +140,12 @@ export interface PluginHandle<S = unknown> {
 
   /** Defines background work of one's own; it runs in any process, at least once for each `add`. */
   job<P>(name: string, definition: JobDefinition<P>): Job<P>;
+  /**
+   * For `setup`: passes on, in a job of the plugin named `catch-up`, what was written while it was off, and what may have
+   * been missed when its process died; the batch that was interrupted is passed on again. `initial`: the first time,
+   * everything. One for each plugin.
+   */
+  backfill(backfill: Backfill, options?: { readonly initial?: boolean }): Promise<void>;
   /** Runs `undo` on stop; last in, first out. */
   defer(undo: () => Awaitable<void>): void;
 }

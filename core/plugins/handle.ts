@@ -147,6 +147,12 @@ export function createHandle(
       undo.defer(stop);
       return job;
     },
+    backfill: async (backfill, { initial } = {}) => {
+      running();
+      const missed = jobs.backfill(id, backfill, initial);
+      undo.defer(() => missed.stop());
+      await missed.start();
+    },
     defer: (run) => {
       if (!undo.disposed) return undo.defer(() => end(run));
       end(run).catch((error: unknown) =>

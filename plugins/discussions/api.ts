@@ -6,10 +6,10 @@ import {
   defineToken,
   sql,
   Type,
+  type Backfill,
   type Counter,
   type Data,
   type EntityManager,
-  type PluginHandle,
   type RawBuilder,
   type Static,
   type TSchema,
@@ -369,15 +369,10 @@ export interface Discussions {
    * transaction it locks their discussions. Three statements at most.
    */
   projectedPosts(after: string | undefined, limit: number, since?: string): Promise<readonly ProjectedPost[]>;
-  /** Whether `projectedPosts` would answer anything. One statement, by index: it costs the same however much there is. */
-  hasChanges(since?: string): Promise<boolean>;
   /** Where the backfill of a projection that stops now has to begin later. */
   checkpoint(): Promise<string>;
-  /**
-   * For the setup of a plugin with a projection: a job of the plugin, `catch-up`, passes what was written while it was
-   * off to `projection.posts`. `checkpointTable` is a table of the plugin with the column `since`.
-   */
-  backfill(plugin: PluginHandle, projection: Pick<PostProjection, 'posts'>, checkpointTable: string): Promise<void>;
+  /** For `plugin.backfill` of a plugin with a projection: passes on posts in batches of at most 500, by id. */
+  postBackfill(projection: Pick<PostProjection, 'posts'>): Backfill;
 }
 export const Discussions = defineToken<Discussions>('Discussions');
 

@@ -33,7 +33,6 @@ import { Markdown } from 'parley-forum/plugins/markdown';
 import { pageVisibilityRules } from 'parley-forum/plugins/presence';
 import { personalData } from 'parley-forum/plugins/privacy';
 import { Web } from 'parley-forum/plugins/web';
-import { ProjectionBackfill } from './projections/backfill.ts';
 import { DiscussionUrls } from './lists/urls.ts';
 import { CategoryService } from './categories/category-service.ts';
 import { AuthorStatistics } from './counters/author-statistics.ts';
@@ -195,13 +194,13 @@ export default definePlugin({
     await recheckImages({ plugin, data, cache, markdown });
     const discussions = createService({
       plugin,
+      data,
       reader,
       writer,
       projections,
       rights,
       categories,
       urls,
-      backfill: new ProjectionBackfill({ data, projections }),
     });
     return { categories, discussions, importer: new BatchImporter({ data, cache, projections, plugin }) };
   },

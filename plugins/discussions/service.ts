@@ -1,6 +1,6 @@
-import type { PluginHandle } from 'parley-forum';
+import type { Data, PluginHandle } from 'parley-forum';
 import { discussionFields, DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
-import type { ProjectionBackfill } from './projections/backfill.ts';
+import { postBackfill } from './projections/backfill.ts';
 import type { DiscussionUrls } from './lists/urls.ts';
 import { listItems } from './lists/list-items.ts';
 import type { CategoryService } from './categories/category-service.ts';
@@ -13,25 +13,25 @@ import type { DiscussionWriter } from './writing/writer.ts';
 
 interface ServiceDeps {
   readonly plugin: PluginHandle;
+  readonly data: Data;
   readonly categories: CategoryService;
   readonly reader: DiscussionReader;
   readonly writer: DiscussionWriter;
   readonly projections: Projections;
   readonly rights: Rights;
   readonly urls: DiscussionUrls;
-  readonly backfill: ProjectionBackfill;
 }
 
 /** The service that other plugins use. */
 export const createService = ({
   plugin,
+  data,
   reader,
   writer,
   projections,
   rights,
   categories,
   urls,
-  backfill,
 }: ServiceDeps): Discussions => ({
   record: withFields(plugin, discussionFields, DiscussionRecord),
   start: (viewer, draft) => writer.start(viewer, draft),
@@ -69,7 +69,6 @@ export const createService = ({
   urls: (range, viewer) => urls.between(range, viewer),
   occupiedRanges: (size, viewer) => urls.occupiedRanges(size, viewer),
   projectedPosts: (after, limit, since) => projections.projectedPosts(after, limit, since),
-  hasChanges: (since) => projections.hasChanges(since),
   checkpoint: () => projections.checkpoint(),
-  backfill: (plugin, projection, checkpointTable) => backfill.run(plugin, projection, checkpointTable),
+  postBackfill: (projection) => postBackfill({ data, projections }, projection),
 });

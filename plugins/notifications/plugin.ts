@@ -9,7 +9,7 @@ import { personalData } from 'parley-forum/plugins/privacy';
 import { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { batches } from './batches.ts';
-import { addBackfill } from './projection/backfill.ts';
+import { missedPosts } from './projection/backfill.ts';
 import { NotificationEmails } from './emails/emails.ts';
 import { addEmailJobs } from './emails/email-jobs.ts';
 import { DiscussionProjection } from './projection/projection.ts';
@@ -73,7 +73,6 @@ export default definePlugin({
       title: 'Notifications of a member',
       description: 'How many are kept at most; the oldest go first, unread ones too.',
     }),
-    'notifications.stopped_at': Type.String({ default: '', title: 'Where it stopped', 'x-group': 'hidden' }),
   }),
   async setup(
     {
@@ -117,7 +116,7 @@ export default definePlugin({
     });
 
     plugin.extend(postProjections, projection);
-    await addBackfill(plugin, { data, settings, discussions, projection });
+    await plugin.backfill(discussions.postBackfill(missedPosts(projection)));
     // It may have been deleted and restored.
     plugin.on(postUpdated, ({ post }) => projection.unmarkDeleted(`post:${post.id}`), { awaited: true });
     plugin.extend(signals, {

@@ -52,17 +52,18 @@ export default definePlugin({
   ) {
     const language = () => plugin.settings['search.language'];
     const projection = new SearchProjection(data, language);
-    const maintenance = new IndexMaintenance({ data, discussions, projection, log: plugin.log, language });
-    const job = plugin.job('keep', {
+    const changed = (): Promise<void> => cache.purge(searchTag);
+    const maintenance = new IndexMaintenance({ data, discussions, projection, log: plugin.log, language, changed });
+    const job = plugin.job('reindex', {
       schema: Type.Object({}),
-      key: () => 'keep',
+      key: () => 'reindex',
       perKey: 1,
-      run: (_payload, { signal }) => maintenance.catchUp(signal).finally(() => cache.purge(searchTag)),
+      run: (_payload, { signal }) => maintenance.reindex(signal).finally(changed),
     });
     plugin.onSettings(async (keys) => void (keys.includes('search.language') && (await job.add({}))));
     plugin.extend(postProjections, projection);
-    if (await maintenance.start()) await job.add({}, { once: true });
-    plugin.defer(() => maintenance.stop());
+    await plugin.backfill(maintenance.backfill(), { initial: true });
+    if (await maintenance.isOutdated()) await job.add({}, { once: true });
 
     const search = new SearchService({ data, environment, accounts, categories, discussions, tags, language });
     addRoutes(plugin, { search, settings, clock });

@@ -52,7 +52,7 @@ export default definePlugin({
     plugin.extend(discussionFields, assignments.field());
     const projection = assignments.projection();
     plugin.extend(postProjections, projection);
-    await discussions.backfill(plugin, projection, 'tag_absence');
+    await plugin.backfill(discussions.postBackfill(projection));
 
     const deps = { plugin, settings, clock, tags, counts, visible, discussions, web };
     tagRoutes(deps);

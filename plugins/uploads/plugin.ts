@@ -67,7 +67,7 @@ export default definePlugin({
     plugin.on(markdownHtml, (html) => addImageSizes(html, store));
     const references = new UploadReferences({ data, clock });
     plugin.extend(postProjections, references);
-    await discussions.backfill(plugin, references, 'upload_absence');
+    await plugin.backfill(discussions.postBackfill(references));
     const cleanup = new UploadCleanup({
       data,
       clock,

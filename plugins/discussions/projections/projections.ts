@@ -69,12 +69,6 @@ export class Projections {
     return `${row!.number} ${new Date(this.#clock.now() - CHECKPOINT_MARGIN).toISOString()}`;
   }
 
-  /** Whether there is anything to copy: any post at all, or one in a discussion that changed since the checkpoint. */
-  async hasChanges(since: string | undefined): Promise<boolean> {
-    if (since !== undefined) return (await this.#changedSince(since, 1)).length > 0;
-    return (await this.#data.one(sql<{ some: boolean }>`select exists (select 1 from post) as some`))!.some;
-  }
-
   async projectedPosts(
     after: string | undefined,
     limit: number,

@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { definePlugin, HttpError, Migration } from 'parley-forum';
+import { definePlugin, HttpError } from 'parley-forum';
 import {
   Categories,
   Discussions,
@@ -92,40 +92,22 @@ describe('without a projection', () => {
       visible: false,
     });
   });
-
-  test('whether anything has changed since a checkpoint is one statement', async () => {
-    const discussions = forum.app.app.service(Discussions);
-    forum.app.clock.advance(120_000);
-    const checkpoint = await discussions.checkpoint();
-    expect(await forum.app.statements(() => discussions.hasChanges(checkpoint))).toBe(1);
-    expect([await discussions.hasChanges(), await discussions.hasChanges(checkpoint)]).toEqual([true, false]);
-    await forum.start('ada', 'Since');
-    expect(await discussions.hasChanges(checkpoint)).toBe(true);
-  });
 });
 
 describe('a projection that was switched off', () => {
   const batches: string[][] = [];
-  class Checkpoints extends Migration {
-    override up(): void {
-      this.addSql('create table test_absence (since text not null)');
-    }
-  }
   const plugin = (fail: () => boolean) =>
     definePlugin({
       id: 'test-absent',
       needs: { discussions: Discussions },
-      migrations: [Checkpoints],
       setup: ({ discussions }, handle) =>
-        discussions.backfill(
-          handle,
-          {
+        handle.backfill(
+          discussions.postBackfill({
             posts: async (_em, posts) => {
               if (fail()) throw new Error('interrupted');
               batches.push(posts.map(({ id }) => id));
             },
-          },
-          'test_absence',
+          }),
         ),
     });
 

@@ -67,7 +67,7 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<Forum>
     },
     titles: async (q, client) => (await search(q, '', client)).map((result) => result.title),
     async settled() {
-      const busy = sql`select 1 from search_state where stale or walking is not null or language is null union select 1 from job where failed_at is null and cron is null and run_at < now() + interval '1 minute'`;
+      const busy = sql`select 1 from search_state where language is null union select 1 from job where failed_at is null and cron is null and run_at < now() + interval '1 minute'`;
       while (await app.app.data.one(busy)) await new Promise((resolve) => setTimeout(resolve, 20));
     },
   };

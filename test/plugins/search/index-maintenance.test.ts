@@ -32,10 +32,9 @@ const importOld = (count: number) => {
 
 describe('a fresh forum', () => {
   test('has nothing to look through', async () => {
-    const state = await forum.app.app.data.one(
-      sql<{ stale: boolean; complete: string | null }>`select stale, complete from search_state`,
-    );
-    expect(state).toEqual({ stale: false, complete: expect.any(String) });
+    await forum.settled();
+    expect(forum.app.lines.filter(({ message }) => message.includes('looked through'))).toEqual([]);
+    expect(await forum.app.app.data.all(sql`select plugin from backfill where plugin = 'search'`)).toHaveLength(1);
   });
 });
 
@@ -80,10 +79,12 @@ describe('switched off and on again', () => {
         sql<{ id: string }>`select id from search_post order by id offset 600 limit 1`,
       );
       await app.data.all(sql`delete from search_post where id > ${middle!.id}`);
+      const rest = JSON.stringify({ after: middle!.id });
       await app.data.all(
-        sql`update search_state set complete = null, walking = '0 2026-01-01T00:00:00.000Z', walked = ${middle!.id}`,
+        sql`insert into job (id, listener, key, payload) values (gen_random_uuid(), 'search/job:catch-up', 'catch-up', ${rest})`,
       );
       forum.app.clock.advance(120_000);
+      await forum.start('ada', 'In between', 'Keel');
     });
     const [count] = await app.data.all(
       sql<{
@@ -91,6 +92,7 @@ describe('switched off and on again', () => {
       }>`select ((select count(*) from post) - (select count(*) from search_post))::int as missing`,
     );
     expect(count!.missing).toBe(0);
+    expect(await forum.titles('keel')).toEqual(['In between']);
   });
 });
 

@@ -1,0 +1,77 @@
+import { sql, type Database } from '../data/database.ts';
+import type { Backfill } from '../plugins/definition.ts';
+import { Type } from '../schema.ts';
+import type { JobQueue } from './queue.ts';
+
+/** What is left of a backfill; no `since`: everything. */
+interface Rest {
+  readonly since?: string;
+  readonly after?: string;
+}
+const REST = Type.Object({ since: Type.Optional(Type.String()), after: Type.Optional(Type.String()) });
+
+/** Milliseconds between two checkpoints: what was written since the last one is passed on again after a crash. */
+const REFRESH = 3_600_000;
+
+interface PluginBackfillDeps {
+  readonly data: Database;
+  readonly jobs: JobQueue;
+  readonly plugin: string;
+  readonly backfill: Backfill;
+  readonly initial?: boolean | undefined;
+}
+
+/** Passes to a plugin, in a job named `catch-up`, what was written while it was off or its process was dead. */
+export class PluginBackfill {
+  readonly #data: Database;
+  readonly #plugin: string;
+  readonly #backfill: Backfill;
+  readonly #initial: boolean;
+  readonly #job: ReturnType<typeof JobQueue.prototype.define<Rest>>;
+  /** Set while the plugin runs. */
+  #refresh: NodeJS.Timeout | undefined;
+
+  constructor({ data, jobs, plugin, backfill, initial = false }: PluginBackfillDeps) {
+    this.#data = data;
+    this.#plugin = plugin;
+    this.#backfill = backfill;
+    this.#initial = initial;
+    this.#job = jobs.define<Rest>(plugin, 'catch-up', {
+      schema: REST,
+      key: () => 'catch-up',
+      perKey: 1,
+      // One batch an attempt, which leaves the rest to the next one in the same transaction: a stop loses nothing of what
+      // was done.
+      run: (rest, { continueWith }) =>
+        data.transaction(async () => {
+          const after = await backfill.run(rest.since, rest.after);
+          if (after !== undefined) await continueWith({ ...rest, after });
+        }),
+    });
+  }
+
+  /** The job reads when the plugin has started, so that nothing falls between the two. */
+  async start(): Promise<void> {
+    await this.#data.transaction(async () => {
+      const before = await this.#data.one(
+        sql<{ since: string }>`select checkpoint as since from backfill where plugin = ${this.#plugin} for update`,
+      );
+      if (before || this.#initial) await this.#job.job.add(before ?? {});
+      await this.#store();
+    });
+    // What cannot be stored now is in an hour.
+    this.#refresh = setInterval(() => void this.#store().catch(() => undefined), REFRESH).unref();
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#refresh);
+    await this.#job.stop();
+    if (this.#refresh) await this.#store();
+  }
+
+  async #store(): Promise<void> {
+    const checkpoint = await this.#backfill.checkpoint();
+    await this.#data.all(sql`insert into backfill (plugin, checkpoint) values (${this.#plugin}, ${checkpoint})
+      on conflict (plugin) do update set checkpoint = excluded.checkpoint`);
+  }
+}
