@@ -1,7 +1,6 @@
 import { sql, type Database } from '../data/database.ts';
-import type { Backfill } from '../plugins/definition.ts';
+import type { Backfill, Job, JobDefinition } from '../plugins/definition.ts';
 import { Type } from '../schema.ts';
-import type { JobQueue } from './queue.ts';
 
 /** What is left of a backfill; no `since`: everything. */
 interface Rest {
@@ -13,9 +12,13 @@ const REST = Type.Object({ since: Type.Optional(Type.String()), after: Type.Opti
 /** Milliseconds between two checkpoints: what was written since the last one is passed on again after a crash. */
 const REFRESH = 3_600_000;
 
+interface DefinedJob {
+  readonly job: Job<Rest>;
+  readonly stop: () => Promise<void>;
+}
 interface PluginBackfillDeps {
   readonly data: Database;
-  readonly jobs: JobQueue;
+  readonly jobs: { define(plugin: string, id: string, definition: JobDefinition<Rest>): DefinedJob };
   readonly plugin: string;
   readonly backfill: Backfill;
   readonly initial?: boolean | undefined;
@@ -27,7 +30,7 @@ export class PluginBackfill {
   readonly #plugin: string;
   readonly #backfill: Backfill;
   readonly #initial: boolean;
-  readonly #job: ReturnType<typeof JobQueue.prototype.define<Rest>>;
+  readonly #job: DefinedJob;
   /** Set while the plugin runs. */
   #refresh: NodeJS.Timeout | undefined;
 
@@ -36,7 +39,7 @@ export class PluginBackfill {
     this.#plugin = plugin;
     this.#backfill = backfill;
     this.#initial = initial;
-    this.#job = jobs.define<Rest>(plugin, 'catch-up', {
+    this.#job = jobs.define(plugin, 'catch-up', {
       schema: REST,
       key: () => 'catch-up',
       perKey: 1,

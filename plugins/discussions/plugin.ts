@@ -68,7 +68,7 @@ const rate = (value: number, title: string, description: string) =>
 export default definePlugin({
   id: 'discussions',
   name: 'Discussions',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Categories, discussions and posts.',
   needs: {
     data: Data,
