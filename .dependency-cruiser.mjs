@@ -19,6 +19,9 @@ const WRAPPED = {
   'pino|pino-pretty': ['host/logger'],
 };
 
+/** Plugins that the others build on. */
+const PLATFORM = 'cache|secrets|access|limits|protection|accounts|markdown|api|web|admin';
+
 const wrapped = Object.entries(WRAPPED)
   .map(([library, names]) => [library, names.map((name) => (name.startsWith('../') ? name.slice(3) : `core/${name}`))])
   .map(([library, files]) => ({
@@ -50,10 +53,26 @@ export default {
     },
     {
       name: 'plugins-meet-in-api',
-      comment: 'Of another plugin only its api.ts may be imported, as parley-forum/plugins/<id>.',
+      comment:
+        'Of another plugin only its api.ts may be imported, as parley-forum/plugins/<id>, and what several agree on, as parley-forum/ports/<name>.',
       severity: 'error',
       from: { path: '^plugins/([^/]+)/' },
-      to: { path: '^plugins/([^/]+)/', pathNot: ['^plugins/$1/', '^plugins/[^/]+/api[.]ts$'] },
+      to: { path: '^plugins/([^/]+)/', pathNot: ['^plugins/$1/', '^plugins/[^/]+/api[.]ts$', '^plugins/ports/'] },
+    },
+    {
+      name: 'ports-stand-below-plugins',
+      comment: 'A port has no plugin beneath it: it takes types of plugins, and values of parley-forum only.',
+      severity: 'error',
+      from: { path: '^plugins/ports/' },
+      to: { pathNot: ['^core/index[.]ts$', '^plugins/ports/'], dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'platform-stands-below-features',
+      comment:
+        'What every plugin builds on works without the others: what they hear of each other goes through plugins/ports/.',
+      severity: 'error',
+      from: { path: `^plugins/(${PLATFORM})/` },
+      to: { path: '^plugins/', pathNot: `^plugins/(${PLATFORM}|ports)/`, dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'plugins-stand-alone',
@@ -65,10 +84,10 @@ export default {
     {
       name: 'api-is-light',
       comment:
-        'An api.ts imports only parley-forum and other api.ts, so that naming a contract loads no implementation.',
+        'An api.ts imports only parley-forum, ports and other api.ts, so that naming a contract loads no implementation.',
       severity: 'error',
       from: { path: '^plugins/[^/]+/api[.]ts$' },
-      to: { pathNot: ['^core/index[.]ts$', '^plugins/[^/]+/api[.]ts$'] },
+      to: { pathNot: ['^core/index[.]ts$', '^plugins/[^/]+/api[.]ts$', '^plugins/ports/'] },
     },
     {
       name: 'migrations-see-the-kernel-only',

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { boundTypes } from '../config/tools/checks/bound-types.ts';
 import { boundaries } from '../config/tools/checks/boundaries.ts';
 import type { Check } from '../config/tools/checks/support/check.ts';
+import { dependents } from '../config/tools/checks/dependents.ts';
 import { documented } from '../config/tools/checks/documents/documented.ts';
 import { finished } from '../config/tools/checks/finished.ts';
 import { folders } from '../config/tools/checks/folders.ts';
@@ -463,6 +464,9 @@ describe('boundaries', () => {
     'plugins/a/plugin.ts': "import '../../config/forum.ts';\n",
     'plugins/a/client/page.ts': "import '../service.ts';\n",
     'plugins/b/service.ts': 'export const b = 1;\n',
+    'plugins/b/api.ts': 'export const b = 1;\n',
+    'plugins/web/service.ts': "import '../b/api.ts';\n",
+    'plugins/ports/agreement.ts': "import '../b/api.ts';\n",
   };
 
   test('every rule is broken once by a tree made for it, and says so', async () => {
@@ -472,6 +476,14 @@ describe('boundaries', () => {
     const found = await findings(boundaries(1), tree);
     const broken = found.map((line) => /: ([a-z-]+)(?::|$)/.exec(line)?.[1] ?? line);
     expect([...new Set(broken)].sort()).toEqual(configuration.forbidden.map(({ name }) => name).sort());
+  });
+
+  test('a plugin imports values only of plugins whose services it needs; types and ports of all', async () => {
+    const found = await findings(dependents, {
+      'plugins/feeds/plugin.ts':
+        "import { Posts, postSaved } from 'parley-forum/plugins/posts';\nimport { Polls } from 'parley-forum/plugins/polls';\nimport type { Poll } from 'parley-forum/plugins/votes';\nimport { pages } from 'parley-forum/plugins/web';\nimport { mailed } from 'parley-forum/ports/mail';\ndefinePlugin({ needs: { posts: Posts }, wants: { polls: Polls }, setup: () => void [postSaved, pages, mailed] as unknown as Poll });\n",
+    });
+    expect(found).toEqual([expect.stringMatching(/plugins\/feeds\/plugin\.ts: imports Polls of "polls".*ports/)]);
   });
 
   test('a tree that could not be read is not taken for a clean one', async () => {

@@ -1,6 +1,6 @@
 import { Authorizer, Cache, Clock, Data, definePlugin } from 'parley-forum';
 import { Access, groupSaved, permissionDecided, type Viewer } from 'parley-forum/plugins/access';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { DecisionEntity, GroupEntity } from './entities.ts';
 import { AccessService } from './service.ts';
 

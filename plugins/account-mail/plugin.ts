@@ -1,6 +1,6 @@
 import { Clock, definePlugin, Environment } from 'parley-forum';
 import { accountChangeListeners, type AccountChange } from 'parley-forum/plugins/accounts';
-import { renderEmail, Mail } from 'parley-forum/plugins/mail';
+import { Mail } from 'parley-forum/ports/mail';
 import { Web } from 'parley-forum/plugins/web';
 
 /** The page where a member can check the change. */
@@ -33,7 +33,7 @@ export default definePlugin({
         await mail.send({
           to,
           subject,
-          ...renderEmail({ title: subject, paragraphs, action, reason: text('reason') }),
+          content: { title: subject, paragraphs, action, reason: text('reason') },
         });
       },
     });

@@ -15,7 +15,7 @@ import {
   tokenRevoked,
   userRegistered,
 } from 'parley-forum/plugins/accounts';
-import { auditRules, audited, type AuditEntry } from 'parley-forum/plugins/audit';
+import { auditRules, audited, type AuditEntry } from 'parley-forum/ports/audit';
 
 const member = (id: string): NonNullable<AuditEntry['subject']> => ({ type: 'account', id });
 /** A change of an account, perhaps one's own. */

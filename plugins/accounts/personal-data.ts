@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import type { PersonalData } from 'parley-forum/plugins/privacy';
+import type { PersonalData } from 'parley-forum/ports/personal-data';
 import type { AccountSessions } from './sessions/account-sessions.ts';
 import type { AccountsService } from './accounts/service.ts';
 

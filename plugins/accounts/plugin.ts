@@ -22,9 +22,9 @@ import {
   userFields,
   userRegistered,
 } from 'parley-forum/plugins/accounts';
-import { eventRules } from 'parley-forum/plugins/events';
+import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
-import { personalData } from 'parley-forum/plugins/privacy';
+import { personalData } from 'parley-forum/ports/personal-data';
 import { addAuditRules, auditedHooks } from './audit-rules.ts';
 import { commands } from './commands.ts';
 import { addConfirmPages } from './login/confirm-pages.ts';

@@ -1,6 +1,6 @@
 import { commandLine, operated, type PluginHandle } from 'parley-forum';
 import { pluginReleased, pluginStayed, pluginSwitched, settingsChanged, workRetried } from 'parley-forum/plugins/admin';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 
 const subject = (type: string, id: string): { readonly type: string; readonly id: string } => ({ type, id });
 

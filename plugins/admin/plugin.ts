@@ -14,7 +14,7 @@ import {
   settingsSaving,
   workRetried,
 } from 'parley-forum/plugins/admin';
-import { Mail } from 'parley-forum/plugins/mail';
+import { Mail } from 'parley-forum/ports/mail';
 import { navigation, Web } from 'parley-forum/plugins/web';
 import { addAuditRules } from './audit-rules.ts';
 import { addDashboard } from './dashboard.ts';

@@ -1,7 +1,7 @@
 import { commandLine, type Clock, type Environment, type Http, type PluginHandle, type Request } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { groupChanged, type Accounts } from 'parley-forum/plugins/accounts';
-import { renderEmail, type Mail } from 'parley-forum/plugins/mail';
+import type { Mail } from 'parley-forum/ports/mail';
 import type { Web } from 'parley-forum/plugins/web';
 
 /** Members that are read at a time. */
@@ -61,13 +61,13 @@ export class SecurityWarnings {
       text(address === undefined ? 'who' : 'who-from', { name, time, address }),
       text('help'),
     ];
-    const made = renderEmail({
+    const content = {
       title: subject,
       paragraphs,
       action: { label: text('action'), href: `${environment.baseUrl}/admin/audit` },
       reason: text('reason'),
-    });
-    await mail.send(...(await this.#addresses()).map((to) => ({ to, subject, ...made })));
+    };
+    await mail.send(...(await this.#addresses()).map((to) => ({ to, subject, content })));
   }
 
   /** Before the plugin that sends mails is switched off. */

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import type { PersonalData } from 'parley-forum/plugins/privacy';
+import type { PersonalData } from 'parley-forum/ports/personal-data';
 
 /** Responses stored for repeated requests. */
 export const answersData = (data: Data): PersonalData => ({

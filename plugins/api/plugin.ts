@@ -14,7 +14,7 @@ import { Access } from 'parley-forum/plugins/access';
 import { Csrf, Sessions } from 'parley-forum/plugins/accounts';
 import { responsesTag, api } from 'parley-forum/plugins/api';
 import { Limits } from 'parley-forum/plugins/limits';
-import { LAST, personalData } from 'parley-forum/plugins/privacy';
+import { LAST, personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
 import { printOpenApi } from './commands.ts';
 import { addDocs } from './docs/docs-routes.ts';

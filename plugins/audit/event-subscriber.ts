@@ -1,5 +1,5 @@
 import type { PluginHandle } from 'parley-forum';
-import { auditRules, type AuditEntry, type AuditRule } from 'parley-forum/plugins/audit';
+import { auditRules, type AuditEntry, type AuditRule } from 'parley-forum/ports/audit';
 
 /** Entries of one action in a batch at most. */
 const BATCH_LIMIT = 16;

@@ -1,5 +1,5 @@
 import { Batcher, commandLine, sql, type Data, type Logger } from 'parley-forum';
-import type { AuditEntry } from 'parley-forum/plugins/audit';
+import type { AuditEntry } from 'parley-forum/ports/audit';
 import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
 
 /** The advisory lock of the log's end; the number has no meaning. */

@@ -1,7 +1,8 @@
 import { InvalidInput, Type, type PluginHandle, type Settings } from 'parley-forum';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { limitOf, pageFields, Paging } from 'parley-forum/plugins/api';
-import { auditRules, readAudit, type AuditRecord } from 'parley-forum/plugins/audit';
+import { auditRules } from 'parley-forum/ports/audit';
+import { readAudit, type AuditRecord } from 'parley-forum/plugins/audit';
 import { negotiated, pages } from 'parley-forum/plugins/web';
 import { FORGOTTEN } from './retention.ts';
 import type { LogReader } from './log-reader.ts';

@@ -1,7 +1,8 @@
 import { Clock, Data, definePlugin, sealedStores, Secrets, Settings, Type } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Admin } from 'parley-forum/plugins/admin';
-import { AuditLog, auditRules, readAudit } from 'parley-forum/plugins/audit';
+import { AuditLog, readAudit } from 'parley-forum/plugins/audit';
+import { auditRules } from 'parley-forum/ports/audit';
 import { subscribe } from './event-subscriber.ts';
 import { verifyCommand } from './commands.ts';
 import { deleteOld } from './retention.ts';

@@ -27,11 +27,11 @@ import {
   discussionCacheTags,
   writeReply,
 } from 'parley-forum/plugins/discussions';
-import { eventRules } from 'parley-forum/plugins/events';
+import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
-import { pageVisibilityRules } from 'parley-forum/plugins/presence';
-import { personalData } from 'parley-forum/plugins/privacy';
+import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
+import { personalData } from 'parley-forum/ports/personal-data';
 import { Web } from 'parley-forum/plugins/web';
 import { DiscussionUrls } from './lists/urls.ts';
 import { CategoryService } from './categories/category-service.ts';

@@ -1,6 +1,7 @@
 import { HttpError, sql, type Data, type Extension, type PluginHandle } from 'parley-forum';
 import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
-import type { EventPage, EventRule, LoggedEvent } from 'parley-forum/plugins/events';
+import type { EventPage, LoggedEvent } from 'parley-forum/plugins/events';
+import type { EventRule } from 'parley-forum/ports/events';
 
 interface Row {
   readonly position: number;

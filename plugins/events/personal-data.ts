@@ -1,6 +1,6 @@
 import { sql, type Cache, type Data } from 'parley-forum';
 import { eventsTag } from 'parley-forum/plugins/events';
-import type { PersonalData } from 'parley-forum/plugins/privacy';
+import type { PersonalData } from 'parley-forum/ports/personal-data';
 
 /** Entries that name a member leave the log: that something of theirs was deleted names nobody, and stays. */
 export const eventsPersonalData = (data: Data, cache: Cache): PersonalData => ({

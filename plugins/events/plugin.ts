@@ -1,6 +1,7 @@
 import { Cache, Clock, Data, definePlugin, Cluster, Hooks, Settings, sql, Type } from 'parley-forum';
-import { EventLog, eventRules, eventsTag } from 'parley-forum/plugins/events';
-import { repeatInBatches, LAST, personalData } from 'parley-forum/plugins/privacy';
+import { EventLog, eventsTag } from 'parley-forum/plugins/events';
+import { eventRules } from 'parley-forum/ports/events';
+import { repeatInBatches, LAST, personalData } from 'parley-forum/ports/personal-data';
 import { subscribeToEvents } from './event-subscriber.ts';
 import { eventsPersonalData } from './personal-data.ts';
 import { EventReader } from './event-reader.ts';

@@ -10,7 +10,8 @@ import {
   combineTags,
   Time,
 } from 'parley-forum/plugins/api';
-import { After, EventNames, eventRules, eventsTag, type EventLog } from 'parley-forum/plugins/events';
+import { After, EventNames, eventsTag, type EventLog } from 'parley-forum/plugins/events';
+import { eventRules } from 'parley-forum/ports/events';
 
 const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Event = Type.Object({

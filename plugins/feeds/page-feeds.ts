@@ -1,7 +1,7 @@
 import type { Settings } from 'parley-forum';
 import type { Categories } from 'parley-forum/plugins/discussions';
 import { feedPath, FORMATS, XML_FORMATS, type FeedFormat, type FeedTopic } from 'parley-forum/plugins/feeds';
-import type { Tags } from 'parley-forum/plugins/tags';
+import type { Tags } from 'parley-forum/ports/tags';
 import type { PageFeed, PageHead, Web } from 'parley-forum/plugins/web';
 import { CONTENT_TYPES } from './feed-builder.ts';
 

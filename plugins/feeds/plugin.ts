@@ -5,7 +5,7 @@ import { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { feedIdentities, feedsTag } from 'parley-forum/plugins/feeds';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { Protection } from 'parley-forum/plugins/protection';
-import { Tags } from 'parley-forum/plugins/tags';
+import { Tags } from 'parley-forum/ports/tags';
 import { pageFeeds, Web } from 'parley-forum/plugins/web';
 import { Callers } from './callers.ts';
 import { FeedBuilder } from './feed-builder.ts';

@@ -2,7 +2,7 @@ import type { PluginHandle } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { feedsTag, FORMATS, XML_FORMATS, type FeedFormat } from 'parley-forum/plugins/feeds';
-import { tagsTag, type Tags } from 'parley-forum/plugins/tags';
+import { tagsTag, type Tags } from 'parley-forum/ports/tags';
 import { renderedTag } from 'parley-forum/plugins/web';
 import type { Caller } from './callers.ts';
 import type { FeedBuilder } from './feed-builder.ts';

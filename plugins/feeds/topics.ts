@@ -3,7 +3,7 @@ import type { Access } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, ListRequest } from 'parley-forum/plugins/discussions';
 import type { FeedReader, FeedTopic } from 'parley-forum/plugins/feeds';
-import type { Tags } from 'parley-forum/plugins/tags';
+import type { Tags } from 'parley-forum/ports/tags';
 import type { Web } from 'parley-forum/plugins/web';
 
 /** A feed that its reader may see. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Clock, Data, definePlugin, Environment, Http, Settings, Setup, type RequestHandler } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { RedisProbe } from 'parley-forum/plugins/cache';
 import { DemoContent, forumInstalled, Installer } from 'parley-forum/plugins/installer';
 import { Protection } from 'parley-forum/plugins/protection';

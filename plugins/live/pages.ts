@@ -1,6 +1,6 @@
 import { type Cache, type Hooks, type PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
-import { signals } from 'parley-forum/plugins/live';
+import { signals } from 'parley-forum/ports/live';
 import { bodyStart, fill, html, renderedTag, slotFillings } from 'parley-forum/plugins/web';
 
 interface PageDeps {

@@ -4,7 +4,7 @@ import { Sessions } from 'parley-forum/plugins/accounts';
 import { Discussions } from 'parley-forum/plugins/discussions';
 import { EventLog } from 'parley-forum/plugins/events';
 import { Limits } from 'parley-forum/plugins/limits';
-import { Live, signals } from 'parley-forum/plugins/live';
+import { Live, signals } from 'parley-forum/ports/live';
 import { Callers } from './callers.ts';
 import { Hub } from './hub.ts';
 import { addPages } from './pages.ts';

@@ -1,6 +1,6 @@
 import { messageOf, type Cluster, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { signals, type Live } from 'parley-forum/plugins/live';
+import { signals, type Live } from 'parley-forum/ports/live';
 import type { Message } from './stream.ts';
 
 /** The subject under which processes publish signals to each other. */

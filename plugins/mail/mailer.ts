@@ -1,6 +1,5 @@
 import type { Clock, Environment, Logger, Settings } from 'parley-forum';
-import type { Message } from 'parley-forum/plugins/mail';
-import type { MessageStore } from './message-store.ts';
+import type { MessageStore, RenderedMessage } from './message-store.ts';
 import { MessageRejected, type Transport } from './transport.ts';
 
 export interface MailerDeps {
@@ -38,7 +37,7 @@ export class Mailer {
     await messages.close(id);
   }
 
-  #compose(id: string, { to, subject, text, html, unsubscribe }: Message) {
+  #compose(id: string, { to, subject, text, html, unsubscribe }: RenderedMessage) {
     const { environment, clock, settings } = this.#deps;
     const host = new URL(environment.baseUrl).hostname;
     const from = environment.mailFrom ?? `noreply@${host}`;

@@ -1,5 +1,12 @@
 import { createId, sql, type Clock, type Data, type SealedStore, type Secrets } from 'parley-forum';
-import type { Message } from 'parley-forum/plugins/mail';
+import type { Message } from 'parley-forum/ports/mail';
+import { renderEmail } from './render-email.ts';
+
+/** An email as it is sent. */
+export interface RenderedMessage extends Omit<Message, 'content' | 'key'> {
+  readonly text: string;
+  readonly html?: string;
+}
 
 /** Days for which keys and undelivered emails are stored. */
 const RETENTION_DAYS = 30;
@@ -22,10 +29,15 @@ export class MessageStore implements SealedStore {
   /** The ids of those that are new: a key that is known is left out. */
   async add(messages: readonly Message[]): Promise<readonly string[]> {
     const now = this.#clock.now();
-    const rows = messages.map(({ key, ...message }) => ({
+    const rows = messages.map(({ key, content, ...message }) => ({
       id: createId(now),
       key,
-      sealed: this.#secrets.seal(JSON.stringify(message)),
+      sealed: this.#secrets.seal(
+        JSON.stringify({
+          ...message,
+          ...(typeof content === 'string' ? { text: content } : renderEmail(content)),
+        } satisfies RenderedMessage),
+      ),
     }));
     const kept = await this.#data.all(sql<{ id: string }>`insert into mail_message (id, key, sealed, created_at)
       select id, key, sealed, ${new Date(now)} from json_to_recordset(${JSON.stringify(rows)}::json) as m(id uuid, key text, sealed text)
@@ -34,11 +46,11 @@ export class MessageStore implements SealedStore {
   }
 
   /** Undefined once it has been sent or given up. */
-  async pending(id: string): Promise<Message | undefined> {
+  async pending(id: string): Promise<RenderedMessage | undefined> {
     const row = await this.#data.one(
       sql<{ sealed: string }>`select sealed from mail_message where id = ${id} and sealed is not null`,
     );
-    return row && (JSON.parse(this.#secrets.open(row.sealed)) as Message);
+    return row && (JSON.parse(this.#secrets.open(row.sealed)) as RenderedMessage);
   }
 
   async anyPending(): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Clock, Data, definePlugin, Environment, sealedStores, Secrets, Settings, Type } from 'parley-forum';
-import { Mail } from 'parley-forum/plugins/mail';
+import { Mail } from 'parley-forum/ports/mail';
 import { MessageStore } from './message-store.ts';
 import { Mailer } from './mailer.ts';
 import { cleanFolder, folderTransport, smtpTransport, type Transport } from './transport.ts';

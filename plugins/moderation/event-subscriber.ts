@@ -1,9 +1,9 @@
 import type { PluginHandle } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { moderated, type Discussions } from 'parley-forum/plugins/discussions';
 import { moderationActed, ACTIONS, memberNoted, type ModerationEntry } from 'parley-forum/plugins/moderation';
-import { reportHandled } from 'parley-forum/plugins/reports';
+import { reportHandled } from 'parley-forum/ports/reports';
 import type { ModerationLog } from './moderation-log.ts';
 
 interface SubscriberDeps {

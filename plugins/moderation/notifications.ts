@@ -3,7 +3,7 @@ import type { Access } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { moderationActed, type ActionName, type ModerationEntry } from 'parley-forum/plugins/moderation';
-import { notificationTypes, type Notifications } from 'parley-forum/plugins/notifications';
+import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
 
 /** Where members read what was done to them. */
 export const STANDING = '/settings/standing';

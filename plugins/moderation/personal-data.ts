@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Row {
   readonly id: string;

@@ -1,5 +1,4 @@
-import { defineAction, defineExtensionPoint, defineToken, Type, type Static } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import { defineAction, Type, type Static } from 'parley-forum';
 import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time } from 'parley-forum/plugins/api';
 import { defineSlot } from 'parley-forum/plugins/web';
@@ -22,58 +21,11 @@ export const NotificationRecord = Type.Object({
 });
 export type NotificationRecord = Static<typeof NotificationRecord>;
 
-/** A kind of notification: `reply`, `mention`, `reaction`, `quote`, `report_handled`, or another plugin's own. */
-export interface NotificationType {
-  readonly type: string;
-  /** A text (`plugin:key`) for the member's preferences: completes "Tell me when …". */
-  readonly label: string;
-  /** A text that stands before the title, with `{name}`, who was last, and `count`. */
-  readonly sentence: string;
-  /** Whether the default channel is email. */
-  readonly mailed: boolean;
-  /** Whose preferences list it. Default: everyone's. Synchronous. */
-  visible?(viewer: Viewer): boolean;
-}
-export const notificationTypes = defineExtensionPoint<NotificationType>(
-  'notifications.types',
-  'Kinds of notifications with their texts, each a row of members’ preferences.',
-  { order: 'The place in the preferences.' },
-);
-
 /** Where a member gets notifications of one type: nowhere, on the site, or there and by email. */
 export const CHANNELS = ['off', 'site', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
 export const DIGESTS = ['none', 'daily', 'weekly'] as const;
 export type Digest = (typeof DIGESTS)[number];
-
-export interface NewNotification {
-  readonly type: string;
-  readonly userId: string;
-  readonly actorId?: string;
-  /** Members who may not see it get no notification, now or later. */
-  readonly discussionId?: string;
-  readonly postId?: string;
-  /** Path of this site. */
-  readonly url: string;
-  /** Default: the discussion's title, also when that changes. */
-  readonly title?: string;
-  /** Unread ones of equal type and group are one. Default: the discussion, else each stands alone. */
-  readonly group?: string;
-  /** Id of the durable work or of its subject: a member gets one notification per key. */
-  readonly key: string;
-}
-/** Notifies members on the page and, as they chose, by mail. */
-export interface Notifications {
-  /**
-   * Stores it, counts it, updates the member's open pages, and sends email by preference. Skips the actor, members who
-   * muted the discussion, and members who may not see it. Of several with one key for one member the first counts. Any
-   * number, in batches of a few statements.
-   */
-  notify(notifications: readonly NewNotification[]): Promise<void>;
-  /** Unread ones that the member may see; in constant time. */
-  unread(userId: string): Promise<number>;
-}
-export const Notifications = defineToken<Notifications>('Notifications');
 
 /**
  * Unread notifications of these members changed. Raised in the transaction that changed them; the members' cached

@@ -3,7 +3,7 @@ import { accessTag, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import { Id } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
-import type { NotificationType } from 'parley-forum/plugins/notifications';
+import type { NotificationType } from 'parley-forum/ports/notifications';
 import {
   fill,
   headerEnd,

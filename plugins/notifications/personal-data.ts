@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 import type { PreferenceStore } from './preferences/preferences.ts';
 import { NONE } from './store.ts';
 

@@ -2,11 +2,12 @@ import { Cache, Clock, counters, Data, definePlugin, Environment, Secrets, Setti
 import { Access, isGuest } from 'parley-forum/plugins/access';
 import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Categories, Discussions, postProjections, postUpdated } from 'parley-forum/plugins/discussions';
-import { Live, signals } from 'parley-forum/plugins/live';
-import { Mail } from 'parley-forum/plugins/mail';
-import { Notifications, notificationTypes, unreadChanged } from 'parley-forum/plugins/notifications';
-import { personalData } from 'parley-forum/plugins/privacy';
-import { Subscriptions } from 'parley-forum/plugins/subscriptions';
+import { Live, signals } from 'parley-forum/ports/live';
+import { Mail } from 'parley-forum/ports/mail';
+import { Notifications, notificationTypes } from 'parley-forum/ports/notifications';
+import { unreadChanged } from 'parley-forum/plugins/notifications';
+import { personalData } from 'parley-forum/ports/personal-data';
+import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { batches } from './batches.ts';
 import { missedPosts } from './projection/backfill.ts';

@@ -1,4 +1,5 @@
-import { defineExtensionPoint, defineToken, Type, type Awaitable, type Static } from 'parley-forum';
+import { type VisiblePage } from 'parley-forum/ports/page-visibility';
+import { defineToken, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time, type Page } from 'parley-forum/plugins/api';
@@ -18,12 +19,6 @@ export type VisitorRecord = Static<typeof VisitorRecord>;
 export const BotRecord = Type.Object({ name: Type.String(), page: nullable(Type.String()), last_seen_at: Time });
 export type BotRecord = Static<typeof BotRecord>;
 
-/** A page that a visitor is on, as this viewer may see it. */
-export interface VisiblePage {
-  readonly path: string;
-  /** Its title; undefined where it has a fixed URL. */
-  readonly title?: string;
-}
 export interface VisibleVisitor extends Omit<VisitorRecord, 'page'> {
   readonly page: VisiblePage | undefined;
 }
@@ -49,41 +44,6 @@ export interface Presence {
   bots(part: ListRange, viewer: Viewer): Promise<Page<VisibleBot>>;
 }
 export const Presence = defineToken<Presence>('Presence');
-
-/**
- * Pages whose URL names something that not everyone may see. The page of a visitor is shown only if the plugin that
- * owns it says so; pages with a fixed URL are shown if everyone may open them.
- */
-export interface PageVisibilityRule {
-  /** The beginnings of the paths, such as `/d/`. */
-  readonly prefixes: readonly string[];
-  /**
-   * The path and title to show the viewer for each path (decoded); undefined where they may not see it. Called once for
-   * a whole list.
-   */
-  visible(paths: readonly string[], viewer: Viewer): Awaitable<readonly (VisiblePage | undefined)[]>;
-  /** Cache tags that are purged whenever its result may change; without them no list of visitors is cached. */
-  readonly tags?: readonly string[];
-}
-export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>(
-  'presence.page-visibility',
-  'Which pages with names in their URLs a viewer may see a visitor on; added by the plugin that owns the pages.',
-  { order: 'Of several rules for one path the first decides.' },
-);
-
-/**
- * Which members hide that they are here: they count as members, and are shown as guests. Called once for a whole list.
- */
-export interface HiddenMembers {
-  hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
-}
-export const hiddenMembers = defineExtensionPoint<HiddenMembers>(
-  'presence.hidden-members',
-  'Which members hide that they are here: they count as members and are shown as guests.',
-);
-
-/** Cache tag of what shows who is here. */
-export const presenceTag = 'presence';
 
 /** What presence and typing may ask for together in a minute; for `options` of their routes. */
 export const presenceBucket: Bucket & { readonly limit: string } = {

@@ -1,6 +1,6 @@
 import type { PluginHandle, RouteInfo, Routes } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { pageVisibilityRules, type PageVisibilityRule, type VisiblePage } from 'parley-forum/plugins/presence';
+import { pageVisibilityRules, type PageVisibilityRule, type VisiblePage } from 'parley-forum/ports/page-visibility';
 import { pages } from 'parley-forum/plugins/web';
 
 /** Characters of a page's path at most. */

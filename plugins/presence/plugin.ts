@@ -1,7 +1,8 @@
 import { Cache, Clock, definePlugin, Http, pluginChanged, Routes, Secrets, Settings } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Live, signals } from 'parley-forum/plugins/live';
-import { hiddenMembers, pageVisibilityRules, Presence, presenceTag } from 'parley-forum/plugins/presence';
+import { Live, signals } from 'parley-forum/ports/live';
+import { hiddenMembers, pageVisibilityRules, presenceTag } from 'parley-forum/ports/page-visibility';
+import { Presence } from 'parley-forum/plugins/presence';
 import { pageViewListeners, Web } from 'parley-forum/plugins/web';
 import { signalStatistics, SIGNAL } from './statistics-signal.ts';
 import { presencePages } from './pages.ts';

@@ -4,14 +4,12 @@ import { accountsTag } from 'parley-forum/plugins/accounts';
 import { api, limitOf, listOf, loginNeeded, pageFields, Paging, combineTags } from 'parley-forum/plugins/api';
 import {
   BotRecord,
-  pageVisibilityRules,
   presenceBucket,
   PresenceStatistics,
-  presenceTag,
   VisitorRecord,
-  type VisiblePage,
   type Presence,
 } from 'parley-forum/plugins/presence';
+import { pageVisibilityRules, presenceTag, type VisiblePage } from 'parley-forum/ports/page-visibility';
 import type { PresenceSettings } from './settings.ts';
 import type { VisitRecorder } from './visit-recorder.ts';
 import type { VisitorStore } from './visitor-store.ts';

@@ -2,10 +2,9 @@ import { HttpError } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { decodePosition, encodeCursor, type Page } from 'parley-forum/plugins/api';
+import type { HiddenMembers, VisiblePage } from 'parley-forum/ports/page-visibility';
 import type {
-  HiddenMembers,
   ListRange,
-  VisiblePage,
   Presence,
   PresenceStatistics,
   VisibleBot,

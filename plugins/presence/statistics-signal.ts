@@ -1,5 +1,5 @@
 import { messageOf, type Logger } from 'parley-forum';
-import type { Live } from 'parley-forum/plugins/live';
+import type { Live } from 'parley-forum/ports/live';
 import type { Presence } from 'parley-forum/plugins/presence';
 import type { VisitorStore } from './visitor-store.ts';
 

@@ -1,7 +1,7 @@
 import { addAbortSignal, Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
-import type { PersonalFile } from 'parley-forum/plugins/privacy';
+import type { PersonalFile } from 'parley-forum/ports/personal-data';
 
 /** The client disconnected. */
 const PREMATURE_CLOSE = 'ERR_STREAM_PREMATURE_CLOSE';

@@ -1,5 +1,5 @@
 import type { PluginHandle } from 'parley-forum';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { accountErased, deletionCancelled, deletionRequested, exportRequested } from 'parley-forum/plugins/privacy';
 
 /** The audit log's entries: ids, which outlive the names. */

@@ -1,7 +1,7 @@
 import type { Environment } from 'parley-forum';
 import type { Account } from 'parley-forum/plugins/accounts';
-import { renderEmail, type Mail } from 'parley-forum/plugins/mail';
-import type { Mode } from 'parley-forum/plugins/privacy';
+import type { Mail } from 'parley-forum/ports/mail';
+import type { Mode } from 'parley-forum/ports/personal-data';
 import type { Web } from 'parley-forum/plugins/web';
 
 export interface EmailsDeps {
@@ -45,7 +45,7 @@ export class DeletionEmails {
     await mail.send({
       to: email,
       subject,
-      ...renderEmail({ title: subject, paragraphs, ...action, reason: web.text('privacy:mail.reason') }),
+      content: { title: subject, paragraphs, ...action, reason: web.text('privacy:mail.reason') },
     });
   }
 }

@@ -1,7 +1,8 @@
 import { create as createDisposition } from 'content-disposition';
 import { type Clock, type Http, type PluginHandle, type Response } from 'parley-forum';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
-import { exportRequested, personalData, type PersonalFile } from 'parley-forum/plugins/privacy';
+import { exportRequested } from 'parley-forum/plugins/privacy';
+import { personalData, type PersonalFile } from 'parley-forum/ports/personal-data';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { PRIVACY } from './forms.ts';

@@ -1,5 +1,5 @@
 import { InvalidInput, Type } from 'parley-forum';
-import { MODES } from 'parley-forum/plugins/privacy';
+import { MODES } from 'parley-forum/ports/personal-data';
 import { formErrors, view, type PageHead, type Retry, type View } from 'parley-forum/plugins/web';
 import type { VisibilityChoices } from './visibility-choices.ts';
 

@@ -1,6 +1,6 @@
 import type { Cache, PluginHandle } from 'parley-forum';
 import { accountsTag, accountTag, type Accounts } from 'parley-forum/plugins/accounts';
-import { presenceTag } from 'parley-forum/plugins/presence';
+import { presenceTag } from 'parley-forum/ports/page-visibility';
 import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import type { VisibilityChoiceStore } from './visibility-choices.ts';
 import type { AccountDeletions } from './deletions.ts';

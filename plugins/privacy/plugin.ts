@@ -2,16 +2,16 @@ import { Cache, Clock, Data, definePlugin, Environment, Http, Type, type Job } f
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts, lastSeenRules, loggedIn } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
-import { Mail } from 'parley-forum/plugins/mail';
-import { hiddenMembers } from 'parley-forum/plugins/presence';
+import { Mail } from 'parley-forum/ports/mail';
+import { hiddenMembers } from 'parley-forum/ports/page-visibility';
 import {
   accountErased,
   deletionCancelled,
   deletionRequested,
   Deletions,
   exportRequested,
-  personalData,
 } from 'parley-forum/plugins/privacy';
+import { personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
 import { Web } from 'parley-forum/plugins/web';
 import { Administrators } from './administrators.ts';

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import type { PersonalData } from 'parley-forum/plugins/privacy';
+import type { PersonalData } from 'parley-forum/ports/personal-data';
 import type { FeedTokens } from './tokens.ts';
 
 /** How a member named their feed URLs; the tokens in them are not stored. */

@@ -1,9 +1,9 @@
 import { Clock, Data, definePlugin, Environment, Type } from 'parley-forum';
 import { Accounts, Sessions, tokenStores } from 'parley-forum/plugins/accounts';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { Categories } from 'parley-forum/plugins/discussions';
 import { feedIdentities } from 'parley-forum/plugins/feeds';
-import { personalData } from 'parley-forum/plugins/privacy';
+import { personalData } from 'parley-forum/ports/personal-data';
 import { feedTokenMade, feedTokenRevoked } from 'parley-forum/plugins/pro-feeds';
 import { tokenIdentity } from './identity.ts';
 import { addPages } from './pages.ts';

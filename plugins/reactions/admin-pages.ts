@@ -1,6 +1,6 @@
 import { Type } from 'parley-forum';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { manageReactions, reactionTypeSaved, type ReactionType } from 'parley-forum/plugins/reactions';
 import { negotiated, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
 import type { RouteDeps } from './routes.ts';

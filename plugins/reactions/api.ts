@@ -20,17 +20,6 @@ export interface ReactionType {
   readonly enabled: boolean;
 }
 
-/** A member reacted to a post. Taking a reaction back raises nothing. */
-export const reactionAdded = defineAction<{
-  readonly reaction: string;
-  readonly emoji: string;
-  readonly post_id: string;
-  readonly discussion_id: string;
-  /** Who wrote the post. */
-  readonly author_id: string;
-  readonly actor: { readonly id: string; readonly username: string };
-}>('reaction.added');
-
 /** An administrator made or changed a kind of reaction. */
 export const reactionTypeSaved = defineAction<{
   readonly slug: string;

@@ -1,6 +1,6 @@
 import { sql, type Cache, type Data } from 'parley-forum';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
-import { repeatInBatches, readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { repeatInBatches, readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Row {
   readonly id: number;

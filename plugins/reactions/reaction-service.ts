@@ -10,13 +10,8 @@ import {
 } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { discussionCacheTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
-import {
-  react,
-  reactionAdded,
-  type ReactionCounts,
-  type Reactions,
-  type ReactionType,
-} from 'parley-forum/plugins/reactions';
+import { reactionAdded } from 'parley-forum/ports/reactions';
+import { react, type ReactionCounts, type Reactions, type ReactionType } from 'parley-forum/plugins/reactions';
 import type { ReactionTypes } from './reaction-types.ts';
 
 export interface ReactionDeps {

@@ -1,5 +1,5 @@
 import type { PluginHandle } from 'parley-forum';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { emailConfirmed, passwordReset, resetRequested } from 'parley-forum/plugins/recovery';
 
 /** The audit log's entries. Who requested a link is not known: the account is the subject, not the actor. */

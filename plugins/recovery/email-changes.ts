@@ -1,7 +1,7 @@
 import { sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import type { Limits } from 'parley-forum/plugins/limits';
-import type { Mail } from 'parley-forum/plugins/mail';
+import type { Mail } from 'parley-forum/ports/mail';
 import { emailConfirmed } from 'parley-forum/plugins/recovery';
 import type { RecoveryEmails } from './emails.ts';
 import { CONFIRMATION_LIFETIME, Links } from './links.ts';

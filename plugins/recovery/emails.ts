@@ -1,5 +1,5 @@
 import type { Environment } from 'parley-forum';
-import { renderEmail, type MailLink, type Message } from 'parley-forum/plugins/mail';
+import type { MailLink, Message } from 'parley-forum/ports/mail';
 import type { Web } from 'parley-forum/plugins/web';
 
 export interface EmailsDeps {
@@ -57,7 +57,7 @@ export class RecoveryEmails {
     return {
       to,
       subject,
-      ...renderEmail({ title: subject, paragraphs, action, reason: web.text(`recovery:mail.${kind}.reason`, values) }),
+      content: { title: subject, paragraphs, action, reason: web.text(`recovery:mail.${kind}.reason`, values) },
     };
   }
 }

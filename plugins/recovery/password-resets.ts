@@ -1,7 +1,7 @@
 import { Type, type Clock, type Data, type Job, type PluginHandle, type Secrets } from 'parley-forum';
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import type { Limits } from 'parley-forum/plugins/limits';
-import type { Mail } from 'parley-forum/plugins/mail';
+import type { Mail } from 'parley-forum/ports/mail';
 import { passwordReset, resetRequested } from 'parley-forum/plugins/recovery';
 import type { RecoveryEmails } from './emails.ts';
 import { Links } from './links.ts';

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import type { PersonalData } from 'parley-forum/plugins/privacy';
+import type { PersonalData } from 'parley-forum/ports/personal-data';
 
 /** Unused links of a member, and the address that a member changes to. */
 export const linksData = (data: Data): PersonalData => ({

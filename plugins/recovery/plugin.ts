@@ -1,8 +1,8 @@
 import { Clock, Data, definePlugin, Environment, Http, Secrets, Type } from 'parley-forum';
 import { Accounts, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
-import { Mail } from 'parley-forum/plugins/mail';
-import { personalData } from 'parley-forum/plugins/privacy';
+import { Mail } from 'parley-forum/ports/mail';
+import { personalData } from 'parley-forum/ports/personal-data';
 import { emailConfirmed, passwordReset, resetRequested } from 'parley-forum/plugins/recovery';
 import { Web } from 'parley-forum/plugins/web';
 import { EmailChanges } from './email-changes.ts';

@@ -47,24 +47,6 @@ export const reportCreated = defineAction<{
     readonly created_at: string;
   };
 }>('report.created', { public: Type.Object({ report: ReportEvent }) });
-/**
- * A moderator has dealt with a report. `lead_id`: the report that they had before them; the others of its post end with
- * it, in the same transaction.
- */
-export const reportHandled = defineAction<{
-  readonly report: {
-    readonly id: string;
-    readonly lead_id: string;
-    readonly post_id: string;
-    readonly discussion_id: string;
-    readonly reporter_id: string;
-    readonly author_id: string;
-    readonly outcome: Outcome;
-    readonly handler_id: string;
-    readonly note: string;
-    readonly handled_at: string;
-  };
-}>('report.handled');
 
 /** A moderator claimed a report, released it, or added a note. Never with the note. */
 export const reportWorkedOn = defineAction<{

@@ -1,6 +1,6 @@
 import type { Access } from 'parley-forum/plugins/access';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
-import type { EventRule } from 'parley-forum/plugins/events';
+import type { EventRule } from 'parley-forum/ports/events';
 import { handleReports, reportCreated, type ReportEvent } from 'parley-forum/plugins/reports';
 import type { Static } from 'parley-forum';
 import type { ReportReader } from './report-reader.ts';

@@ -1,7 +1,7 @@
 import type { PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { notificationTypes, type Notifications } from 'parley-forum/plugins/notifications';
+import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
 import { handleReports, reportCreated } from 'parley-forum/plugins/reports';
 import type { ReportReader } from './report-reader.ts';
 

@@ -1,21 +1,15 @@
 import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { Discussions } from 'parley-forum/plugins/discussions';
-import { eventRules } from 'parley-forum/plugins/events';
+import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
-import { Notifications } from 'parley-forum/plugins/notifications';
-import { personalData } from 'parley-forum/plugins/privacy';
-import {
-  handleReports,
-  report,
-  reportCreated,
-  reportHandled,
-  Reports,
-  reportWorkedOn,
-} from 'parley-forum/plugins/reports';
+import { Notifications } from 'parley-forum/ports/notifications';
+import { personalData } from 'parley-forum/ports/personal-data';
+import { reportHandled } from 'parley-forum/ports/reports';
+import { handleReports, report, reportCreated, Reports, reportWorkedOn } from 'parley-forum/plugins/reports';
 import { Web } from 'parley-forum/plugins/web';
 import { Claims } from './claims.ts';
 import { reportPages } from './report-pages.ts';

@@ -12,7 +12,8 @@ import { limitFor, type Viewer } from 'parley-forum/plugins/access';
 
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
-import { reportCreated, reportHandled, type Outcome, type Reason } from 'parley-forum/plugins/reports';
+import { reportHandled } from 'parley-forum/ports/reports';
+import { reportCreated, type Outcome, type Reason } from 'parley-forum/plugins/reports';
 import { columns, lockOpen, type ReportRow } from './rows.ts';
 
 /** Settings of this plugin. */

@@ -3,7 +3,7 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories, Discussions, postProjections } from 'parley-forum/plugins/discussions';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Search, searchTag } from 'parley-forum/plugins/search';
-import { Tags } from 'parley-forum/plugins/tags';
+import { Tags } from 'parley-forum/ports/tags';
 import { Web } from 'parley-forum/plugins/web';
 import { IndexMaintenance } from './index-maintenance.ts';
 import { LANGUAGES } from './languages.ts';

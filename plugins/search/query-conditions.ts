@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories } from 'parley-forum/plugins/discussions';
-import type { Tags } from 'parley-forum/plugins/tags';
+import type { Tags } from 'parley-forum/ports/tags';
 import type { Query } from './query.ts';
 
 interface Sources {

@@ -4,7 +4,7 @@ import { api, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plu
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { Bucket } from 'parley-forum/plugins/limits';
 import { SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
-import { tagsTag } from 'parley-forum/plugins/tags';
+import { tagsTag } from 'parley-forum/ports/tags';
 import { MAX_QUERY_LENGTH } from './query.ts';
 
 export const BUCKET: Bucket & { readonly limit: string } = { name: 'search', window: 60, limit: 'search.rate_limit' };

@@ -4,7 +4,7 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import { badCursor, decodeCursor, decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import type { Search, SearchRequest, SearchResult } from 'parley-forum/plugins/search';
-import type { Tags } from 'parley-forum/plugins/tags';
+import type { Tags } from 'parley-forum/ports/tags';
 import { queryConditions } from './query-conditions.ts';
 import type { Language } from './languages.ts';
 import { MAX_QUERY_LENGTH, parseQuery, type Query } from './query.ts';

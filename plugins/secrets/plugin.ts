@@ -11,7 +11,7 @@ import {
   Settings,
   Type,
 } from 'parley-forum';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { RootKey, rootKeyRotated } from 'parley-forum/plugins/secrets';
 import { loadKeyring } from './root-key.ts';
 import { rotate } from './rotation.ts';

@@ -3,7 +3,7 @@ import { Cache, definePlugin, Environment, Http, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { Protection } from 'parley-forum/plugins/protection';
-import { Tags } from 'parley-forum/plugins/tags';
+import { Tags } from 'parley-forum/ports/tags';
 import { PublicUrls } from './public-urls.ts';
 import { SitemapFiles } from './sitemap-files.ts';
 import { addRoutes } from './routes.ts';

@@ -1,6 +1,6 @@
 import type { Access } from 'parley-forum/plugins/access';
 import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
-import type { Tags } from 'parley-forum/plugins/tags';
+import type { Tags } from 'parley-forum/ports/tags';
 
 /** A page that guests see. */
 export interface PublicUrl {

@@ -5,7 +5,7 @@ import { createGzip } from 'node:zlib';
 import { notFound, type Cache } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
-import { tagsTag } from 'parley-forum/plugins/tags';
+import { tagsTag } from 'parley-forum/ports/tags';
 import { escapeHtml } from 'parley-forum/plugins/web';
 import type { PublicUrl, PublicUrls } from './public-urls.ts';
 

@@ -2,7 +2,8 @@ import { notFound, Type, type PluginHandle } from 'parley-forum';
 import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { Id } from 'parley-forum/plugins/api';
 import { headActions, type DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
-import { follow, LEVELS } from 'parley-forum/plugins/subscriptions';
+import { follow } from 'parley-forum/plugins/subscriptions';
+import { LEVELS } from 'parley-forum/ports/subscriptions';
 import { fill, negotiated, pages, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import type { SubscriptionService } from './subscription-service.ts';
 

@@ -3,7 +3,8 @@ import { isAdmin, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { api, Id, limitOf, listOf, loginNeeded, pageFields, Paging } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
-import { follow, LEVELS, SubscriptionRecord, type Level } from 'parley-forum/plugins/subscriptions';
+import { follow, SubscriptionRecord } from 'parley-forum/plugins/subscriptions';
+import { LEVELS, type Level } from 'parley-forum/ports/subscriptions';
 import { followedBy, type SubscriptionService } from './subscription-service.ts';
 
 export interface RouteDeps {

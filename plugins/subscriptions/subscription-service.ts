@@ -1,6 +1,6 @@
 import { sql, type Cache, type Clock, type Data } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import type { Level, Subscriptions } from 'parley-forum/plugins/subscriptions';
+import type { Level, Subscriptions } from 'parley-forum/ports/subscriptions';
 
 /** Who follows what: one row for each member and discussion. */
 export class SubscriptionService implements Subscriptions {

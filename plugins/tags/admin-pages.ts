@@ -1,7 +1,8 @@
 import { Type } from 'parley-forum';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
-import { manageTags, tagDeleted, tagSaved, type Tag } from 'parley-forum/plugins/tags';
+import { audited, auditRules } from 'parley-forum/ports/audit';
+import { manageTags, tagDeleted, tagSaved } from 'parley-forum/plugins/tags';
+import type { Tag } from 'parley-forum/ports/tags';
 import { negotiated, pagerOf, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
 import type { TagDeps } from './routes.ts';
 

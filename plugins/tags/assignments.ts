@@ -1,7 +1,8 @@
 import { InvalidInput, sql, Type, type Cache, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { discussionCacheTags, type Field, type PostProjection } from 'parley-forum/plugins/discussions';
-import { createTags, TagReference, tagsTag } from 'parley-forum/plugins/tags';
+import { createTags, TagReference } from 'parley-forum/plugins/tags';
+import { tagsTag } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
 import { namesIn } from './names.ts';
 import type { TagService } from './tag-service.ts';

@@ -6,7 +6,7 @@ import {
   type ComposerSlot,
   type DiscussionRecord,
 } from 'parley-forum/plugins/discussions';
-import { pageVisibilityRules } from 'parley-forum/plugins/presence';
+import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
 import type { TagReference } from 'parley-forum/plugins/tags';
 import {
   fill,

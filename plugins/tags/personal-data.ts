@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Row {
   readonly discussion_id: string;

@@ -2,8 +2,9 @@ import { Cache, Clock, counters, Data, definePlugin, Settings, Type } from 'parl
 import { Access } from 'parley-forum/plugins/access';
 import { Admin } from 'parley-forum/plugins/admin';
 import { Categories, discussionFields, Discussions, postProjections } from 'parley-forum/plugins/discussions';
-import { personalData } from 'parley-forum/plugins/privacy';
-import { createTags, manageTags, tagDeleted, Tags, tagSaved } from 'parley-forum/plugins/tags';
+import { personalData } from 'parley-forum/ports/personal-data';
+import { createTags, manageTags, tagDeleted, tagSaved } from 'parley-forum/plugins/tags';
+import { Tags } from 'parley-forum/ports/tags';
 import { Web } from 'parley-forum/plugins/web';
 import { adminPages } from './admin-pages.ts';
 import { Assignments } from './assignments.ts';

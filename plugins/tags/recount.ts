@@ -1,6 +1,6 @@
 import { sql, type Cache, type Counter, type Data } from 'parley-forum';
 import { categoryCounter, discussionCacheTags } from 'parley-forum/plugins/discussions';
-import { tagsTag } from 'parley-forum/plugins/tags';
+import { tagsTag } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
 
 interface RecountDeps {

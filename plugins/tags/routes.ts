@@ -2,7 +2,7 @@ import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { api, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { SORTS, discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
-import { TagRecord, tagsTag } from 'parley-forum/plugins/tags';
+import { TagRecord, tagsTag } from 'parley-forum/ports/tags';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
 import type { TagCounts } from './tag-counts.ts';
 import type { TagService } from './tag-service.ts';

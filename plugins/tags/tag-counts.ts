@@ -1,7 +1,7 @@
 import { sql, type Cache, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { discussionCacheTags, type Categories } from 'parley-forum/plugins/discussions';
-import { tagsTag, type Tag, type TagRecord } from 'parley-forum/plugins/tags';
+import { tagsTag, type Tag, type TagRecord } from 'parley-forum/ports/tags';
 
 /** A discussion, and the category that has it; none while it is deleted. */
 export interface CountedDiscussion {

@@ -1,7 +1,7 @@
 import { InvalidInput, notFound, sql, type Cache, type Data } from 'parley-forum';
 import { isId, slugOf } from 'parley-forum/plugins/api';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
-import { tagsTag, type Tag } from 'parley-forum/plugins/tags';
+import { tagsTag, type Tag } from 'parley-forum/ports/tags';
 import { hueOf, keyOf, nameOf } from './names.ts';
 
 const KEY = 'tags.all';

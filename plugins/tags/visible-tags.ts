@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import type { TagRecord, Tags } from 'parley-forum/plugins/tags';
+import type { TagRecord, Tags } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
 import type { TagService } from './tag-service.ts';
 

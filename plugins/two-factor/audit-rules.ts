@@ -1,5 +1,5 @@
 import type { PluginHandle } from 'parley-forum';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { twoFactorChanged, twoFactorRefused, type TwoFactorEvent } from 'parley-forum/plugins/two-factor';
 
 const CHANGES = [

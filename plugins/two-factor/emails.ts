@@ -1,6 +1,6 @@
 import type { Environment } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { renderEmail, type Mail } from 'parley-forum/plugins/mail';
+import type { Mail } from 'parley-forum/ports/mail';
 import type { TwoFactorEvent } from 'parley-forum/plugins/two-factor';
 import type { Web } from 'parley-forum/plugins/web';
 
@@ -29,7 +29,7 @@ export async function warnOwner(
   await mail.send({
     to,
     subject,
-    ...renderEmail({ title: subject, paragraphs, action, reason: web.text('two-factor:mail.reason') }),
+    content: { title: subject, paragraphs, action, reason: web.text('two-factor:mail.reason') },
   });
 }
 
@@ -45,11 +45,11 @@ export async function notifyOwner(
   if (!mail || to === undefined) return;
   const subject = web.text(`two-factor:mail.${event}`);
   const action = { label: web.text('two-factor:mail.look'), href: `${environment.baseUrl}/settings/security` };
-  const text = renderEmail({
+  const content = {
     title: subject,
     paragraphs: [web.text('two-factor:mail.unless')],
     action,
     reason: web.text('two-factor:mail.reason'),
-  });
-  await mail.send({ to, subject, ...text });
+  };
+  await mail.send({ to, subject, content });
 }

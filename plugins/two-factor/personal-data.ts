@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import type { PersonalData } from 'parley-forum/plugins/privacy';
+import type { PersonalData } from 'parley-forum/ports/personal-data';
 import type { TwoFactorService } from './service.ts';
 
 /** Whether a member has a second factor; its secret and the codes are no data to take along. */

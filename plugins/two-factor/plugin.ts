@@ -2,8 +2,8 @@ import { Clock, Data, definePlugin, Environment, Http, sealedStores, Secrets, Se
 import { accountChangeListeners, Accounts, Sessions, staffRequirements } from 'parley-forum/plugins/accounts';
 import { settingsSaving } from 'parley-forum/plugins/admin';
 import { Limits } from 'parley-forum/plugins/limits';
-import { Mail } from 'parley-forum/plugins/mail';
-import { personalData } from 'parley-forum/plugins/privacy';
+import { Mail } from 'parley-forum/ports/mail';
+import { personalData } from 'parley-forum/ports/personal-data';
 import { TwoFactor, twoFactorChanged, twoFactorRefused } from 'parley-forum/plugins/two-factor';
 import { Web } from 'parley-forum/plugins/web';
 import { addAdminPages } from './admin-pages.ts';

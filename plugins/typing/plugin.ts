@@ -2,7 +2,7 @@ import { Cache, Clock, definePlugin, Settings } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { composerFields, Discussions, postCreated } from 'parley-forum/plugins/discussions';
-import { Live, signals } from 'parley-forum/plugins/live';
+import { Live, signals } from 'parley-forum/ports/live';
 import { Presence } from 'parley-forum/plugins/presence';
 import { Typing, type TypingSignal } from 'parley-forum/plugins/typing';
 import { fill, slotFillings, Web } from 'parley-forum/plugins/web';

@@ -1,6 +1,6 @@
 import { messageOf, type Cache, type Logger } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import type { Live } from 'parley-forum/plugins/live';
+import type { Live } from 'parley-forum/ports/live';
 import { typingTag, type TypingSignal, type Typing, type Typist } from 'parley-forum/plugins/typing';
 import type { TypistStore } from './typist-store.ts';
 

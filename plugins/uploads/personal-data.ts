@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { sql, type Data } from 'parley-forum';
-import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 import type { FileStorage } from './storage/file-storage.ts';
 import { urlFileName } from './processing/file-names.ts';
 import type { Uploads } from './uploads.ts';

@@ -1,5 +1,5 @@
 import type { PluginHandle } from 'parley-forum';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import {
   webhookDeleted,
   webhookDisabled,

@@ -1,7 +1,7 @@
 import type { PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { notificationTypes, type Notifications } from 'parley-forum/plugins/notifications';
+import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
 import { manageWebhooks, webhookDisabled } from 'parley-forum/plugins/webhooks';
 
 /** Members notified per batch. */

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import type { PersonalData } from 'parley-forum/plugins/privacy';
+import type { PersonalData } from 'parley-forum/ports/personal-data';
 
 /**
  * Deliveries that mention a member: pending ones are cancelled, and all are deleted from the history.

@@ -3,8 +3,8 @@ import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Admin } from 'parley-forum/plugins/admin';
 import { Categories, Discussions } from 'parley-forum/plugins/discussions';
-import { Notifications } from 'parley-forum/plugins/notifications';
-import { LAST, personalData } from 'parley-forum/plugins/privacy';
+import { Notifications } from 'parley-forum/ports/notifications';
+import { LAST, personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
 import {
   manageWebhooks,

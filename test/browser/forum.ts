@@ -3,7 +3,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
-import { Notifications } from 'parley-forum/plugins/notifications';
+import { Notifications } from 'parley-forum/ports/notifications';
 import { startForum, type TestForum } from 'parley-forum/testing';
 import { LONG, SHORT, TAGS, TITLES } from './content.ts';
 import { openBrowser } from './look.ts';

@@ -4,7 +4,7 @@ import { Secrets, Settings, type RouteInfo } from 'parley-forum';
 import { Discussions } from 'parley-forum/plugins/discussions';
 import { Access } from 'parley-forum/plugins/access';
 import { Reports } from 'parley-forum/plugins/reports';
-import { Tags } from 'parley-forum/plugins/tags';
+import { Tags } from 'parley-forum/ports/tags';
 import { linkIn, nextMail } from '../plugins/recovery/forum.ts';
 import { listen, lostMarks, movesSideways, moving, settle, shownThoughHidden, spaceText, walkFocus } from './checks.ts';
 import { PASSWORD, useForum, type Visitor } from './forum.ts';

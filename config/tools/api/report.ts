@@ -2,18 +2,22 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runTool } from '../checks/support/command.ts';
-import { foldersIn } from '../checks/support/files.ts';
+import { pluginFolders, readPaths } from '../checks/support/files.ts';
 import { memberName, surfaceOf, type Entry, type Module } from './surface.ts';
 
 /** The modules of the package by their names, compiled to declarations; seconds of work. `versions` are the plugins'. */
 export async function readSurface(root: string, versions: ReadonlyMap<string, string>): Promise<readonly Module[]> {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
-  const plugins = foldersIn(root, 'plugins').filter((id) => existsSync(join(root, 'plugins', id, 'api.ts')));
+  const plugins = pluginFolders(root).filter((id) => existsSync(join(root, 'plugins', id, 'api.ts')));
   const modules = new Map([
     ['parley-forum', { file: 'core/index', version }],
     ...plugins.map(
       (id) => [`parley-forum/plugins/${id}`, { file: `plugins/${id}/api`, version: versions.get(id) ?? '' }] as const,
     ),
+    ...readPaths(root, ['plugins/ports']).map((path) => {
+      const file = path.replace(/\.ts$/, '');
+      return [`parley-forum/${file.slice('plugins/'.length)}`, { file, version }] as const;
+    }),
     ['parley-forum/testing', { file: 'test/kit/index', version }],
   ]);
   const folder = mkdtempSync(join(tmpdir(), 'parley-declarations-'));

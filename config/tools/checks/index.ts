@@ -1,6 +1,7 @@
 import { boundTypes } from './bound-types.ts';
 import { boundaries } from './boundaries.ts';
 import type { Check } from './support/check.ts';
+import { dependents } from './dependents.ts';
 import { documented } from './documents/documented.ts';
 import { finished } from './finished.ts';
 import { folders } from './folders.ts';
@@ -22,6 +23,7 @@ export const CHECKS: readonly Check[] = [
   format,
   lint,
   boundaries(),
+  dependents,
   reference(),
   snippets,
   vocabulary,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import semver from 'semver';
 import ts from 'typescript';
 import type { Check } from './support/check.ts';
-import { countLines, foldersIn, readFiles } from './support/files.ts';
+import { countLines, pluginFolders, readFiles } from './support/files.ts';
 import { nodesOf, parseSource } from './support/source.ts';
 
 /** Lines of a README that still fit one screen. */
@@ -13,7 +13,7 @@ const SCREEN = 60;
 export const plugins: Check = {
   name: 'plugin folders',
   async run(root) {
-    return foldersIn(root, 'plugins').flatMap((id) => faults(root, id));
+    return pluginFolders(root).flatMap((id) => faults(root, id));
   },
 };
 

@@ -10,7 +10,7 @@ import type { Plugin } from '../../../core/plugins/definition.ts';
 import type { ExtensionPoint } from '../../../core/ref.ts';
 import type { RouteInfo } from '../../../core/http/routes.ts';
 import type { SettingInfo } from '../../../core/settings.ts';
-import { signals } from '../../../plugins/live/api.ts';
+import { signals } from '../../../plugins/ports/live.ts';
 import { slotFillings } from '../../../plugins/web/api.ts';
 import { readEnvironment } from '../../environment.ts';
 import configuration from '../../forum.ts';

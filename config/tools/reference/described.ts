@@ -26,14 +26,19 @@ const WITH_SENTENCE = new Set(['ExtensionPoint', 'Slot']);
 
 /** All refs of the kernel's and the plugins' contracts. */
 export const contractRefs = (root: string): readonly ContractRef[] =>
-  readFiles(root, ['core', 'plugins'], /^(core\/(?!cli\/templates\/).+|plugins\/[^/]+\/api)\.ts$/).flatMap(refsOf);
+  readFiles(
+    root,
+    ['core', 'plugins'],
+    /^(core\/(?!cli\/templates\/).+|plugins\/[^/]+\/api|plugins\/ports\/[^/]+)\.ts$/,
+  ).flatMap(refsOf);
 
 /** The one of that kind and id. */
 export const findRef = (refs: readonly ContractRef[], kind: string, id: string): ContractRef | undefined =>
   refs.find((ref) => ref.kind === kind && ref.id === id);
 
 function refsOf(file: SourceFile): readonly ContractRef[] {
-  const [, plugin] = /^plugins\/([^/]+)\//.exec(file.path) ?? [];
+  const [, port] = /^plugins\/ports\/([^/]+)\.ts$/.exec(file.path) ?? [];
+  const [, plugin] = port === undefined ? (/^plugins\/([^/]+)\//.exec(file.path) ?? []) : [];
   const source = parseSource(file);
   // A token and its interface share one name, and one comment.
   const interfaces = new Map(
@@ -50,8 +55,8 @@ function refsOf(file: SourceFile): readonly ContractRef[] {
       kind,
       id: id.text,
       name: declaration.name.getText(),
-      from: plugin === undefined ? 'parley-forum' : `parley-forum/plugins/${plugin}`,
-      owner: plugin ?? 'kernel',
+      from: ['parley-forum', port && `ports/${port}`, plugin && `plugins/${plugin}`].filter(Boolean).join('/'),
+      owner: plugin ?? port ?? 'kernel',
       type: call.typeArguments?.map((type) => type.getText().replaceAll(/\s+/g, ' ')).join(', ') ?? '',
       text: WITH_SENTENCE.has(kind) ? textOf(sentence) : commentOf(statement) || commentOf(interfaces.get(id.text)),
       place: placeOf(source, statement.getStart()),

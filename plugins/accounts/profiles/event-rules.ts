@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import { accountsTag, userRegistered } from 'parley-forum/plugins/accounts';
-import type { EventRule } from 'parley-forum/plugins/events';
+import type { EventRule } from 'parley-forum/ports/events';
 
 interface AboutUser {
   readonly user: { readonly id: string };

@@ -1,6 +1,6 @@
 import { HttpError, notFound, Type, type PluginHandle } from 'parley-forum';
 import { accountsTag, profileTabs, type Accounts, type Author } from 'parley-forum/plugins/accounts';
-import { pageVisibilityRules } from 'parley-forum/plugins/presence';
+import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
 import { pages, redirect, view } from 'parley-forum/plugins/web';
 import type { User, UserRecords } from './user-records.ts';
 

@@ -1,7 +1,7 @@
 import { Type } from 'parley-forum';
 import type { Access, Audience } from 'parley-forum/plugins/access';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
-import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import {
   categoryDeleted,
   categoryFields,

@@ -3,7 +3,7 @@ import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { discussionCacheTags, type DiscussionHead } from 'parley-forum/plugins/discussions';
-import { repeatInBatches } from 'parley-forum/plugins/privacy';
+import { repeatInBatches } from 'parley-forum/ports/personal-data';
 import type { DiscussionEditor } from '../writing/editor.ts';
 import { addPostCounts, removeParticipantPosts } from '../counters/counters.ts';
 import type { Redaction } from './redaction.ts';

@@ -1,5 +1,5 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
-import { readInBatches, jsonList, type PersonalData, type PersonalFile } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData, type PersonalFile } from 'parley-forum/ports/personal-data';
 import type { Erasure } from './erasure.ts';
 
 interface OwnDiscussion {

@@ -11,7 +11,7 @@ import {
   type DiscussionEvent,
   type PostEvent,
 } from 'parley-forum/plugins/discussions';
-import type { EventRule } from 'parley-forum/plugins/events';
+import type { EventRule } from 'parley-forum/ports/events';
 import type { CategoryService } from '../categories/category-service.ts';
 import { discussionPath } from '../identifiers.ts';
 

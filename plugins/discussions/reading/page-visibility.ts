@@ -1,7 +1,7 @@
 import { sql, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { moderate, discussionCacheTags } from 'parley-forum/plugins/discussions';
-import type { PageVisibilityRule } from 'parley-forum/plugins/presence';
+import type { PageVisibilityRule } from 'parley-forum/ports/page-visibility';
 import type { CategoryService } from '../categories/category-service.ts';
 import { discussionPath, numberOf } from '../identifiers.ts';
 

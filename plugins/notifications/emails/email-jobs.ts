@@ -1,6 +1,6 @@
 import { Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import type { Mail, Message } from 'parley-forum/plugins/mail';
+import type { Mail, Message } from 'parley-forum/ports/mail';
 import type { NotificationEmails } from './emails.ts';
 import type { PreferenceStore, DigestRecipient } from '../preferences/preferences.ts';
 import type { Visibility } from '../visibility.ts';

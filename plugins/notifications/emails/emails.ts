@@ -1,7 +1,7 @@
 import type { Environment, Secrets } from 'parley-forum';
 import type { Author } from 'parley-forum/plugins/accounts';
-import { renderEmail, type Message } from 'parley-forum/plugins/mail';
-import type { NotificationType } from 'parley-forum/plugins/notifications';
+import type { Message } from 'parley-forum/ports/mail';
+import type { NotificationType } from 'parley-forum/ports/notifications';
 import type { Web } from 'parley-forum/plugins/web';
 import type { NotificationRow } from '../store.ts';
 
@@ -46,14 +46,14 @@ export class NotificationEmails {
     const { web, environment } = this.#deps;
     const subject = this.summary(row, actor);
     const unsubscribe = this.#unsubscribeUrl(row.userId, row.type);
-    const content = renderEmail({
+    const content = {
       title: subject,
       paragraphs: [],
       action: { label: web.text('notifications:mail.open'), href: environment.baseUrl + row.url },
       reason: web.text('notifications:mail.reason'),
       end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
-    });
-    return { to, subject, ...content, unsubscribe, key: `notification:${row.id}` };
+    };
+    return { to, subject, content, unsubscribe, key: `notification:${row.id}` };
   }
 
   digest(
@@ -65,7 +65,7 @@ export class NotificationEmails {
     const userId = rows[0]!.userId;
     const title = web.text('notifications:digest.title', { count: rows.length });
     const unsubscribe = this.#unsubscribeUrl(userId, DIGEST);
-    const content = renderEmail({
+    const content = {
       title,
       paragraphs: [],
       links: rows.map((row) => ({
@@ -78,8 +78,8 @@ export class NotificationEmails {
       },
       reason: web.text('notifications:digest.reason'),
       end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
-    });
-    return { to, subject: title, ...content, unsubscribe, key: `digest:${userId}:${key}` };
+    };
+    return { to, subject: title, content, unsubscribe, key: `digest:${userId}:${key}` };
   }
 
   /** Member and kind of a signed unsubscribe link; undefined if the signature is wrong. */

@@ -1,12 +1,7 @@
 import { notFound, Type, type PluginHandle, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import {
-  CHANNELS,
-  DIGESTS,
-  type Channel,
-  type Digest,
-  type NotificationType,
-} from 'parley-forum/plugins/notifications';
+import { CHANNELS, DIGESTS, type Channel, type Digest } from 'parley-forum/plugins/notifications';
+import type { NotificationType } from 'parley-forum/ports/notifications';
 import {
   navigation,
   negotiated,

@@ -1,5 +1,6 @@
 import { sql, type Clock, type Data } from 'parley-forum';
-import type { Channel, Digest, NotificationType } from 'parley-forum/plugins/notifications';
+import type { Channel, Digest } from 'parley-forum/plugins/notifications';
+import type { NotificationType } from 'parley-forum/ports/notifications';
 
 export interface Preferences {
   /** Chosen channels, by type. */

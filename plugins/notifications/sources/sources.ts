@@ -1,10 +1,10 @@
 import type { Environment, PluginHandle } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { discussionCreated, postCreated, type Discussions } from 'parley-forum/plugins/discussions';
-import { notificationTypes, type NewNotification, type Notifications } from 'parley-forum/plugins/notifications';
-import { reactionAdded } from 'parley-forum/plugins/reactions';
-import { reportHandled } from 'parley-forum/plugins/reports';
-import type { Subscriptions } from 'parley-forum/plugins/subscriptions';
+import { notificationTypes, type NewNotification, type Notifications } from 'parley-forum/ports/notifications';
+import { reactionAdded } from 'parley-forum/ports/reactions';
+import { reportHandled } from 'parley-forum/ports/reports';
+import type { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { parseMentions } from './mentions.ts';
 import type { Visibility } from '../visibility.ts';
 

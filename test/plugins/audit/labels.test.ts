@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { auditRules } from 'parley-forum/plugins/audit';
+import { auditRules } from 'parley-forum/ports/audit';
 import { Web } from 'parley-forum/plugins/web';
 import { useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';

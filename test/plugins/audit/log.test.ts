@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { defineAction, definePlugin, sql, type PluginHandle } from 'parley-forum';
-import { AuditLog, audited, auditRules, type AuditRecord } from 'parley-forum/plugins/audit';
+import { AuditLog, type AuditRecord } from 'parley-forum/plugins/audit';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import { RootKey } from 'parley-forum/plugins/secrets';
 import { startForum, type Client } from 'parley-forum/testing';
 import { install, useForum } from '../discussions/forum.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Live, signals } from 'parley-forum/plugins/live';
+import { Live, signals } from 'parley-forum/ports/live';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { settled } from '../events/settled.ts';

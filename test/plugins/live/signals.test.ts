@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { isStaff, type Viewer } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Live, signals } from 'parley-forum/plugins/live';
+import { Live, signals } from 'parley-forum/ports/live';
 import { install, useForum } from '../discussions/forum.ts';
 import { listen } from './listen.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
-import { Live, signals } from 'parley-forum/plugins/live';
+import { Live, signals } from 'parley-forum/ports/live';
 import { startForum } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { listen } from './listen.ts';

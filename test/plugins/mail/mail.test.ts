@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Data, sealedStores, Secrets, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { renderEmail, Mail } from 'parley-forum/plugins/mail';
+import { Mail } from 'parley-forum/ports/mail';
 import { startForum, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 import { mailsOf, startMailServer, type MailServer } from './forum.ts';
@@ -31,17 +31,17 @@ afterAll(async () => {
 
 describe('without a server', () => {
   test('each mail becomes a file with both forms of the letter', async () => {
-    const made = renderEmail({
+    const made = {
       title: 'Grüße <b>',
       paragraphs: ['Tom & Jerry'],
       action: { label: 'Open', href: 'http://forum.test/d/1?a=1&b=2' },
       reason: 'You asked.',
       end: { label: 'Stop', href: 'http://forum.test/stop' },
-    });
+    };
     await mail.send({
       to: 'ada@forum.test',
       subject: 'Hello\r\nBcc: eve@forum.test',
-      ...made,
+      content: made,
       unsubscribe: 'http://forum.test/stop',
     });
     await vi.waitFor(async () => expect(await mailsOf(app)).toHaveLength(1), TIMEOUT);
@@ -66,7 +66,7 @@ describe('without a server', () => {
       Array.from({ length: count }, (_, at) => ({
         to: `m${at}@forum.test`,
         subject: 'Many',
-        text: 'x',
+        content: 'x',
         key: `many:${at}`,
       }));
     const one = await app.statements(() => mail.send(...some(1)));
@@ -79,11 +79,11 @@ describe('without a server', () => {
   test('what was rolled back is not sent', async () => {
     const before = (await mailsOf(app)).length;
     const failing = data.transaction(async () => {
-      await mail.send({ to: 'ada@forum.test', subject: 'Never', text: 'x', key: 'never' });
+      await mail.send({ to: 'ada@forum.test', subject: 'Never', content: 'x', key: 'never' });
       throw new Error('on purpose');
     });
     await expect(failing).rejects.toThrow('on purpose');
-    await mail.send({ to: 'ada@forum.test', subject: 'After all', text: 'x', key: 'never' });
+    await mail.send({ to: 'ada@forum.test', subject: 'After all', content: 'x', key: 'never' });
     await vi.waitFor(
       async () =>
         expect((await mailsOf(app)).slice(before).map(({ headers }) => headers['subject'])).toEqual(['After all']),
@@ -96,7 +96,7 @@ describe('with a server', () => {
   beforeAll(() => smtp(server.url));
 
   test('mails go there, from the address that the environment names', async () => {
-    await mail.send({ to: 'ada@forum.test', subject: 'Over the wire', text: '.begins with a full stop' });
+    await mail.send({ to: 'ada@forum.test', subject: 'Over the wire', content: '.begins with a full stop' });
     await vi.waitFor(
       () => expect(server.received.map(({ headers }) => headers['subject'])).toEqual(['Over the wire']),
       TIMEOUT,
@@ -106,7 +106,7 @@ describe('with a server', () => {
 
   test('a mail that is refused for now is sent when the server takes it', async () => {
     server.answers = { 'RCPT TO': '450 4.2.1 <ada@forum.test> come back' };
-    await mail.send({ to: 'ada@forum.test', subject: 'Patience', text: 'x' });
+    await mail.send({ to: 'ada@forum.test', subject: 'Patience', content: 'x' });
     await vi.waitFor(
       async () =>
         expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
@@ -121,7 +121,7 @@ describe('with a server', () => {
 
   test('a mail that is refused for good is given up', async () => {
     server.answers = { 'RCPT TO': '550 5.1.1 <nobody@forum.test> unknown' };
-    await mail.send({ to: 'nobody@forum.test', subject: 'Nobody there', text: 'x' });
+    await mail.send({ to: 'nobody@forum.test', subject: 'Nobody there', content: 'x' });
     await vi.waitFor(async () => expect(await refusals()).toEqual([{ refusal: 550 }]), TIMEOUT);
     server.answers = {};
     await vi.waitFor(
@@ -132,7 +132,7 @@ describe('with a server', () => {
 
   test('a refused sender is the forum’s own fault, so the mail waits', async () => {
     server.answers = { 'MAIL FROM': '553 not you' };
-    await mail.send({ to: 'ada@forum.test', subject: 'Mended', text: 'x' });
+    await mail.send({ to: 'ada@forum.test', subject: 'Mended', content: 'x' });
     await vi.waitFor(
       async () =>
         expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
@@ -147,7 +147,7 @@ describe('with a server', () => {
 
 test('addresses and texts are in no log, job or table', async () => {
   await smtp('smtp://127.0.0.1:1');
-  await mail.send({ to: 'secret@forum.test', subject: 'Secret', text: 'A secret link' });
+  await mail.send({ to: 'secret@forum.test', subject: 'Secret', content: 'A secret link' });
   await vi.waitFor(
     async () =>
       expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
@@ -197,7 +197,7 @@ test('a mail server that an earlier version stored is not used; the start says w
   expect(printed.join('\n')).toContain(
     'the stored setting mail.smtp_url is not read any more; set SMTP_URL in the environment in its place',
   );
-  await after.app.service(Mail).send({ to: 'ada@forum.test', subject: 'Into a file', text: 'x' });
+  await after.app.service(Mail).send({ to: 'ada@forum.test', subject: 'Into a file', content: 'x' });
   await vi.waitFor(
     async () => expect((await mailsOf(after)).map(({ headers }) => headers['subject'])).toEqual(['Into a file']),
     TIMEOUT,

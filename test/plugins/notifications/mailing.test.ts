@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { Data, Jobs, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Notifications } from 'parley-forum/plugins/notifications';
+import { Notifications } from 'parley-forum/ports/notifications';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { mailsOf, type SentMail } from '../mail/forum.ts';
 import { listOf, POLL, readAll, settled } from './inbox.ts';

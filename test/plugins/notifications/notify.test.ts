@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { sql, Data } from 'parley-forum';
-import { Notifications } from 'parley-forum/plugins/notifications';
-import { Subscriptions } from 'parley-forum/plugins/subscriptions';
+import { Notifications } from 'parley-forum/ports/notifications';
+import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { countOf, listOf, POLL, readAll, settled, shortly } from './inbox.ts';
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { Live } from 'parley-forum/plugins/live';
+import { Live } from 'parley-forum/ports/live';
 import { leastOf } from 'parley-forum/testing';
-import { Notifications } from 'parley-forum/plugins/notifications';
+import { Notifications } from 'parley-forum/ports/notifications';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 import { countOf, listOf, POLL, readAll, settled } from './inbox.ts';
 

@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { readInBatches, jsonList, type PersonalFile } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalFile } from 'parley-forum/ports/personal-data';
 import { sendArchive } from '../../../plugins/privacy/archive.ts';
 import { unpack } from './forum.ts';
 

@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
-import { react, reactionAdded } from 'parley-forum/plugins/reactions';
+import { reactionAdded } from 'parley-forum/ports/reactions';
+import { react } from 'parley-forum/plugins/reactions';
 import { leastOf, type Client } from 'parley-forum/testing';
 import { expectStatus, install, useForum, type Happening } from '../discussions/forum.ts';
 

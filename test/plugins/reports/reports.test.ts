@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Categories } from 'parley-forum/plugins/discussions';
-import { reportCreated, reportHandled } from 'parley-forum/plugins/reports';
+import { reportHandled } from 'parley-forum/ports/reports';
+import { reportCreated } from 'parley-forum/plugins/reports';
 import { leastOf } from 'parley-forum/testing';
 import { install, useForum, type Name } from '../discussions/forum.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { Settings } from 'parley-forum';
-import { Subscriptions } from 'parley-forum/plugins/subscriptions';
+import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import type { Client } from 'parley-forum/testing';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 

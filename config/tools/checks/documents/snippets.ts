@@ -76,6 +76,7 @@ const project = (root: string, all: readonly Snippet[]): object => ({
     paths: {
       'parley-forum': [resolve(root, 'core/index.ts')],
       'parley-forum/testing': [resolve(root, 'test/kit/index.ts')],
+      'parley-forum/ports/*': [resolve(root, 'plugins/ports/*.ts')],
       'parley-forum/plugins/*': ['./plugins/*/api.ts', resolve(root, 'plugins/*/api.ts')],
     },
   },

@@ -28,6 +28,13 @@ export function readPaths(root: string, folders: readonly string[]): readonly st
     .sort();
 }
 
+/** What several plugins agree on, beside their folders; no plugin. */
+const PORTS = 'ports';
+
+/** The names of the plugins' folders of `root`, in order. */
+export const pluginFolders = (root: string): readonly string[] =>
+  foldersIn(root, 'plugins').filter((name) => name !== PORTS);
+
 /** The names of the folders directly below `folder` of `root`, in order. */
 export function foldersIn(root: string, folder: string): readonly string[] {
   const from = join(root, folder);

@@ -1,6 +1,6 @@
 import { sql, type Cache, type Data } from 'parley-forum';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
-import { jsonList, readInBatches, repeatInBatches, type PersonalData } from 'parley-forum/plugins/privacy';
+import { jsonList, readInBatches, repeatInBatches, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Vote {
   readonly discussion_id: string;

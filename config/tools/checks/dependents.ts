@@ -1,0 +1,76 @@
+import ts from 'typescript';
+import type { Check } from './support/check.ts';
+import { pluginFolders, readFiles, type SourceFile } from './support/files.ts';
+import { nodesOf, parseSource } from './support/source.ts';
+
+/** Plugins that every other may import, as `.dependency-cruiser.mjs` has them. */
+const PLATFORM = ['access', 'accounts', 'admin', 'api', 'cache', 'limits', 'markdown', 'protection', 'secrets', 'web'];
+
+/** Plugins that need no service of another, and yet are nothing without it. */
+const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
+  demo: ['installer'],
+  live: ['discussions'],
+  moderation: ['reports'],
+  'pro-feeds': ['feeds'],
+  webhooks: ['discussions'],
+};
+
+const CONTRACT = /^parley-forum\/plugins\/([^/]+)$/;
+
+/**
+ * A plugin imports values only of plugins that it needs: what it merely hears of or wants lies in a port, so that
+ * deleting the other's folder leaves it running.
+ */
+export const dependents: Check = {
+  name: 'dependents',
+  async run(root) {
+    return pluginFolders(root).flatMap((id) => {
+      const files = readFiles(root, [`plugins/${id}`], /^(?!.*\/client\/).*\.ts$/);
+      const imports = files.flatMap(importsOf);
+      const needed = new Set(neededTokens(files.find(({ path }) => path === `plugins/${id}/plugin.ts`)));
+      const allowed = new Set([
+        id,
+        ...PLATFORM,
+        ...(BUILT_ON[id] ?? []),
+        ...imports.filter(({ name }) => needed.has(name)).map(({ plugin }) => plugin),
+      ]);
+      return imports
+        .filter(({ plugin }) => !allowed.has(plugin))
+        .map(
+          ({ plugin, name, path }) =>
+            `${path}: imports ${name} of "${plugin}", of which "${id}" needs no service; put it into plugins/ports/`,
+        );
+    });
+  },
+};
+
+interface Import {
+  readonly path: string;
+  readonly plugin: string;
+  readonly name: string;
+}
+
+/** The values that a file imports of other plugins' contracts. */
+const importsOf = (file: SourceFile): readonly Import[] =>
+  parseSource(file)
+    .statements.filter(ts.isImportDeclaration)
+    .flatMap(({ moduleSpecifier, importClause }) => {
+      const [, plugin] = CONTRACT.exec((moduleSpecifier as ts.StringLiteral).text) ?? [];
+      const bindings = importClause?.namedBindings;
+      if (plugin === undefined || importClause?.isTypeOnly === true || !bindings || !ts.isNamedImports(bindings))
+        return [];
+      return bindings.elements
+        .filter(({ isTypeOnly }) => !isTypeOnly)
+        .map(({ name }) => ({ path: file.path, plugin, name: name.text }));
+    });
+
+/** The names of the tokens under `needs` of a definition. */
+function neededTokens(file: SourceFile | undefined): readonly string[] {
+  if (!file) return [];
+  const needs = [...nodesOf(parseSource(file))]
+    .filter(ts.isPropertyAssignment)
+    .find((property) => property.name.getText() === 'needs');
+  return needs && ts.isObjectLiteralExpression(needs.initializer)
+    ? needs.initializer.properties.filter(ts.isPropertyAssignment).map(({ initializer }) => initializer.getText())
+    : [];
+}

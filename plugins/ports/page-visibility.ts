@@ -1,0 +1,43 @@
+import { defineExtensionPoint, type Awaitable } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+
+/** A page that a visitor is on, as this viewer may see it. */
+export interface VisiblePage {
+  readonly path: string;
+  /** Its title; undefined where it has a fixed URL. */
+  readonly title?: string;
+}
+/**
+ * Pages whose URL names something that not everyone may see. The page of a visitor is shown only if the plugin that
+ * owns it says so; pages with a fixed URL are shown if everyone may open them.
+ */
+export interface PageVisibilityRule {
+  /** The beginnings of the paths, such as `/d/`. */
+  readonly prefixes: readonly string[];
+  /**
+   * The path and title to show the viewer for each path (decoded); undefined where they may not see it. Called once for
+   * a whole list.
+   */
+  visible(paths: readonly string[], viewer: Viewer): Awaitable<readonly (VisiblePage | undefined)[]>;
+  /** Cache tags that are purged whenever its result may change; without them no list of visitors is cached. */
+  readonly tags?: readonly string[];
+}
+export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>(
+  'presence.page-visibility',
+  'Which pages with names in their URLs a viewer may see a visitor on; added by the plugin that owns the pages.',
+  { order: 'Of several rules for one path the first decides.' },
+);
+
+/**
+ * Which members hide that they are here: they count as members, and are shown as guests. Called once for a whole list.
+ */
+export interface HiddenMembers {
+  hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
+}
+export const hiddenMembers = defineExtensionPoint<HiddenMembers>(
+  'presence.hidden-members',
+  'Which members hide that they are here: they count as members and are shown as guests.',
+);
+
+/** Cache tag of what shows who is here. */
+export const presenceTag = 'presence';

@@ -1,0 +1,12 @@
+import { defineAction } from 'parley-forum';
+
+/** A member reacted to a post. Taking a reaction back raises nothing. */
+export const reactionAdded = defineAction<{
+  readonly reaction: string;
+  readonly emoji: string;
+  readonly post_id: string;
+  readonly discussion_id: string;
+  /** Who wrote the post. */
+  readonly author_id: string;
+  readonly actor: { readonly id: string; readonly username: string };
+}>('reaction.added');

@@ -1,0 +1,21 @@
+import { defineAction } from 'parley-forum';
+import type { Outcome } from 'parley-forum/plugins/reports';
+
+/**
+ * A moderator has dealt with a report. `lead_id`: the report that they had before them; the others of its post end with
+ * it, in the same transaction.
+ */
+export const reportHandled = defineAction<{
+  readonly report: {
+    readonly id: string;
+    readonly lead_id: string;
+    readonly post_id: string;
+    readonly discussion_id: string;
+    readonly reporter_id: string;
+    readonly author_id: string;
+    readonly outcome: Outcome;
+    readonly handler_id: string;
+    readonly note: string;
+    readonly handled_at: string;
+  };
+}>('report.handled');
