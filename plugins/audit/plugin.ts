@@ -15,7 +15,7 @@ import { LogWriter } from './log-writer.ts';
 export default definePlugin({
   id: 'audit',
   name: 'Audit log',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Who changed what, and who tried to.',
   defends: true,
   needs: { data: Data, clock: Clock, secrets: Secrets, settings: Settings, accounts: Accounts },

@@ -14,7 +14,7 @@ const DAY = 86_400_000;
 export default definePlugin({
   id: 'events',
   name: 'Event log',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'What has happened, in order, for integrators and for the pages’ live updates.',
   needs: { data: Data, cache: Cache, cluster: Cluster, clock: Clock, hooks: Hooks, settings: Settings },
   provides: { events: EventLog },

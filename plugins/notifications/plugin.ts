@@ -33,7 +33,7 @@ const RETENTION_DAYS = { read: 90, known: 60 };
 export default definePlugin({
   id: 'notifications',
   name: 'Notifications',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Tells members of replies, mentions, quotes and reactions, on the site and by mail.',
   needs: {
     data: Data,

@@ -17,7 +17,7 @@ import { PageVisibility } from './page-visibility.ts';
 export default definePlugin({
   id: 'presence',
   name: 'Presence',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Who is here now: members, guests and crawlers.',
   needs: {
     cache: Cache,

@@ -27,7 +27,7 @@ import { privacySettings } from './settings.ts';
 export default definePlugin({
   id: 'privacy',
   name: 'Privacy',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Members take their data along, choose what others see of them, and delete their accounts.',
   needs: {
     data: Data,

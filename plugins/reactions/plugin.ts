@@ -19,7 +19,7 @@ import { ReactionTypes } from './reaction-types.ts';
 export default definePlugin({
   id: 'reactions',
   name: 'Reactions',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'A word less: members answer posts with an emoji.',
   needs: {
     data: Data,

@@ -24,7 +24,7 @@ import { notifyHandlers } from './notifications.ts';
 export default definePlugin({
   id: 'reports',
   name: 'Reports',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Members report posts, moderators deal with them.',
   needs: {
     data: Data,

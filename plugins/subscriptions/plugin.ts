@@ -20,7 +20,7 @@ const level = (value: Level, title: string, description: string) =>
 export default definePlugin({
   id: 'subscriptions',
   name: 'Subscriptions',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Members follow discussions, and mute them.',
   needs: {
     data: Data,

@@ -19,7 +19,7 @@ import { VisibleTags } from './visible-tags.ts';
 export default definePlugin({
   id: 'tags',
   name: 'Tags',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Words that bring discussions together across categories.',
   needs: {
     data: Data,

@@ -57,7 +57,12 @@ const importsOf = (file: SourceFile): readonly Import[] =>
     .flatMap(({ moduleSpecifier, importClause }) => {
       const [, plugin] = CONTRACT.exec((moduleSpecifier as ts.StringLiteral).text) ?? [];
       const bindings = importClause?.namedBindings;
-      if (plugin === undefined || importClause?.isTypeOnly === true || !bindings || !ts.isNamedImports(bindings))
+      if (
+        plugin === undefined ||
+        importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword ||
+        !bindings ||
+        !ts.isNamedImports(bindings)
+      )
         return [];
       return bindings.elements
         .filter(({ isTypeOnly }) => !isTypeOnly)
