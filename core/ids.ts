@@ -1,12 +1,13 @@
-interface Moment {
-  readonly at: number;
-  /** What is written into the next id: a millisecond that is full borrows from the next. */
+import { LRUCache } from 'lru-cache';
+
+/** What stands in the last id of a moment. */
+interface Last {
   time: number;
   sequence: number;
 }
 
-/** The last two moments asked for, since ids of real time and of a clock that tests stop may take turns. */
-let [latest, other]: Moment[] = [];
+/** By the moment asked for: ids of real time and of a clock that stands still in tests may take turns. */
+const moments = new LRUCache<number, Last>({ max: 100 });
 
 /**
  * A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds), and within one in
@@ -14,12 +15,13 @@ let [latest, other]: Moment[] = [];
  */
 export function createId(at: number): string {
   const random = crypto.randomUUID();
-  if (latest?.at !== at) [latest, other] = [other, latest];
-  if (latest?.at !== at) latest = { at, time: at, sequence: Number.parseInt(random.slice(0, 2), 16) };
-  else if (++latest.sequence > 0xfff) {
-    latest.time++;
-    latest.sequence = 0;
+  let last = moments.get(at);
+  if (!last) moments.set(at, (last = { time: at, sequence: Number.parseInt(random.slice(0, 2), 16) }));
+  else if (++last.sequence > 0xfff) {
+    // A millisecond that is full borrows from the next.
+    last.time++;
+    last.sequence = 0;
   }
-  const moment = latest.time.toString(16).padStart(12, '0');
-  return `${moment.slice(0, 8)}-${moment.slice(8)}-7${latest.sequence.toString(16).padStart(3, '0')}-${random.slice(19)}`;
+  const moment = last.time.toString(16).padStart(12, '0');
+  return `${moment.slice(0, 8)}-${moment.slice(8)}-7${last.sequence.toString(16).padStart(3, '0')}-${random.slice(19)}`;
 }

@@ -10,6 +10,15 @@ describe('ids', () => {
     expect(ids.every(isId)).toBe(true);
   });
 
+  test('sort in that order where ids of other moments were made between them', () => {
+    const stopped = Date.parse('2026-01-15T12:00:00Z');
+    const ids = Array.from({ length: 200 }, (_, at) => {
+      for (const later of [1, 2]) createId(stopped + 3 * at + later);
+      return createId(stopped);
+    });
+    expect(ids).toEqual(ids.toSorted());
+  });
+
   test('sort by the moment they are for, whenever they were made', () => {
     const [later, earlier] = [createId(1_800_000_000_000), createId(1_700_000_000_000)];
     expect(earlier < later).toBe(true);
