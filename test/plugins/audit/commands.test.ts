@@ -62,6 +62,7 @@ const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, 
 const HARMLESS = [
   'audit verify',
   'demo',
+  'dev',
   'doctor',
   'migrate',
   'new',
