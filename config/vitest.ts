@@ -10,7 +10,7 @@ const SEVERAL = 'test/**/*.server.test.ts';
 const PROXIED = 'test/**/*.proxy.test.ts';
 /** Tests that open no database: once is enough, with those on the embedded one. */
 const WITHOUT = [
-  'test/core/{command-line,graph}.test.ts',
+  'test/core/{command-line,graph,loader}.test.ts',
   'test/plugins/cache/{cache,exactness,cluster}.test.ts',
   'test/plugins/limits/address-key.test.ts',
   'test/plugins/protection/proxies.test.ts',

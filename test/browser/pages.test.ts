@@ -11,7 +11,10 @@ import { PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
 const FULL = process.env['PARLEY_FULL'] === '1';
-/** Addresses of the pages on which people spend their time: looked at in every way, the others in light only. */
+/**
+ * Addresses of the pages on which people spend their time: looked at in every way, the others in light only, and at
+ * 1280 px only for what their layout does.
+ */
 const IMPORTANT = [/^\/$/, /^\/c\//, /^\/d\/1-/, /^\/new$/, /^\/login$/, /^\/admin\/plugins$/];
 type Addresses = Partial<Record<Visitor, readonly string[]>>;
 
@@ -169,7 +172,7 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
       await page.setViewportSize({ width, height });
       // Wherever the walk before left it, something would lie half below the bar.
       await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
-      add(`${scheme} ${width}`, await judge(page));
+      if (full || width === 320) add(`${scheme} ${width}`, await judge(page));
       if (await movesSideways(page)) found.push(`${path} ${width}: moves sideways`);
       if (scheme === 'dark') continue;
       add(`${width}, cut with wide spacing`, await spaceText(page));

@@ -139,6 +139,6 @@ async function expireLeases(url: string): Promise<void> {
   const client = new pg.Client(url);
   await client.connect();
   await client.query(`update job set run_at = now() where owner is not null;
-    update webhook set held_until = now() where held_until is not null`);
+    delete from job_pause`);
   await client.end();
 }

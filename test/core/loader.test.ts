@@ -1,0 +1,47 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { loadPlugin } from '../../core/host/loader.ts';
+
+/** A site into which packages are put as npm does. */
+let site: string;
+beforeAll(async () => {
+  site = await mkdtemp(join(tmpdir(), 'parley-loader-'));
+  await writeFile(join(site, 'package.json'), '{"name":"site","type":"module"}');
+});
+afterAll(() => rm(site, { recursive: true, force: true }));
+
+async function install(manifest: object): Promise<void> {
+  const folder = join(site, 'node_modules/parley-plugin-rattle');
+  await rm(folder, { recursive: true, force: true });
+  const whole = {
+    name: 'parley-plugin-rattle',
+    version: '1.0.0',
+    type: 'module',
+    parley: { plugin: './plugin.js' },
+    peerDependencies: { 'parley-forum': '>=0.0.0' },
+    ...manifest,
+  };
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'package.json'), JSON.stringify(whole));
+  await writeFile(join(folder, 'plugin.js'), "export default { id: 'rattle', setup() {} };");
+}
+
+test('a package is loaded under the id in its name', async () => {
+  await install({});
+  expect(await loadPlugin(site, 'parley-plugin-rattle')).toMatchObject({
+    id: 'rattle',
+    version: '1.0.0',
+    package: 'parley-plugin-rattle',
+  });
+});
+
+test.each([
+  ['was made for other versions', { peerDependencies: { 'parley-forum': '^99.0.0' } }, /\^99\.0\.0/],
+  ['does not say for which it was made', { peerDependencies: {} }, /does not say which versions/],
+  ['does not say which module is the plugin', { parley: {} }, /does not say which of its modules/],
+])('a package that %s is refused with the reason', async (_why, manifest, reason) => {
+  await install(manifest);
+  await expect(loadPlugin(site, 'parley-plugin-rattle')).rejects.toThrow(reason);
+});
