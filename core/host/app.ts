@@ -125,8 +125,7 @@ export async function createApp({
   undo.defer(() => kernel.close());
   await control.reconcile();
   const off = control.list().flatMap(({ id, wanted, state }) => (wanted && state !== 'active' ? id : []));
-  if (off.length > 0 && !environment.safeMode)
-    log.warn({ plugins: off }, `these plugins stay off: ${off.join(', ')}`);
+  if (off.length > 0 && !environment.safeMode) log.warn({ plugins: off }, `these plugins stay off: ${off.join(', ')}`);
   const fault = control
     .list()
     .filter(({ required }) => required)
