@@ -1,6 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { readSurface, writeReport } from './api/report.ts';
+import { ARCHITECTURE, architecturePage } from './reference/architecture.ts';
 import { clientSide } from './reference/client.ts';
 import { collect } from './reference/collect.ts';
 import { contractRefs } from './reference/described.ts';
@@ -102,12 +103,13 @@ async function generate(root: string): Promise<ReadonlyMap<string, string>> {
     ],
     routes: ['Routes', 'Every address that a running plugin answers, by surface.', routesPage(collected)],
   };
-  return new Map(
-    Object.entries(pages).map(([name, [title, introduction, body]]) => [
-      `${REFERENCE}/${name}.md`,
-      document(title, introduction, body),
-    ]),
-  );
+  return new Map([
+    ...Object.entries(pages).map(
+      ([name, [title, introduction, body]]) =>
+        [`${REFERENCE}/${name}.md`, document(title, introduction, body)] as const,
+    ),
+    [ARCHITECTURE, document('Architecture', ...architecturePage(root, collected.plugins))],
+  ]);
 }
 
 /** Writes what `generateReference` says. */

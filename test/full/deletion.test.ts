@@ -5,11 +5,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import configuration from '../../config/forum.ts';
+import { PLATFORM } from '../../config/tools/checks/dependents.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = ['core', 'plugins', 'migrations', 'themes', 'config', 'package.json', 'tsconfig.json'];
-/** Every other builds on them, so nothing is a forum without. */
-const PLATFORM = ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'markdown', 'api', 'web', 'admin'];
 /** Features that are built on another one, by that one; what is not here is built on none. */
 const LEAVING: Readonly<Record<string, readonly string[]>> = {
   discussions: [

@@ -4,7 +4,18 @@ import { pluginFolders, readFiles, type SourceFile } from './support/files.ts';
 import { nodesOf, parseSource } from './support/source.ts';
 
 /** Plugins that every other may import, as `.dependency-cruiser.mjs` has them. */
-const PLATFORM = ['access', 'accounts', 'admin', 'api', 'cache', 'limits', 'markdown', 'protection', 'secrets', 'web'];
+export const PLATFORM: readonly string[] = [
+  'access',
+  'accounts',
+  'admin',
+  'api',
+  'cache',
+  'limits',
+  'markdown',
+  'protection',
+  'secrets',
+  'web',
+];
 
 /** Plugins that need no service of another, and yet are nothing without it. */
 const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
@@ -25,9 +36,8 @@ export const dependents: Check = {
   name: 'dependents',
   async run(root) {
     return pluginFolders(root).flatMap((id) => {
-      const files = readFiles(root, [`plugins/${id}`], /^(?!.*\/client\/).*\.ts$/);
-      const imports = files.flatMap(importsOf);
-      const needed = new Set(neededTokens(files.find(({ path }) => path === `plugins/${id}/plugin.ts`)));
+      const imports = importsOfContracts(root, id);
+      const needed = new Set(readFiles(root, [`plugins/${id}`], /\/plugin\.ts$/).flatMap(neededTokens));
       const allowed = new Set([
         id,
         ...PLATFORM,
@@ -50,7 +60,10 @@ interface Import {
   readonly name: string;
 }
 
-/** The values that a file imports of other plugins' contracts. */
+/** The values that a plugin imports of others' contracts. */
+export const importsOfContracts = (root: string, id: string): readonly Import[] =>
+  readFiles(root, [`plugins/${id}`], /^(?!.*\/client\/).*\.ts$/).flatMap(importsOf);
+
 const importsOf = (file: SourceFile): readonly Import[] =>
   parseSource(file)
     .statements.filter(ts.isImportDeclaration)
@@ -70,8 +83,7 @@ const importsOf = (file: SourceFile): readonly Import[] =>
     });
 
 /** The names of the tokens under `needs` of a definition. */
-function neededTokens(file: SourceFile | undefined): readonly string[] {
-  if (!file) return [];
+function neededTokens(file: SourceFile): readonly string[] {
   const needs = [...nodesOf(parseSource(file))]
     .filter(ts.isPropertyAssignment)
     .find((property) => property.name.getText() === 'needs');

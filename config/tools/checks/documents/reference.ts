@@ -1,18 +1,19 @@
 import type { Check } from '../support/check.ts';
 import { readFiles } from '../support/files.ts';
-import { REFERENCE } from '../../reference/markdown.ts';
 
 type Generate = (root: string) => Promise<ReadonlyMap<string, string>>;
 
 // Imported when it is used: a kernel that does not load must not keep the other checks from saying why.
 const fromRunningApp: Generate = async (root) => (await import('../../reference.ts')).generateReference(root);
 
-/** docs/reference says what the code says. Tests of this check hand over a generator of their own. */
+/** docs/reference and the picture of the architecture say what the code says. Tests of this check hand over a generator of their own. */
 export const reference = (generate: Generate = fromRunningApp): Check => ({
   name: 'generated reference',
   async run(root) {
     const wanted = await generate(root);
-    const found = new Map(readFiles(root, [REFERENCE], /\.md$/).map(({ path, text }) => [path, text]));
+    const found = new Map(
+      readFiles(root, ['docs'], /^docs\/(reference\/.+|architecture)\.md$/).map(({ path, text }) => [path, text]),
+    );
     const paths = [...new Set([...wanted.keys(), ...found.keys()])].sort();
     return paths.flatMap((path) => {
       if (wanted.get(path) === found.get(path)) return [];
