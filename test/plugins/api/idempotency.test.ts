@@ -144,16 +144,21 @@ describe('a creating request with an Idempotency-Key', () => {
     const watcher = definePlugin({
       id: 'test-watcher',
       setup: (_services, plugin) =>
-        plugin.on(postCreated, async ({ post }) => {
-          rows.push(
-            ...(await data.all(
-              sql<{
-                status: number;
-                answer: string;
-              }>`select status, answer from api_answer where answer like ${`%${post.id}%`}`,
-            )),
-          );
-        }),
+        plugin.on(
+          postCreated,
+          async ({ post }) => {
+            rows.push(
+              ...(await data.all(
+                sql<{
+                  status: number;
+                  answer: string;
+                }>`select status, answer from api_answer where answer like ${`%${post.id}%`}`,
+              )),
+            );
+          },
+          // The answer waits for it.
+          { awaited: true },
+        ),
     });
     await install(forum.app, watcher);
     const answer = await reply(forum.as.bob, 'atomic', key());
