@@ -14,6 +14,7 @@ const changed = (color: object): Tokens => mergeTokens([tokens, { color }]);
 it('colours are computed as browsers do', () => {
   expect(hexColour(parseColour('oklch(49% .084 205)')!)).toBe('#006e77');
   expect(hexColour(parseColour('#623e87')!)).toBe('#623e87');
+  expect(hexColour(parseColour('#0003e5')!)).toBe('#0003e5');
   expect(contrast(parseColour('#000000')!, parseColour('#ffffff')!)).toBeCloseTo(21, 1);
 });
 
