@@ -1,5 +1,5 @@
 import Handlebars from 'handlebars';
-import { HtmlScanner, type HtmlPosition } from './html-scanner.ts';
+import { htmlPositions, type HtmlPosition } from './html-positions.ts';
 
 /** What is wrong with a template, by file and line, for its author. */
 export class TemplateError extends Error {
@@ -66,8 +66,8 @@ export function validateTemplate(file: string, source: string, known: ReadonlySe
       cause: error,
     });
   }
-  const walk = new TemplateWalker(file, known);
-  walk.program(program, new HtmlScanner());
+  const walk = new TemplateWalker(file, known, htmlPositions(program));
+  walk.program(program);
   return { program, partials: walk.partials };
 }
 
@@ -75,35 +75,32 @@ class TemplateWalker {
   readonly partials = new Map<string, number>();
   readonly #file: string;
   readonly #known: ReadonlySet<string>;
+  readonly #positions: ReadonlyMap<Node, HtmlPosition>;
 
-  constructor(file: string, known: ReadonlySet<string>) {
+  constructor(file: string, known: ReadonlySet<string>, positions: ReadonlyMap<Node, HtmlPosition>) {
     this.#file = file;
     this.#known = known;
+    this.#positions = positions;
   }
 
-  program(program: hbs.AST.Program | undefined, html: HtmlScanner): HtmlScanner {
-    return (program?.body ?? []).reduce((at, node) => this.#node(node, at), html);
+  program(program: hbs.AST.Program | undefined): void {
+    for (const node of program?.body ?? []) this.#node(node);
   }
 
-  #node(node: Node, html: HtmlScanner): HtmlScanner {
+  #node(node: Node): void {
     switch (node.type) {
       case 'ContentStatement':
-        html.feed((node as hbs.AST.ContentStatement).value);
-        return html;
       case 'CommentStatement':
-        return html;
+        return;
       case 'MustacheStatement':
-        this.#mustache(node as hbs.AST.MustacheStatement, html.position);
-        html.skipExpression();
-        return html;
+        return this.#mustache(node as hbs.AST.MustacheStatement, this.#positions.get(node)!);
       case 'BlockStatement':
-        return this.#block(node as hbs.AST.BlockStatement, html);
+        return this.#block(node as hbs.AST.BlockStatement);
       case 'PartialStatement':
-        this.#partial(node as hbs.AST.PartialStatement);
-        return html;
+        return this.#partial(node as hbs.AST.PartialStatement);
       case 'PartialBlockStatement':
         this.#partial(node as unknown as hbs.AST.PartialStatement);
-        return this.program((node as hbs.AST.PartialBlockStatement).program, html);
+        return this.program((node as hbs.AST.PartialBlockStatement).program);
       default:
         throw this.#error(node, 'decorators are not part of the template language here');
     }
@@ -123,7 +120,10 @@ class TemplateWalker {
         `no expressions inside <${position.element}>; data goes into a JSON block through {{json …}}`,
       );
     if (position.kind === 'tag')
-      throw this.#error(node, 'an attribute cannot be printed as a whole; write name="{{…}}" or put it inside {{#if}}');
+      throw this.#error(
+        node,
+        'a tag or attribute cannot be printed as a whole; write name="{{…}}" or put it inside {{#if}}',
+      );
     if (position.kind === 'unquoted') throw this.#error(node, `put the value of ${position.attribute} in quotes`);
     if (position.kind !== 'value') return;
     if (position.attribute === 'style' || position.attribute.startsWith('on'))
@@ -137,13 +137,11 @@ class TemplateWalker {
     }
   }
 
-  #block(node: hbs.AST.BlockStatement, html: HtmlScanner): HtmlScanner {
+  #block(node: hbs.AST.BlockStatement): void {
     const helper = this.#call(node);
     if (helper === undefined) throw this.#error(node, 'unknown block; use #if, #unless, #each or #with');
-    const other = html.fork();
-    const after = this.program(node.program, html);
-    this.program(node.inverse, other);
-    return after;
+    this.program(node.program);
+    this.program(node.inverse);
   }
 
   /** The helper's name where it is a call, else undefined: then it is a path into the model. */

@@ -54,11 +54,18 @@ describe('a template is refused, with file and line, when it', () => {
   it('leaves an attribute without quotes', () =>
     expect(refusal('<p class={{name}}>')).toThrow(/value of class in quotes/));
   it('prints an attribute as a whole', () => expect(refusal('<p {{name}}>')).toThrow(/as a whole/));
+  it('prints the name of a tag', () => expect(refusal('<{{name}} title="x">')).toThrow(/as a whole/));
   it('writes into a script', () => expect(refusal('<script>let x = "{{name}}"</script>')).toThrow(/inside <script>/));
+  it('writes into a script that only mentions JSON', () =>
+    expect(refusal('<script data-type="application/json">{{json a}}</script>')).toThrow(/inside <script>/));
   it('writes into a style', () => expect(refusal('<p style="color: {{name}}">')).toThrow(/inside style/));
   it('writes into a handler', () => expect(refusal('<p onclick="{{name}}">')).toThrow(/inside onclick/));
   it('prints an address that nothing has looked at', () =>
     expect(refusal('<a href="{{name}}">')).toThrow(/one {{url …}}/));
+  it('prints one that stands right after the tag’s name', () =>
+    expect(refusal('<a/href="{{name}}">')).toThrow(/one {{url …}}/));
+  it('prints one after an {{else}}', () =>
+    expect(refusal('<a {{#if a}}title="b"{{else}}href="{{name}}"{{/if}}>')).toThrow(/one {{url …}}/));
   it('prints the end of an address', () => expect(refusal('<a href="/u/{{name}}">')).toThrow(/one {{url …}}/));
   it('sees this also after a block', () =>
     expect(refusal('<a {{#if a}}class="b" {{/if}}href="{{name}}">')).toThrow(/one {{url …}}/));

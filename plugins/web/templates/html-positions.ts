@@ -1,0 +1,123 @@
+import { Parser } from 'htmlparser2';
+
+/** Where in the HTML a template expression is; decides whether its output can be escaped for that position. */
+export interface HtmlPosition {
+  readonly kind: 'text' | 'tag' | 'value' | 'unquoted' | 'raw' | 'comment';
+  /** Of the attribute, for `value` and `unquoted`. */
+  readonly attribute: string;
+  /** True when the attribute's value begins here. */
+  readonly first: boolean;
+  /** Lower-case name of the element whose tag or raw text this is. */
+  readonly element: string;
+  /** For raw text: true inside a JSON data block. */
+  readonly data: boolean;
+}
+
+type Expression = hbs.AST.MustacheStatement;
+type Block = hbs.AST.BlockStatement;
+
+const RAW = new Set(['script', 'style']);
+const DATA = /^application\/(ld\+)?json$/;
+
+/** A character that no text has stands for each expression, after a letter: a name may begin with it. */
+const FIRST_MARK = 0xf0000;
+const MARKS = /[\u{f0000}-\u{10ffff}]/gu;
+const placeholder = (index: number): string => `x${String.fromCodePoint(FIRST_MARK + index)}`;
+
+/** Ends whatever a template leaves open, so that the parser tells of it. */
+const END = `"'>`;
+/** What the parser leaves out, such as attributes of an end tag. */
+const ELSEWHERE: HtmlPosition = { kind: 'tag', attribute: '', first: false, element: '', data: false };
+
+/**
+ * Where each expression of a template is. The template is read as HTML with every block's first branch, and once more
+ * for each `{{else}}`; what follows a block is where it is after the first branch.
+ */
+export function htmlPositions(program: hbs.AST.Program): ReadonlyMap<Expression, HtmlPosition> {
+  const positions = new Map<Expression, HtmlPosition>();
+  const seen = new Set<Block>();
+  const readings: ReadonlySet<Block>[] = [new Set()];
+  for (const inverted of readings) {
+    const { html, expressions, blocks } = writeHtml(program, inverted);
+    const found = readHtml(html);
+    for (const [index, expression] of expressions.entries())
+      if (!positions.has(expression)) positions.set(expression, found.get(index) ?? ELSEWHERE);
+    for (const block of blocks) {
+      if (seen.has(block)) continue;
+      seen.add(block);
+      readings.push(new Set([...inverted, block]));
+    }
+  }
+  return positions;
+}
+
+interface WrittenHtml {
+  readonly html: string;
+  /** By the index of their placeholder. */
+  readonly expressions: readonly Expression[];
+  /** Those that have an `{{else}}`. */
+  readonly blocks: readonly Block[];
+}
+
+/** The template's HTML with placeholders, one branch of each block: the `{{else}}` of those that are `inverted`. */
+function writeHtml(template: hbs.AST.Program, inverted: ReadonlySet<Block>): WrittenHtml {
+  const expressions: Expression[] = [];
+  const blocks: Block[] = [];
+  const write = (program: hbs.AST.Program | undefined): string => (program?.body ?? []).map(writeNode).join('');
+  const writeNode = (node: hbs.AST.Statement): string => {
+    switch (node.type) {
+      case 'ContentStatement':
+        return (node as hbs.AST.ContentStatement).value.replaceAll(MARKS, '');
+      case 'MustacheStatement':
+        return placeholder(expressions.push(node as Expression) - 1);
+      case 'BlockStatement': {
+        const block = node as Block;
+        if (block.inverse) blocks.push(block);
+        return write(inverted.has(block) ? block.inverse : block.program);
+      }
+      case 'PartialBlockStatement':
+        return write((node as hbs.AST.PartialBlockStatement).program);
+      default:
+        return '';
+    }
+  };
+  return { html: write(template) + END, expressions, blocks };
+}
+
+/** Positions of placeholders, by their index. */
+function readHtml(html: string): ReadonlyMap<number, HtmlPosition> {
+  const found = new Map<number, HtmlPosition>();
+  let tag = '';
+  let raw: { readonly element: string; readonly data: boolean } | undefined;
+  const locate = (text: string, kind: HtmlPosition['kind'], attribute = ''): void => {
+    for (const { 0: mark, index } of text.matchAll(MARKS)) {
+      // Before the mark there is only its letter.
+      const first = kind === 'value' && index === 1;
+      const position = raw ? ({ kind: 'raw', ...raw } as const) : { kind, element: tag, data: false };
+      found.set(mark.codePointAt(0)! - FIRST_MARK, { ...position, attribute, first });
+    }
+  };
+  const parser = new Parser(
+    {
+      onopentagname(name) {
+        tag = name;
+        locate(name, 'tag');
+      },
+      onattribute(name, value, quote) {
+        locate(name, 'tag');
+        locate(value, quote ? 'value' : 'unquoted', name);
+      },
+      onopentag(name, attributes) {
+        if (RAW.has(name)) raw = { element: name, data: DATA.test(attributes['type'] ?? '') };
+      },
+      onclosetag(name) {
+        if (name === raw?.element) raw = undefined;
+      },
+      ontext: (text) => locate(text, 'text'),
+      oncomment: (text) => locate(text, 'comment'),
+    },
+    { decodeEntities: false },
+  );
+  parser.end(html);
+  return found;
+}
