@@ -80,6 +80,7 @@ export { Plugins, type PluginInfo } from './plugins/desired-state.ts';
 export { filesChanged, pluginChanged } from './plugins/actions.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
 export { failureOf } from './http/failures.ts';
+export { BodyTemplate } from './http/body-template.ts';
 export { acceptsEncoding, etagOf, isFresh } from './http/freshness.ts';
 export { Http } from './http/http.ts';
 export { Jobs } from './jobs/queue.ts';

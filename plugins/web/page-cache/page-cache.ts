@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
-import { acceptsEncoding, isFresh, type Cache, type Http, type Request, type Response } from 'parley-forum';
+import { isFresh, type Cache, type Http, type Request, type Response } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
 import { renderedTag } from '../api.ts';
@@ -123,8 +123,7 @@ export class PageCache {
       res.writeHead(304, lines).end();
     } else {
       lines.push('Content-Type', 'text/html; charset=utf-8');
-      if (acceptsEncoding(req, 'gzip')) page.sendGzip(res, lines, { nonce, csrf: token });
-      else page.send(res, lines, { nonce, csrf: token });
+      page.body.send(req, res, lines, { nonce, csrf: token });
     }
   }
 }
