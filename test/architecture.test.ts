@@ -66,6 +66,13 @@ describe('each check catches what it is for', () => {
     expect(found).toEqual([expect.stringMatching(/^core\/careless\.ts:3: typescript\(no-floating-promises\)/)]);
   });
 
+  test('lint: a function with more ways through it than a reader follows', async () => {
+    const branches = (count: number): string =>
+      `export function pick(value: number): number {\n${Array.from({ length: count }, (_, at) => `  if (value > ${at}) return ${at};\n`).join('')}  return -1;\n}\n`;
+    const found = await findings(lint, { 'core/maze.ts': branches(15), 'core/path.ts': branches(14) });
+    expect(found).toEqual([expect.stringMatching(/^core\/maze\.ts:1: eslint\(complexity\): .* complexity of 16/)]);
+  });
+
   test('snippets: an example that does not compile, at its line in the document', async () => {
     const door = 'export const defineToken = <T>(id: string): { id: string; value?: T } => ({ id });\n';
     const guide =

@@ -16,7 +16,7 @@ import { CallRecorder } from '../http/call-recorder.ts';
 import { RouteRegistry, type RequestHandler } from '../http/routes.ts';
 import { SettingsStore } from '../settings.ts';
 import { Supervisor } from '../plugins/supervisor.ts';
-import { createExpressApp } from './express-app.ts';
+import { createExpressApp, type Check } from './express-app.ts';
 import { compose } from './composition.ts';
 import { openDatabase } from './databases/open.ts';
 import { PluginInstaller } from './plugin-installer.ts';
@@ -138,20 +138,7 @@ export async function createApp({
   const service = <T>(token: Token<T>): T => kernel.demand(token);
   let server: Server | undefined;
   let draining = false;
-  const checks = {
-    database: { needed: true, ask: async () => ((await data.readOnly()) ? 'read-only' : 'ok') },
-    // What is lost without it is told in docs/reliability.md; guests and callers with a token are served on.
-    ...(environment.redisUrl && {
-      redis: {
-        needed: false,
-        ask: async () =>
-          kernel
-            .service(Cache)!
-            .redis!.ping()
-            .then(() => 'ok'),
-      },
-    }),
-  };
+  const checks = healthChecks(environment, data, kernel);
   const resources = undo.move();
   let closed: Promise<void> | undefined;
   return {
@@ -203,3 +190,19 @@ export async function createApp({
       })()),
   };
 }
+
+/** What the health checks ask. */
+const healthChecks = ({ redisUrl }: Environment, data: Database, kernel: Kernel): Readonly<Record<string, Check>> => ({
+  database: { needed: true, ask: async () => ((await data.readOnly()) ? 'read-only' : 'ok') },
+  // What is lost without it is told in docs/reliability.md; guests and callers with a token are served on.
+  ...(redisUrl && {
+    redis: {
+      needed: false,
+      ask: async () =>
+        kernel
+          .service(Cache)!
+          .redis!.ping()
+          .then(() => 'ok'),
+    },
+  }),
+});

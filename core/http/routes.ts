@@ -358,14 +358,19 @@ export class RouteRegistry implements Routes {
       else if (!(again = found.mount.withdrawn ? Promise.resolve() : found.mount.pause))
         await this.#call(found, params, exchange as CheckedExchange, behaviour);
     } catch (error) {
-      const failure = failureOf(error);
-      if (failure.status >= 500)
-        this.#deps.failed({ error, req, surface: surface.id, path: loggedPath(req, found?.info) });
-      await behaviour.fail(exchange, failure);
+      await this.#fail(error, exchange, at);
     } finally {
       mount.pending--;
     }
     return again ? again.then(() => this.#answer(req, res)) : true;
+  }
+
+  /** Lets the surface answer; what is the server's own fault is logged. */
+  async #fail(error: unknown, exchange: RequestExchange, { surface, behaviour }: Table[number]): Promise<void> {
+    const { req, route } = exchange;
+    const failure = failureOf(error);
+    if (failure.status >= 500) this.#deps.failed({ error, req, surface: surface.id, path: loggedPath(req, route) });
+    await behaviour.fail(exchange, failure);
   }
 
   #unmatched(res: Response, allowed: readonly string[], method: string): void {
@@ -385,8 +390,7 @@ export class RouteRegistry implements Routes {
     mount.pending++;
     try {
       await behaviour.protect?.(call);
-      if (info.can === 'member' && !this.service(Authorizer)?.identifies(call.actor))
-        throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
+      if (info.can === 'member') this.#requireIdentity(call);
       const query = checkUrl(info, raw, call);
       if (info.cacheTags && info.can === 'public' && query.ok && behaviour.fromCache?.(call)) return;
       await this.#authorize(info, call);
@@ -398,6 +402,11 @@ export class RouteRegistry implements Routes {
     } finally {
       mount.pending--;
     }
+  }
+
+  #requireIdentity({ actor }: CheckedExchange): void {
+    if (!this.service(Authorizer)?.identifies(actor))
+      throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
   }
 
   /** Loads what the path names, and looks whether the caller may do this to it. */

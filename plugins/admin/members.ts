@@ -1,5 +1,5 @@
 import { InvalidInput, notFound, Type, type Http } from 'parley-forum';
-import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Access, Group, Viewer } from 'parley-forum/plugins/access';
 import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { adminSections, memberColumns } from 'parley-forum/plugins/admin';
 import { negotiated, pagerOf, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
@@ -112,6 +112,12 @@ export function addMembers(
     return negotiated(view, json);
   });
 
+  const memberGroup = (name: string): Group => {
+    const group = access.findGroup(name);
+    if (!group || group.level === 'guest')
+      throw new InvalidInput([{ field: 'group_id', message: 'names no group that members can be in' }]);
+    return group;
+  };
   const again = async (retry: Retry): Promise<View> => {
     const account = await accounts.find(String(retry.body['id'] ?? ''));
     return (await list({ text: account?.username ?? '', groupId: '', page: 1 }, retry.actor, retry)).view;
@@ -130,10 +136,7 @@ export function addMembers(
   })(async ({ actor, req, body: { id, group_id: groupName, status } }) => {
     const account = await accounts.find(id);
     if (!account) throw notFound('There is no such member');
-    const group = groupName === undefined ? undefined : access.findGroup(groupName);
-    if (groupName !== undefined && (!group || group.level === 'guest')) {
-      throw new InvalidInput([{ field: 'group_id', message: 'names no group that members can be in' }]);
-    }
+    const group = groupName === undefined ? undefined : memberGroup(groupName);
     const moved = group !== undefined && group.id !== account.groupId;
     const switched = status !== undefined && status !== account.status;
     // No one can lock themselves out, so there is always an administrator left.

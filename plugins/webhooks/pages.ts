@@ -1,4 +1,4 @@
-import { InvalidInput, notFound, Type } from 'parley-forum';
+import { InvalidInput, notFound, Type, type Static } from 'parley-forum';
 import { pageFields, pageOf } from 'parley-forum/plugins/api';
 import { adminSections } from 'parley-forum/plugins/admin';
 import {
@@ -28,6 +28,14 @@ const SaveBody = Type.Object({
   active: Type.Optional(Type.Boolean()),
   categories: Type.Optional(Texts),
 });
+/** What a new webhook has that no one said anything of; its URL has to be said. */
+const BLANK: Omit<WebhookInput, 'url'> & { readonly url?: string } = {
+  name: '',
+  events: [],
+  categories: [],
+  active: true,
+};
+const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 type Values = Readonly<Record<string, unknown>>;
 const list = (value: readonly string[] | string): readonly string[] =>
   (typeof value === 'string' ? [value] : value).filter((text) => text !== '');
@@ -142,6 +150,21 @@ export function addWebhookPages({
     ];
   };
 
+  /** The webhook as it is to be: what the form leaves out stays as `before` has it. */
+  const draftOf = async (body: Static<typeof SaveBody>, before: WebhookRow | undefined): Promise<WebhookInput> => {
+    const { url: known, name, events, categories: chosen, active }: typeof BLANK = before ?? BLANK;
+    const url = body.url ?? known;
+    if (url === undefined) throw new InvalidInput([{ field: 'url', message: 'is required' }]);
+    const asked = body.events ?? body.event;
+    return {
+      url: url === known ? url : await checkedUrl(url),
+      events: before && asked === undefined ? events : checkedEvents(list(asked ?? []), events),
+      categories: body.categories === undefined ? chosen : await checkedCategories(list(body.categories)),
+      name: body.name?.trim() || name || hostOf(url),
+      active: body.active ?? active,
+    };
+  };
+
   plugin.route(pages, { method: 'get', path: ROOT, can })(async ({ req }) => {
     await categories?.refresh();
     const rows = await webhooks.list();
@@ -163,17 +186,7 @@ export function addWebhookPages({
     body: SaveBody,
   })(async ({ actor, body }) => {
     const before = body.id === undefined || body.id === '' ? undefined : await found(body.id);
-    const asked = body.events ?? body.event;
-    const url = body.url === undefined ? before?.url : body.url;
-    if (url === undefined) throw new InvalidInput([{ field: 'url', message: 'is required' }]);
-    const draft: WebhookInput = {
-      url: url === before?.url ? url : await checkedUrl(url),
-      events: asked === undefined && before ? before.events : checkedEvents(list(asked ?? []), before?.events ?? []),
-      categories:
-        body.categories === undefined ? (before?.categories ?? []) : await checkedCategories(list(body.categories)),
-      name: body.name?.trim() || before?.name || (URL.parse(url)?.host ?? url),
-      active: body.active ?? before?.active ?? true,
-    };
+    const draft = await draftOf(body, before);
     const { webhook, secret } = await data.transaction(async () => {
       const saved = before
         ? { webhook: await webhooks.update(before.id, draft), secret: undefined }

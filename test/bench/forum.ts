@@ -115,31 +115,36 @@ async function calm(): Promise<true> {
 
 const port = await app.listen();
 process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
+/** What each message asks for, by its `do`; the answer is sent back. */
+const COMMANDS: Readonly<Record<string, (message: never) => unknown>> = {
+  prepare: (message) => prepare(app, message),
+  search: () => searchCosts(app),
+  feeds: () => feedCosts(app, port),
+  calm: async () => ({ calm: await calm() }),
+  watch: () => {
+    delays.enable();
+    delays.reset();
+    return { watching: true };
+  },
+  watched: async () => ({ held: await held() }),
+  record: () => ({ recording: (recording = []) }),
+  recorded: () => {
+    const statements = recording;
+    recording = undefined;
+    return { statements };
+  },
+  forget: async () => ({
+    forgotten: await app.cache.purge(
+      discussionCacheTags.lists,
+      discussionCacheTags.all,
+      discussionCacheTags.categories,
+    ),
+  }),
+};
 process.on('message', (message: { do: string }) => {
   void (async () => {
-    if (message.do === 'prepare') process.send?.(await prepare(app, message as never));
-    if (message.do === 'search') process.send?.(await searchCosts(app));
-    if (message.do === 'feeds') process.send?.(await feedCosts(app, port));
-    if (message.do === 'calm') process.send?.({ calm: await calm() });
-    if (message.do === 'watch') {
-      delays.enable();
-      delays.reset();
-      process.send?.({ watching: true });
-    }
-    if (message.do === 'watched') process.send?.({ held: await held() });
-    if (message.do === 'record') process.send?.({ recording: (recording = []) });
-    if (message.do === 'recorded') {
-      process.send?.({ statements: recording });
-      recording = undefined;
-    }
-    if (message.do === 'forget')
-      process.send?.({
-        forgotten: await app.cache.purge(
-          discussionCacheTags.lists,
-          discussionCacheTags.all,
-          discussionCacheTags.categories,
-        ),
-      });
+    const command = COMMANDS[message.do];
+    if (command) process.send?.(await command(message as never));
   })();
 });
 process.send?.({ port });

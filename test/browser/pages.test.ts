@@ -152,6 +152,20 @@ function failures(): readonly string[] {
 /** Most characters of one finding. */
 const LONGEST = 300;
 
+async function lookAtWidth(
+  page: Page,
+  { scheme, width, whole }: { readonly scheme: 'light' | 'dark'; readonly width: number; readonly whole: boolean },
+  add: (what: string, list: readonly string[]) => void,
+): Promise<void> {
+  // Wherever the walk before left it, something would lie half below the bar.
+  await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
+  if (whole) add(`${scheme} ${width}`, await judge(page));
+  if (await movesSideways(page)) add(`${width}`, ['moves sideways']);
+  if (scheme === 'dark') return;
+  add(`${width}, cut with wide spacing`, await spaceText(page));
+  if (whole) add(`${width}, focused but unseen`, await walkFocus(page));
+}
+
 async function lookAt(page: Page, path: string, seen: Set<string>): Promise<readonly string[]> {
   const found: string[] = [];
   const add = (what: string, list: readonly string[]): void =>
@@ -170,13 +184,7 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
       [1280, 900],
     ] as const) {
       await page.setViewportSize({ width, height });
-      // Wherever the walk before left it, something would lie half below the bar.
-      await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
-      if (full || width === 320) add(`${scheme} ${width}`, await judge(page));
-      if (await movesSideways(page)) found.push(`${path} ${width}: moves sideways`);
-      if (scheme === 'dark') continue;
-      add(`${width}, cut with wide spacing`, await spaceText(page));
-      if (full || width === 320) add(`${width}, focused but unseen`, await walkFocus(page));
+      await lookAtWidth(page, { scheme, width, whole: full || width === 320 }, add);
     }
     add('moves', await moving(page));
     add('shown though hidden', await shownThoughHidden(page));

@@ -43,6 +43,20 @@ export interface Client {
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
+/** The body as it is sent, and its content type where the body does not say it itself. */
+function encode({ json, form, body }: RequestOptions): {
+  readonly body?: string | RequestOptions['body'];
+  readonly type?: string;
+} {
+  if (form) return { body: new URLSearchParams(form).toString(), type: 'application/x-www-form-urlencoded' };
+  if (json !== undefined) return { body: JSON.stringify(json), type: 'application/json' };
+  return { body };
+}
+
+/** Forms have the forgery token in a field of their own. */
+const hasToken = ({ form, body }: RequestOptions): boolean =>
+  form !== undefined || (body instanceof FormData && body.has('_csrf'));
+
 const shown = async (client: Client): Promise<string> =>
   /name="shown" value="([^"]*)"/.exec((await client.get('/register')).text)?.[1] ?? '';
 
@@ -69,24 +83,20 @@ export function createClient(url: string, { headers: fixed = {}, failed }: Clien
 
   const client: Client = {
     cookies,
-    async request(method, path, { headers = {}, json, form, body: given } = {}) {
-      const body = form ? new URLSearchParams(form).toString() : json === undefined ? undefined : JSON.stringify(json);
+    async request(method, path, options = {}) {
+      const { body, type } = encode(options);
+      const csrf = WRITES.has(method) && !hasToken(options) ? token : undefined;
       const response = await fetch(url + path, {
         method,
         redirect: 'manual',
         headers: {
-          ...(body !== undefined && {
-            'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
-          }),
+          ...(type !== undefined && { 'content-type': type }),
           ...(cookies.size > 0 && { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
-          ...(WRITES.has(method) &&
-            token !== undefined &&
-            !form &&
-            !(given instanceof FormData && given.has('_csrf')) && { 'x-csrf-token': token }),
+          ...(csrf !== undefined && { 'x-csrf-token': csrf }),
           ...fixed,
-          ...headers,
+          ...options.headers,
         },
-        ...((body ?? given) !== undefined && { body: body ?? given! }),
+        ...(body !== undefined && { body }),
       });
       remember(response.headers);
       const text = await response.text();

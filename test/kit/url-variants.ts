@@ -70,6 +70,21 @@ const encoded = (text: string, random: RandomSource, often: number): string =>
     )
     .join('');
 
+/** Encoded, repeated, in another order, with parameters that mean nothing between; empty, or from its `?` on. */
+function queryVariant(query: NonNullable<UrlRequest['query']>, random: RandomSource, often: number): string {
+  const pairs = query.map(
+    ([name, value]) =>
+      `${encoded(name, random, often)}=${encoded(value, random, often).replaceAll('%20', random.once(2) ? '+' : '%20')}`,
+  );
+  for (let count = random.of([0, 0, 0, 1, 1, 2]); count > 0; count--)
+    pairs.splice(random.int(pairs.length + 1), 0, random.of(ODD));
+  if (pairs.length > 0 && random.once(12)) pairs.push(random.of(pairs));
+  if (random.once(6)) pairs.reverse();
+  if (random.once(60)) pairs.unshift(`x=${'long'.repeat(100)}`);
+  if (pairs.length === 0) return '';
+  return `?${pairs.join(random.once(25) ? '&&' : random.once(25) ? ';' : '&')}`;
+}
+
 /** One of the countless ways to write a URL, valid ones and invalid ones. */
 export function urlVariant({ path, query = [] }: UrlRequest, random: RandomSource, host: string): string {
   const often = random.of([4, 30, 1_000, 1_000, 1_000]);
@@ -80,16 +95,7 @@ export function urlVariant({ path, query = [] }: UrlRequest, random: RandomSourc
   let url = `/${parts.join(random.once(20) ? '//' : '/')}`;
   if (random.once(15)) url += '/';
   if (random.once(25)) url = url.replace(/[a-z](?=[^a-z]*$)/, (char) => char.toUpperCase());
-  const pairs = query.map(
-    ([name, value]) =>
-      `${encoded(name, random, often)}=${encoded(value, random, often).replaceAll('%20', random.once(2) ? '+' : '%20')}`,
-  );
-  for (let count = random.of([0, 0, 0, 1, 1, 2]); count > 0; count--)
-    pairs.splice(random.int(pairs.length + 1), 0, random.of(ODD));
-  if (pairs.length > 0 && random.once(12)) pairs.push(random.of(pairs));
-  if (random.once(6)) pairs.reverse();
-  if (random.once(60)) pairs.unshift(`x=${'long'.repeat(100)}`);
-  if (pairs.length > 0) url += `?${pairs.join(random.once(25) ? '&&' : random.once(25) ? ';' : '&')}`;
+  url += queryVariant(query, random, often);
   if (random.once(10)) url += random.of(TAILS);
   return random.once(25) ? `http://${random.once(2) ? host : 'elsewhere.example'}${url}` : url;
 }

@@ -108,28 +108,29 @@ function parse(file: string, content: string): Source {
   for (const statement of text.statements) {
     if (ts.isImportDeclaration(statement)) {
       const from = fileOf(statement.moduleSpecifier);
-      const named = statement.importClause?.namedBindings;
-      if (from && named && ts.isNamedImports(named))
-        for (const { name, propertyName } of named.elements)
-          imported.set(name.text, { file: from, name: (propertyName ?? name).text });
-    } else if (
-      ts.isExportDeclaration(statement) &&
-      statement.exportClause &&
-      ts.isNamedExports(statement.exportClause)
-    ) {
-      const from = fileOf(statement.moduleSpecifier);
-      for (const { name, propertyName } of statement.exportClause.elements)
-        exported.set(name.text, { file: from ?? file, name: (propertyName ?? name).text });
+      if (from)
+        for (const [own, name] of bindingsOf(statement.importClause?.namedBindings))
+          imported.set(own, { file: from, name });
+    } else if (ts.isExportDeclaration(statement)) {
+      const from = fileOf(statement.moduleSpecifier) ?? file;
+      for (const [own, name] of bindingsOf(statement.exportClause)) exported.set(own, { file: from, name });
     } else if (isDeclaration(statement)) {
       for (const name of namesOf(statement)) {
         declared.set(name, [...(declared.get(name) ?? []), statement]);
-        if (ts.getCombinedModifierFlags(statement as ts.Declaration) & ts.ModifierFlags.Export || isExported(statement))
-          exported.set(name, { file, name });
+        if (isExported(statement)) exported.set(name, { file, name });
       }
     }
   }
   return { text, declared, imported, exported };
 }
+
+/** The names between the braces of an import or an export, each with the one it has where it comes from. */
+const bindingsOf = (
+  named: ts.NamedImportBindings | ts.NamedExportBindings | undefined,
+): readonly (readonly [own: string, name: string])[] =>
+  named && (ts.isNamedImports(named) || ts.isNamedExports(named))
+    ? [...named.elements].map(({ name, propertyName }) => [name.text, (propertyName ?? name).text])
+    : [];
 
 const isExported = (statement: Statement): boolean =>
   statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
@@ -187,34 +188,35 @@ function entriesOf({ text, declared }: Source, name: string, as: string): readon
       .replaceAll(/\s+/g, ' ')
       .replace(/;$/, '')
       .trim();
-  const lines = (declared.get(name) ?? []).flatMap((node): Entry[] => {
-    const deprecated = ts.getJSDocDeprecatedTag(node) !== undefined;
-    const head = (words: string): Entry => ({ name: as, text: words, deprecated });
-    const parts = (list: readonly ts.Node[]): Entry[] =>
-      list.filter(isPublic).map((member) => {
-        const words = print(member).replace(/^readonly /, '');
-        const leaving = deprecated || ts.getJSDocDeprecatedTag(member) !== undefined;
-        return { name: `${as}.${memberName(words)}`, text: words, deprecated: leaving };
-      });
-    if (ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node)) {
-      const kind = ts.isClassDeclaration(node) ? 'class' : 'interface';
-      const generics = node.typeParameters ? `<${node.typeParameters.map(print).join(', ')}>` : '';
-      const above = node.heritageClauses?.map((clause) => ` ${print(clause)}`).join('') ?? '';
-      return [head(`${kind}${generics}${above}`), ...parts([...node.members])];
-    }
-    if (ts.isVariableStatement(node)) {
-      const type = node.declarationList.declarations.find((one) => one.name.getText() === name)?.type;
-      const [inner] = type && ts.isTypeReferenceNode(type) ? (type.typeArguments ?? []) : [type];
-      // A schema of an object, or an object: a field that is added changes nothing for the others.
-      if (type && inner && ts.isTypeLiteralNode(inner))
-        return [
-          head(`const ${ts.isTypeReferenceNode(type) ? print(type.typeName) : 'object'}`),
-          ...parts([...inner.members]),
-        ];
-      return [head(`const ${type ? print(type) : 'any'}`)];
-    }
+  const isDeprecated = (node: ts.Node): boolean => ts.getJSDocDeprecatedTag(node) !== undefined;
+  /** The line of a declaration, and one for each of its members. */
+  const lined = (node: Statement, words: string, members: readonly ts.Node[] = []): readonly Entry[] => [
+    { name: as, text: words, deprecated: isDeprecated(node) },
+    ...members.filter(isPublic).map((member) => {
+      const line = print(member).replace(/^readonly /, '');
+      return { name: `${as}.${memberName(line)}`, text: line, deprecated: isDeprecated(node) || isDeprecated(member) };
+    }),
+  ];
+  const ofShape = (node: ts.ClassDeclaration | ts.InterfaceDeclaration): readonly Entry[] => {
+    const kind = ts.isClassDeclaration(node) ? 'class' : 'interface';
+    const generics = node.typeParameters ? `<${node.typeParameters.map(print).join(', ')}>` : '';
+    const above = node.heritageClauses?.map((clause) => ` ${print(clause)}`).join('') ?? '';
+    return lined(node, `${kind}${generics}${above}`, [...node.members]);
+  };
+  const ofVariable = (node: ts.VariableStatement): readonly Entry[] => {
+    const type = node.declarationList.declarations.find((one) => one.name.getText() === name)?.type;
+    if (!type) return lined(node, 'const any');
+    const [inner] = ts.isTypeReferenceNode(type) ? (type.typeArguments ?? []) : [type];
+    if (!inner || !ts.isTypeLiteralNode(inner)) return lined(node, `const ${print(type)}`);
+    // A schema of an object, or an object: a field that is added changes nothing for the others.
+    const of = ts.isTypeReferenceNode(type) ? print(type.typeName) : 'object';
+    return lined(node, `const ${of}`, [...inner.members]);
+  };
+  const lines = (declared.get(name) ?? []).flatMap((node) => {
+    if (ts.isInterfaceDeclaration(node) || ts.isClassDeclaration(node)) return ofShape(node);
+    if (ts.isVariableStatement(node)) return ofVariable(node);
     const words = print(node).replace(/^(export )?(declare )?/, '');
-    return [head(words.replace(new RegExp(`^(\\w+ )${name}\\b ?`), '$1'))];
+    return lined(node, words.replace(new RegExp(`^(\\w+ )${name}\\b ?`), '$1'));
   });
   // Overloads, and a type and a value of one name, are one entry.
   return [...Map.groupBy(lines, (line) => line.name)].map(([key, same]) => ({

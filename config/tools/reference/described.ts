@@ -45,23 +45,33 @@ function refsOf(file: SourceFile): readonly ContractRef[] {
     source.statements.filter(ts.isInterfaceDeclaration).map((one) => [one.name.text, one] as const),
   );
   return source.statements.filter(ts.isVariableStatement).flatMap((statement) => {
-    const [declaration] = statement.declarationList.declarations;
-    const call = declaration?.initializer;
-    if (!call || !ts.isCallExpression(call)) return [];
-    const [, kind] = /^define([A-Z]\w*)$/.exec(call.expression.getText()) ?? [];
-    const [id, sentence] = call.arguments;
-    if (kind === undefined || !id || !ts.isStringLiteral(id)) return [];
+    const definition = definitionOf(statement);
+    if (!definition) return [];
+    const { kind, id, sentence, ...named } = definition;
     return {
       kind,
-      id: id.text,
-      name: declaration.name.getText(),
+      id,
+      ...named,
       from: ['parley-forum', port && `ports/${port}`, plugin && `plugins/${plugin}`].filter(Boolean).join('/'),
       owner: plugin ?? port ?? 'kernel',
-      type: call.typeArguments?.map((type) => type.getText().replaceAll(/\s+/g, ' ')).join(', ') ?? '',
-      text: WITH_SENTENCE.has(kind) ? textOf(sentence) : commentOf(statement) || commentOf(interfaces.get(id.text)),
+      text: WITH_SENTENCE.has(kind) ? textOf(sentence) : commentOf(statement) || commentOf(interfaces.get(id)),
       place: placeOf(source, statement.getStart()),
     };
   });
+}
+
+/** What is read of `const name = define…<Type>('id', sentence)`; undefined for other statements. */
+function definitionOf(
+  statement: ts.VariableStatement,
+): (Pick<ContractRef, 'kind' | 'id' | 'name' | 'type'> & { readonly sentence: ts.Expression | undefined }) | undefined {
+  const [declaration] = statement.declarationList.declarations;
+  const call = declaration?.initializer;
+  if (!call || !ts.isCallExpression(call)) return undefined;
+  const [, kind] = /^define([A-Z]\w*)$/.exec(call.expression.getText()) ?? [];
+  const [id, sentence] = call.arguments;
+  if (kind === undefined || !id || !ts.isStringLiteral(id)) return undefined;
+  const type = call.typeArguments?.map((argument) => argument.getText().replaceAll(/\s+/g, ' ')).join(', ') ?? '';
+  return { kind, id: id.text, name: declaration.name.getText(), type, sentence };
 }
 
 const textOf = (node: ts.Expression | undefined): string => (node && ts.isStringLiteralLike(node) ? node.text : '');

@@ -215,19 +215,28 @@ export class CategoryService implements Categories {
   }
 
   #validate(category: Category): void {
-    const { id, slug, name, description, parentId } = category;
-    const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
+    const { id, slug, name, description } = category;
     if (name.length < 1 || name.length > 80) throw wrong('name', 'must have 1 to 80 characters');
     if (description.length > 500) throw wrong('description', 'must have at most 500 characters');
     if (isId(slug) || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(slug))
       throw wrong('slug', 'may have letters and digits with single hyphens between them');
     if (this.#snapshot.some((other) => other.slug === slug && other.id !== id))
       throw wrong('slug', 'is taken by another category');
+    this.#validateParent(category);
+    this.#validateAudiences(category);
+  }
+
+  /** There are two levels of categories. */
+  #validateParent({ id, parentId }: Category): void {
+    if (parentId === null) return;
     const parent = this.#snapshot.find((other) => other.id === parentId);
-    if (parentId !== null && (!parent || parent.id === id || parent.parentId !== null))
+    if (!parent || parent.id === id || parent.parentId !== null)
       throw wrong('parent_id', 'is not a category of the first level');
-    if (parentId !== null && this.#snapshot.some((other) => other.parentId === id))
+    if (this.#snapshot.some((other) => other.parentId === id))
       throw wrong('parent_id', 'cannot be set: the category has others below it');
+  }
+
+  #validateAudiences(category: Category): void {
     for (const field of ['view', 'create', 'reply'] as const) {
       const audience = category[field];
       const unknown = typeof audience === 'string' ? undefined : audience.find((group) => !this.#access.group(group));
@@ -249,6 +258,8 @@ export class CategoryService implements Categories {
     );
   }
 }
+
+const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
 
 /** What is not said stays as it was, or gets its first value. */
 function withDefaults(

@@ -10,6 +10,7 @@ import {
   type Environment,
   type PluginHandle,
 } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import {
   discussionDeleted,
@@ -17,6 +18,7 @@ import {
   postDeleted,
   postUpdated,
   discussionCacheTags,
+  type Category,
   type DiscussionHead,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
@@ -105,16 +107,12 @@ export class DiscussionEditor {
   }
 
   async change(head: DiscussionHead, changes: Changes, by: ChangedBy): Promise<void> {
-    const { rights, drafts, categories, projections, revisions, moderationLog } = this.#deps;
+    const { rights, drafts, projections, revisions, moderationLog } = this.#deps;
     const { viewer } = by;
     const staffOnly = changes.pinned !== undefined || changes.locked !== undefined;
     if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
       throw new HttpError(403, 'Only moderators pin and lock discussions');
-    const target = changes.categoryId === undefined ? undefined : categories.find(changes.categoryId, viewer);
-    if (changes.categoryId !== undefined && !target)
-      throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
-    if (target && target.id !== head.categoryId && !categories.rights(target, viewer).create)
-      throw new HttpError(403, 'You may not start discussions in that category');
+    const target = changes.categoryId === undefined ? undefined : this.#target(changes.categoryId, head, viewer);
     const fields = drafts.fields(changes.fields ?? {}, viewer);
     const title =
       changes.title === undefined || changes.title === head.title
@@ -148,6 +146,16 @@ export class DiscussionEditor {
       },
       target?.id,
     );
+  }
+
+  /** The category that a discussion goes to, by id or slug. */
+  #target(idOrSlug: string, { categoryId }: DiscussionHead, viewer: Viewer): Category {
+    const { categories } = this.#deps;
+    const target = categories.find(idOrSlug, viewer);
+    if (!target) throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
+    if (target.id !== categoryId && !categories.rights(target, viewer).create)
+      throw new HttpError(403, 'You may not start discussions in that category');
+    return target;
   }
 
   /** Takes it out of lists, feeds and search; a moderator can bring it back. */

@@ -32,6 +32,22 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     return name.includes('@') ? undefined : accounts.findByIdentifier(name);
   };
 
+  /** Where each form of the page goes; falsy for what the viewer may not do, and for what would change nothing. */
+  const formsFor = (account: Account, viewer: Viewer): object => {
+    const to = (action: string): string => `${memberPath(account.username)}/${action}`;
+    const may = access.allows(viewer, sanctionMembers) && sanctions.outranks(viewer, account);
+    const banned = sanctions.banned(account);
+    return {
+      warn: may && to('warn'),
+      suspend: may && !banned && to('suspend'),
+      release: may && access.suspension(account.id) && to('release'),
+      ban: may && !banned && to('ban'),
+      unban: may && banned && to('unban'),
+      addNote: to('notes'),
+      showAddresses: access.allows(viewer, seeAddresses) && to('addresses'),
+    };
+  };
+
   const shown = async (
     account: Account,
     viewer: Viewer,
@@ -43,11 +59,6 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
       notes.about(id),
       access.allows(viewer, handleReports) ? reports?.about(id, viewer, MAX_SHOWN) : undefined,
     ]);
-    const suspension = access.suspension(id);
-    const banned = sanctions.banned(account);
-    const path = memberPath(username);
-    const to = (action: string): string => `${path}/${action}`;
-    const may = access.allows(viewer, sanctionMembers) && sanctions.outranks(viewer, account);
     const model = {
       member: {
         id,
@@ -58,18 +69,13 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
       },
       home: HOME,
       profile: `/u/${encodeURIComponent(username)}`,
-      suspension,
-      banned,
+      suspension: access.suspension(id),
+      banned: sanctions.banned(account),
       disabled: account.status === 'disabled',
       values: retry?.body ?? {},
       ...formErrors(retry),
-      warn: may && to('warn'),
-      suspend: may && !banned && to('suspend'),
-      release: may && suspension && to('release'),
-      ban: may && !banned && to('ban'),
-      unban: may && banned && to('unban'),
+      ...formsFor(account, viewer),
       days: DAYS,
-      addNote: to('notes'),
       notes: noted,
       history: history.items.map(entryModel),
       more: history.hasMore && `${LOG}?member=${encodeURIComponent(username)}`,
@@ -79,7 +85,6 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
         at,
         href: `/mod/reports/${report}`,
       })),
-      showAddresses: access.allows(viewer, seeAddresses) && to('addresses'),
       addresses,
     };
     return view(

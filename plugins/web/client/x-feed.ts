@@ -49,22 +49,10 @@ class Feed extends HTMLElement {
     this.#loading = true;
     list.ariaBusy = 'true';
     try {
-      const address = new URL(this.dataset['api'] ?? '', location.href);
-      const answer = await fetch(address, { credentials: 'same-origin' });
-      if (!answer.ok) throw new Error(String(answer.status));
-      const { html, next_cursor: next } = (await answer.json()) as { html: string; next_cursor: string | null };
-      const first = list.children.length;
-      // What has moved down meanwhile is there already.
-      const shown = new Set([...list.children].map(nameOf));
-      const fresh = [...toFragment(html).children].filter((row) => !shown.has(nameOf(row)));
-      list.append(...fresh);
-      this.#loads++;
-      address.searchParams.set('cursor', next ?? '');
-      this.dataset['api'] = address.pathname + address.search;
-      announce(t('loaded', { count: fresh.length }));
+      const { first, last } = await this.#append(list);
       // Its name, not the picture before it, which is no stop of the Tab key and unknown to screen readers.
-      if (asked) list.children[first]?.querySelector<HTMLElement>('a:not([tabindex="-1"])')?.focus();
-      if (next === null) row.remove();
+      if (asked) first?.querySelector<HTMLElement>('a:not([tabindex="-1"])')?.focus();
+      if (last) row.remove();
     } catch {
       // The numbered pages lead on where loading fails.
       row.remove();
@@ -76,6 +64,23 @@ class Feed extends HTMLElement {
       this.#observer?.unobserve(row);
       if (row.isConnected) this.#observer?.observe(row);
     }
+  }
+
+  /** Fetches the next page into the list: its first new row, and whether it is the last page. */
+  async #append(list: Element): Promise<{ readonly first: Element | undefined; readonly last: boolean }> {
+    const address = new URL(this.dataset['api'] ?? '', location.href);
+    const answer = await fetch(address, { credentials: 'same-origin' });
+    if (!answer.ok) throw new Error(String(answer.status));
+    const { html, next_cursor: next } = (await answer.json()) as { html: string; next_cursor: string | null };
+    // What has moved down meanwhile is there already.
+    const shown = new Set([...list.children].map(nameOf));
+    const fresh = [...toFragment(html).children].filter((row) => !shown.has(nameOf(row)));
+    list.append(...fresh);
+    this.#loads++;
+    address.searchParams.set('cursor', next ?? '');
+    this.dataset['api'] = address.pathname + address.search;
+    announce(t('loaded', { count: fresh.length }));
+    return { first: fresh[0], last: next === null };
   }
 }
 define('x-feed', Feed);

@@ -96,67 +96,84 @@ interface FieldState {
   readonly texts: FormTexts;
 }
 
-function toField(
-  name: string,
-  schema: Schema,
-  { value = schema.default, problem, required, texts }: FieldState,
-): FormField {
-  const base = {
+function toField(name: string, schema: Schema, state: FieldState): FormField {
+  const { value = schema.default, problem, required, texts } = state;
+  const base: FieldBase = {
     name,
     label: schema.title ?? humanise(name),
     help: schema.description,
     problem,
     danger: schema['x-danger'],
   };
-  const choices = choicesOf(schema);
-  if (schema['x-secret']) {
-    const help = [schema.description, value === undefined || value === '' ? undefined : texts.secretSet]
-      .filter(Boolean)
-      .join(' ');
-    return { ...base, kind: 'input', type: 'password', value: '', autocomplete: 'off', help };
-  }
+  if (schema['x-secret']) return secretField(base, value, texts);
   if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: value === true || value === 'true' };
-  if (choices)
-    return {
-      ...base,
-      required,
-      value,
-      kind: choices.length <= MAX_SHOWN_CHOICES ? 'choices' : 'select',
-      options: withStoredChoice(choices, value),
-    };
+  const choices = choicesOf(schema);
+  if (choices) return choiceField(base, choices, value, required);
   if (schema.type === 'array') return listField(base, schema, value);
-  if (schema.type === 'integer' || schema.type === 'number') {
-    const { minimum: min, maximum: max, multipleOf: step = schema.type === 'integer' ? 1 : 'any' } = schema;
-    return {
-      ...base,
-      required,
-      kind: 'input',
-      type: 'number',
-      value,
-      min,
-      max,
-      hasMin: min !== undefined,
-      hasMax: max !== undefined,
-      step,
-      inputmode: 'numeric',
-    };
-  }
-  if (schema.type !== 'string')
-    return {
-      ...base,
-      kind: 'textarea',
-      value: typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2),
-      rows: 6,
-    };
-  // An empty text is a text: only a least length keeps it from being left out.
+  if (schema.type === 'integer' || schema.type === 'number') return numberField(base, schema, value, required);
+  if (schema.type !== 'string') return jsonField(base, value);
+  return textField(base, schema, value, required);
+}
+
+/** What every field has. */
+interface FieldBase {
+  readonly name: string;
+  readonly label: string;
+  readonly help: string | undefined;
+  readonly problem: string | undefined;
+  readonly danger: boolean | undefined;
+}
+
+/** Never filled: what is stored does not leave the server. */
+function secretField(base: FieldBase, value: unknown, texts: FormTexts): FormField {
+  const stored = value !== undefined && value !== '';
+  const help = [base.help, stored && texts.secretSet].filter(Boolean).join(' ');
+  return { ...base, kind: 'input', type: 'password', value: '', autocomplete: 'off', help };
+}
+
+const choiceField = (base: FieldBase, choices: readonly Choice[], value: unknown, required: boolean): FormField => ({
+  ...base,
+  required,
+  value,
+  kind: choices.length <= MAX_SHOWN_CHOICES ? 'choices' : 'select',
+  options: withStoredChoice(choices, value),
+});
+
+function numberField(base: FieldBase, schema: Schema, value: unknown, required: boolean): FormField {
+  const { minimum: min, maximum: max, multipleOf: step = schema.type === 'integer' ? 1 : 'any' } = schema;
+  return {
+    ...base,
+    required,
+    kind: 'input',
+    type: 'number',
+    value,
+    min,
+    max,
+    hasMin: min !== undefined,
+    hasMax: max !== undefined,
+    step,
+    inputmode: 'numeric',
+  };
+}
+
+const jsonField = (base: FieldBase, value: unknown): FormField => ({
+  ...base,
+  kind: 'textarea',
+  value: typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2),
+  rows: 6,
+});
+
+function textField(base: FieldBase, schema: Schema, value: unknown, required: boolean): FormField {
+  const { minLength = 0, maxLength = 0 } = schema;
   const limits = {
-    required: required && (schema.minLength ?? 0) > 0,
+    // An empty text is a text: only a least length keeps it from being left out.
+    required: required && minLength > 0,
     value,
     minlength: schema.minLength,
     maxlength: schema.maxLength,
     pattern: browserPattern(schema.pattern),
   };
-  if (schema['x-markdown'] || (!schema.pattern && (schema.maxLength ?? 0) > TEXTAREA_LENGTH))
+  if (schema['x-markdown'] || (!schema.pattern && maxLength > TEXTAREA_LENGTH))
     return { ...base, ...limits, kind: 'textarea' };
   return { ...base, ...limits, kind: 'input', type: FORMATS[schema.format ?? ''] ?? 'text' };
 }
@@ -173,7 +190,7 @@ function browserPattern(pattern: string | undefined): string | undefined {
   }
 }
 
-function listField(base: { readonly name: string; readonly label: string }, schema: Schema, value: unknown): FormField {
+function listField(base: FieldBase, schema: Schema, value: unknown): FormField {
   const values = Array.isArray(value) ? value : [];
   const choices = schema.items && choicesOf(schema.items);
   if (choices) return { ...base, name: `${base.name}[]`, kind: 'choices', type: 'checkbox', values, options: choices };

@@ -136,17 +136,20 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       (!mayCall(this.#deps.access, actor, route.can) || sensitive || (write && sessions.ended(req)))
     )
       throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
-    if (guarded && !csrf.verify(req)) {
-      const given = context.readable
-        ? ((await context.readBody()) as Readonly<Record<string, unknown>> | null)?.['_csrf']
-        : undefined;
-      if (typeof given !== 'string' || !csrf.verify(req, given))
-        throw new HttpError(403, 'The form’s token is missing or too old; load the page again', {
-          code: 'csrf_failed',
-        });
-    }
+    if (guarded) await this.#verifyToken(context);
     if (sensitive && !sessions.confirmed(req))
       throw new HttpError(403, CONFIRMATION_MESSAGE, { code: CONFIRMATION_NEEDED });
+  }
+
+  /** Throws 403 where neither a header nor the form has the token; the body is read only where the header has none. */
+  async #verifyToken(context: PageRequest): Promise<void> {
+    const { csrf } = this.#deps;
+    const { req } = context;
+    if (csrf.verify(req)) return;
+    const body = context.readable ? ((await context.readBody()) as Readonly<Record<string, unknown>> | null) : null;
+    const given = body?.['_csrf'];
+    if (typeof given !== 'string' || !csrf.verify(req, given))
+      throw new HttpError(403, 'The form’s token is missing or too old; load the page again', { code: 'csrf_failed' });
   }
 
   /** Limits writes per IP, for members too, before the body is read. */
@@ -201,12 +204,16 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     res.set({ ...pageError.headers });
     const json = wantsJson(req) || (pageError.code === CONFIRMATION_NEEDED && Boolean(req.is('json')));
     if (json) return void this.#json(req, res, pageError.status, errorJson(pageError, requestId));
-    if (pageError.status === 401 && SAFE_METHODS.has(req.method) && isGuest(actor))
-      return this.#redirect(context, redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`));
     if (pageError.code === CONFIRMATION_NEEDED) return this.#askToConfirm(context);
-    if (pageError.code === actor.requirement?.code)
-      return this.#redirect(context, redirect(actor.requirement.path, { notice: pageError.message }));
+    const remedy = remedyPage(req, actor, pageError);
+    if (remedy) return this.#redirect(context, remedy);
     if (await this.#redisplayForm(context, pageError)) return;
+    await this.#sendErrorView(context, pageError, requestId);
+  }
+
+  /** A page without the frame where the frame is what fails. */
+  async #sendErrorView(context: PageExchange, pageError: PageError, requestId: string): Promise<void> {
+    const { req, res, actor } = context;
     try {
       await this.#sendPage(
         context,
@@ -469,6 +476,14 @@ const explainRequirement = (pageError: PageError, { requirement: own }: Viewer):
   own && pageError.status === 403 && pageError.code === 'forbidden'
     ? { ...pageError, code: own.code, message: own.message }
     : pageError;
+
+/** The page on which a viewer can do what was missing; undefined where there is none, so the error is shown. */
+function remedyPage(req: Request, actor: Viewer, { status, code, message }: PageError): Redirect | undefined {
+  if (status === 401 && SAFE_METHODS.has(req.method) && isGuest(actor))
+    return redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`);
+  if (code === actor.requirement?.code) return redirect(actor.requirement.path, { notice: message });
+  return undefined;
+}
 
 /** What a form says when it comes back for reasons that lie outside it. */
 const REDISPLAY_TEXTS: Readonly<Record<string, string>> = {

@@ -15,6 +15,9 @@ interface HourRow {
   readonly p50: number | null;
   readonly p95: number | null;
 }
+/** The figures of a time in which nothing was sent. */
+const NOTHING: Omit<HourRow, 'hour'> = { deliveries: 0, delivered: 0, failed: 0, p50: null, p95: null };
+
 /** Figures of one webhook. */
 export interface WebhookStatistics {
   readonly id: string;
@@ -52,16 +55,16 @@ export class Statistics {
         pending: number;
       }>`select count(*)::integer as pending from webhook_delivery d where d.job is not null ${own}`,
     );
-    const total = rows.find(({ hour }) => hour === null);
-    const ended = (total?.delivered ?? 0) + (total?.failed ?? 0);
+    const { deliveries, delivered, failed, p50, p95 } = rows.find(({ hour }) => hour === null) ?? NOTHING;
+    const ended = delivered + failed;
     return {
-      deliveries: total?.deliveries ?? 0,
-      delivered: total?.delivered ?? 0,
-      failed: total?.failed ?? 0,
+      deliveries,
+      delivered,
+      failed,
       pending: waiting?.pending ?? 0,
-      success_rate: ended === 0 ? null : (total?.delivered ?? 0) / ended,
-      p50_ms: total?.p50 ?? null,
-      p95_ms: total?.p95 ?? null,
+      success_rate: ended === 0 ? null : delivered / ended,
+      p50_ms: p50,
+      p95_ms: p95,
       per_hour: hoursOf(first, PERIODS[period], rows),
     };
   }
@@ -82,7 +85,7 @@ function hoursOf(first: Date, count: number, rows: readonly HourRow[]): readonly
   const known = new Map(rows.map((row) => [row.hour?.getTime(), row]));
   return Array.from({ length: count }, (_, at) => {
     const time = first.getTime() + at * HOUR;
-    const { delivered = 0, failed = 0, p50 = null, p95 = null } = known.get(time) ?? {};
+    const { delivered, failed, p50, p95 } = known.get(time) ?? NOTHING;
     return { hour: new Date(time).toISOString(), delivered, failed, p50_ms: p50, p95_ms: p95 };
   });
 }

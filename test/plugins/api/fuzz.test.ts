@@ -156,27 +156,33 @@ function requestOf(hostile: Hostile, routes: readonly RouteInfo[]): Sent & { rea
   };
 }
 
+const LIMIT_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+/** What answers with something else than JSON. */
+const OTHER_TYPES = /^\/api\/+(\.\/|x\/\.\.\/)?(docs|live)/;
+
 /** What is wrong with an answer, if anything. */
 function faultOf({ status, headers, text: body }: Got, { method, path }: Sent): string | undefined {
   // Only search may say that it took too long.
   if (status >= 500 && !(status === 503 && path.startsWith('/api/search'))) return `status ${status}`;
   if (!path.startsWith('/api/')) return undefined;
-  for (const name of ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'])
-    if (!/^\d+$/.test(String(headers[name]))) return `no ${name}`;
+  const missing = LIMIT_HEADERS.find((name) => !/^\d+$/.test(String(headers[name])));
+  if (missing) return `no ${missing}`;
   if (method === 'HEAD' || status === 304 || status === 204)
     return body === '' ? undefined : 'a body where there may be none';
   if (!headers['content-type']?.startsWith('application/json'))
-    return status === 200 && /^\/api\/+(\.\/|x\/\.\.\/)?(docs|live)/.test(path)
-      ? undefined
-      : `content type ${headers['content-type']}`;
-  const answer = JSON.parse(body) as Record<string, unknown>;
+    return status === 200 && OTHER_TYPES.test(path) ? undefined : `content type ${headers['content-type']}`;
+  return envelopeFaultOf(status, JSON.parse(body) as Record<string, unknown>, headers['x-request-id']);
+}
+
+/** What is wrong with the JSON around an answer, if anything. */
+function envelopeFaultOf(status: number, answer: Record<string, unknown>, requestId: unknown): string | undefined {
   if (answer['openapi'] !== undefined) return undefined;
   if (status < 400) return answer['success'] === true ? undefined : 'no success';
   const whole =
     answer['success'] === false &&
     typeof answer['error'] === 'string' &&
     typeof answer['code'] === 'string' &&
-    answer['request_id'] === headers['x-request-id'];
+    answer['request_id'] === requestId;
   return whole ? undefined : 'no failure envelope';
 }
 

@@ -42,17 +42,21 @@ async function settle(form: HTMLFormElement, submitter: Submitter, response: Res
   if (response.status === 403 && !again && refreshCsrf(answer)) return send(form, submitter, true);
   refreshCsrf(answer);
   if (response.status === 401) return say(form, t('session'));
+  if (response.status < 500 && showRefused(form, answer)) return;
+  say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
+}
+
+/** Puts the answer's page in place of this one where it has the form, or a message; false where it has neither. */
+function showRefused(form: HTMLFormElement, answer: Document): boolean {
   const refused = form.id
     ? answer.getElementById(form.id)
     : answer.querySelector(`form[action="${CSS.escape(new URL(form.action).pathname)}"]`);
   const shown = answer.querySelector('main');
   const main = document.querySelector('main');
-  if (response.status < 500 && (refused ?? shown?.querySelector('[role="alert"]')) && shown && main) {
-    main.replaceWith(document.adoptNode(shown));
-    document.querySelector<HTMLElement>('[role="alert"], [aria-invalid="true"]')?.focus();
-    return;
-  }
-  say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
+  if (!shown || !main || !(refused ?? shown.querySelector('[role="alert"]'))) return false;
+  main.replaceWith(document.adoptNode(shown));
+  document.querySelector<HTMLElement>('[role="alert"], [aria-invalid="true"]')?.focus();
+  return true;
 }
 
 /** Dispatches `forum:sent` on a form that was accepted, before its answer is shown; drafts of it are dropped then. */
