@@ -1,8 +1,10 @@
 import type { Redis } from 'ioredis';
 import { defineToken } from './ref.ts';
 
+/** The client of the server that processes share, as ioredis has it. */
 export type { Redis } from 'ioredis';
 
+/** How long a value stays in a cache, and what it weighs there. */
 export interface KeepOptions {
   /** Seconds after which it is forgotten even if nothing is purged. */
   readonly seconds?: number;

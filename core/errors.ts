@@ -26,8 +26,11 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
+/** What is wrong with one field of what was sent. */
 export interface FieldProblem {
+  /** Its path: `title`, `options.0.label`. */
   readonly field: string;
+  /** Goes on from the field’s name: `must have 1 to 80 characters`. */
   readonly message: string;
 }
 

@@ -27,14 +27,17 @@ export interface Query<I, R> extends Ref<'query', (input: I) => R> {}
 // `any` because the bus carries hooks of unrelated types; refs give each its type back.
 export type Hook = Action<any> | Filter<any, any> | Query<any, any>;
 
+/** `public` is the schema of what integrators receive. Throws `TypeError` for an id with characters that ids may not have. */
 export const defineAction = <P>(id: string, options: RefOptions & { public?: TSchema } = {}): Action<P> =>
   Object.freeze({ ...createRef<'action', P>('action', id, options), public: options.public });
+/** `failure` says what happens where a listener fails: see `Filter`. Throws as `defineAction` does. */
 export const defineFilter = <V, C = void>(
   id: string,
   failure: 'skip' | 'abort' = 'skip',
   options?: RefOptions,
 ): Filter<V, C> =>
   Object.freeze({ ...createRef<'filter', (value: V, context: C) => V>('filter', id, options), failure });
+/** Throws as `defineAction` does. */
 export const defineQuery = <I, R>(id: string, options?: RefOptions): Query<I, R> => createRef('query', id, options);
 
 export interface ListenOptions {

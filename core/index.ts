@@ -3,31 +3,12 @@ export {
   definePlugin,
   type Backfill,
   type Job,
-  type JobDefinition,
   type JobDelivery,
   type Plugin,
   type PluginHandle,
 } from './plugins/definition.ts';
-export {
-  defineToken,
-  defineExtensionPoint,
-  type Awaitable,
-  type ExtensionPoint,
-  type Services,
-  type Token,
-} from './ref.ts';
-export {
-  defineAction,
-  defineFilter,
-  defineQuery,
-  Hooks,
-  type Action,
-  type Delivery,
-  type Durability,
-  type Filter,
-  type Hook,
-  type Query,
-} from './hooks.ts';
+export { defineToken, defineExtensionPoint, type Awaitable, type ExtensionPoint, type Token } from './ref.ts';
+export { defineAction, defineFilter, defineQuery, Hooks, type Action, type Filter, type Query } from './hooks.ts';
 export { commandLine, defineCommand, operated, secretOption, type Command, type Console } from './cli/command.ts';
 export { Setup, type OpenSetup, type DatabaseReport, type DataLocation, type Site } from './host/setup.ts';
 export type { SiteConfiguration } from './host/site.ts';
@@ -48,7 +29,6 @@ export {
   type RouteInfo,
   type Surface,
   type SurfaceBehaviour,
-  type SurfaceContext,
 } from './http/routes.ts';
 export { check, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
 export {
@@ -58,20 +38,10 @@ export {
   InvalidInput,
   messageOf,
   notFound,
-  PluginError,
   type FieldProblem,
 } from './errors.ts';
-export { counters, differences, type Counter } from './data/counters.ts';
-export {
-  Data,
-  defineEntity,
-  Migration,
-  p,
-  sql,
-  type EntityManager,
-  type MigrationClass,
-  type RawBuilder,
-} from './data/database.ts';
+export { counters, type Counter } from './data/counters.ts';
+export { Data, defineEntity, Migration, p, sql, type EntityManager, type RawBuilder } from './data/database.ts';
 export { Batcher } from './data/batcher.ts';
 export { Cache, type KeepOptions, type Redis } from './cache.ts';
 export { Cluster } from './cluster.ts';

@@ -37,7 +37,9 @@ export function createRef<Kind extends string, T>(
   return Object.freeze({ kind, id, ...(deprecated !== undefined && { deprecated }) });
 }
 
+/** Stands for a service: a plugin provides it, others have it under `needs` or `wants`. */
 export interface Token<T> extends Ref<'service', T> {}
+/** A list that one plugin reads and any plugin adds to, with `plugin.extend`. */
 export interface ExtensionPoint<T> extends Ref<'extension point', T> {
   /** One sentence: what is added, and what becomes of it. */
   readonly description: string;

@@ -3,6 +3,7 @@ import formats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { InvalidInput, type FieldProblem } from './errors.ts';
 
+/** Schemas as JSON Schema, and the types of the values that fit them: typebox’s own. */
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 
 /** Problems of one value that are told; more than anybody reads, and than an answer should hold. */

@@ -18,6 +18,7 @@ export interface SealedStore {
   /** Puts `again(sealed)` in the place of each sealed text. Runs inside the rotation's transaction. */
   reseal(again: (sealed: string) => string): Promise<void>;
 }
+/** All stores of sealed text, for the rotation of the root secret. */
 export const sealedStores = defineExtensionPoint<SealedStore>(
   'secrets.stores',
   'Plugins that store sealed text in tables of their own, so that a new root secret reaches it.',

@@ -4,6 +4,7 @@ import { boundaries } from '../config/tools/checks/boundaries.ts';
 import type { Check } from '../config/tools/checks/support/check.ts';
 import { dependents } from '../config/tools/checks/dependents.ts';
 import { documented } from '../config/tools/checks/documents/documented.ts';
+import { exported } from '../config/tools/checks/exports.ts';
 import { finished } from '../config/tools/checks/finished.ts';
 import { folders } from '../config/tools/checks/folders.ts';
 import { format } from '../config/tools/checks/format.ts';
@@ -408,6 +409,31 @@ describe('each check catches what it is for', () => {
       ]);
       expect(readReport(report)).toEqual(surface);
     });
+  });
+
+  test('exports: a name that no plugin imports, one without a sentence, and too many of them', async () => {
+    const hulls = Array.from({ length: 70 }, (_, at) => `hull${at}`);
+    const files = {
+      'core/index.ts': "export { defineBoat, type Boat, type Sail, type Oar } from './boat.ts';\n",
+      'core/boat.ts': [
+        '/** A boat. */\nexport interface Boat {}',
+        '/** Moves it. */\nexport interface Sail {}',
+        '/** Moves it too. */\nexport interface Oar {}',
+        'export const defineBoat = (sail: Sail): Boat => sail;',
+      ].join('\n'),
+      'plugins/harbour/plugin.ts': "import { defineBoat, type Oar as Blade } from 'parley-forum';\n",
+      'test/core/boats.test.ts': "import type { Sail } from 'parley-forum';\n",
+    };
+    expect(await findings(exported, files)).toEqual([
+      'core/index.ts:1: defineBoat has no sentence; write it as a comment where it is defined',
+      'core/index.ts:1: no plugin, example or test kit imports Sail; do not export it',
+    ]);
+    const found = await findings(exported, {
+      'core/index.ts': `export { ${hulls.join(', ')}, mast } from './boat.ts';\n`,
+      'core/boat.ts': `${hulls.map((name) => `/** A hull. */\nexport const ${name} = 1;\n`).join('')}/** A mast. */\nexport const mast = 1;\n`,
+      'plugins/harbour/plugin.ts': `import { ${hulls.join(', ')}, mast } from 'parley-forum';\n`,
+    });
+    expect(found).toEqual(['core/index.ts: exports 71 values, more than 70; leave some out']);
   });
 
   test('generated reference: a document that is out of date, missing, or written by hand', async () => {

@@ -15,13 +15,15 @@ interface Result {
 }
 
 /** A checker that breaks has found a problem too: its own. */
-async function run({ name, run: look }: Check): Promise<Result> {
+async function run({ name, run: look, figures }: Check): Promise<Result> {
   const start = performance.now();
   const problems = await look(ROOT).catch((error: unknown) => [
     `the check itself failed: ${error instanceof Error ? error.message : String(error)}`,
   ]);
   const mark = problems.length === 0 ? styleText('green', '✓') : styleText('red', '✗');
-  console.log(`${mark} ${name} (${((performance.now() - start) / 1_000).toFixed(1)} s)`);
+  console.log(
+    `${mark} ${name} (${((performance.now() - start) / 1_000).toFixed(1)} s)${figures ? `: ${figures(ROOT)}` : ''}`,
+  );
   return { name, problems };
 }
 

@@ -48,7 +48,7 @@ export interface CommandDefinition<N extends Tokens, O extends TObject> {
   run(services: Services<N>, options: Static<O>, console: Console): Promise<void> | void;
 }
 
-// `any` because a list of commands mixes types; `defineCommand` checks each one.
+/** A command of a plugin. `any` because a list of commands mixes types; `defineCommand` checks each one. */
 export type Command = CommandDefinition<any, any>;
 
 /** In place of the id of the account that does something: somebody with a shell on the server gave a command. */

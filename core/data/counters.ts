@@ -24,6 +24,7 @@ export interface Counter {
   repair(keys: readonly string[]): Promise<void>;
 }
 
+/** Where those who keep such numbers add how they are compared and repaired. */
 export const counters = defineExtensionPoint<Counter>(
   'kernel.counters',
   'Stored numbers that `recount` and the doctor compare with what they count, and repair.',

@@ -9,10 +9,14 @@ import type { Batch } from '../hooks.ts';
 import type { Logger } from '../logger.ts';
 import { defineToken } from '../ref.ts';
 
+/** MikroORM’s own: entities, and the builders `p` of their properties. */
 export { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core';
+/** MikroORM’s own: each file of `migrations/` exports a class that extends it. */
 export { Migration } from '@mikro-orm/migrations';
+/** Kysely’s own: SQL in which every value is bound. */
 export { sql, type RawBuilder } from 'kysely';
 
+/** What `data.em()` has: the rows of a transaction as objects, written when it commits. */
 export type EntityManager = SqlEntityManager;
 // `any` because a list of entities mixes types; `defineEntity` checks each one.
 export type EntityDefinition = EntitySchema<any, any, any>;

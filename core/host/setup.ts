@@ -35,6 +35,7 @@ export interface Site {
   reopen(meanwhile: RequestHandler): Promise<void>;
 }
 
+/** A setup under way, from when the port opens until the site is installed. */
 export interface OpenSetup {
   /** For the operator, on the console. */
   readonly notice: string;

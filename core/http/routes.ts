@@ -8,6 +8,7 @@ import { PathMatcher, type Match } from './path-matcher.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type Token } from '../ref.ts';
 import { check, parse, type Checked } from '../schema.ts';
 
+/** Express’s own, of the version that runs. */
 export type { Request, RequestHandler, Response } from 'express';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -18,6 +19,7 @@ export interface Permission extends Ref<'permission', never> {
   /** The least group that has it before anyone decides otherwise; the authorizer knows what the word means. */
   readonly default: string;
 }
+/** `label` completes “You may not …”. Throws `TypeError` for an id with characters that ids may not have. */
 export const definePermission = (
   id: string,
   { label, default: least }: { label: string; default: string },

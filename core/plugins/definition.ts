@@ -33,6 +33,7 @@ export interface JobDelivery<P> extends Delivery {
    */
   continueWith(rest: P, options?: { readonly after?: number }): Promise<void>;
 }
+/** A job that `plugin.job` defined: adds it, cancels it, spares what it works for. */
 export interface Job<P> {
   /**
    * Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one
@@ -206,7 +207,10 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
   setup(services: Services<N> & Partial<Services<W>>, plugin: PluginHandle<Static<S>>): Awaitable<Provided<P>>;
 }
 
-// `any` because the kernel holds plugins of unrelated types; `definePlugin` checks each one.
+/**
+ * A plugin as its `plugin.ts` exports it. `any` because the kernel holds plugins of unrelated types; `definePlugin`
+ * checks each one.
+ */
 export type Plugin = PluginDefinition<any, any, any, any>;
 
 /** What is wrong with the shape of a definition; undefined for one that can be put together with others. */
@@ -245,6 +249,10 @@ export const unusable = (
   ...(migrations && { migrations }),
 });
 
+/**
+ * A plugin: what it is, what it needs, and what it sets up. Returns the definition as it was given, checked against the
+ * types of its services and settings; what is wrong with its id or version is found when it is loaded.
+ */
 export function definePlugin<
   N extends Tokens = {},
   W extends Tokens = {},

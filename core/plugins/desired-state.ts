@@ -7,6 +7,7 @@ import type { PluginState } from './actions.ts';
 import { defineToken } from '../ref.ts';
 import type { BlockReport, TaskReport } from './supervisor.ts';
 
+/** A plugin as the panel lists it, whether it runs or not. */
 export interface PluginInfo {
   readonly id: string;
   readonly name: string;

@@ -3,6 +3,7 @@ import { boundaries } from './boundaries.ts';
 import type { Check } from './support/check.ts';
 import { dependents } from './dependents.ts';
 import { documented } from './documents/documented.ts';
+import { exported } from './exports.ts';
 import { finished } from './finished.ts';
 import { folders } from './folders.ts';
 import { format } from './format.ts';
@@ -35,5 +36,6 @@ export const CHECKS: readonly Check[] = [
   slots,
   documented,
   publicInterface,
+  exported,
   folders,
 ];

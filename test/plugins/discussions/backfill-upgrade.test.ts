@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { sql, type MigrationClass } from 'parley-forum';
+import { sql } from 'parley-forum';
 import { startForum, type TestForum } from 'parley-forum/testing';
 import Notifications0002Backfill from '../../../migrations/notifications/0002-backfill.ts';
 import Search0002Backfill from '../../../migrations/search/0002-backfill.ts';
@@ -15,7 +15,11 @@ beforeAll(async () => void (forum = await startForum()));
 afterAll(() => forum[Symbol.asyncDispose]());
 
 /** What an upgrade makes of what `stored` has put into the tables of the version before. */
-async function upgraded(plugin: string, migration: MigrationClass, stored: () => Promise<unknown>): Promise<unknown> {
+async function upgraded(
+  plugin: string,
+  migration: typeof Search0002Backfill,
+  stored: () => Promise<unknown>,
+): Promise<unknown> {
   const { data, kernel } = forum.app;
   await kernel.disable(plugin);
   await data.all(sql`delete from job where starts_with(listener, ${`${plugin}/`})`);

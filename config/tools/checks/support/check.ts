@@ -6,4 +6,6 @@ export interface Check {
    * well.
    */
   run(root: string): Promise<readonly string[]>;
+  /** What it measured below `root`, for whoever reads the output; nothing fails for it. */
+  figures?(root: string): string;
 }
