@@ -16,7 +16,7 @@ export interface Ref<Kind extends string, T> {
   readonly [type]?: (value: T) => T;
 }
 
-export type TypeOf<R> = R extends Ref<string, infer T> ? T : never;
+type TypeOf<R> = R extends Ref<string, infer T> ? T : never;
 
 /** What every `define…` takes besides what makes its kind. */
 export interface RefOptions {

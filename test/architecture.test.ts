@@ -17,6 +17,7 @@ import { reference } from '../config/tools/checks/documents/reference.ts';
 import { slots } from '../config/tools/checks/slots.ts';
 import { snippets } from '../config/tools/checks/documents/snippets.ts';
 import { types } from '../config/tools/checks/types.ts';
+import { unused } from '../config/tools/checks/unused.ts';
 import { vocabulary } from '../config/tools/checks/vocabulary.ts';
 import { surfaceOf } from '../config/tools/api/surface.ts';
 import { readReport, writeReport } from '../config/tools/api/report.ts';
@@ -72,6 +73,28 @@ describe('each check catches what it is for', () => {
       `export function pick(value: number): number {\n${Array.from({ length: count }, (_, at) => `  if (value > ${at}) return ${at};\n`).join('')}  return -1;\n}\n`;
     const found = await findings(lint, { 'core/maze.ts': branches(15), 'core/path.ts': branches(14) });
     expect(found).toEqual([expect.stringMatching(/^core\/maze\.ts:1: eslint\(complexity\): .* complexity of 16/)]);
+  });
+
+  test('unused: files, exports and dependencies that nothing imports, and what is imported without being declared', async () => {
+    const found = await findings(unused, {
+      'package.json': JSON.stringify({
+        name: 'parley-forum',
+        type: 'module',
+        exports: { '.': './core/index.ts' },
+        dependencies: { pg: '8.23.0', semver: '7.8.6' },
+      }),
+      'core/index.ts': 'export const offered = 1;\n',
+      'core/main.ts': "import 'semver';\nimport 'diff';\nimport { used } from './parts.ts';\nvoid used;\n",
+      'core/parts.ts': 'export const used = 1;\nexport const idle = used;\nexport interface Idle {}\n',
+      'core/forgotten.ts': 'export {};\n',
+    });
+    expect(found.map((line) => line.split(/; | and not/)[0])).toEqual([
+      'core/forgotten.ts: is imported by nothing',
+      'core/main.ts:2: diff is imported',
+      'core/parts.ts:2: idle is exported and imported by nothing',
+      'core/parts.ts:3: Idle is exported and imported by nothing',
+      'package.json:1: pg is in package.json and imported by nothing',
+    ]);
   });
 
   test('snippets: an example that does not compile, at its line in the document', async () => {

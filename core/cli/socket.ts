@@ -29,7 +29,7 @@ interface Answer {
 }
 
 /** The command failed in the server; `stack` is the server's. */
-export class RemoteError extends Error {
+class RemoteError extends Error {
   override readonly name = 'RemoteError';
 
   constructor(message: string, stack: string | undefined) {

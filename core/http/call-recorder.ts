@@ -6,7 +6,7 @@ import type { Hook } from '../hooks.ts';
 import type { RouteInfo } from './routes.ts';
 
 /** How long something of one plugin took within one request, in milliseconds, and how often it ran. */
-export interface CallPart {
+interface CallPart {
   readonly plugin: string;
   /** `handler`, or the listener, filter, query or slot: `filter name.shown`. */
   readonly what: string;

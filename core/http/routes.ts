@@ -10,7 +10,7 @@ import { check, parse, type Checked } from '../schema.ts';
 
 /** Express’s own, of the version that runs. */
 export type { Request, RequestHandler, Response } from 'express';
-export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
 /** Something a caller may be allowed to do. */
 export interface Permission extends Ref<'permission', never> {
@@ -143,7 +143,7 @@ type Infer<S> = S extends TSchema ? Static<S> : undefined;
 type Inputs<S> = S extends TSchema ? Static<S> : Readonly<Record<string, string>>;
 
 /** What a handler is given: the context of its surface, and what the request said. */
-export type Call<Context extends SurfaceContext, P, Q, B, T> = Context &
+type Call<Context extends SurfaceContext, P, Q, B, T> = Context &
   Pick<Exchange, 'req' | 'res'> & {
     /** Of the path, as the schema types them; texts without one. */
     readonly params: P;
@@ -245,7 +245,7 @@ export interface Mount {
 }
 
 /** For the log. */
-export interface RequestFault {
+interface RequestFault {
   readonly error: unknown;
   readonly req: Request;
   readonly surface: string;

@@ -53,7 +53,7 @@ export interface WorkerDeps {
 }
 
 /** One run of what was taken. */
-export interface Attempt extends Delivery {
+interface Attempt extends Delivery {
   /**
    * Puts what is left to do, as JSON, in the place of the payload, due after so many seconds. Throws where another
    * process has taken the work.

@@ -1,20 +1,20 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-export interface DemoCategory {
+interface DemoCategory {
   readonly slug: string;
   readonly name: string;
   readonly description: string;
   readonly hue: number;
   readonly icon: string;
 }
-export interface DemoMember {
+interface DemoMember {
   readonly username: string;
   readonly group: 'admin' | 'moderator' | 'member';
   readonly joined_days_ago: number;
   readonly bio: string;
 }
-export interface DemoPost {
+interface DemoPost {
   readonly author: string;
   /** Milliseconds after the discussion's first post. */
   readonly after: number;

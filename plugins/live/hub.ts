@@ -22,7 +22,7 @@ export interface HubDeps {
 }
 
 /** A second or so, not the same for all: when many streams end at once, their readers do not come back at once. */
-export const retryDelay = (): number => 1_000 + Math.floor(Math.random() * 4_000);
+const retryDelay = (): number => 1_000 + Math.floor(Math.random() * 4_000);
 
 /** The open streams of this process, and what is sent to them. */
 export class Hub {

@@ -17,7 +17,7 @@ import { reportCreated, type Outcome, type Reason } from 'parley-forum/plugins/r
 import { columns, lockOpen, type ReportRow } from './rows.ts';
 
 /** Settings of this plugin. */
-export interface ReportSettings {
+interface ReportSettings {
   /** Reports of one member in an hour. */
   readonly 'reports.rate_limit': number;
 }

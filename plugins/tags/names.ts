@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { InvalidInput } from 'parley-forum';
 
 /** Characters of a name. */
-export const MAX_NAME_LENGTH = 30;
+const MAX_NAME_LENGTH = 30;
 /** Steps of 15 degrees on the colour wheel. */
 const HUE_STEPS = 24;
 

@@ -6,7 +6,7 @@ import type { Member, TwoFactorService } from './service.ts';
 /** In 15 minutes. While Redis is unavailable no code is accepted, as with passwords. */
 const CODES_PER_IP: Bucket = { name: 'two_factor', window: 900, failClosed: true };
 
-export interface CodeVerifierSettings {
+interface CodeVerifierSettings {
   readonly 'two_factor.rate_limit': number;
   readonly 'two_factor.address_rate_limit': number;
 }

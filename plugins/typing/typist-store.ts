@@ -1,7 +1,7 @@
 import type { Cache, Clock } from 'parley-forum';
 
 /** Milliseconds after which a typist without another signal counts as having stopped. */
-export const TTL = 8_000;
+const TTL = 8_000;
 
 /** Stores who is writing in which discussion. */
 export interface TypistStore {

@@ -38,7 +38,7 @@ export interface PageDeps {
   readonly uploads: Uploads;
   quota(): Quota;
 }
-export const FILES = '/settings/uploads';
+const FILES = '/settings/uploads';
 /** Rows of a page. */
 const PAGE = 50;
 

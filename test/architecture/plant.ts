@@ -12,6 +12,7 @@ const CONFIGURATION = [
   '.oxfmtrc.json',
   '.dependency-cruiser.mjs',
   'config/tools/tsconfig.browser.json',
+  'config/tools/knip.jsonc',
 ];
 
 /** A small tree beside the repository, with its configuration and the given files; removed when disposed of. */

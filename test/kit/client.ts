@@ -6,7 +6,7 @@ export interface Answer {
   readonly body: any;
 }
 
-export interface RequestOptions {
+interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as JSON. */
   readonly json?: unknown;

@@ -86,7 +86,7 @@ function queryVariant(query: NonNullable<UrlRequest['query']>, random: RandomSou
 }
 
 /** One of the countless ways to write a URL, valid ones and invalid ones. */
-export function urlVariant({ path, query = [] }: UrlRequest, random: RandomSource, host: string): string {
+function urlVariant({ path, query = [] }: UrlRequest, random: RandomSource, host: string): string {
   const often = random.of([4, 30, 1_000, 1_000, 1_000]);
   const parts = path
     .split('/')

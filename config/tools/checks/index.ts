@@ -16,6 +16,7 @@ import { reference } from './documents/reference.ts';
 import { snippets } from './documents/snippets.ts';
 import { slots } from './slots.ts';
 import { types } from './types.ts';
+import { unused } from './unused.ts';
 import { vocabulary } from './vocabulary.ts';
 
 /** Everything `npm run check` looks at; each has a planted breach in test/architecture.test.ts. */
@@ -23,6 +24,7 @@ export const CHECKS: readonly Check[] = [
   types,
   format,
   lint,
+  unused,
   boundaries(),
   dependents,
   reference(),

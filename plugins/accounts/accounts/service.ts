@@ -51,7 +51,7 @@ const COLUMNS = sql`id, username::text as username, email::text as email, group_
   permissions_version as "permissionsVersion", joined_at as "joinedAt"`;
 
 /** In place of a hash: no password fits it. */
-export const NO_PASSWORD = '!';
+const NO_PASSWORD = '!';
 
 /** What checking a login needs beside the account. Never cached. */
 export interface Credentials {

@@ -11,7 +11,7 @@ const WINDOW = 900;
 /** Attempts of any outcome: right ones cost as much work as wrong ones, and each begins a session. */
 const ATTEMPTS: Bucket = { name: 'login_attempt', window: WINDOW, failClosed: true };
 
-export interface LoginSettings {
+interface LoginSettings {
   readonly 'login.rate_limit': number;
   readonly 'login.account_rate_limit': number;
   readonly 'login.attempt_rate_limit': number;

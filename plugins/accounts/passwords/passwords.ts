@@ -66,7 +66,7 @@ const unrepeated = (text: string): string =>
 /**
  * True when the password is on the list of common ones, also with numbers and signs around it or in place of letters.
  */
-export const isCommon = (password: string): boolean =>
+const isCommon = (password: string): boolean =>
   cores(password).some((core) => COMMON.has(core) || COMMON.has(unrepeated(core)));
 
 export interface PasswordSettings {

@@ -14,7 +14,7 @@ const RESERVED = new Set(
   sysadmin system team undefined webmaster www`.split(/\s+/),
 );
 
-export interface RegistrationSettings {
+interface RegistrationSettings {
   readonly 'registration.rate_limit': number;
   readonly 'email.mx_validation': boolean;
 }

@@ -1,7 +1,7 @@
 import { diffArrays, diffWordsWithSpace } from 'diff';
 
 /** A stretch of a line. */
-export interface DiffSegment {
+interface DiffSegment {
   readonly text: string;
   readonly changed: boolean;
 }

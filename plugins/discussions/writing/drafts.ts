@@ -13,9 +13,9 @@ import { discussionFields, draftAccepted, type Field } from 'parley-forum/plugin
 import type { Markdown } from 'parley-forum/plugins/markdown';
 
 /** Characters of a title, the same for forms, the API and the database's index of titles. */
-export const TITLE = { minLength: 1, maxLength: 200 } as const;
+const TITLE = { minLength: 1, maxLength: 200 } as const;
 /** Characters of a post, and bytes: the bound under which Markdown is rendered. */
-export const CONTENT = { minLength: 1, maxLength: 65_536 } as const;
+const CONTENT = { minLength: 1, maxLength: 65_536 } as const;
 
 /** A draft that was validated, passed every plugin's filter, and was rendered. */
 export interface AcceptedDraft {

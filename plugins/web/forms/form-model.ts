@@ -26,7 +26,7 @@ interface Schema {
 }
 
 /** One field for `partials/form/field`; `kind` chooses the partial, the rest are its arguments. */
-export interface FormField {
+interface FormField {
   readonly kind: 'input' | 'textarea' | 'switch' | 'select' | 'choices' | 'list';
   readonly name: string;
   readonly label: string;

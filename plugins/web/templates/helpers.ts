@@ -34,7 +34,7 @@ export function safeUrl(value: unknown): string {
 }
 
 /** One of the 24 hue classes; nothing where there is no hue. */
-export const hueClass = (hue: unknown): string =>
+const hueClass = (hue: unknown): string =>
   typeof hue === 'number' ? `hue-${(((Math.round(hue / 15) * 15) % 360) + 360) % 360}` : '';
 
 const hueOf = (name: string): number => (createHash('sha1').update(name).digest()[0] ?? 0) * 15;

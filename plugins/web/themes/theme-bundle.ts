@@ -9,7 +9,7 @@ import { chainIcons, chainTokens, checkLocales, loadChain, unusableTheme, type T
 import { themeColours, tokenSheet } from './tokens.ts';
 
 /** A plugin whose views, texts, styles and browser modules the bundle includes. */
-export interface ThemedPlugin {
+interface ThemedPlugin {
   readonly id: string;
   readonly folder: string;
 }

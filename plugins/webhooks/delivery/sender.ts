@@ -7,7 +7,7 @@ import { messageOf } from 'parley-forum';
 import { BlockedUrl, type UrlGuard } from './url-guard.ts';
 
 /** Milliseconds from the DNS lookup to the end of the response. */
-export const TIMEOUT = 15_000;
+const TIMEOUT = 15_000;
 /** Bytes of a response that are stored; the rest is not read. */
 const MAX_RESPONSE_BYTES = 65_536;
 

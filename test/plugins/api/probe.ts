@@ -6,17 +6,17 @@ import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { loadPlugins } from '../../../core/host/loader.ts';
 import { testLog } from '../../kit/database.ts';
 
-export const PASSWORD = 'Correct-horse-7';
+const PASSWORD = 'Correct-horse-7';
 const useProbe = definePermission('probe.use', { label: 'use the probe', default: 'member' });
 const ruleProbe = definePermission('probe.rule', { label: 'rule the probe', default: 'moderator' });
 
 /** How often handlers ran, and how to purge what was kept of them. */
-export interface Probe {
+interface Probe {
   readonly runs: Map<string, number>;
 }
 
 /** Routes of every kind, so that the surface can be tried without a forum on it. */
-export const createProbe = (probe: Probe): Plugin =>
+const createProbe = (probe: Probe): Plugin =>
   definePlugin({
     id: 'probe',
     settings: Type.Object({ 'probe.rate': Type.Integer({ default: 3 }) }),

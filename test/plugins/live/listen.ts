@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import type { Client, TestForum } from 'parley-forum/testing';
 
-export interface Heard {
+interface Heard {
   /** `message` where the stream names none. */
   readonly event: string;
   readonly id: string | undefined;

@@ -12,7 +12,7 @@ export interface SentMail {
   readonly body: string;
 }
 
-export function readMail(source: string): SentMail {
+function readMail(source: string): SentMail {
   const [head = '', ...rest] = source.split('\r\n\r\n');
   const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n');
   const headers = Object.fromEntries(

@@ -12,7 +12,7 @@ export interface Received {
   readonly at: number;
 }
 /** How a receiver answers; no status: never. */
-export interface Reply {
+interface Reply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

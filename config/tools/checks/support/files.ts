@@ -36,7 +36,7 @@ export const pluginFolders = (root: string): readonly string[] =>
   foldersIn(root, 'plugins').filter((name) => name !== PORTS);
 
 /** The names of the folders directly below `folder` of `root`, in order. */
-export function foldersIn(root: string, folder: string): readonly string[] {
+function foldersIn(root: string, folder: string): readonly string[] {
   const from = join(root, folder);
   if (!existsSync(from)) return [];
   return readdirSync(from, { withFileTypes: true })

@@ -1,0 +1,45 @@
+import type { Check } from './support/check.ts';
+import { runTool } from './support/command.ts';
+
+/** What knip looks for, and what to do about it. */
+const KINDS = {
+  files: 'is imported by nothing; delete it, or name it in config/tools/knip.jsonc if a process begins with it',
+  dependencies: 'is in package.json and imported by nothing; npm uninstall it',
+  devDependencies: 'is in package.json and imported by nothing; npm uninstall it',
+  unlisted: 'is imported and not in package.json; npm install it',
+  unresolved: 'is imported and not there',
+  exports: 'is exported and imported by nothing; take the export away',
+  types: 'is exported and imported by nothing; take the export away',
+} as const;
+
+/** The part of knip's report that is read here. */
+interface Report {
+  readonly issues: ReadonlyArray<
+    { readonly file: string } & {
+      readonly [kind in keyof typeof KINDS]?: ReadonlyArray<{ readonly name: string; readonly line?: number }>;
+    }
+  >;
+}
+
+/** What nothing uses is gone: files, exports and dependencies. What the package offers to others counts as used. */
+export const unused: Check = {
+  name: 'unused',
+  async run(root) {
+    const { output, errors } = await runTool(
+      'knip/bin/knip.js',
+      ['--config', 'config/tools/knip.jsonc', '--include', Object.keys(KINDS).join(','), '--reporter', 'json'],
+      root,
+    );
+    if (!output.trimStart().startsWith('{')) return [`knip did not run: ${`${errors}${output}`.trim()}`];
+    const { issues } = JSON.parse(output) as Report;
+    return issues
+      .flatMap(({ file, ...found }) =>
+        Object.entries(KINDS).flatMap(([kind, remedy]) =>
+          (found[kind as keyof typeof KINDS] ?? []).map(({ name, line = 1 }) =>
+            name === file ? `${file}: ${remedy}` : `${file}:${line}: ${name} ${remedy}`,
+          ),
+        ),
+      )
+      .toSorted();
+  },
+};
