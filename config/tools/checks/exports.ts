@@ -8,7 +8,7 @@ import { nodesOf, parseSource, placeOf } from './support/source.ts';
 
 const DOOR = 'core/index.ts';
 const PACKAGE = 'parley-forum';
-/** Values that the package may export; docs/decisions/0014-exported-names.md says why types do not count. */
+/** Values that the package may export; docs/decisions/0015-exported-names.md says why types do not count. */
 const MAX_VALUES = 70;
 /** Who a name may be there for: plugins, those who learn from the examples, tests, and a site's configuration. */
 const USERS = ['plugins', 'migrations', 'docs/examples', 'test/kit', 'config'];
