@@ -140,6 +140,8 @@ export class Worker {
   readonly #owner = randomUUID();
   /** Rows `j` that are among `d` and have not been taken by another process meanwhile. */
   readonly #mine = sql`j.id = d.id and j.listener = d.listener and j.attempt = d.attempt and j.owner = ${this.#owner}`;
+  /** Keys that were paused while rows were being taken: what was taken of them then is put back. */
+  readonly #pausedMeanwhile = new Set<string>();
   /** In the order in which it was taken. */
   readonly #held = new Set<Held>();
   readonly #paces = new WeakMap<Listener, Pace>();
@@ -222,6 +224,7 @@ export class Worker {
 
   /** No more of a key begins: what was taken of it beforehand is put back. */
   releaseKey(name: string, key: string): void {
+    this.#pausedMeanwhile.add(`${name} ${key}`);
     for (const held of this.#held)
       if (held.end === undefined && held.job.listener === name && held.job.key === key) this.#end(held, 'back');
   }
@@ -294,6 +297,7 @@ export class Worker {
   /** Takes what is due and has room; resolves to the milliseconds until there may be more. */
   async #take(): Promise<number> {
     const begun = performance.now();
+    this.#pausedMeanwhile.clear();
     const whole = begun >= this.#wholeAgain;
     const listeners = [...this.#listeners.values()];
     const open = listeners.filter((listener) => whole || this.#paceOf(listener).fullUntil <= begun);
@@ -398,8 +402,8 @@ export class Worker {
 
   /**
    * The first works of each key that has room, by an index in which each key is one step, however much waits under it.
-   * Of a paused key nothing is read. While another process is at a key, no more is taken of it than may run. Pairs are compared so that no other index will do: one by `run_at` alone would read
-   * what waits under all keys.
+   * Of a paused key nothing is read. While another process is at a key, no more is taken of it than may run. Pairs are
+   * compared so that no other index will do: one by `run_at` alone would read what waits under all keys.
    */
   #dueByKey({ name, durability }: Listener, room: number, perKey: number): RawBuilder<unknown> {
     const depth = depthOf(perKey, durability);
@@ -436,8 +440,9 @@ export class Worker {
 
   #hold(job: Claimed): void {
     const listener = this.#listeners.get(job.listener);
-    // It was stopped while the row was being taken.
-    if (!listener || this.#state === 'stopped') return this.#note(job, { end: 'back' });
+    // It was stopped, or its key paused, while the row was being taken.
+    const paused = job.key !== null && this.#pausedMeanwhile.has(`${job.listener} ${job.key}`);
+    if (!listener || paused || this.#state === 'stopped') return this.#note(job, { end: 'back' });
     this.#held.add({ job, listener, controller: new AbortController(), end: undefined, continues: false });
   }
 

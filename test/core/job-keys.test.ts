@@ -194,12 +194,37 @@ describe('a paused key', () => {
     await jobs.start();
     const taken = () =>
       data.all(sql`select (payload ->> 'n')::integer as n from job where owner is not null order by 1`);
-    await until(async () => expect(await taken()).toEqual([0, 1, 2, 3].map((n) => ({ n }))));
+    await until(() => expect(begun).toEqual([0, 1]));
+    expect(await taken()).toEqual([0, 1, 2, 3].map((n) => ({ n })));
     await data.transaction(() => job.pause('down', 1_000));
     await until(async () => expect(await taken()).toEqual([0, 1].map((n) => ({ n }))));
     expect(begun).toEqual([0, 1]);
     gate.resolve();
     await until(async () => expect(await left()).toBe(4));
+    await job.resume('down');
+    await until(async () => expect(await left()).toBe(0));
+    expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
+  });
+
+  it('begins nothing of what was on its way when the pause came', async () => {
+    const begun: number[] = [];
+    const job = calls(
+      ({ n }) => {
+        begun.push(n);
+        return delay(200);
+      },
+      { external: true },
+    );
+    await add(job, 6, 'down');
+    void jobs.start();
+    await until(async () =>
+      expect((await data.all(sql`select id from job where owner is not null`)).length).toBeGreaterThan(0),
+    );
+    await data.transaction(() => job.pause('down', 1_000));
+    const before = begun.length;
+    await until(async () => expect(await data.all(sql`select id from job where owner is not null`)).toEqual([]));
+    await delay(100);
+    expect(begun.length).toBe(before);
     await job.resume('down');
     await until(async () => expect(await left()).toBe(0));
     expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
