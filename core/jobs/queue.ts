@@ -147,11 +147,11 @@ export class JobQueue implements Jobs {
         await this.#parts.data
           .all(sql`insert into job_pause (listener, key, until) values (${name}, ${key}, now() + make_interval(secs => ${seconds}))
           on conflict (listener, key) do update set until = excluded.until`);
-        this.#afterCommit(() => this.#worker.releaseKey(name, key));
+        await this.#parts.data.afterCommit(async () => this.#worker.releaseKey(name, key));
       },
       resume: async (key) => {
         await this.#parts.data.all(sql`delete from job_pause where listener = ${name} and key = ${key}`);
-        this.#afterCommit(() => this.#worker.wake([{ listener: name }]));
+        await this.#parts.data.afterCommit(async () => this.#worker.wake([{ listener: name }]));
       },
     };
     return { job, stop };
@@ -240,13 +240,6 @@ export class JobQueue implements Jobs {
     if (collected) collected.push(...works);
     else this.#collected.set(batch, works);
     return undefined;
-  }
-
-  /** Where no transaction is under way, at once. */
-  #afterCommit(run: () => void): void {
-    const batch = this.#parts.data.batch();
-    if (batch) batch.push(async () => run());
-    else run();
   }
 
   /** The id of a job with this key that has not ended. */
