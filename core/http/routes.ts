@@ -40,6 +40,10 @@ export const Authorizer = defineToken<Authorizer>('Authorizer');
 export interface SurfaceContext {
   readonly actor: unknown;
 }
+/** The context of surfaces that ask nobody who they are, because everyone gets the same. */
+export interface AnonymousContext extends SurfaceContext {
+  readonly actor: undefined;
+}
 
 /** A family of routes under one prefix that authenticates, limits, succeeds and fails in one way. */
 export interface Surface<Context extends SurfaceContext, Out = unknown, Options extends object = {}> extends Ref<

@@ -1,6 +1,7 @@
 import {
   defineSurface,
   HttpError,
+  type AnonymousContext,
   type Exchange,
   type Http,
   type Request,
@@ -11,13 +12,8 @@ import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/li
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { violationsIn, type Violation } from './violations.ts';
 
-/** Nobody is asked who they are. */
-interface Anonymous {
-  readonly actor: undefined;
-}
-
 /** Without sessions or forgery tokens: browsers send reports by themselves. */
-export const reportSurface = defineSurface<Anonymous>('policy-reports', { prefix: '/reports/csp' });
+export const reportSurface = defineSurface<AnonymousContext>('policy-reports', { prefix: '/reports/csp' });
 
 /** Bytes of a report. */
 const MAX_BYTES = 16 * 1024;
@@ -33,7 +29,7 @@ export interface ReportSurfaceDeps {
 }
 
 /** How reports come in: limited by IP address, with an empty response. */
-export class ReportSurface implements SurfaceBehaviour<Anonymous> {
+export class ReportSurface implements SurfaceBehaviour<AnonymousContext> {
   readonly #deps: ReportSurfaceDeps;
 
   constructor(deps: ReportSurfaceDeps) {
@@ -47,7 +43,7 @@ export class ReportSurface implements SurfaceBehaviour<Anonymous> {
     return violationsIn(protection.json(await protection.bytes(req, MAX_BYTES)));
   }
 
-  async authenticate({ req }: Exchange): Promise<Anonymous> {
+  async authenticate({ req }: Exchange): Promise<AnonymousContext> {
     const { http, limits, rate } = this.#deps;
     assertAllowed(
       await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()),

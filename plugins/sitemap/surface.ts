@@ -7,6 +7,7 @@ import {
   etagOf,
   isFresh,
   type HttpError,
+  type AnonymousContext,
   type Exchange,
   type Http,
   type SurfaceBehaviour,
@@ -20,16 +21,11 @@ export interface CrawlerDocument {
   readonly gzipped: Buffer;
 }
 
-/** Nobody is asked who they are. */
-interface Anonymous {
-  readonly actor: undefined;
-}
-
 /** Without sessions: everybody gets the same, and caches on the way may have it. */
 export const surfaces = {
-  sitemap: defineSurface<Anonymous, CrawlerDocument>('sitemap', { prefix: '/sitemap.xml' }),
-  parts: defineSurface<Anonymous, CrawlerDocument>('sitemap-parts', { prefix: '/sitemaps' }),
-  robots: defineSurface<Anonymous, CrawlerDocument>('robots', { prefix: '/robots.txt' }),
+  sitemap: defineSurface<AnonymousContext, CrawlerDocument>('sitemap', { prefix: '/sitemap.xml' }),
+  parts: defineSurface<AnonymousContext, CrawlerDocument>('sitemap-parts', { prefix: '/sitemaps' }),
+  robots: defineSurface<AnonymousContext, CrawlerDocument>('robots', { prefix: '/robots.txt' }),
 } as const;
 
 interface CrawlerSurfaceDeps {
@@ -39,14 +35,14 @@ interface CrawlerSurfaceDeps {
 /** For browsers and caches on the way: the one place where something may be older than the last change. */
 const CACHE_CONTROL = 'public, max-age=3600';
 
-export class CrawlerSurface implements SurfaceBehaviour<Anonymous, CrawlerDocument> {
+export class CrawlerSurface implements SurfaceBehaviour<AnonymousContext, CrawlerDocument> {
   readonly #deps: CrawlerSurfaceDeps;
 
   constructor(deps: CrawlerSurfaceDeps) {
     this.#deps = deps;
   }
 
-  authenticate(): Anonymous {
+  authenticate(): AnonymousContext {
     return { actor: undefined };
   }
 

@@ -7,6 +7,7 @@ import {
   type HttpError,
   isFresh,
   notFound,
+  type AnonymousContext,
   type Exchange,
   type Http,
   type PluginHandle,
@@ -24,13 +25,8 @@ interface StoredFile {
   readonly upload: Upload;
   readonly path: string;
 }
-/** Nobody is asked who they are. */
-interface Anonymous {
-  readonly actor: undefined;
-}
-
 /** Without sessions: everyone who knows the URL may have the file. */
-const files = defineSurface<Anonymous, StoredFile>('uploads', { prefix: '/uploads' });
+const files = defineSurface<AnonymousContext, StoredFile>('uploads', { prefix: '/uploads' });
 
 /** No file may run or load anything, or has access to the site. */
 const FILE_POLICY: Policy = { ...DATA_POLICY, sandbox: [] };
@@ -47,14 +43,14 @@ interface FileSurfaceDeps {
   readonly web: Pick<Web, 'sendErrorPage'> | undefined;
 }
 
-class FileSurface implements SurfaceBehaviour<Anonymous, StoredFile> {
+class FileSurface implements SurfaceBehaviour<AnonymousContext, StoredFile> {
   readonly #deps: FileSurfaceDeps;
 
   constructor(deps: FileSurfaceDeps) {
     this.#deps = deps;
   }
 
-  authenticate(): Anonymous {
+  authenticate(): AnonymousContext {
     return { actor: undefined };
   }
 

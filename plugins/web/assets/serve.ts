@@ -5,6 +5,7 @@ import {
   HttpError,
   isFresh,
   notFound,
+  type AnonymousContext,
   type Request,
   type Response,
   type SurfaceBehaviour,
@@ -14,7 +15,7 @@ import type { Assets, Tree } from './assets.ts';
 import type { Asset } from './build.ts';
 
 /** Files for browsers, independent of the visitor: no session, no cookie, no nonce. */
-export const assetSurface = defineSurface<{ readonly actor: undefined }>('assets', { prefix: '/assets' });
+export const assetSurface = defineSurface<AnonymousContext>('assets', { prefix: '/assets' });
 export const ASSET_PATH = '/:kind/:tree/*path';
 
 /** Seconds: the content of a URL with a hash never changes. */
@@ -84,7 +85,7 @@ export async function serveAsset(
   send(req, res, { tree, asset, hashed: name.includes('@'), protection });
 }
 
-export const assetBehaviour = ({ assets, protection }: ServeDeps): SurfaceBehaviour<{ readonly actor: undefined }> => ({
+export const assetBehaviour = ({ assets, protection }: ServeDeps): SurfaceBehaviour<AnonymousContext> => ({
   fastPath: (req, res) => {
     const [, kind = '', name = '', path = ''] = ASSET_URL.exec(req.url ?? '') ?? [];
     const tree = isAllowed(kind, name) ? assets.find(kind, name) : undefined;
