@@ -44,17 +44,19 @@ export class BrowserChannel {
 
   /**
    * Requests that come while `work` goes on wait for its end, and problems are told then: a plugin that does not start
-   * is gone until the one before it is back. One at a time; `work` must not reject.
+   * is gone until the one before it is back. Where there are none, every page that was made until now is asked for
+   * anew. One at a time; `work` must not reject.
    */
   async during(work: () => Promise<void>): Promise<void> {
-    this.#pause = work();
+    this.#pause = work().then(() => this.#notify());
     await this.#pause;
-    this.#pause = undefined;
-    this.#send('problems', this.#problems.list());
   }
 
-  /** Every page that was made until now is asked for anew. */
-  reload(): void {
+  /** Before the requests that wait are answered: their pages are of the new version. */
+  #notify(): void {
+    this.#pause = undefined;
+    this.#send('problems', this.#problems.list());
+    if (this.#problems.list().length > 0) return;
     this.#version++;
     this.#send('version', this.#pageVersion);
   }

@@ -49,7 +49,6 @@ export function beginDevelopment(): Development {
           });
           if (problems.list().length > 0) return;
           app.log.info({ files, plugins, milliseconds: Math.round(performance.now() - start) }, 'reloaded');
-          browsers.reload();
           watchElsewhere();
         });
       };

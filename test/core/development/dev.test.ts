@@ -28,6 +28,15 @@ afterAll(async () => {
 const restore = async (): Promise<void> => {
   await site.mend();
   await expect.poll(async () => [await words(), places()]).toEqual(['hello', []]);
+  await notifiedOfThePage();
+};
+
+/** What browsers were told last is the version of the page: nothing of what was changed is still on its way to them. */
+const notifiedOfThePage = async (): Promise<void> => {
+  const { text } = await get('/greeting');
+  await expect
+    .poll(() => text.includes(`/_development/client.js?${heard.findLast(({ event }) => event === 'version')?.data}"`))
+    .toBe(true);
 };
 
 /** As a page's script listens. */
@@ -56,10 +65,14 @@ const places = (): readonly unknown[] => problems().map(({ message, file, line }
 
 const WORDS = 'plugins/greeting/words.ts';
 
-/** Does something, and resolves when browsers are told to load their page again. */
-async function reloaded(change: () => Promise<void>): Promise<void> {
+/**
+ * Does something, and resolves when browsers were told to load their page again and `look` shows what is expected. A
+ * file that is slow to be written is taken over in steps: the first time that they are told may be too early.
+ */
+async function reloaded<T>(change: () => Promise<void>, look: () => T | Promise<T>, expected: T): Promise<void> {
   const before = heard.length;
   await change();
+  await expect.poll(look).toEqual(expected);
   await expect.poll(() => heard.slice(before).some(({ event }) => event === 'version')).toBe(true);
 }
 
@@ -71,8 +84,7 @@ describe('parley dev', () => {
     const took: number[] = [];
     const measure = async (shown: string, change: () => Promise<void>): Promise<void> => {
       const start = performance.now();
-      await reloaded(change);
-      expect(await words()).toBe(shown);
+      await reloaded(change, words, shown);
       took.push(performance.now() - start);
     };
     await measure('good day', () => site.write('plugins/greeting/words.ts', `export const words = 'good day';\n`));
@@ -88,13 +100,14 @@ describe('parley dev', () => {
 
   test('notices each save of an editor that renames files, and none that changed nothing', async () => {
     for (const text of ['one', 'two', 'three']) {
-      await reloaded(() => site.replace('plugins/greeting/words.ts', `export const words = '${text}';\n`));
-      expect(await words()).toBe(text);
+      await reloaded(() => site.replace('plugins/greeting/words.ts', `export const words = '${text}';\n`), words, text);
     }
+    await notifiedOfThePage();
     const before = heard.length;
     await site.write('plugins/greeting/words.ts', `export const words = 'three';\n`);
     await site.write('plugins/greeting/node_modules/thing/index.js', 'export {};');
-    await reloaded(() => site.mend('plugins/greeting/words.ts'));
+    await reloaded(() => site.replace('plugins/greeting/words.ts', `export const words = 'hello';\n`), words, 'hello');
+    await notifiedOfThePage();
     expect(heard.slice(before).filter(({ event }) => event === 'version')).toHaveLength(1);
   });
 
@@ -106,13 +119,13 @@ describe('parley dev', () => {
       export default definePlugin({ id: '${text}', setup: (_services, plugin) =>
         plugin.route(pages, { method: 'get', path: '/${text}', can: 'public' })(() => redirect('/' + loaded)) });`;
     await site.write('plugins/untouched/plugin.ts', provider('untouched'));
-    await reloaded(() => site.write('config/forum.ts', configurationOf('untouched')));
     const target = async (): Promise<string | null> => (await get('/untouched')).headers.get('location');
+    const own = expect.stringMatching(/^\/[0-9a-f-]{36}$/) as string;
+    await reloaded(() => site.write('config/forum.ts', configurationOf('untouched')), target, own);
     const before = await target();
-    await reloaded(() => site.write('plugins/greeting/words.ts', `export const words = 'hi';\n`));
-    expect(before).toMatch(/^\/[0-9a-f-]{36}$/);
+    await reloaded(() => site.write('plugins/greeting/words.ts', `export const words = 'hi';\n`), words, 'hi');
     expect(await target()).toBe(before);
-    await reloaded(() => site.mend('config/forum.ts'));
+    await reloaded(() => site.mend('config/forum.ts'), target, null);
   });
 
   test('restarts what depends on a shared file with it', async () => {
@@ -125,20 +138,19 @@ import { tone } from '../greeting/api.ts';
 export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
   plugin.route(pages, { method: 'get', path: '/tone', can: 'public' })(() => redirect('/' + tone)) });`,
     );
-    await reloaded(() => site.write('config/forum.ts', configurationOf('reader')));
-    expect((await get('/tone')).headers.get('location')).toBe('/softly');
-    await reloaded(() => site.write('plugins/greeting/api.ts', `export const tone = 'loudly';\n`));
-    expect((await get('/tone')).headers.get('location')).toBe('/loudly');
+    const target = async (): Promise<string | null> => (await get('/tone')).headers.get('location');
+    await reloaded(() => site.write('config/forum.ts', configurationOf('reader')), target, '/softly');
+    const change = (): Promise<void> => site.write('plugins/greeting/api.ts', `export const tone = 'loudly';\n`);
+    await reloaded(change, target, '/loudly');
   });
 
   test('follows config/forum.ts, which adds plugins and takes them away', async () => {
     await site.write('plugins/reader/plugin.ts', greetingPlugin().replaceAll('greeting', 'reader'));
     await site.write('plugins/reader/words.ts', `export const words = 'read';\n`);
     await site.write('plugins/reader/views/reader.hbs', VIEW);
-    await reloaded(() => site.write('config/forum.ts', configurationOf('reader')));
-    expect((await get('/reader')).status).toBe(200);
-    await reloaded(() => site.mend('config/forum.ts'));
-    expect((await get('/reader')).status).toBe(404);
+    const status = async (): Promise<number> => (await get('/reader')).status;
+    await reloaded(() => site.write('config/forum.ts', configurationOf('reader')), status, 200);
+    await reloaded(() => site.mend('config/forum.ts'), status, 404);
   });
 });
 
@@ -170,8 +182,8 @@ describe('what is wrong', () => {
         .text.trim(),
     ).not.toBe('');
     expect(await words()).toBe('hello');
-    await reloaded(() => site.mend(at));
-    expect([await words(), places()]).toEqual(['hello', []]);
+    const mended = async (): Promise<unknown> => [await words(), places()];
+    await reloaded(() => site.mend(at), mended, ['hello', []]);
   });
 
   test.each([
@@ -200,24 +212,25 @@ describe('what is wrong', () => {
       VIEW.replace('{{words}}', '{{words}} {{t "greeting:end"}}'),
     );
     await expect.poll(words).toBe('hello Bye');
-    await reloaded(() => site.write(at, text));
-    const page = await get('/greeting');
-    expect([page.status, page.text]).toEqual([500, expect.stringContaining(shown)]);
+    const page = async (): Promise<unknown> => {
+      const { status, text: html } = await get('/greeting');
+      return [status, html];
+    };
+    await reloaded(() => site.write(at, text), page, [500, expect.stringContaining(shown)]);
     await expect.poll(places).toHaveLength(1);
-    await reloaded(async () => {
+    const mend = async (): Promise<void> => {
       await site.mend(at);
       await site.mend('plugins/greeting/views/greeting.hbs');
-    });
-    await expect.poll(words).toBe('hello');
+    };
+    await reloaded(mend, words, 'hello');
     expect(places()).toEqual([]);
   });
 
   test('does not keep a plugin from coming back when the file that it lacked comes', async () => {
     await site.write(WORDS, `export * from './letters.ts';\n`);
     await expect.poll(places).toHaveLength(1);
-    await reloaded(() => site.write('plugins/greeting/letters.ts', `export const words = 'abc';\n`));
-    expect(await words()).toBe('abc');
-    await reloaded(() => site.mend(WORDS));
+    await reloaded(() => site.write('plugins/greeting/letters.ts', `export const words = 'abc';\n`), words, 'abc');
+    await reloaded(() => site.mend(WORDS), words, 'hello');
   });
 });
 
