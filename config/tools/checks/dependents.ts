@@ -1,21 +1,8 @@
 import ts from 'typescript';
 import type { Check } from './support/check.ts';
 import { pluginFolders, readFiles, type SourceFile } from './support/files.ts';
+import { PLATFORM } from './support/platform.ts';
 import { nodesOf, parseSource } from './support/source.ts';
-
-/** Plugins that every other may import, as `.dependency-cruiser.mjs` has them. */
-export const PLATFORM: readonly string[] = [
-  'access',
-  'accounts',
-  'admin',
-  'api',
-  'cache',
-  'limits',
-  'markdown',
-  'protection',
-  'secrets',
-  'web',
-];
 
 /** Plugins that need no service of another, and yet are nothing without it. */
 const BUILT_ON: Readonly<Record<string, readonly string[]>> = {

@@ -1,6 +1,7 @@
 import type { Plugin } from '../../../core/plugins/definition.ts';
 import type { Tokens } from '../../../core/ref.ts';
-import { importsOfContracts, PLATFORM } from '../checks/dependents.ts';
+import { importsOfContracts } from '../checks/dependents.ts';
+import { PLATFORM } from '../checks/support/platform.ts';
 
 /** Where the picture of what builds on what stands. */
 export const ARCHITECTURE = 'docs/architecture.md';

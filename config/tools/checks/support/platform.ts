@@ -1,0 +1,13 @@
+/** Plugins that the others build on, and may import. */
+export const PLATFORM: readonly string[] = [
+  'access',
+  'accounts',
+  'admin',
+  'api',
+  'cache',
+  'limits',
+  'markdown',
+  'protection',
+  'secrets',
+  'web',
+];
