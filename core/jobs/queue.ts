@@ -112,7 +112,9 @@ export class JobQueue implements Jobs {
         ...attempt,
         continueWith: async (rest, { after = 0 } = {}) => attempt.continueWith(textOf(rest), after),
       });
-    const stop = this.#add(name, plugin, `job ${id}`, { run, durability: definition, cron });
+    const how = { run, durability: definition, cron };
+    const cronKey = cron && this.#key({ name, plugin, ...how }, {});
+    const stop = this.#add(name, plugin, `job ${id}`, { ...how, cronKey });
     const job: Job<P> = {
       add: async (payload, { at, once = false, id } = {}) => {
         const text = textOf(payload);
@@ -136,7 +138,7 @@ export class JobQueue implements Jobs {
         const works = this.#collected.get(this.#parts.data.batch()!) ?? [];
         works.splice(0, works.length, ...works.filter((work) => work.listener !== name || work.key !== key));
         await this.#parts.data.all(sql`with paused as (delete from job_pause where listener = ${name} and key = ${key})
-          delete from job where listener = ${name} and key = ${key} and owner is null and failed_at is null`);
+          delete from job where listener = ${name} and key = ${key} and cron is null and owner is null and failed_at is null`);
       },
       pause: async (key, seconds) => {
         if (definition.perKey === undefined)
@@ -242,14 +244,17 @@ export class JobQueue implements Jobs {
     return undefined;
   }
 
-  /** The id of a job with this key that has not ended. */
+  /** The id of a job with this key that has not ended; a schedule that only waits for its next moment is none. */
   async #stored({ name }: Listener, key: string | undefined): Promise<string | undefined> {
     const row = await this.#parts.data.one(sql<{ id: string }>`select id from job
-      where listener = ${name} and key is not distinct from ${key}::text and failed_at is null order by run_at, id limit 1`);
+      where listener = ${name} and key is not distinct from ${key}::text and failed_at is null and (cron is null or owner is not null) order by run_at, id limit 1`);
     return row?.id;
   }
 
-  #key({ plugin, name, durability }: Listener, payload: unknown): string | undefined {
+  #key(
+    { plugin, name, durability }: Pick<Listener, 'plugin' | 'name' | 'durability'>,
+    payload: unknown,
+  ): string | undefined {
     try {
       return durability.key?.(payload as never);
     } catch (error) {

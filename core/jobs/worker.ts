@@ -71,6 +71,8 @@ export interface Listener {
   readonly run: (payload: never, attempt: Attempt) => unknown;
   readonly durability: Durability<never>;
   readonly cron?: Cron | undefined;
+  /** The key under which its schedule runs. */
+  readonly cronKey?: string | undefined;
   readonly task: Task;
 }
 
@@ -281,16 +283,17 @@ export class Worker {
   /** Each expression has one row, which stands for its next moment. What was missed while nobody ran is so run once. */
   async #schedule(): Promise<void> {
     const listeners = [...this.#unscheduled];
-    const rows = listeners.map(({ name, cron }) => ({
+    const rows = listeners.map(({ name, cron, cronKey }) => ({
       listener: name,
+      key: cronKey,
       cron: cron?.getPattern(),
       next: cron?.nextRun(),
     }));
-    await this.#parts.data.all(sql`insert into job as j (id, listener, payload, cron, run_at)
-      select gen_random_uuid(), r.listener, '{}', r.cron, coalesce(r.next, 'infinity')
-      from json_to_recordset(${JSON.stringify(rows)}::json) as r(listener text, cron text, next timestamptz) order by r.listener
-      on conflict (listener) where cron is not null do update set cron = excluded.cron, run_at = excluded.run_at
-      where j.cron <> excluded.cron and j.owner is null`);
+    await this.#parts.data.all(sql`insert into job as j (id, listener, key, payload, cron, run_at)
+      select gen_random_uuid(), r.listener, r.key, '{}', r.cron, coalesce(r.next, 'infinity')
+      from json_to_recordset(${JSON.stringify(rows)}::json) as r(listener text, key text, cron text, next timestamptz) order by r.listener
+      on conflict (listener) where cron is not null do update set cron = excluded.cron, key = excluded.key, run_at = excluded.run_at
+      where (j.cron, j.key) is distinct from (excluded.cron, excluded.key) and j.owner is null`);
     for (const listener of listeners) this.#unscheduled.delete(listener);
   }
 

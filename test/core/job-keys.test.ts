@@ -76,6 +76,39 @@ describe('work with a key', () => {
       expect(begun.filter((call) => call.to === to).map(({ n }) => n)).toEqual(Array.from({ length: 20 }, (_, n) => n));
   });
 
+  it.runIf(onServer)(
+    'is not run beside the schedule of its own key by another process, and does not take that for itself',
+    async () => {
+      const gate = Promise.withResolvers<void>();
+      let begun = 0;
+      const define = (on: JobQueue): Job<Record<string, never>> =>
+        on.define<Record<string, never>>('caller', 'tend', {
+          schema: Type.Object({}),
+          cron: '0 3 1 1 *',
+          key: () => 'all',
+          perKey: 1,
+          run: () => (begun++, gate.promise),
+        }).job;
+      const job = define(jobs);
+      await jobs.start();
+      await until(async () => expect(await left()).toBe(1));
+      // The schedule waits for its next moment, so there is nothing yet that this would be too much of.
+      await job.add({}, { once: true });
+      await until(() => expect(begun).toBe(1));
+      await data.all(sql`update job set run_at = now() where cron is not null`);
+      const other = queue();
+      define(other);
+      await other.start();
+      await delay(200);
+      expect(begun).toBe(1);
+      gate.resolve();
+      await until(() => expect(begun).toBe(2));
+      await until(async () => expect(await data.all(sql`select id from job where run_at <= now()`)).toEqual([]));
+      await job.cancelKey('all');
+      expect(await left()).toBe(1);
+    },
+  );
+
   it('does not wait for a key with a long backlog, however many keys there are', async () => {
     const gate = Promise.withResolvers<void>();
     const done: string[] = [];
