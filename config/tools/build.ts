@@ -15,7 +15,7 @@ interface Manifest {
 }
 
 /** Tools that a site or a plugin package is worked on with: their versions are read from here when one is made. */
-const TOOLS = ['@types/node', 'typescript', 'vitest'];
+const TOOLS = ['@types/node', 'typescript-native', 'vitest'];
 
 /**
  * Writes dist/: the package as it is published, a tree like this one with JavaScript, declarations and source maps in
