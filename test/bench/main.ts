@@ -12,31 +12,41 @@ import { measureIsolation } from './isolation.ts';
 import { measureDurable } from './durable.ts';
 import { measureLarge, SMALL } from './large.ts';
 import { measureLive } from './live.ts';
+import { compare, comparisonTable, LEAST } from './against.ts';
 import { generator } from './load.ts';
 import { login, measureLists, measureReads } from './reads.ts';
-import { json, met, table, type Result } from './report.ts';
+import { met, report, table, type Result } from './report.ts';
 import { measureStart } from './start.ts';
 import { measureWebhooks } from './webhooks.ts';
 import { measureWrites } from './writes.ts';
 
 /**
  * `npm run bench [-- --quick] [-- --json] [-- --only feeds --only webhooks]`: every goal beside its figure, or those of
- * some parts. On DATABASE_URL's server, else embedded. With `--faults` nothing is measured; everything that may break
+ * some parts. On DATABASE_URL's server, else embedded. With `--against <commit>` the same parts are measured of that
+ * commit, too, in turns, and how much better this tree is stands beside each figure. With `--faults` nothing is measured; everything that may break
  * is broken instead (`faults/main.ts`).
  */
+/** What a commit is compared by where nothing is named: what the bench measures within minutes. */
+const COMPARED = ['hooks', 'reads', 'lists', 'feeds', 'writes', 'streams', 'webhooks', 'durable', 'starts'];
 if (process.argv.includes('--faults')) {
   await import('./faults/main.ts');
   process.exit();
 }
 const {
-  values: { quick, json: asJson, only },
+  values: { quick, json: asJson, only, against },
 } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
     only: { type: 'string', multiple: true },
+    against: { type: 'string' },
   },
 });
+if (against !== undefined) {
+  const compared = await compare(against, only ?? COMPARED, { quick, say: (line) => console.log(line) });
+  console.log(`\n${comparisonTable(compared)}`);
+  process.exit(compared.some(({ ratio }) => ratio < LEAST) ? 1 : 0);
+}
 const say = (line: string): void => void (asJson || console.log(line));
 const server = process.env['DATABASE_URL'];
 const seconds = quick ? 4 : 12;
@@ -92,5 +102,5 @@ try {
   await database?.drop();
   await rm(dataDir, { recursive: true, force: true });
 }
-console.log(asJson ? json(server ? 'postgresql' : 'embedded', results) : `\n${table(results)}`);
+console.log(asJson ? JSON.stringify(report(server ? 'postgresql' : 'embedded', results)) : `\n${table(results)}`);
 if (results.some((result) => met(result) === false)) process.exitCode = 1;

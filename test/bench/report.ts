@@ -20,7 +20,8 @@ export function met(result: Result): boolean | undefined {
   return result.atMost ? measured <= result.goal : measured >= result.goal;
 }
 
-const rounded = (value: number | undefined): string =>
+/** To three digits. */
+export const rounded = (value: number | undefined): string =>
   value === undefined ? '–' : Number(value.toPrecision(3)).toLocaleString('en');
 
 /** A table for people. */
@@ -32,9 +33,13 @@ export function table(results: readonly Result[]): string {
     `${result.atMost ? '≤' : '≥'} ${result.goal}`,
     { true: 'met', false: 'MISSED', undefined: 'not measured' }[String(met(result))] ?? '',
   ]);
-  const all = [['what', 'measured', 'ratio', 'goal', ''], ...rows];
-  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  return all
+  return columns([['what', 'measured', 'ratio', 'goal', ''], ...rows]);
+}
+
+/** Rows of cells, each column as wide as its longest. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  return rows
     .map((row) =>
       row
         .map((cell, column) => cell.padEnd(widths[column]!))
@@ -44,16 +49,23 @@ export function table(results: readonly Result[]): string {
     .join('\n');
 }
 
+/** What `--json` prints. */
+export interface Report {
+  readonly database: string;
+  readonly results: readonly (Omit<Result, 'value' | 'ratio'> & {
+    readonly value: number | null;
+    readonly ratio: number | null;
+    readonly met: boolean | null;
+  })[];
+}
+
 /** The same for programs. */
-export const json = (database: string, results: readonly Result[]): string =>
-  JSON.stringify({
-    database,
-    results: results.map((result) => ({
-      name: result.name,
-      value: result.value ?? null,
-      unit: result.unit,
-      ratio: result.ratio ?? null,
-      goal: result.goal,
-      met: met(result) ?? null,
-    })),
-  });
+export const report = (database: string, results: readonly Result[]): Report => ({
+  database,
+  results: results.map((result) => ({
+    ...result,
+    value: result.value ?? null,
+    ratio: result.ratio ?? null,
+    met: met(result) ?? null,
+  })),
+});
