@@ -1,5 +1,6 @@
 import { createApp, type App } from '../../core/host/app.ts';
 import { counters, differences } from '../../core/data/counters.ts';
+import { sql } from '../../core/data/database.ts';
 import type { Clock, Environment } from '../../core/environment.ts';
 import { readConfiguration, SITE, type SiteConfiguration } from '../../core/host/site.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -44,6 +45,11 @@ export interface TestForum extends AsyncDisposable {
   allStatements(work: () => Promise<unknown>): Promise<number>;
   /** Resolves when the background work of what was done before has ended. */
   calm(): Promise<void>;
+  /**
+   * Runs a job with a `cron` expression at once, as at its next moment, and resolves when it has ended; `tidy` of the
+   * plugin `boats` is `boats/job:tidy`. Throws when it has not ended within 20 seconds.
+   */
+  runSchedule(job: string): Promise<void>;
 }
 
 export interface TestForumOptions {
@@ -156,6 +162,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     lines,
     client: (headers) => createClient(url, { ...(headers && { headers }), failed: () => explainFailure(lines) }),
     calm: () => calm(app),
+    runSchedule: (job) => runSchedule(app, job),
     statements: (work) => calm(app).then(() => countStatements(work)),
     async allStatements(work) {
       await calm(app);
@@ -214,6 +221,23 @@ function stoppedClock(): TestClock {
 function realClock(): TestClock {
   let ahead = 0;
   return { now: () => Date.now() + ahead, advance: (milliseconds) => void (ahead += milliseconds) };
+}
+
+/** Milliseconds that the work of a schedule may take, and between two looks whether it has ended. */
+const [SCHEDULE_TIMEOUT, LOOK] = [20_000, 10];
+
+async function runSchedule({ data, jobs }: App, job: string): Promise<void> {
+  const due = await data.all(
+    sql`update job set run_at = now() where listener = ${job} and cron is not null and owner is null returning id`,
+  );
+  if (due.length === 0) throw new Error(`"${job}" is no job with a cron expression, or it runs just now`);
+  await jobs.retry(job);
+  const deadline = Date.now() + SCHEDULE_TIMEOUT;
+  const begunOrDue = sql`select 1 from job where listener = ${job} and cron is not null and (owner is not null or run_at <= now())`;
+  while (await data.one(begunOrDue)) {
+    if (Date.now() > deadline) throw new Error(`"${job}" has not ended after ${SCHEDULE_TIMEOUT / 1_000} s`);
+    await new Promise((resolve) => setTimeout(resolve, LOOK));
+  }
 }
 
 /** Milliseconds without a statement after which background work has ended, and for which that is waited for at most. */

@@ -207,13 +207,7 @@ describe('the event log', () => {
     await forum.app.app.data.all(sql`update event_log set created_at = ${new Date(old)},
       id = (lpad(to_hex(${old}::bigint), 12, '0') || right(replace(id::text, '-', ''), 20))::uuid`);
     const { newest } = await log().bounds();
-    const forget = async (): Promise<void> => {
-      await forum.app.app.data.all(sql`update job set run_at = now() where listener = 'events/job:forget'`);
-      await forum.app.app.data.all(
-        sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'events/job:forget', '{}')`,
-      );
-      await settled(forum.app);
-    };
+    const forget = (): Promise<void> => forum.app.runSchedule('events/job:forget');
     await forget();
     expect((await log().bounds()).newest).toBe(newest);
     await forum.app.app.settings.set({ 'events.days': 7 });

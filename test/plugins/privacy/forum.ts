@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
-import { expect, vi } from 'vitest';
+import { expect } from 'vitest';
 import { fromBuffer, type Entry, type Options, type ZipFile } from 'yauzl';
-import { Data, Jobs, sql } from 'parley-forum';
+import { Data, sql } from 'parley-forum';
 import type { Client, TestForum } from 'parley-forum/testing';
 
 export const PASSWORD = 'Plain-Sailing-42';
@@ -44,17 +44,7 @@ export async function unpack(bytes: Buffer): Promise<ReadonlyMap<string, string>
 }
 
 /** Lets the job run that looks for what is due, and waits until it has. */
-export async function looked({ app }: TestForum): Promise<void> {
-  const listener = 'privacy/job:erase';
-  await app
-    .service(Data)
-    .all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${listener}, '{}')`);
-  await app.service(Jobs).retry(listener);
-  await vi.waitUntil(
-    async () => !(await app.service(Data).one(sql`select 1 from job where listener = ${listener} and cron is null`)),
-    { timeout: 20_000 },
-  );
-}
+export const looked = (forum: TestForum): Promise<void> => forum.runSchedule('privacy/job:erase');
 
 /** Where in the database a text stands: `table.column`, over all columns that can hold one. */
 export async function places({ app }: TestForum, words: string): Promise<readonly string[]> {

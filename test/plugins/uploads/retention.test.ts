@@ -1,7 +1,7 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { Data, Jobs, sql } from 'parley-forum';
+import { Data, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { picture, send } from './forum.ts';
@@ -39,12 +39,7 @@ const onDisk = async (): Promise<readonly string[]> =>
 /** Lets the daily job run, so many days later. */
 async function tidied(days: number): Promise<void> {
   forum.app.clock.advance(days * DAY);
-  await data().all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${CLEANUP}, '{}')`);
-  await forum.app.app.service(Jobs).retry(CLEANUP);
-  await vi.waitUntil(
-    async () => !(await data().one(sql`select 1 from job where listener = ${CLEANUP} and cron is null`)),
-    { timeout: 20_000 },
-  );
+  await forum.app.runSchedule(CLEANUP);
   for (const name of ['ada', 'mia', 'root'] as const) await forum.as[name].login(name, 'Plain-Sailing-42');
 }
 

@@ -376,12 +376,7 @@ describe('the history', () => {
     await forum.start('Old news');
     await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(1));
     const { data } = forum.app.app;
-    const cleanUp = async (): Promise<void> => {
-      await data.all(
-        sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:tidy', '{}')`,
-      );
-      await settled(forum.app);
-    };
+    const cleanUp = (): Promise<void> => forum.app.runSchedule('webhooks/job:tidy');
     const kept = async (): Promise<number> =>
       (await data.one(
         sql<{ n: number }>`select count(*)::integer as n from webhook_event where body like '%Old news%'`,
