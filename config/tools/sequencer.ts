@@ -11,7 +11,6 @@ const LONGEST = [
   'core/faults',
   'browser/journeys',
   'browser/composing',
-  'core/crash',
   'plugins/webhooks/delivery',
   'browser/states',
   'plugin-new',

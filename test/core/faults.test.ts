@@ -7,6 +7,9 @@ import { migrated } from '../kit/migrated.ts';
 
 /** The short form of what `npm run bench -- --faults` tries at length. */
 const place = (): Promise<TestPlace> => makeTestPlace(migrated());
+const FULL = process.env['PARLEY_FULL'] === '1';
+/** What becomes of the embedded database's files; what else breaks is tried on a server, and on both in full. */
+const OF_FILES = ['killed', 'disk-full'];
 const ground: Ground = {
   database: onServer ? 'server' : 'embedded',
   long: false,
@@ -15,9 +18,12 @@ const ground: Ground = {
   forums: new Copies(place),
 };
 afterAll(() => ground.forums[Symbol.asyncDispose]());
+const tried = scenarios.filter(
+  (scenario) => scenario.leftOut(ground) === undefined && (onServer || FULL || OF_FILES.includes(scenario.id)),
+);
 
 describe('nothing that was answered is lost, nothing is doubled, and what is down comes back', () => {
-  test.each(scenarios.filter((scenario) => scenario.leftOut(ground) === undefined))(
+  test.each(tried)(
     '$name',
     async (scenario) => {
       expect((await scenario.run(ground)).lost).toEqual([]);

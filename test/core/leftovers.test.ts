@@ -4,7 +4,7 @@ import { definePlugin } from 'parley-forum';
 import configuration from '../../config/forum.ts';
 import { startForum, type TestForum } from 'parley-forum/testing';
 
-const TIMES = 3;
+const TIMES = 2;
 
 let running: TestForum;
 beforeAll(async () => void (running = await startForum()));

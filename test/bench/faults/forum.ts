@@ -16,18 +16,23 @@ interface Call {
 export class Forum implements AsyncDisposable {
   readonly prepared: Prepared;
   readonly #environment: Variables;
+  readonly #command: readonly string[] | undefined;
   readonly #servers: ServerProcess[] = [];
   /** From then on nobody answers any more. */
   closed = false;
 
-  private constructor(prepared: Prepared, environment: Variables) {
+  private constructor(prepared: Prepared, environment: Variables, command?: readonly string[]) {
     this.prepared = prepared;
     this.#environment = environment;
+    this.#command = command;
   }
 
-  /** Starts one process; `environment` wins over what follows from the place. The place is removed with the forum. */
-  static async open(prepared: Prepared, environment: Variables = {}): Promise<Forum> {
-    const forum = new Forum(prepared, environment);
+  /**
+   * Starts one process; `environment` wins over what follows from the place, `command` is what starts it in place of the
+   * program alone. The place is removed with the forum.
+   */
+  static async open(prepared: Prepared, environment: Variables = {}, command?: readonly string[]): Promise<Forum> {
+    const forum = new Forum(prepared, environment, command);
     await forum.start();
     return forum;
   }
@@ -47,7 +52,7 @@ export class Forum implements AsyncDisposable {
 
   /** One more process, with what `environment` says beside what all are told. */
   async start(environment: Variables = {}): Promise<ServerProcess> {
-    const server = await startServer(this.prepared.place, undefined, { ...this.#environment, ...environment });
+    const server = await startServer(this.prepared.place, this.#command, { ...this.#environment, ...environment });
     this.#servers.push(server);
     return server;
   }

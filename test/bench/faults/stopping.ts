@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { Findings } from './findings.ts';
+import { Findings, within } from './findings.ts';
 import { Forum } from './forum.ts';
 import { Journal, wordOf } from './journal.ts';
 import type { Scenario } from './scenario.ts';
@@ -12,7 +12,10 @@ const WRITERS = 4;
 /** Requests that wait for their bodies. */
 const UNDER_WAY = 16;
 
-/** SIGTERM while members write, and while requests whose head was read wait for their bodies. */
+/**
+ * SIGTERM to `npm start` as a whole process group while members write, and while requests whose head was read wait for
+ * their bodies.
+ */
 export const stopping: Scenario = {
   id: 'stopping',
   name: 'SIGTERM under load',
@@ -20,7 +23,7 @@ export const stopping: Scenario = {
   async run(ground) {
     const rounds = ground.long ? 10 : 1;
     const found = new Findings();
-    await using forum = await Forum.open(await ground.forums.next());
+    await using forum = await Forum.open(await ground.forums.next(), {}, ['npm', 'start']);
     const journal = new Journal(forum);
     let slowest = 0;
     let finished = 0;
@@ -32,6 +35,7 @@ export const stopping: Scenario = {
       );
       const began = performance.now();
       forum.server.signal('SIGTERM');
+      found.check((await within(5, () => refused(forum.url))) !== undefined, 'new requests were still taken');
       for (const finish of underWay)
         finished += found.equal(await finish().catch(String), 201, 'a request under way was answered') ? 1 : 0;
       found.equal(await forum.server.ended, { code: 0, signal: null }, 'how the process ended');
@@ -47,6 +51,13 @@ export const stopping: Scenario = {
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 };
+
+/** Nobody listens there any more, nor on connections that were kept. */
+const refused = (url: string): Promise<boolean> =>
+  fetch(`${url}/healthz`).then(
+    () => false,
+    () => true,
+  );
 
 /** A request whose head the server has read and whose body it waits for; resolves to what finishes it. */
 async function begin(

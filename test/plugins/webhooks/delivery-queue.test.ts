@@ -76,9 +76,7 @@ describe('what many webhooks have to send', () => {
     await settled(forum.app);
     const ago = new Date(forum.app.clock.now() - 11 * 60_000);
     await data.all(sql`update webhook_delivery set status = 'pending', job = gen_random_uuid(), created_at = ${ago}`);
-    await data.all(
-      sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:revive', '{}')`,
-    );
+    await forum.app.runSchedule('webhooks/job:revive');
     await arrived(receiver, 2);
     expect(receiver.received[1]!.headers['webhook-id']).toBe(receiver.received[0]!.headers['webhook-id']);
     await settled(forum.app);
