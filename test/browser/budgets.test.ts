@@ -1,9 +1,15 @@
+import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { windowedPath } from '../../config/tools/suites.ts';
 import { useForum, type Visitor } from './forum.ts';
 
 // Chromium is started without its cache of whole pages when it is driven; here it is what is tested.
-const forum = useForum({ ignoreDefaultArgs: ['--disable-back-forward-cache'] });
+const windowed = windowedPath(process.env);
+const forum = useForum({
+  ignoreDefaultArgs: ['--disable-back-forward-cache'],
+  ...(existsSync(windowed) && { executablePath: windowed }),
+});
 const KILOBYTE = 1024;
 
 /** Bytes on the way with gzip, of an address of the forum. */
@@ -75,7 +81,7 @@ async function comesBack(page: Page, path: string): Promise<boolean> {
   return page.evaluate('globalThis.wasHere === true');
 }
 
-describe('going back', () => {
+describe.skipIf(!existsSync(windowed))('going back', () => {
   test.each(['/', '/d/1', '/c/general', '/u/ada', '/login'])('brings a guest to %s as they left it', async (path) => {
     const page = await forum.open('guest');
     expect(await comesBack(page, path)).toBe(true);

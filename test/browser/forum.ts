@@ -58,10 +58,12 @@ export function useForum(launch: LaunchOptions = {}): Forum {
   forum.open = async (visitor, options = {}) => {
     if (visitor !== 'guest' && !states.has(visitor)) states.set(visitor, await stateOf(visitor));
     const storageState = states.get(visitor);
-    const own = {
+    const own: BrowserContextOptions = {
       baseURL: forum.url,
       locale: 'en',
       viewport: { width: 1280, height: 900 },
+      // Drawing each page as it turns into the next takes a browser without graphics hardware longer than all the rest.
+      reducedMotion: 'reduce',
       ...(storageState && { storageState }),
     };
     const context = await forum.browser.newContext({ ...own, ...options });

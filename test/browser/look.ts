@@ -1,7 +1,8 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Result, RunOptions } from 'axe-core';
 import { chromium, type Browser, type LaunchOptions, type Page } from 'playwright-core';
+import { browserPath } from '../../config/tools/suites.ts';
 import { painted } from './checks.ts';
 
 /**
@@ -10,8 +11,8 @@ import { painted } from './checks.ts';
  */
 export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
   chromium.launch({
+    executablePath: browserPath(process.env, existsSync),
     ...options,
-    executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
     args: [
       '--no-sandbox',
       '--disable-gpu',

@@ -12,10 +12,11 @@ import { judge } from './look.ts';
 
 const FULL = process.env['PARLEY_FULL'] === '1';
 /**
- * Addresses of the pages on which people spend their time: looked at in every way, the others in light only, and at
- * 1280 px only for what their layout does.
+ * The pages on which people spend their time are looked at in both schemes, with the Tab key at both widths, and as
+ * guests and members see them; the others once, which have the same frame and are made of the same parts.
  */
 const IMPORTANT = [/^\/$/, /^\/c\//, /^\/d\/1-/, /^\/new$/, /^\/login$/, /^\/admin\/plugins$/];
+const isImportant = (path: string): boolean => IMPORTANT.some((address) => address.test(path));
 type Addresses = Partial<Record<Visitor, readonly string[]>>;
 
 const forum = useForum();
@@ -125,8 +126,8 @@ async function linksInMails(): Promise<{ readonly reset: string; readonly confir
 
 /** Who opens a page without parameters. */
 const LEAST: Readonly<Record<string, readonly Visitor[]>> = { moderator: ['mia'], admin: ['root'] };
-function visitorsOf({ can }: RouteInfo): readonly Visitor[] {
-  if (can === 'public') return ['guest', 'ada'];
+function visitorsOf({ can, path }: RouteInfo): readonly Visitor[] {
+  if (can === 'public') return FULL || isImportant(path) ? ['guest', 'ada'] : ['guest'];
   return (can === 'member' ? undefined : LEAST[can.default]) ?? ['ada'];
 }
 const addressesFor = (visitor: Visitor): readonly string[] => [
@@ -152,43 +153,40 @@ function failures(): readonly string[] {
 /** Most characters of one finding. */
 const LONGEST = 300;
 
-async function lookAtWidth(
-  page: Page,
-  { scheme, width, whole }: { readonly scheme: 'light' | 'dark'; readonly width: number; readonly whole: boolean },
-  add: (what: string, list: readonly string[]) => void,
-): Promise<void> {
-  // Wherever the walk before left it, something would lie half below the bar.
+/** Windows that a page is looked at in. What is drawn depends on the colours, what is there and where on the width. */
+const WINDOWS = { narrow: { width: 320, height: 700 }, wide: { width: 1280, height: 900 } } as const;
+type Add = (what: string, list: readonly string[]) => void;
+
+/** How it is laid out in windows of this width; `closely`: with wide spacing and the Tab key, too. */
+async function lookAtLayout(page: Page, width: keyof typeof WINDOWS, closely: boolean, add: Add): Promise<void> {
+  await page.setViewportSize(WINDOWS[width]);
+  if (await movesSideways(page)) add(width, ['moves sideways']);
+  if (closely || width === 'narrow') add(`${width}, cut with wide spacing`, await spaceText(page));
+  if (closely) add(`${width}, focused but unseen`, await walkFocus(page));
+  // Wherever the walk left it, something would lie half below the bar.
   await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
-  if (whole) add(`${scheme} ${width}`, await judge(page));
-  if (await movesSideways(page)) add(`${width}`, ['moves sideways']);
-  if (scheme === 'dark') return;
-  add(`${width}, cut with wide spacing`, await spaceText(page));
-  if (whole) add(`${width}, focused but unseen`, await walkFocus(page));
 }
 
 async function lookAt(page: Page, path: string, seen: Set<string>): Promise<readonly string[]> {
   const found: string[] = [];
-  const add = (what: string, list: readonly string[]): void =>
-    void found.push(...list.map((one) => `${path} ${what}: ${one}`.slice(0, LONGEST)));
-  const full = FULL || IMPORTANT.some((address) => address.test(path));
-  for (const scheme of full ? (['light', 'dark'] as const) : (['light'] as const)) {
-    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce', forcedColors: 'none' });
-    await page.setViewportSize({ width: 320, height: 700 });
-    const answer = await page.goto(path);
-    // An address that leads to another is looked at there.
-    if (scheme === 'light' && seen.size === seen.add(page.url()).size) return [];
-    if (!missing.includes(path) && answer?.status() !== 200) found.push(`${path}: ${answer?.status()}`);
-    await settle(page);
-    for (const [width, height] of [
-      [320, 700],
-      [1280, 900],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      await lookAtWidth(page, { scheme, width, whole: full || width === 320 }, add);
-    }
-    add('moves', await moving(page));
-    add('shown though hidden', await shownThoughHidden(page));
+  const add: Add = (what, list) => void found.push(...list.map((one) => `${path} ${what}: ${one}`.slice(0, LONGEST)));
+  const important = FULL || isImportant(path);
+  await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce', forcedColors: 'none' });
+  await page.setViewportSize(WINDOWS.narrow);
+  const answer = await page.goto(path);
+  // An address that leads to another is looked at there.
+  if (seen.size === seen.add(page.url()).size) return [];
+  if (!missing.includes(path) && answer?.status() !== 200) found.push(`${path}: ${answer?.status()}`);
+  await settle(page);
+  await lookAtLayout(page, 'narrow', important, add);
+  add('narrow, light', await judge(page));
+  await lookAtLayout(page, 'wide', important, add);
+  if (important) {
+    await page.emulateMedia({ colorScheme: 'dark' });
+    add('wide, dark', await judge(page));
   }
+  add('moves', await moving(page));
+  add('shown though hidden', await shownThoughHidden(page));
   await page.emulateMedia({ forcedColors: 'active' });
   add('not marked with forced colours', await lostMarks(page));
   return found;

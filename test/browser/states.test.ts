@@ -3,37 +3,25 @@ import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { listen, movesSideways, shownThoughHidden, spaceText, walkFocus } from './checks.ts';
-import { logIn, PASSWORD, useForum, type Visitor } from './forum.ts';
+import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
 
-/**
- * A window that asks for less motion from the start: a change of mind while one page turns into the next breaks that
- * off, and the browser says so.
- */
-async function open(visitor: Visitor): Promise<Page> {
-  const page = await forum.open(visitor);
-  await page.emulateMedia({ reducedMotion: 'reduce' });
-  return page;
-}
-
 /** What is wrong with the page as it stands. Unlike an address, a state is not opened anew for each look. */
 async function lookAt(page: Page, name: string): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
+  // What is drawn depends on the colours, what is there and where on the width.
+  for (const [colorScheme, width, height] of [
+    ['dark', 1280, 900],
+    ['light', 320, 700],
+  ] as const) {
     await page.emulateMedia({ colorScheme });
-    for (const [width, height] of [
-      [320, 700],
-      [1280, 900],
-    ] as const) {
-      await page.setViewportSize({ width, height });
-      await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
-      found.push(...(await judge(page)).map((one) => `${name} ${colorScheme} ${width}: ${one}`));
-      if (await movesSideways(page)) found.push(`${name} ${width}: moves sideways`);
-    }
+    await page.setViewportSize({ width, height });
+    await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
+    found.push(...(await judge(page)).map((one) => `${name} ${colorScheme} ${width}: ${one}`));
+    if (await movesSideways(page)) found.push(`${name} ${width}: moves sideways`);
   }
-  await page.setViewportSize({ width: 320, height: 700 });
   found.push(
     ...[...(await spaceText(page)), ...(await walkFocus(page)), ...(await shownThoughHidden(page))].map(
       (one) => `${name}, cut or unseen: ${one}`,
@@ -48,7 +36,7 @@ const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('main').getByRole('button', { name, exact: true }).click();
 
 test('a refused sign-up names each field, and keeps what was typed', async () => {
-  const page = await open('guest');
+  const page = await forum.open('guest');
   const heard = listen(page);
   await page.goto('/register');
   await page.getByLabel('Username').fill('x');
@@ -65,7 +53,7 @@ test('a refused sign-up names each field, and keeps what was typed', async () =>
 }, 120_000);
 
 test('the size of text that somebody chose is the size they get', async () => {
-  const page = await open('guest');
+  const page = await forum.open('guest');
   const size = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).fontSize');
   await page.goto('/settings/appearance');
   const usual = await size();
@@ -82,7 +70,7 @@ test('the size of text that somebody chose is the size they get', async () => {
 }, 120_000);
 
 test('a preview stands in place of the text, and a list that goes on in place of its pages', async () => {
-  const page = await open('ada');
+  const page = await forum.open('ada');
   await page.goto('/d/1/reply');
   await page.getByLabel('Your text').fill('Sealed with **tar**.');
   await press(page, 'Preview');
@@ -91,7 +79,7 @@ test('a preview stands in place of the text, and a list that goes on in place of
   // Its marks would go into a text that nobody sees.
   expect(await page.getByRole('toolbar').isVisible()).toBe(false);
   await press(page, 'Write');
-  expect(await page.getByRole('toolbar').isVisible()).toBe(true);
+  await page.getByRole('toolbar').waitFor();
   await press(page, 'Preview');
   await page.locator('.composer-view strong').waitFor();
   // Nothing to send: the field comes back, so that the browser can say so there.
@@ -114,7 +102,7 @@ test('a preview stands in place of the text, and a list that goes on in place of
 }, 120_000);
 
 test('two-factor login: its key, its backup codes and its question', async () => {
-  const page = await open('bob');
+  const page = await forum.open('bob');
   const heard = listen(page);
   const found: string[] = [];
   await page.goto('/settings/security/two-factor');
@@ -127,7 +115,7 @@ test('two-factor login: its key, its backup codes and its question', async () =>
   found.push(...(await lookAt(page, 'backup codes')));
   await page.context().close();
 
-  const elsewhere = await open('guest');
+  const elsewhere = await forum.open('guest');
   await elsewhere.goto('/login');
   await elsewhere.getByLabel('Username or e-mail').fill('bob');
   await elsewhere.getByLabel('Password', { exact: true }).fill(PASSWORD);
@@ -144,7 +132,7 @@ test('two-factor login: its key, its backup codes and its question', async () =>
 }, 180_000);
 
 test('a picture in the profile, and what a suspended member and their moderator see', async () => {
-  const zoe = await open('guest');
+  const zoe = await forum.open('guest');
   const heard = listen(zoe);
   const found: string[] = [];
   await logIn(zoe, 'zoe');
@@ -157,7 +145,7 @@ test('a picture in the profile, and what a suspended member and their moderator 
   await zoe.getByText('This picture is shown').waitFor();
   found.push(...(await lookAt(zoe, 'profile with a picture')));
 
-  const mia = await open('mia');
+  const mia = await forum.open('mia');
   await mia.goto('/mod/members/zoe');
   await mia.getByLabel('Reason').fill('An-unbroken-word-that-is-longer-than-a-narrow-screen-and-goes-on');
   await press(mia, 'Suspend');

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import configuration from '../../config/forum.ts';
-import { PLATFORM } from '../../config/tools/checks/dependents.ts';
+import { PLATFORM } from '../../config/tools/checks/support/platform.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = ['core', 'plugins', 'migrations', 'themes', 'config', 'package.json', 'tsconfig.json'];
