@@ -113,38 +113,30 @@ describe('a package in JavaScript without types', () => {
     expect(running.log()).toContain('"action":"plugin.installed"');
   }, 120_000);
 
-  test('raises errors that the program knows as its own, whatever copy of it lies in the package', async () => {
-    const copy = {
-      'node_modules/parley-forum/package.json':
-        '{"name":"parley-forum","version":"0.0.1","type":"module","exports":"./index.js"}',
-    };
+  test('is replaced by a version that adds a migration and brings a program of its own; no request is lost', async () => {
     const tarball = await site.pack(
       manifest('bell', {
-        version: '1.0.1',
+        version: '1.1.0',
         bundleDependencies: ['parley-forum'],
         dependencies: { 'parley-forum': '0.0.1' },
       }),
       {
-        ...bellFiles('dong'),
-        ...copy,
+        ...bellFiles('clang'),
+        'migrations/0002-ring.js': migration('Bell0002', 'insert into bell_ring values (7)', 'delete from bell_ring'),
+        'node_modules/parley-forum/package.json':
+          '{"name":"parley-forum","version":"0.0.1","type":"module","exports":"./index.js"}',
         'node_modules/parley-forum/index.js':
           'export const definePlugin = () => ({}); export class HttpError extends Error {}',
       },
     );
-    await site.command('plugin', 'add', tarball);
-    expect((await get('/api/bell/crack')).status).toBe(418);
-    expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'dong' });
-  }, 120_000);
-
-  test('is replaced by a version that adds a migration; no request is lost', async () => {
-    const tarball = await site.pack(manifest('bell', { version: '1.1.0' }), {
-      ...bellFiles('clang'),
-      'migrations/0002-ring.js': migration('Bell0002', 'insert into bell_ring values (7)', 'delete from bell_ring'),
-    });
     expect(await whileReading(() => site.command('plugin', 'add', tarball))).toEqual([]);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'clang', rows: 1 });
     expect((await site.parley('plugin', 'list')).output).toMatch(/^bell +on/m);
   }, 120_000);
+
+  test('raises errors that the program knows as its own, whatever copy of it lies in the package', async () => {
+    expect((await get('/api/bell/crack')).status).toBe(418);
+  });
 });
 
 describe('a package that is of no use', () => {
@@ -155,7 +147,6 @@ describe('a package that is of no use', () => {
       bell('x'),
       /parley-forum.*\^?99/,
     ],
-    ['throws when it is imported', {}, "throw new Error('no clapper');", /no clapper/],
     ['is TypeScript', { parley: { plugin: './plugin.ts' } }, bell('x'), /is TypeScript inside node_modules/],
   ])(
     'because it %s is refused with the reason, and everything stays as it was',
@@ -173,7 +164,7 @@ describe('a package that is of no use', () => {
     120_000,
   );
 
-  test('as another version of one that runs leaves that one running', async () => {
+  test('because it throws when it is imported leaves the version that runs running', async () => {
     const tarball = await site.pack(manifest('bell', { version: '2.0.0' }), {
       'plugin.js': "throw new Error('torn');",
     });
@@ -185,21 +176,24 @@ describe('a package that is of no use', () => {
 });
 
 describe('removing a package', () => {
+  let tarball: string;
+  beforeAll(async () => {
+    tarball = await site.pack(manifest('bell', { version: '1.2.0' }), bellFiles('again'));
+  });
+
   test('ends its routes and keeps its data, which are there again when it comes back', async () => {
     await site.command('plugin', 'remove', 'bell');
     expect((await get('/api/bell')).status).toBe(404);
     expect(await configuration()).not.toContain('bell');
     expect(await dependenciesOf(site.folder)).not.toHaveProperty('parley-plugin-bell');
-    const tarball = await site.pack(manifest('bell', { version: '1.2.0' }), bellFiles('again'));
     await site.command('plugin', 'add', tarball);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'again', rows: 1 });
   }, 120_000);
 
   test('with --data leaves nothing behind', async () => {
     await site.command('plugin', 'remove', 'bell', '--data');
-    const tarball = await site.pack(manifest('bell', { version: '1.3.0' }), bellFiles('new'));
     await site.command('plugin', 'add', tarball);
-    expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'new', rows: 0 });
+    expect(await (await get('/api/bell')).json()).toMatchObject({ rows: 0 });
     expect(running.log()).toContain('"action":"plugin.removed"');
   }, 120_000);
 });
@@ -234,7 +228,7 @@ define('x-raffle-draw', DrawElement);
     await succeed(folder, 'npm', 'run', 'check');
     await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner.name'));
     const wrong = /client\/x-raffle-draw\.ts[(:]5.*TS2339.*'name'/;
-    expect(await run(folder, 'npm', 'run', 'check')).toMatchObject({ code: 2, output: expect.stringMatching(wrong) });
+    expect(await run(folder, 'npm', 'run', 'check')).toMatchObject({ code: 1, output: expect.stringMatching(wrong) });
     expect(await run(folder, 'npm', 'run', 'pack')).toMatchObject({ code: 1, output: expect.stringMatching(wrong) });
     const inFolder = join(site.folder, 'plugins/lists/client/x-lists-draw.ts');
     await mkdir(dirname(inFolder));
