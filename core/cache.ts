@@ -4,8 +4,8 @@ import { defineToken } from './ref.ts';
 /** The client of the server that processes share, as ioredis has it. */
 export type { Redis } from 'ioredis';
 
-/** How long a value stays in a cache, and what it weighs there. */
-export interface KeepOptions {
+/** How long a value stays in the cache, and what it weighs there. */
+export interface CacheOptions {
   /** Seconds after which it is forgotten even if nothing is purged. */
   readonly seconds?: number;
   /** What it weighs in memory; estimated from the value by default. */
@@ -24,13 +24,13 @@ export interface Cache {
    * transaction it just loads: sharing could wait for itself on the single connection, and would publish what is not
    * committed.
    */
-  remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T>;
+  remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: CacheOptions): Promise<T>;
   /** What is held under `key`, without waiting. */
   peek<T>(key: string): T | undefined;
-  /** To be taken before computing something that `keep` shall hold. */
-  mark(): number;
-  /** False, and nothing is held, when one of `tags` was purged after `since`, or inside a transaction. */
-  keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean;
+  /** To be taken before computing something that `set` shall store. */
+  version(): number;
+  /** False, and nothing is stored, when one of `tags` was purged after `since`, or inside a transaction. */
+  set(key: string, tags: readonly string[], value: unknown, since: number, options?: CacheOptions): boolean;
   /**
    * Drops everything under these tags in every process; resolves when none serves it any more. Inside a transaction it
    * is done after the commit.

@@ -44,7 +44,7 @@ export {
 export { counters, type Counter } from './data/counters.ts';
 export { Data, defineEntity, Migration, p, sql, type EntityManager, type RawBuilder } from './data/database.ts';
 export { Batcher } from './data/batcher.ts';
-export { Cache, type KeepOptions, type Redis } from './cache.ts';
+export { Cache, type CacheOptions, type Redis } from './cache.ts';
 export { Cluster } from './cluster.ts';
 export { Settings, type SettingInfo } from './settings.ts';
 export { Plugins, type PluginInfo } from './plugins/desired-state.ts';

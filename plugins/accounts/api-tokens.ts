@@ -65,10 +65,10 @@ export class ApiTokens implements TokenStore {
     const hash = digest(token);
     const key = `account-token:${hash}`;
     const cached = cache.peek<string>(key);
-    const since = cache.mark();
+    const since = cache.version();
     const id = cached ?? (await data.one(sql<{ id: string }>`select id from account where api_token = ${hash}`))?.id;
     if (id === undefined) return undefined;
-    if (cached === undefined) cache.keep(key, [accountTag(id)], id, since);
+    if (cached === undefined) cache.set(key, [accountTag(id)], id, since);
     await this.#recordUse(id);
     return accounts.find(id);
   }

@@ -90,8 +90,8 @@ export function sendCached(req: Request, res: Response, { etag, plain, gzipped }
 
 interface StoreOptions {
   readonly tags: readonly string[];
-  /** `Cache.mark()` from before the response was computed. */
-  readonly mark: number;
+  /** `Cache.version()` from before the response was computed. */
+  readonly cacheVersion: number;
   /** `responseKey` of the caller and the checked input. */
   readonly key: string;
 }
@@ -130,20 +130,20 @@ export class CachedResponses {
     return key === undefined ? undefined : this.find(key);
   }
 
-  store(answer: CachedResponse, { key, tags, mark }: StoreOptions): void {
+  store(answer: CachedResponse, { key, tags, cacheVersion }: StoreOptions): void {
     if (key.length <= MAX_KEY_LENGTH)
-      this.#cache.keep(key, [...tags, responsesTag], answer, mark, {
+      this.#cache.set(key, [...tags, responsesTag], answer, cacheVersion, {
         bytes: 1.5 * answer.plain.length + 2 * ENTRY_OVERHEAD,
       });
   }
 
   /**
    * Records that for guests `url` leads to the response under `key`. What routes read may change with plugins, hence
-   * `mark`.
+   * `cacheVersion`.
    */
-  rememberUrl(url: string, key: string, mark: number): void {
+  rememberUrl(url: string, key: string, cacheVersion: number): void {
     if (url.length <= MAX_KEY_LENGTH)
-      this.#cache.keep(urlKey(url), [responsesTag], key, mark, { bytes: url.length + key.length + ENTRY_OVERHEAD });
+      this.#cache.set(urlKey(url), [responsesTag], key, cacheVersion, { bytes: url.length + key.length + ENTRY_OVERHEAD });
   }
 }
 

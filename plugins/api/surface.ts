@@ -54,7 +54,7 @@ interface OwnContext extends ApiContext {
   /** Whether a token says who calls, not a cookie. */
   readonly bearer: boolean;
   /** Taken before anything is read, so that the response is not cached if something changes meanwhile. */
-  readonly mark: number;
+  readonly cacheVersion: number;
 }
 type ApiRequest = RequestContext<OwnContext, ApiOptions>;
 
@@ -111,7 +111,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   async authenticate({ req, res, route }: Exchange<ApiOptions>): Promise<OwnContext> {
     const { sessions, rateLimits, cache } = this.#deps;
     const token = bearerToken(req);
-    const mark = cache.mark();
+    const cacheVersion = cache.version();
     this.#protect(req, res);
     const idle = route?.options.idle === true;
     const viewer =
@@ -124,7 +124,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
     setRateHeaders(res, allowance);
     if (!viewer) throw badToken();
     if (!allowance.allowed) throw tooManyRequests(allowance);
-    return { actor: viewer, bearer: token !== undefined, mark };
+    return { actor: viewer, bearer: token !== undefined, cacheVersion };
   }
 
   async protect(context: ApiRequest): Promise<void> {
@@ -169,7 +169,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   }
 
   respond(call: ApiRequest & CheckedUrl, result: object, tags: readonly string[] | undefined): void {
-    const { req, res, actor, route, mark, expiresAt } = call;
+    const { req, res, actor, route, cacheVersion, expiresAt } = call;
     const body = successBytes(result);
     if (tags && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
@@ -180,7 +180,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
         expiresAt,
       };
       const answer = new CachedResponse(body, this.#deps.protection.headers(DATA_POLICY), terms);
-      this.#cachedResponses.store(answer, { key, tags: [...tags, ...own, accessTag], mark });
+      this.#cachedResponses.store(answer, { key, tags: [...tags, ...own, accessTag], cacheVersion });
       this.#rememberUrl(call, key);
     }
     this.#conformance?.success(body, route);
@@ -188,8 +188,8 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   }
 
   /** Guests' URLs only: members have to be authenticated anyway. */
-  #rememberUrl({ req, actor, mark }: ApiRequest, key: string): void {
-    if (isGuest(actor)) this.#cachedResponses.rememberUrl(req.originalUrl, key, mark);
+  #rememberUrl({ req, actor, cacheVersion }: ApiRequest, key: string): void {
+    if (isGuest(actor)) this.#cachedResponses.rememberUrl(req.originalUrl, key, cacheVersion);
   }
 
   async fail(

@@ -1,13 +1,13 @@
 import { serialize } from 'node:v8';
 import { LRUCache } from 'lru-cache';
-import type { Cache, Cluster, Data, KeepOptions, Redis } from 'parley-forum';
+import type { Cache, Cluster, Data, CacheOptions, Redis } from 'parley-forum';
 
 interface Entry {
   readonly value: unknown;
   readonly tags: readonly string[];
 }
 
-/** Purged tags remembered one by one; beyond them every earlier mark counts as purged. */
+/** Purged tags remembered one by one; beyond them every earlier version counts as purged. */
 const MAX_PURGED_TAGS = 10_000;
 
 /**
@@ -76,7 +76,7 @@ export class TaggedCache implements Cache {
     this.stop = cluster.subscribe(PURGED, (payload) => this.#drop(payload as readonly string[] | undefined));
   }
 
-  async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
+  async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: CacheOptions): Promise<T> {
     if (this.#data.inTransaction) return load();
     if (this.#current()) {
       const cached = this.#entries.get(key);
@@ -89,7 +89,7 @@ export class TaggedCache implements Cache {
     this.#loads.set(key, own);
     try {
       const value = (await own.promise) as T;
-      this.keep(key, tags, value, own.since, options);
+      this.set(key, tags, value, own.since, options);
       return value;
     } finally {
       if (this.#loads.get(key) === own) this.#loads.delete(key);
@@ -100,11 +100,11 @@ export class TaggedCache implements Cache {
     return this.#current() ? (this.#entries.get(key)?.value as T | undefined) : undefined;
   }
 
-  mark(): number {
+  version(): number {
     return this.#clock;
   }
 
-  keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean {
+  set(key: string, tags: readonly string[], value: unknown, since: number, options?: CacheOptions): boolean {
     if (this.#data.inTransaction || this.#purgedSince(since, tags)) return false;
     this.#store(key, tags, value, options);
     return true;
@@ -118,15 +118,15 @@ export class TaggedCache implements Cache {
     });
   }
 
-  #purgedSince(mark: number, tags: readonly string[]): boolean {
-    return mark < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > mark);
+  #purgedSince(version: number, tags: readonly string[]): boolean {
+    return version < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > version);
   }
 
   #store(
     key: string,
     tags: readonly string[],
     value: unknown,
-    { seconds, bytes = sizeOf(value) }: KeepOptions = {},
+    { seconds, bytes = sizeOf(value) }: CacheOptions = {},
   ): void {
     this.#entries.set(
       key,

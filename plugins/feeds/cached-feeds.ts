@@ -54,14 +54,14 @@ export class CachedFeeds {
     return source ? this.#cache.peek<CachedFeed>(`feed ${source}`) : undefined;
   }
 
-  /** What `url` asked for. `mark`: `Cache.mark()` from before the document was made. */
-  add(url: string, document: FeedDocument, tags: readonly string[], mark: number): CachedFeed {
+  /** What `url` asked for. `cacheVersion`: `Cache.version()` from before the document was made. */
+  add(url: string, document: FeedDocument, tags: readonly string[], cacheVersion: number): CachedFeed {
     const etag = etagOf(document.body);
     const feed = new CachedFeed(document, etag, this.#changes.of(document.path, etag));
-    this.#cache.keep(`feed ${document.path}`, tags, feed, mark, { bytes: 1.5 * document.body.length + 1_000 });
+    this.#cache.set(`feed ${document.path}`, tags, feed, cacheVersion, { bytes: 1.5 * document.body.length + 1_000 });
     const path = pathOf(url);
     if (path !== undefined)
-      this.#cache.keep(`feed at ${path}`, tags, document.path, mark, {
+      this.#cache.set(`feed at ${path}`, tags, document.path, cacheVersion, {
         bytes: path.length + document.path.length + 500,
       });
     return feed;

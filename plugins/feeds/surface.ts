@@ -24,7 +24,7 @@ interface FeedContext {
 /** What their surface knows besides. */
 interface OwnContext extends FeedContext {
   /** Taken before anything is read, so that a change meanwhile keeps the feed from being cached. */
-  readonly mark: number;
+  readonly cacheVersion: number;
 }
 
 /** Where feeds are: one behaviour under three prefixes. */
@@ -63,9 +63,9 @@ export class FeedSurface implements SurfaceBehaviour<FeedContext, FeedDocument, 
   }
 
   async authenticate({ req, res }: Exchange): Promise<OwnContext> {
-    const mark = this.#deps.cache.mark();
+    const cacheVersion = this.#deps.cache.version();
     allowOrigin(req, res, this.#deps.settings);
-    return { actor: await this.#deps.callers.identify(req, res), mark };
+    return { actor: await this.#deps.callers.identify(req, res), cacheVersion };
   }
 
   /** Guests whose request did not take the fast path: HEAD, or a cookie of a session that is over. */
@@ -76,13 +76,13 @@ export class FeedSurface implements SurfaceBehaviour<FeedContext, FeedDocument, 
   }
 
   respond(
-    { req, res, actor, mark }: RequestContext<OwnContext>,
+    { req, res, actor, cacheVersion }: RequestContext<OwnContext>,
     document: FeedDocument,
     tags: readonly string[] | undefined,
   ): void {
     const { cachedFeeds, sender } = this.#deps;
     if (actor.personal || !tags) return sender.sendPersonal(req, res, { ...document, etag: etagOf(document.body) });
-    sender.send(req, res, cachedFeeds.add(req.originalUrl, document, tags, mark));
+    sender.send(req, res, cachedFeeds.add(req.originalUrl, document, tags, cacheVersion));
   }
 
   fail({ req, res }: Exchange, failure: HttpError): void {

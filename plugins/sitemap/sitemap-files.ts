@@ -70,7 +70,7 @@ export class SitemapFiles {
   /** The parts first, then their index, then the removal of what it no longer names. */
   async #write(signal: AbortSignal): Promise<void> {
     const { cache, folder, sitemap } = this.#deps;
-    const mark = cache.mark();
+    const cacheVersion = cache.version();
     const parts = await sitemap.parts();
     await mkdir(join(folder, 'sitemaps'), { recursive: true });
     for (const name of parts) {
@@ -79,7 +79,7 @@ export class SitemapFiles {
     }
     await this.#put(ROOT_DOCUMENT, join(folder, 'sitemap.xml'));
     await this.#remove(parts);
-    cache.keep(CACHE_KEY, CACHE_TAGS, true, mark, { bytes: 256 });
+    cache.set(CACHE_KEY, CACHE_TAGS, true, cacheVersion, { bytes: 256 });
   }
 
   async #put(name: string, path: string): Promise<void> {

@@ -138,12 +138,12 @@ export class AccountsService implements Accounts {
       else if (isId(id)) missing.push(id);
     }
     if (missing.length > 0) {
-      const since = cache.mark();
+      const since = cache.version();
       for (const account of await data.all(
         sql<Account>`select ${COLUMNS} from account where id = any(${missing}::uuid[]) order by id`,
       )) {
         found.set(account.id, account);
-        if (!data.inTransaction) cache.keep(accountTag(account.id), [accountTag(account.id)], account, since);
+        if (!data.inTransaction) cache.set(accountTag(account.id), [accountTag(account.id)], account, since);
       }
     }
     return new Map([...found].map(([id, { username, avatarUrl }]) => [id, { id, username, avatar_url: avatarUrl }]));

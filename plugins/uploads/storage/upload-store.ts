@@ -94,10 +94,10 @@ export class UploadStore {
     const key = tagOf(id.toLowerCase());
     const cached = cache.peek<Upload>(key);
     if (cached) return cached;
-    const since = cache.mark();
+    const since = cache.version();
     const row = await data.one(sql<Upload>`select ${COLUMNS} from upload where id = ${id}`);
     // Missing ids are not cached: requests for invented ids would fill the cache.
-    if (row) cache.keep(key, [key], row, since);
+    if (row) cache.set(key, [key], row, since);
     return row;
   }
 

@@ -35,8 +35,8 @@ export interface PageCacheDeps {
 
 interface StoreOptions {
   readonly tags: readonly string[];
-  /** `Cache.mark()` from before anything was read. */
-  readonly mark: number;
+  /** `Cache.version()` from before anything was read. */
+  readonly cacheVersion: number;
   readonly preferences: Preferences;
   readonly viewer: Viewer;
   readonly seconds: number;
@@ -58,13 +58,13 @@ export class PageCache {
     return `page ${who} ${this.#deps.bundleHash()} ${this.#deps.localeOf(req).id} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
   }
 
-  /** Caches what was rendered for this viewer, unless something it shows changed since `mark`. */
-  store(req: IncomingMessage, text: string, { tags, mark, preferences, viewer, seconds }: StoreOptions): void {
+  /** Caches what was rendered for this viewer, unless something it shows changed since `cacheVersion`. */
+  store(req: IncomingMessage, text: string, { tags, cacheVersion, preferences, viewer, seconds }: StoreOptions): void {
     const url = req.url ?? '/';
     if (url.length > MAX_URL_LENGTH) return;
     const page = new CachedPage(text, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
-    this.#deps.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, {
+    this.#deps.cache.set(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, cacheVersion, {
       bytes: page.size,
       seconds,
     });

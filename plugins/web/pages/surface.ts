@@ -93,7 +93,7 @@ interface OwnContext extends PageContext {
   /** The bundle the page is rendered with: a plugin may stop and restart before it is done. */
   readonly bundleHash: string;
   /** Taken before anything is read, so that a page is not cached if something changes meanwhile. */
-  readonly mark: number;
+  readonly cacheVersion: number;
   /** Whether the body of a write may be read: what comes from elsewhere is refused without. Undefined before that is known. */
   readable?: boolean;
 }
@@ -119,8 +119,8 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   }
 
   async authenticate({ req, res }: Exchange<PageOptions>): Promise<OwnContext> {
-    const [mark, bundleHash] = [this.#deps.cache.mark(), this.#deps.bundleHash()];
-    return { actor: await this.#deps.sessions.authenticate(req, res), mark, bundleHash };
+    const [cacheVersion, bundleHash] = [this.#deps.cache.version(), this.#deps.bundleHash()];
+    return { actor: await this.#deps.sessions.authenticate(req, res), cacheVersion, bundleHash };
   }
 
   async protect(context: PageRequest): Promise<void> {
@@ -427,15 +427,15 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   }
 
   #storePage(
-    { req, route, mark, bundleHash }: PageExchange,
+    { req, route, cacheVersion, bundleHash }: PageExchange,
     rendered: RenderedPage,
     what: { tags: readonly string[]; preferences: ReturnType<typeof readPreferences>; viewer: Viewer },
   ): void {
     const unchanged = bundleHash === this.#deps.bundleHash();
-    if (mark === undefined || !unchanged || req.method !== 'GET' || !hasOnlyKnownQuery(req, route)) return;
+    if (cacheVersion === undefined || !unchanged || req.method !== 'GET' || !hasOnlyKnownQuery(req, route)) return;
     this.#deps.pageCache.store(req, rendered.text, {
       ...what,
-      mark,
+      cacheVersion,
       seconds: rendered.complete ? RENDERED_TTL / 1000 : INCOMPLETE_TTL,
     });
   }

@@ -65,23 +65,23 @@ describe('what a process remembers', () => {
     expect(cache.peek('page')).toBe('new');
   });
 
-  it('keeps a computed value only when nothing was purged since the mark', async () => {
+  it('keeps a computed value only when nothing was purged meanwhile', async () => {
     const cache = start();
-    const mark = cache.mark();
+    const cacheVersion = cache.version();
     await cache.purge('b');
-    expect(cache.keep('page', ['a', 'b'], 'stale', mark)).toBe(false);
+    expect(cache.set('page', ['a', 'b'], 'stale', cacheVersion)).toBe(false);
     expect(cache.peek('page')).toBeUndefined();
-    expect(cache.keep('page', ['a'], 'fresh', mark)).toBe(true);
+    expect(cache.set('page', ['a'], 'fresh', cacheVersion)).toBe(true);
     expect(cache.peek('page')).toBe('fresh');
   });
 
   it('refuses old marks after more purges than it remembers one by one', async () => {
     const cache = start();
-    const mark = cache.mark();
+    const cacheVersion = cache.version();
     await cache.purge(...Array.from({ length: 10_000 }, (_, n) => `tag ${n}`));
     await cache.purge('one more');
-    expect(cache.keep('page', ['tag 5'], 'stale', mark)).toBe(false);
-    expect(cache.keep('page', ['tag 5'], 'fresh', cache.mark())).toBe(true);
+    expect(cache.set('page', ['tag 5'], 'stale', cacheVersion)).toBe(false);
+    expect(cache.set('page', ['tag 5'], 'fresh', cache.version())).toBe(true);
   });
 
   it('is neither read nor written inside a transaction', async () => {
@@ -89,7 +89,7 @@ describe('what a process remembers', () => {
     await cache.remember('page', ['a'], async () => 'committed');
     inside = true;
     expect(await cache.remember('page', ['a'], async () => 'uncommitted')).toBe('uncommitted');
-    expect(cache.keep('page', ['a'], 'uncommitted', cache.mark())).toBe(false);
+    expect(cache.set('page', ['a'], 'uncommitted', cache.version())).toBe(false);
     inside = false;
     expect(cache.peek('page')).toBe('committed');
   });
@@ -119,7 +119,7 @@ describe('what a process remembers', () => {
     const cache = start({ bytes: 100_000 });
     const page = Buffer.alloc(1_000);
     for (let n = 0; n < 500; n++) {
-      cache.keep(`page ${n}`, ['all'], page, cache.mark());
+      cache.set(`page ${n}`, ['all'], page, cache.version());
       cache.peek('page 0');
     }
     const held = Array.from({ length: 500 }, (_, n) => cache.peek(`page ${n}`)).filter(Boolean).length;
@@ -127,7 +127,7 @@ describe('what a process remembers', () => {
     expect(held).toBeLessThanOrEqual(100);
     expect(cache.peek('page 0')).toBe(page);
     expect(cache.peek('page 499')).toBe(page);
-    cache.keep('huge', [], 'x', cache.mark(), { bytes: 100_001 });
+    cache.set('huge', [], 'x', cache.version(), { bytes: 100_001 });
     expect(cache.peek('huge')).toBeUndefined();
     await cache.purge('all');
     expect(cache.peek('page 499')).toBeUndefined();
