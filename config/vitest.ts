@@ -12,7 +12,7 @@ const PROXIED = 'test/**/*.proxy.test.ts';
 const WITHOUT = [
   'test/core/{command-line,graph,loader}.test.ts',
   'test/plugins/cache/{cache,exactness,cluster}.test.ts',
-  'test/plugins/limits/address-key.test.ts',
+  'test/plugins/limits/ip-key.test.ts',
   'test/plugins/protection/proxies.test.ts',
   'test/plugins/secrets/secrets.test.ts',
   'test/plugins/web/{forms,templates,tokens}.test.ts',

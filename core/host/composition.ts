@@ -79,7 +79,7 @@ export function compose(options: CompositionOptions): Container {
       closing,
       service: (token) => get(Kernel).service(token),
       failed: ({ error, req, surface, path }) => {
-        const request = get(Kernel).service(Http)?.idOf(req);
+        const request = get(Kernel).service(Http)?.requestId(req);
         log.error({ error, request, surface, method: req.method, path }, 'a request failed');
       },
       stretch: <T>(route: RouteInfo<any>, handle: () => T): T => {

@@ -82,7 +82,7 @@ export function addSettingsPages(
     await confirmPassword(authenticator, (await accounts.find(id))!, {
       password: body.current_password,
       field: 'current_password',
-      address: http.addressOf(req),
+      address: http.ip(req),
     });
     const keepTokens = ticked(body.keep_tokens);
     await accounts.setPassword(id, body.password, id, { keepTokens });

@@ -143,7 +143,7 @@ export function addMembers(
     if (id === actor.id && (moved || switched)) {
       throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
     }
-    if (moved) await accounts.setGroup(id, group.id, actor.id, undefined, http.addressOf(req));
+    if (moved) await accounts.setGroup(id, group.id, actor.id, undefined, http.ip(req));
     if (switched) await accounts.setStatus(id, status, actor.id);
     const change = { ...(moved && { from: account.groupId, to: group.id }), ...(switched && { status }) };
     if (moved || switched) plugin.log.info({ ...by(actor), target: id, ...change }, 'a member was changed');

@@ -38,7 +38,7 @@ export class SecurityWarnings {
   }
 
   actorOf({ username = '' }: Viewer, req: Request): Actor {
-    return { name: username, address: this.#parts.http.addressOf(req) };
+    return { name: username, address: this.#parts.http.ip(req) };
   }
 
   /**

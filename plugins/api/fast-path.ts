@@ -49,7 +49,7 @@ export class FastPath {
       ...(gzipped && !fresh ? answer.gzipHeaders : answer.headers),
       ...rateHeaders(allowance),
       'X-Request-Id',
-      this.#deps.http.idOf(req),
+      this.#deps.http.requestId(req),
     ];
     if (fresh) return void res.writeHead(304, head).end();
     const body = gzipped ?? answer.plain;

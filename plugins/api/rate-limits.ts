@@ -45,7 +45,7 @@ export class RateLimits {
 
   #address(req: IncomingMessage): string {
     const { http, limits } = this.#deps;
-    return `ip:${limits.addressKey(http.addressOf(req))}`;
+    return `ip:${limits.ipKey(http.ip(req))}`;
   }
 }
 

@@ -212,7 +212,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   }
 
   #fail(req: IncomingMessage, res: ServerResponse, failure: HttpError, staff = false): number {
-    const requestId = this.#deps.http.idOf(req);
+    const requestId = this.#deps.http.requestId(req);
     if (failure.status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
     for (const [name, value] of Object.entries(failure.headers)) res.setHeader(name, value);
     send(req, res, {
@@ -232,7 +232,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   #protect(req: IncomingMessage, res: ServerResponse): void {
     for (const [name, value] of this.#deps.protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.setHeader('Vary', varyHeader(this.#deps.settings));
-    res.setHeader('X-Request-Id', this.#deps.http.idOf(req));
+    res.setHeader('X-Request-Id', this.#deps.http.requestId(req));
     allowOrigin(req, res, this.#deps.settings);
   }
 }

@@ -48,7 +48,7 @@ export class Sender {
 
   /** The failure envelope. */
   sendError(req: IncomingMessage, res: ServerResponse, { status, message, code, headers }: HttpError): void {
-    const body = { success: false, error: message, code, request_id: this.#deps.http.idOf(req) };
+    const body = { success: false, error: message, code, request_id: this.#deps.http.requestId(req) };
     const head = this.#head(req, 'no-store', 'application/json; charset=utf-8');
     end(res, status, [...head, ...Object.entries(headers).flat()], Buffer.from(JSON.stringify(body)));
   }
@@ -70,7 +70,7 @@ export class Sender {
       'Vary',
       vary,
       'X-Request-Id',
-      this.#deps.http.idOf(req),
+      this.#deps.http.requestId(req),
     ];
   }
 }

@@ -25,7 +25,7 @@ export interface Bucket {
  * Counting buckets: exact over all processes with Redis, in this process without. Windows begin with a key's first use.
  */
 export interface Limits {
-  /** Takes one from `key`'s share; `limit` is per window. IP addresses as keys go through `addressKey` first. */
+  /** Takes one from `key`'s share; `limit` is per window. IP addresses as keys go through `ipKey` first. */
   consume(bucket: Bucket, key: string, limit: number): Promise<Allowance>;
   /** As `consume` but synchronous, where this process counts; `undefined` where it is not. */
   consumeNow(bucket: Bucket, key: string, limit: number): Allowance | undefined;
@@ -33,7 +33,7 @@ export interface Limits {
   peek(bucket: Bucket, key: string, limit: number): Promise<Allowance>;
   reset(bucket: Bucket, key: string): Promise<void>;
   /** What a client's IP address counts as: an IPv6 address as its /64, since one customer holds all of it. */
-  addressKey(address: string): string;
+  ipKey(address: string): string;
 }
 export const Limits = defineToken<Limits>('Limits');
 

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
 /** IPv6 by its /64, since one customer holds all of it; IPv4 inside IPv6 as IPv4. */
-export function addressKey(text: string): string {
+export function ipKey(text: string): string {
   const address = ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
   if (!address || !('parts' in address)) return address?.toString() ?? text;
   return `${address.parts

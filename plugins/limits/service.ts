@@ -6,7 +6,7 @@ import {
 } from 'rate-limiter-flexible';
 import { HttpError, messageOf, type Cache, type Logger } from 'parley-forum';
 import type { Allowance, Bucket, Limits } from 'parley-forum/plugins/limits';
-import { addressKey } from './address-key.ts';
+import { ipKey } from './ip-key.ts';
 
 /** Seconds after which to retry a bucket that fails closed and cannot count. */
 const RETRY_AFTER = '30';
@@ -41,7 +41,7 @@ export class LimitsService implements Limits {
   readonly #buckets = new Map<string, RateLimiterAbstract>();
   readonly #redis: Cache['redis'];
   readonly #log: Logger;
-  readonly addressKey = addressKey;
+  readonly ipKey = ipKey;
 
   /** The client puts the forum's namespace before every key. */
   constructor({ redis, log }: { redis: Cache['redis']; log: Logger }) {

@@ -52,7 +52,7 @@ export function addRoutes(
         ? query.discussion_id
         : (await discussions.find(query.discussion_id, actor))?.id;
     if (query.discussion_id !== undefined && discussion === undefined) throw notFound('There is no such discussion');
-    const caller = callerKey(actor, limits.addressKey(http.addressOf(req)));
+    const caller = callerKey(actor, limits.ipKey(http.ip(req)));
     if (hub.count(caller) >= maxStreams())
       throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
     res.writeHead(200, HEADERS);

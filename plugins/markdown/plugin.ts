@@ -71,7 +71,7 @@ export default definePlugin({
     })(async ({ req, actor, body: { content } }) => {
       if (!isGuest(actor)) return { html: await renderer.render(content, 'preview') };
       return {
-        html: await guests.run(limits.addressKey(http.addressOf(req)), () => renderer.render(content, 'guest')),
+        html: await guests.run(limits.ipKey(http.ip(req)), () => renderer.render(content, 'guest')),
       };
     });
 

@@ -46,7 +46,7 @@ export class ReportSurface implements SurfaceBehaviour<AnonymousContext> {
   async authenticate({ req }: Exchange): Promise<AnonymousContext> {
     const { http, limits, rate } = this.#deps;
     assertAllowed(
-      await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()),
+      await limits.consume(REPORTS, limits.ipKey(http.ip(req)), rate()),
       () => 'Too many reports; send the next one later',
     );
     return { actor: undefined };
@@ -61,11 +61,11 @@ export class ReportSurface implements SurfaceBehaviour<AnonymousContext> {
     this.#head(req, res)
       .set({ ...headers })
       .status(status)
-      .json({ success: false, error: message, code, request_id: this.#deps.http.idOf(req) });
+      .json({ success: false, error: message, code, request_id: this.#deps.http.requestId(req) });
   }
 
   #head(req: Request, res: Response): Response {
     for (const [name, value] of this.#deps.protection.headers(DATA_POLICY)) res.setHeader(name, value);
-    return res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.idOf(req) });
+    return res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.requestId(req) });
   }
 }

@@ -47,7 +47,7 @@ export function presenceRoutes(
   const guestOf = (req: Request): readonly string[] =>
     recorder.guestIds({
       key: req.get('x-csrf-token'),
-      ip: http.addressOf(req),
+      ip: http.ip(req),
       userAgent: req.get('user-agent') ?? '',
     });
 

@@ -51,7 +51,7 @@ export function addExportPages(
     const id = actor.id!;
     await countExport(id);
     await plugin.emit(exportRequested, { id });
-    setHeaders(res, http.idOf(req));
+    setHeaders(res, http.requestId(req));
     const { sendArchive } = await import('./archive.ts');
     await sendArchive(filesOf(id), res, plugin.signal);
     // The response was sent already: this is ignored.

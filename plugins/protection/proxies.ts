@@ -77,7 +77,7 @@ export class TrustedProxies implements Http {
    * Who sent the request; what forwarded headers say counts only when the connecting address is trusted. 0.0.0.0 once
    * the connection is gone.
    */
-  addressOf(req: ProxiedRequest): string {
+  ip(req: ProxiedRequest): string {
     return (req[ADDRESS] ??= this.#find(req));
   }
 
@@ -88,7 +88,7 @@ export class TrustedProxies implements Http {
     return this.#secureSite || (req[SECURE] ??= this.#encrypted(req));
   }
 
-  idOf(req: ProxiedRequest): string {
+  requestId(req: ProxiedRequest): string {
     return (req[ID] ??= `${PROCESS}-${(++counter).toString(36)}`);
   }
 

@@ -70,7 +70,7 @@ export function addConfirmationPages(
   plugin.route(pages, { method: 'post', path: confirm, can: 'public', params: Token })(
     async ({ params: { token }, req, res }) => {
       protectPage(res);
-      if (!(await confirmations.finish(token, http.addressOf(req)))) return invalidLink('/login');
+      if (!(await confirmations.finish(token, http.ip(req)))) return invalidLink('/login');
       return negotiated(redirect('/login', { notice: 'Your address is confirmed. Log in now.' }), { success: true });
     },
   );

@@ -88,7 +88,7 @@ export function addEmailChangePages(
       protectPage(res);
       const account = await changes.find(token);
       if (account && account.id !== actor.id) return otherMembersLink();
-      if (!account || !(await changes.finish(token, http.addressOf(req)))) return invalidLink(EMAIL);
+      if (!account || !(await changes.finish(token, http.ip(req)))) return invalidLink(EMAIL);
       await emailProven(account);
       return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true });
     },

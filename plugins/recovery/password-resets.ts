@@ -57,7 +57,7 @@ export class PasswordResets {
     const { plugin, limits, secrets } = this.#deps;
     const target = email.trim().toLowerCase();
     const limit = plugin.settings['password_reset.rate_limit'];
-    await consume(limits, RESETS_PER_IP, limits.addressKey(address), limit);
+    await consume(limits, RESETS_PER_IP, limits.ipKey(address), limit);
     await consume(limits, RESETS_PER_ACCOUNT, target, limit);
     await this.#job.add({ sealed: secrets.seal(JSON.stringify({ email: target, address } satisfies Request)) });
   }

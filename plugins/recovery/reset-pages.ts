@@ -78,7 +78,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
   plugin.route(pages, { method: 'post', path: FORGOT, can: 'public', body: Email, options: { again: forgotView } })(
     async ({ body, req }) => {
       if (!ADDRESS.test(body.email)) throw new InvalidInput([{ field: 'email', message: 'is not an e-mail address' }]);
-      await resets.request(body.email, http.addressOf(req));
+      await resets.request(body.email, http.ip(req));
       return negotiated(redirect(SENT), { success: true });
     },
   );
@@ -112,7 +112,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
       if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
         throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
       }
-      if (!(await resets.finish(params.token, body.password, http.addressOf(req)))) return invalidLink(FORGOT);
+      if (!(await resets.finish(params.token, body.password, http.ip(req)))) return invalidLink(FORGOT);
       return negotiated(
         redirect('/login', {
           notice:

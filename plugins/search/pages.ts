@@ -37,7 +37,7 @@ export function addPages(
     const limit = plugin.settings['search.rate_limit'] * (isStaff(viewer) ? 5 : 1);
     const allowance = await limits.consume(
       BUCKET,
-      viewer.id === undefined ? `ip:${limits.addressKey(http.addressOf(req))}` : `user:${viewer.id}`,
+      viewer.id === undefined ? `ip:${limits.ipKey(http.ip(req))}` : `user:${viewer.id}`,
       limit,
     );
     assertAllowed(allowance, (seconds) => `You have searched a lot; wait ${seconds} s before the next search`);

@@ -59,12 +59,12 @@ export class CrawlerSurface implements SurfaceBehaviour<AnonymousContext, Crawle
   fail({ req, res }: Exchange, { status, message, code, headers }: HttpError): void {
     if (res.headersSent) return void res.destroy();
     this.#head(req, res, { 'Cache-Control': 'no-store', ...headers });
-    res.status(status).json({ success: false, error: message, code, request_id: this.#deps.http.idOf(req) });
+    res.status(status).json({ success: false, error: message, code, request_id: this.#deps.http.requestId(req) });
   }
 
   #head(req: Exchange['req'], res: Exchange['res'], headers: Readonly<Record<string, string>>): void {
     const { http, protection } = this.#deps;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
-    res.set({ ...headers, 'X-Request-Id': http.idOf(req) });
+    res.set({ ...headers, 'X-Request-Id': http.requestId(req) });
   }
 }

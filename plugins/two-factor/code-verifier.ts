@@ -55,7 +55,7 @@ export class CodeVerifier {
   async limited<T>(member: Member, work: () => Promise<T | undefined>): Promise<T> {
     const { limits, settings } = this.#deps;
     assertAllowed(
-      await limits.consume(CODES_PER_IP, limits.addressKey(member.address), settings['two_factor.address_rate_limit']),
+      await limits.consume(CODES_PER_IP, limits.ipKey(member.address), settings['two_factor.address_rate_limit']),
       tooManyCodes,
     );
     const result = await work();

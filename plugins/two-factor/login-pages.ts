@@ -46,7 +46,7 @@ export function addLoginPages(plugin: PluginHandle, { service, verifier, session
         const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
         return negotiated(redirect('/login', { notice: error }), { success: false, error, code: 'login_needed' }, 401);
       }
-      await verifier.verify({ id: pending.account.id, address: http.addressOf(req) }, body.code);
+      await verifier.verify({ id: pending.account.id, address: http.ip(req) }, body.code);
       const result = await sessions.completeStep(req, res, NAME);
       return negotiated(redirect(result.next ?? pending.returnTo), result);
     },

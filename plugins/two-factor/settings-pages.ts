@@ -54,7 +54,7 @@ export function addSettingsPages(
   plugin: PluginHandle,
   { service, verifier, http, settings, web }: SettingsPagesDeps,
 ): void {
-  const member = (actor: Viewer, req: Request): Member => ({ id: actor.id!, address: http.addressOf(req) });
+  const member = (actor: Viewer, req: Request): Member => ({ id: actor.id!, address: http.ip(req) });
   const uriOf = async (secret: string, username: string): Promise<string> => {
     const { enrolmentUri } = await import('./totp.ts');
     return enrolmentUri({ secret, username, site: String(settings.get('site.name') ?? '') });

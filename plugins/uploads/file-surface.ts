@@ -79,13 +79,13 @@ class FileSurface implements SurfaceBehaviour<AnonymousContext, StoredFile> {
     if (await web?.sendErrorPage(req, res, failure)) return;
     const { status, message, code, headers } = failure;
     this.#setHeaders(req, res, DATA_POLICY, { 'Cache-Control': 'no-store', ...headers });
-    res.status(status).json({ success: false, error: message, code, request_id: http.idOf(req) });
+    res.status(status).json({ success: false, error: message, code, request_id: http.requestId(req) });
   }
 
   #setHeaders(req: Request, res: Response, policy: Policy, headers: Readonly<Record<string, string>>): void {
     const { http, protection } = this.#deps;
     for (const [name, value] of protection.headers(policy)) res.setHeader(name, value);
-    res.set({ ...headers, 'X-Request-Id': http.idOf(req) });
+    res.set({ ...headers, 'X-Request-Id': http.requestId(req) });
   }
 }
 

@@ -87,7 +87,7 @@ export default definePlugin({
       const page = {
         path,
         viewer: viewer ?? services.Access.guest,
-        ip: http.addressOf(req),
+        ip: http.ip(req),
         userAgent: String(req.headers['user-agent'] ?? ''),
         key,
       };

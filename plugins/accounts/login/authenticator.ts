@@ -59,7 +59,7 @@ export class Authenticator {
 
   #check(identifier: string, password: string, from: Attempt): Promise<Account> {
     const { limits, settings } = this.#options;
-    const source = limits.addressKey(from.address);
+    const source = limits.ipKey(from.address);
     const [bySource, byTarget] = [settings['login.rate_limit'], settings['login.account_rate_limit']];
     return this.#perAddress.attempt(source, bySource, async () => {
       const credentials = await this.#find(identifier);

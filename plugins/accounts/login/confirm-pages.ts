@@ -74,7 +74,7 @@ export function addConfirmPages(
     body: ConfirmForm,
     options: { again, longText: true },
   })(async ({ actor, body, req }) => {
-    const address = http.addressOf(req);
+    const address = http.ip(req);
     const account = (await accounts.find(actor.id!))!;
     await confirmPassword(authenticator, account, { password: body.password, field: 'password', address });
     const step = await stepOf(account);

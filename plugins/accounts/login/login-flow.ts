@@ -102,7 +102,7 @@ export class LoginFlow extends SessionsService implements Sessions {
     account: Account,
     remember: boolean,
   ): Promise<{ readonly viewer: Viewer; readonly json: LoginResult }> {
-    const address = this.#http.addressOf(req);
+    const address = this.#http.ip(req);
     const viewer = await this.logIn(req, res, account, { remember });
     this.#csrf.clearGuestToken(req, res);
     await this.#accounts.recordLogin(account.id, address);

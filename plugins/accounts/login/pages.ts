@@ -38,7 +38,7 @@ export function addPages(
     body: LoginForm,
     options: { again: (retry: Retry) => forms.login({ retry }) },
   })(async ({ req, res, body }) => {
-    const account = await authenticator.authenticate(body.identifier, body.password, http.addressOf(req));
+    const account = await authenticator.authenticate(body.identifier, body.password, http.ip(req));
     const { redirectTo: to, json } = await sessions.beginLogin(req, res, account, {
       remember: ticked(body.remember),
       returnTo: back(body.return_to),
@@ -58,7 +58,7 @@ export function addPages(
     body: RegisterForm,
     options: { again: (retry: Retry) => forms.register({ retry }) },
   })(async ({ req, res, body }) => {
-    const registered = await registration.register(body, http.addressOf(req), { shown: req.is('json') === false });
+    const registered = await registration.register(body, http.ip(req), { shown: req.is('json') === false });
     if ('confirmation' in registered)
       return negotiated(
         redirect(registered.confirmation.path),
@@ -82,7 +82,7 @@ export function addPages(
     csrf.clearGuestToken(req, res);
     // Pages that this browser keeps show what the member could see.
     res.set('Clear-Site-Data', '"cache"');
-    if (!isGuest(actor)) await plugin.emit(loggedOut, { id: actor.id!, address: http.addressOf(req) });
+    if (!isGuest(actor)) await plugin.emit(loggedOut, { id: actor.id!, address: http.ip(req) });
     return negotiated(redirect('/', { notice: 'You are logged out.' }), { success: true });
   });
 }

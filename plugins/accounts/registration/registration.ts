@@ -74,7 +74,7 @@ export class Registration {
     ];
     if (problems.length > 0)
       throw new InvalidInput([...problems, ...(problems.some(isName) ? [] : await this.#takenName(username))]);
-    const allowance = await limits.consume(BUCKET, limits.addressKey(address), settings['registration.rate_limit']);
+    const allowance = await limits.consume(BUCKET, limits.ipKey(address), settings['registration.rate_limit']);
     assertAllowed(allowance, tooManyAttempts);
     const taken = await accounts.taken({ username, email });
     const refused = [

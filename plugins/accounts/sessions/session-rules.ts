@@ -59,7 +59,7 @@ export class SessionRules {
   violation(login: Login, account: Account | undefined, req: Request): string | undefined {
     // First what the thief of a cookie breaks: they learn nothing of the account.
     if (this.#settings['security.bind_fingerprint'] && login.fingerprint !== fingerprintOf(req)) return 'fingerprint';
-    if (this.#settings['security.bind_ip'] && login.address !== this.#http.addressOf(req)) return 'address';
+    if (this.#settings['security.bind_ip'] && login.address !== this.#http.ip(req)) return 'address';
     return this.endCause(login, account);
   }
 

@@ -172,7 +172,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
       account: account.id,
       version: account.permissionsVersion,
       fingerprint: fingerprintOf(req),
-      address: http.addressOf(req),
+      address: http.ip(req),
       device: deviceOf(req.headers['user-agent']),
       remember,
       csrf: randomToken(),
@@ -229,7 +229,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     if (await store.remove(id)) {
       const reason = logoutReason(cause);
       if (reason !== undefined) for (const notify of logoutNotices()) notify(req, res, reason);
-      await emit(sessionEnded, { id: login.account, cause, address: http.addressOf(req) });
+      await emit(sessionEnded, { id: login.account, cause, address: http.ip(req) });
     }
     return access.guest;
   }

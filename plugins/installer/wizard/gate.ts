@@ -16,7 +16,7 @@ export function createGate({ protection, http, installed }: GateDeps): RequestHa
   return (req, res, next) => {
     if (installed() || isBelow(req.path, '/install')) return next();
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
-    res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': http.idOf(req) });
+    res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': http.requestId(req) });
     if (isBelow(req.path, '/api'))
       return unavailable(req, res, http, { error: 'Nothing is installed here yet', seconds: RETRY_AFTER });
     res.redirect(302, '/install');
@@ -33,5 +33,5 @@ export function unavailable(
   res
     .status(503)
     .set('Retry-After', seconds)
-    .json({ success: false, error, code: 'unavailable', request_id: http.idOf(req) });
+    .json({ success: false, error, code: 'unavailable', request_id: http.requestId(req) });
 }

@@ -18,7 +18,7 @@ export function createRestartPage({ text, language, style, http }: RestartPageDe
   const page = restartSheet(text);
   const document = renderDocument(page, text, language).toString();
   return (req, res) => {
-    res.set({ ...HEADERS, 'X-Request-Id': http.idOf(req) });
+    res.set({ ...HEADERS, 'X-Request-Id': http.requestId(req) });
     if (req.path === STYLE) return void res.type('css').send(style);
     if (req.path.startsWith('/api'))
       return unavailable(req, res, http, { error: 'The forum is starting', seconds: '5' });

@@ -113,7 +113,7 @@ export class InstallerSurface implements SurfaceBehaviour<
   authenticate({ req, res, route }: Exchange<InstallerOptions>): InstallerContext {
     const { setup, visits, http, protection } = this.#deps;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
-    res.set({ ...HEADERS, 'X-Request-Id': http.idOf(req) });
+    res.set({ ...HEADERS, 'X-Request-Id': http.requestId(req) });
     if (route?.options.always) return { actor: undefined };
     if (setup.closed) throw new HttpError(403, 'There is a forum here already', { code: CLOSED });
     const visit = visits.of(req);
@@ -145,7 +145,7 @@ export class InstallerSurface implements SurfaceBehaviour<
     const { req, res } = context;
     const { http, text } = this.#deps;
     const failure =
-      error.status === 500 ? new HttpError(500, text('failed', { request: http.idOf(req) }), { cause: error }) : error;
+      error.status === 500 ? new HttpError(500, text('failed', { request: http.requestId(req) }), { cause: error }) : error;
     if (res.headersSent) return void res.destroy();
     res.set({ ...failure.headers });
     this.#send(res, (await this.#again(context, failure)) ?? this.#errorPage(failure));

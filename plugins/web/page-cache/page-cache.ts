@@ -117,7 +117,7 @@ export class PageCache {
     const fresh = isFresh(req, etag);
     const nonce = fresh ? undefined : createNonce();
     const lines = headers.forPage(nonce);
-    lines.push('Cache-Control', 'private, no-cache', 'ETag', etag, 'Vary', VARY, 'X-Request-Id', http.idOf(req));
+    lines.push('Cache-Control', 'private, no-cache', 'ETag', etag, 'Vary', VARY, 'X-Request-Id', http.requestId(req));
     if (setCookie !== undefined) lines.push('Set-Cookie', setCookie);
     if (nonce === undefined) {
       res.writeHead(304, lines).end();

@@ -157,7 +157,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const { limits, http, writeLimit: writes } = this.#deps;
     const limit = limitFor(actor, writes());
     assertAllowed(
-      await limits.consume(WRITES, limits.addressKey(http.addressOf(req)), limit),
+      await limits.consume(WRITES, limits.ipKey(http.ip(req)), limit),
       (seconds) => `Too many forms were sent; try again in ${seconds} s`,
     );
   }
@@ -196,7 +196,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const context: PageExchange = Object.assign(exchange, { actor: exchange.actor ?? this.#deps.guest });
     const { req, res, actor } = context;
     const pageError = explainRequirement(toPageError(failure, actor), actor);
-    const requestId = this.#deps.http.idOf(req);
+    const requestId = this.#deps.http.requestId(req);
     if (res.headersSent) return void res.destroy();
     // After a form was sent its URL is in the address bar; a reload redirects to the page that the form belongs to.
     if (pageError.status === 405 && SAFE_METHODS.has(req.method) && isPageNavigation(req))
@@ -380,7 +380,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   #redirect({ req, res }: PageExchange, { to, status, notice }: Redirect): void {
     if (notice !== undefined) setNotice(res, notice, { secure: this.#deps.http.secure(req) });
     this.#deps.headers.protect(res);
-    res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.idOf(req) });
+    res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.requestId(req) });
     // Scripts receive the target instead of following it: over plain http `upgrade-insecure-requests` would send them
     // to https, and fetching the next page would use up its notice.
     if (req.headers['x-enhance'] === undefined) return res.redirect(status, to);
@@ -390,7 +390,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   #json(req: Request, res: Response, status: number, json: object): void {
     this.#deps.headers.protect(res);
     res
-      .set({ 'X-Request-Id': this.#deps.http.idOf(req), 'Cache-Control': 'no-store', Vary: 'Accept' })
+      .set({ 'X-Request-Id': this.#deps.http.requestId(req), 'Cache-Control': 'no-store', Vary: 'Accept' })
       .status(status)
       .json(json);
   }
@@ -465,7 +465,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const referrer = res.getHeader(REFERRER);
     for (let index = 0; index < lines.length; index += 2) res.setHeader(lines[index] ?? '', lines[index + 1] ?? '');
     if (referrer !== undefined) res.setHeader(REFERRER, referrer);
-    res.setHeader('X-Request-Id', this.#deps.http.idOf(req));
+    res.setHeader('X-Request-Id', this.#deps.http.requestId(req));
   }
 }
 

@@ -17,7 +17,7 @@ function sharedLimits(): AuthenticatorDeps['limits'] {
     });
   };
   return {
-    addressKey: (address: string) => address,
+    ipKey: (address: string) => address,
     consume: (bucket: Bucket, key: string, limit: number) => state(bucket, key, limit, 1),
     peek: (bucket: Bucket, key: string, limit: number) => state(bucket, key, limit, 0),
     reset: ({ name }: Bucket, key: string) => (used.delete(`${name} ${key}`), Promise.resolve()),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { addressKey } from '../../../plugins/limits/address-key.ts';
+import { ipKey } from '../../../plugins/limits/ip-key.ts';
 
 describe('what a rate limit counts', () => {
   it.each([
@@ -11,5 +11,5 @@ describe('what a rate limit counts', () => {
     ['::1', '0:0:0:0::/64'],
     ['1::2:3:4:5:6', '1:0:0:2::/64'],
     ['64:ff9b::1.2.3.4', '64:ff9b:0:0::/64'],
-  ])('of %s is %s', (address, key) => expect(addressKey(address)).toBe(key));
+  ])('of %s is %s', (address, key) => expect(ipKey(address)).toBe(key));
 });
