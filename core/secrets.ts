@@ -15,8 +15,8 @@ export const Secrets = defineToken<Secrets>('Secrets');
 
 /** A plugin that keeps sealed text in tables of its own adds itself here, so that a new root secret reaches it. */
 export interface SealedStore {
-  /** Puts `again(sealed)` in the place of each sealed text. Runs inside the rotation's transaction. */
-  reseal(again: (sealed: string) => string): Promise<void>;
+  /** Puts `seal(sealed)` in the place of each sealed text. Runs inside the rotation's transaction. */
+  reseal(seal: (sealed: string) => string): Promise<void>;
 }
 /** All stores of sealed text, for the rotation of the root secret. */
 export const sealedStores = defineExtensionPoint<SealedStore>(

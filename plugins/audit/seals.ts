@@ -37,9 +37,9 @@ export class Seals implements SealedStore {
         .digest('base64url');
   }
 
-  async reseal(again: (sealed: string) => string): Promise<void> {
+  async reseal(seal: (sealed: string) => string): Promise<void> {
     const sealedKey = await this.#sealedKey();
-    if (sealedKey !== undefined) await this.#data.all(sql`update audit_key set sealed = ${again(sealedKey)}`);
+    if (sealedKey !== undefined) await this.#data.all(sql`update audit_key set sealed = ${seal(sealedKey)}`);
   }
 
   async #sealedKey(): Promise<string | undefined> {

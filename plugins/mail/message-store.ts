@@ -70,14 +70,14 @@ export class MessageStore implements SealedStore {
     );
   }
 
-  async reseal(again: (sealed: string) => string): Promise<void> {
+  async reseal(seal: (sealed: string) => string): Promise<void> {
     const rows = await this.#data.all(
       sql<{
         id: string;
         sealed: string;
       }>`select id, sealed from mail_message where sealed is not null order by id for update`,
     );
-    const fresh = JSON.stringify(rows.map(({ id, sealed }) => ({ id, sealed: again(sealed) })));
+    const fresh = JSON.stringify(rows.map(({ id, sealed }) => ({ id, sealed: seal(sealed) })));
     await this.#data.all(
       sql`update mail_message m set sealed = f.sealed from json_to_recordset(${fresh}::json) as f(id uuid, sealed text) where m.id = f.id`,
     );

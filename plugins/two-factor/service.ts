@@ -193,7 +193,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     return this.#remove({ account: accountId, event: 'reset', ...(actor !== undefined && { actor }) });
   }
 
-  async reseal(again: (sealed: string) => string): Promise<void> {
+  async reseal(seal: (sealed: string) => string): Promise<void> {
     const { data } = this.#deps;
     const rows = await data.all(
       sql<{
@@ -201,7 +201,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
         secret: string;
       }>`select account_id as id, secret from two_factor order by account_id for update`,
     );
-    const fresh = JSON.stringify(rows.map(({ id, secret }) => ({ id, secret: again(secret) })));
+    const fresh = JSON.stringify(rows.map(({ id, secret }) => ({ id, secret: seal(secret) })));
     await data.all(
       sql`update two_factor t set secret = f.secret from json_to_recordset(${fresh}::json) as f(id uuid, secret text) where t.account_id = f.id`,
     );

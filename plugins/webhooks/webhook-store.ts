@@ -161,7 +161,7 @@ export class WebhookStore implements SealedStore {
     return true;
   }
 
-  async reseal(again: (sealed: string) => string): Promise<void> {
+  async reseal(seal: (sealed: string) => string): Promise<void> {
     const { data } = this.#deps;
     const rows = await data.all(
       sql<{
@@ -171,7 +171,7 @@ export class WebhookStore implements SealedStore {
       }>`select id, secret, old_secret as old from webhook order by id for update`,
     );
     const fresh = JSON.stringify(
-      rows.map(({ id, secret, old }) => ({ id, secret: again(secret), old: old === null ? null : again(old) })),
+      rows.map(({ id, secret, old }) => ({ id, secret: seal(secret), old: old === null ? null : seal(old) })),
     );
     await data.all(
       sql`update webhook w set secret = f.secret, old_secret = f.old from json_to_recordset(${fresh}::json) as f(id uuid, secret text, old text) where w.id = f.id`,
