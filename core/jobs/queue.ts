@@ -38,7 +38,7 @@ interface Work {
   readonly payload: string;
   readonly at: Date | undefined;
   /** One of its id may be stored already. */
-  readonly again: boolean;
+  readonly upsert: boolean;
 }
 
 /** Works in one statement: five parameters each, of which the embedded database takes 32,767. */
@@ -121,7 +121,7 @@ export class JobQueue implements Jobs {
         const listener = this.#listeners.get(name)!;
         const stored = once ? await this.#stored(listener, this.#key(listener, payload)) : undefined;
         if (stored !== undefined) return stored;
-        const work = { id: id ?? createId(Date.now()), payload, text, at, again: id !== undefined };
+        const work = { id: id ?? createId(Date.now()), payload, text, at, upsert: id !== undefined };
         await this.#keep(this.#parts.data.batch(), [listener], work);
         return work.id;
       },
@@ -171,7 +171,7 @@ export class JobQueue implements Jobs {
           payload,
           text: JSON.stringify(payload) ?? 'null',
           at: undefined,
-          again: false,
+          upsert: false,
         })
       : undefined;
   }
@@ -271,12 +271,12 @@ export class JobQueue implements Jobs {
    * very moment, not even that of the transaction's begin: who takes work need not look at what was due long ago.
    */
   async #insert(works: readonly Work[]): Promise<void> {
-    const added = works.filter(({ again }) => !again);
+    const added = works.filter(({ upsert }) => !upsert);
     // One statement cannot change a row twice.
-    const again = new Map(works.filter((work) => work.again).map((work) => [`${work.id} ${work.listener}`, work]));
+    const upserted = new Map(works.filter((work) => work.upsert).map((work) => [`${work.id} ${work.listener}`, work]));
     for (const [some, conflict] of [
       [added, sql``],
-      [[...again.values()], STORED_BEFORE],
+      [[...upserted.values()], STORED_BEFORE],
     ] as const) {
       for (let at = 0; at < some.length; at += TOGETHER) {
         const rows = some

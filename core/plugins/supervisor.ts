@@ -39,7 +39,7 @@ export interface Task {
   inRow: number;
   quarantined: boolean;
   /** From when on one that is quarantined may try again, in milliseconds of the process. */
-  again: number;
+  retryAt: number;
   lastError: string | undefined;
   /** Its plugin has stopped: it is no longer called, and what still runs of it counts for nothing. */
   ended: boolean;
@@ -149,7 +149,7 @@ export class Supervisor {
       failures: 0,
       inRow: 0,
       quarantined: false,
-      again: 0,
+      retryAt: 0,
       lastError: undefined,
       ended,
     };
@@ -202,12 +202,12 @@ export class Supervisor {
   run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> | undefined {
     const start = performance.now();
     if (task.ended) return undefined;
-    if (task.quarantined && start < task.again) {
+    if (task.quarantined && start < task.retryAt) {
       if (task.policy === 'refuse')
         throw new Error(`${task.task} failed ${task.inRow} times in a row, the last time: ${task.lastError}`);
       return undefined;
     }
-    task.again = start + RETRY[task.policy]; // One call tries; the others go on without it.
+    task.retryAt = start + RETRY[task.policy]; // One call tries; the others go on without it.
     try {
       const result = work();
       const stretch = performance.now() - start;
