@@ -49,7 +49,7 @@ export function addSettingsPages(
     path: PROFILE,
     can: editProfile,
     body: ProfileForm,
-    options: { again: (retry: Retry) => forms.profile({ retry, editable: true }) },
+    options: { rerender: (retry: Retry) => forms.profile({ retry, editable: true }) },
   })(async ({ actor, body }) => {
     await accounts.setBio(actor.id!, body.bio.trim());
     return negotiated(redirect(PROFILE, { notice: 'Your profile is saved.' }), { success: true });
@@ -62,7 +62,7 @@ export function addSettingsPages(
     const [account, token] = id === undefined ? [] : await Promise.all([accounts.find(id), tokens.state(id)]);
     return forms.security({ ...shown, email: account?.email ?? '', token });
   };
-  const again = (retry: Retry): Promise<View> => security(retry.actor.id, { retry });
+  const rerender = (retry: Retry): Promise<View> => security(retry.actor.id, { retry });
   const confirm = { confirm: true };
 
   plugin.route(pages, { method: 'get', path: SECURITY, can: 'member' })(({ actor }) => security(actor.id));
@@ -73,7 +73,7 @@ export function addSettingsPages(
     path: `${SECURITY}/password`,
     can: 'member',
     body: PasswordForm,
-    options: { again },
+    options: { rerender },
   })(async ({ actor, body, req }) => {
     const id = actor.id!;
     if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
@@ -102,7 +102,7 @@ export function addSettingsPages(
     path: EMAIL,
     can: 'member',
     body: EmailForm,
-    options: { ...confirm, again: (retry: Retry) => forms.email({ retry }) },
+    options: { ...confirm, rerender: (retry: Retry) => forms.email({ retry }) },
   })(async ({ actor, body }) => {
     const email = body.email.trim();
     const account = (await accounts.find(actor.id!))!;
@@ -116,19 +116,22 @@ export function addSettingsPages(
     return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true, email });
   });
 
-  plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token`, can: 'member', options: { ...confirm, again } })(
-    async ({ actor, res }) => {
-      const token = await tokens.issue(actor.id!);
-      res.set('Cache-Control', 'no-store');
-      return negotiated(await security(actor.id, { fresh: token }), { success: true, token });
-    },
-  );
+  plugin.route(pages, {
+    method: 'post',
+    path: `${SECURITY}/api-token`,
+    can: 'member',
+    options: { ...confirm, rerender },
+  })(async ({ actor, res }) => {
+    const token = await tokens.issue(actor.id!);
+    res.set('Cache-Control', 'no-store');
+    return negotiated(await security(actor.id, { fresh: token }), { success: true, token });
+  });
 
   plugin.route(pages, {
     method: 'post',
     path: `${SECURITY}/api-token/revoke`,
     can: 'member',
-    options: { again },
+    options: { rerender },
   })(async ({ actor }) => {
     await tokens.revokeAll(actor.id!, actor.id);
     return negotiated(redirect(SECURITY, { notice: 'The token no longer works.' }), { success: true });

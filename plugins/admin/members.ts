@@ -118,7 +118,7 @@ export function addMembers(
       throw new InvalidInput([{ field: 'group_id', message: 'names no group that members can be in' }]);
     return group;
   };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     const account = await accounts.find(String(retry.body['id'] ?? ''));
     return (await list({ text: account?.username ?? '', groupId: '', page: 1 }, retry.actor, retry)).view;
   };
@@ -127,7 +127,7 @@ export function addMembers(
     path: '/admin/users/save',
     can,
     summary: 'Move a member to another group, or change whether the account is active',
-    options: { again, button: true },
+    options: { rerender, resendButton: true },
     body: Type.Object({
       id: Type.String(),
       group_id: Type.Optional(Type.String()),
@@ -157,7 +157,7 @@ export function addMembers(
     path: '/admin/users/end-sessions',
     can,
     summary: 'Log a member out everywhere',
-    options: { again, button: true },
+    options: { rerender, resendButton: true },
     body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
     await accounts.endSessions(id, actor.id);

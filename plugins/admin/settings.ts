@@ -150,14 +150,14 @@ export function addSettings(
     if (grave.length > 0) await warnings.send('settings', { settings: grave.join(', ') }, actorOf);
   };
   const groupIn = (body: Readonly<Record<string, unknown>>): string => String(body['_group'] ?? '');
-  const again = (retry: Retry): View => groupView(groupIn(retry.body), retry);
+  const rerender = (retry: Retry): View => groupView(groupIn(retry.body), retry);
 
   plugin.route(pages, {
     method: 'post',
     path: '/admin/settings/save',
     can,
     summary: 'Save settings',
-    options: { longText: true, again },
+    options: { longText: true, rerender },
     body: Type.Record(Type.String(), Type.Unknown()),
   })(async ({ req, actor, body }) => {
     const sent = Object.fromEntries(Object.entries(body).filter(([key]) => !key.startsWith('_')));

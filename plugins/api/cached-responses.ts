@@ -143,7 +143,9 @@ export class CachedResponses {
    */
   rememberUrl(url: string, key: string, cacheVersion: number): void {
     if (url.length <= MAX_KEY_LENGTH)
-      this.#cache.set(urlKey(url), [responsesTag], key, cacheVersion, { bytes: url.length + key.length + ENTRY_OVERHEAD });
+      this.#cache.set(urlKey(url), [responsesTag], key, cacheVersion, {
+        bytes: url.length + key.length + ENTRY_OVERHEAD,
+      });
   }
 }
 

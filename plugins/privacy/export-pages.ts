@@ -15,13 +15,13 @@ export interface ExportPagesDeps {
   readonly http: Http;
   readonly limits: Limits;
   readonly protection: Protection;
-  again(retry: Retry): Promise<View>;
+  rerender(retry: Retry): Promise<View>;
 }
 
 /** A copy of all that a member has here, as a download that is made while it is sent. */
 export function addExportPages(
   plugin: PluginHandle<PrivacySettings>,
-  { clock, http, limits, protection, again }: ExportPagesDeps,
+  { clock, http, limits, protection, rerender }: ExportPagesDeps,
 ): void {
   const filesOf = async function* (accountId: string): AsyncGenerator<PersonalFile, void> {
     for (const { value } of plugin.extensions(personalData)) if (value.entries) yield* value.entries(accountId);
@@ -46,7 +46,7 @@ export function addExportPages(
     path: `${PRIVACY}/export`,
     can: 'member',
     summary: 'All that the member has here, as a ZIP.',
-    options: { confirm: true, again },
+    options: { confirm: true, rerender },
   })(async ({ actor, req, res }) => {
     const id = actor.id!;
     await countExport(id);

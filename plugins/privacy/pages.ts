@@ -40,7 +40,7 @@ export function addPages(
     path: PRIVACY,
     can: 'member',
     body: ChoiceForm,
-    options: { again: (retry: Retry) => page(retry.actor.id, retry) },
+    options: { rerender: (retry: Retry) => page(retry.actor.id, retry) },
   })(async ({ actor, body }) => {
     const id = actor.id!;
     await choices.save(id, { presence: body.hide_presence, lastSeen: body.hide_last_seen });
@@ -56,7 +56,7 @@ export function addPages(
     path: DELETE,
     can: 'member',
     body: DeletionForm,
-    options: { ...confirmed, again: (retry: Retry) => deletePage(days(), retry) },
+    options: { ...confirmed, rerender: (retry: Retry) => deletePage(days(), retry) },
   })(async ({ actor, body }) => {
     const id = actor.id!;
     checkName(body.username, (await accounts.find(id))?.username);

@@ -77,7 +77,7 @@ export default definePlugin({
     addAuditRules(plugin);
     addPages(plugin, { cache, accounts, choices, deletions });
     const page = pageOf(choices);
-    addExportPages(plugin, { clock, http, limits, protection, again: (retry) => page(retry.actor.id, retry) });
+    addExportPages(plugin, { clock, http, limits, protection, rerender: (retry) => page(retry.actor.id, retry) });
     return { deletions };
   },
 });

@@ -68,7 +68,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
       retry?.status ?? 200,
     );
   };
-  const options = { again: (retry: Retry) => feeds(retry.actor, { retry }) };
+  const options = { rerender: (retry: Retry) => feeds(retry.actor, { retry }) };
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member', options, load })(async ({ actor }) =>
     negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),

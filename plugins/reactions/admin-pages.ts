@@ -41,7 +41,7 @@ export function adminPages(
     };
     return admin.view('@reactions/admin', { title: 'Reactions', noindex: true, current: '/admin/reactions' }, model);
   };
-  const again = (retry: Retry): View =>
+  const rerender = (retry: Retry): View =>
     shown(
       types.all().find(({ slug }) => slug === retry.body['slug']),
       retry,
@@ -65,7 +65,7 @@ export function adminPages(
     path: '/admin/reactions/save',
     can,
     summary: 'Save a kind of reaction',
-    options: { again },
+    options: { rerender },
     body: Body,
   })(async ({ actor, body }) => {
     await types.refresh();

@@ -35,7 +35,7 @@ export function addConfirmationPages(
     ours(await sessions.pendingLogin(req)) ? verifyView() : redirect('/login'),
   );
 
-  plugin.route(pages, { method: 'post', path: VERIFY, can: 'public', options: { again: verifyView } })(
+  plugin.route(pages, { method: 'post', path: VERIFY, can: 'public', options: { rerender: verifyView } })(
     async ({ req, res }) => {
       const pending = ours(await sessions.pendingLogin(req));
       if (!pending) {

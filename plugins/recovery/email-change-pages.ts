@@ -64,7 +64,7 @@ export function addEmailChangePages(
     };
     return view('@recovery/change', head('Confirm your new address'), model, retry?.status ?? 200);
   };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     protectPage(retry.res);
     const { token = '' } = retry.params;
     const account = await changes.find(token);
@@ -83,7 +83,7 @@ export function addEmailChangePages(
     },
   );
 
-  plugin.route(pages, { method: 'post', path, can: 'member', params: Token, options: { again } })(
+  plugin.route(pages, { method: 'post', path, can: 'member', params: Token, options: { rerender } })(
     async ({ actor, params: { token }, req, res }) => {
       protectPage(res);
       const account = await changes.find(token);

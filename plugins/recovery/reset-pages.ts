@@ -75,7 +75,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
     view('@recovery/sent', head('Look into your mail'), { again: FORGOT, kind: 'reset' }),
   );
 
-  plugin.route(pages, { method: 'post', path: FORGOT, can: 'public', body: Email, options: { again: forgotView } })(
+  plugin.route(pages, { method: 'post', path: FORGOT, can: 'public', body: Email, options: { rerender: forgotView } })(
     async ({ body, req }) => {
       if (!ADDRESS.test(body.email)) throw new InvalidInput([{ field: 'email', message: 'is not an e-mail address' }]);
       await resets.request(body.email, http.ip(req));
@@ -92,7 +92,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
     };
     return view('@recovery/reset', head('Choose a new password'), model, retry?.status ?? 200);
   };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     protectPage(retry.res);
     const { token = '' } = retry.params;
     const account = await resets.find(token);
@@ -106,7 +106,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
     return account ? formView(token, account.username) : invalidLink(FORGOT);
   });
 
-  plugin.route(pages, { method: 'post', path, can: 'public', params: Token, body: NewPassword, options: { again } })(
+  plugin.route(pages, { method: 'post', path, can: 'public', params: Token, body: NewPassword, options: { rerender } })(
     async ({ params, body, req, res }) => {
       protectPage(res);
       if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {

@@ -117,7 +117,7 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     };
     return view('@reports/one', { name: 'reports', title: 'Report', noindex: true, current: LIST }, model);
   };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     const row = await find(retry);
     if (!row) throw notFound();
     return oneView(row, retry.actor, retry);
@@ -130,14 +130,14 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     path,
     can,
     load: find,
-    options: { again },
+    options: { rerender },
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
     await writer.handle(target, { outcome, note }, actor);
     return redirect(LIST, { notice: `All open reports of this post are ${outcome}.` });
   });
 
-  plugin.route(pages, { method: 'post', path: `${path}/claim`, can, load: find, options: { again } })(
+  plugin.route(pages, { method: 'post', path: `${path}/claim`, can, load: find, options: { rerender } })(
     async ({ actor, target }) => {
       await claims.claim(target, actor);
       return redirect(pathOf(target.id), { notice: 'The others see that you work on the reports of this post.' });
@@ -154,7 +154,7 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     path: `${path}/notes`,
     can,
     load: find,
-    options: { again },
+    options: { rerender },
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 2_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
     await claims.note(target, content, actor);

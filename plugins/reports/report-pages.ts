@@ -48,7 +48,7 @@ export function reportPages({ plugin, access, discussions, writer, web }: PagesD
     };
     return view('@reports/report', { name: 'report', title: 'Report a post', noindex: true }, model);
   };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     const post = await find(retry);
     if (!post) throw notFound();
     return formView(post, retry);
@@ -61,7 +61,7 @@ export function reportPages({ plugin, access, discussions, writer, web }: PagesD
     method: 'post',
     path: '/p/:id/report',
     can: report,
-    options: { again },
+    options: { rerender },
     load: find,
     body: Type.Object({ reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { reason, note } }) => {

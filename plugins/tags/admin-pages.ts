@@ -58,7 +58,8 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     };
     return admin.view('@tags/admin', { title: 'Tags', noindex: true, current: '/admin/tags' }, model);
   };
-  const again = (retry: Retry): View => shown({ retry, edited: tags.all().find(({ id }) => id === retry.body['id']) });
+  const rerender = (retry: Retry): View =>
+    shown({ retry, edited: tags.all().find(({ id }) => id === retry.body['id']) });
 
   plugin.route(pages, {
     method: 'get',
@@ -81,7 +82,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     path: '/admin/tags/save',
     can,
     summary: 'Save a tag',
-    options: { again },
+    options: { rerender },
     body: Body,
   })(async ({ actor, body }) => {
     await tags.refresh();
@@ -103,7 +104,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     path: '/admin/tags/delete',
     can,
     summary: 'Delete a tag',
-    options: { again, button: true },
+    options: { rerender, resendButton: true },
     body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {
     await tags.refresh();

@@ -39,7 +39,7 @@ export function addLoginPages(plugin: PluginHandle, { service, verifier, session
     ours(await sessions.pendingLogin(req)) ? page() : redirect('/login'),
   );
 
-  plugin.route(pages, { method: 'post', path: PAGE, can: 'public', body: Code, options: { again: page } })(
+  plugin.route(pages, { method: 'post', path: PAGE, can: 'public', body: Code, options: { rerender: page } })(
     async ({ req, res, body }) => {
       const pending = ours(await sessions.pendingLogin(req));
       if (!pending) {

@@ -75,7 +75,7 @@ export function addSettingsPages(
     res.set('Cache-Control', 'no-store');
     return negotiated(await page(viewer, { codes }), { success: true, backup_codes: codes });
   };
-  const options = { confirm: true, again: (retry: Retry) => page(retry.actor, { retry }) };
+  const options = { confirm: true, rerender: (retry: Retry) => page(retry.actor, { retry }) };
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'member', options })(async ({ actor, res }) => {
     res.set('Cache-Control', 'no-store');

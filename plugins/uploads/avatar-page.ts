@@ -32,7 +32,7 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
       { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...formErrors(retry) },
       retry?.status ?? 200,
     );
-  const options = { again: (retry: Retry) => page(retry.actor, retry) };
+  const options = { rerender: (retry: Retry) => page(retry.actor, retry) };
 
   plugin.extend(
     slotFillings,

@@ -105,7 +105,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
       retry?.status ?? 200,
     );
   };
-  const options = { again: (retry: Retry) => files(retry.actor, { retry }) };
+  const options = { rerender: (retry: Retry) => files(retry.actor, { retry }) };
 
   plugin.route(pages, {
     method: 'get',

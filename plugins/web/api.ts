@@ -156,7 +156,7 @@ export const negotiated = (page: Negotiated['page'], json: object, status = 200)
 });
 
 /**
- * What a form handler's `again` gets when the forgery token or the input was refused: render the form with what was
+ * What a form handler's `rerender` gets when the forgery token or the input was refused: render the form with what was
  * entered.
  */
 export interface Retry {
@@ -196,8 +196,8 @@ export interface PageOptions {
   readonly confirm?: boolean;
   readonly multipart?: Multipart;
   readonly longText?: boolean;
-  again?(retry: Retry): Awaitable<View>;
-  readonly button?: boolean;
+  rerender?(retry: Retry): Awaitable<View>;
+  readonly resendButton?: boolean;
 }
 
 /** What handlers of pages know of a request. */
@@ -218,9 +218,9 @@ export const pages = defineSurface<PageContext, PageResult, PageOptions>('pages'
       '`true`: members must have confirmed within 15 minutes that it is them. They are asked at /login/confirm and come back with what they sent, except secrets; programs get 403 `confirmation_needed`.',
     multipart: 'Reads the body of a form with a file, its fields and `_csrf` among them.',
     longText: '`true`: the form may have up to 1 MiB, where others have 64 KiB.',
-    again: 'Renders the form anew, with what was typed, when it was refused.',
-    button:
-      '`true`: the page that `again` renders does not show all that is sent, so that after a confirmation one button sends it.',
+    rerender: 'Renders the form anew, with what was typed, when it was refused.',
+    resendButton:
+      '`true`: the page that `rerender` renders does not show all that is sent, so that after a confirmation one button sends it.',
   },
 });
 

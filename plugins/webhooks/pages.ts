@@ -97,7 +97,7 @@ export function addWebhookPages({
   };
   const valuesOf = (webhook: WebhookRow | undefined): Values =>
     webhook ? { ...recordOf(webhook) } : { active: true, events: ['discussion.created', 'post.created'] };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     const rows = await webhooks.list();
     return shown(
       rows,
@@ -182,7 +182,7 @@ export function addWebhookPages({
     path: `${ROOT}/save`,
     can,
     summary: 'Save a webhook',
-    options: { again },
+    options: { rerender },
     body: SaveBody,
   })(async ({ actor, body }) => {
     const before = body.id === undefined || body.id === '' ? undefined : await found(body.id);

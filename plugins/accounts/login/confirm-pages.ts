@@ -65,14 +65,14 @@ export function addConfirmPages(
     return shown(actor.id, { values: { return_to: returnTo } });
   });
 
-  const again = (retry: Retry) => shown(retry.actor.id, { retry });
+  const rerender = (retry: Retry) => shown(retry.actor.id, { retry });
   plugin.route(pages, {
     method: 'post',
     path: PATH,
     can: 'member',
     summary: 'Confirm that it is you, for 15 minutes',
     body: ConfirmForm,
-    options: { again, longText: true },
+    options: { rerender, longText: true },
   })(async ({ actor, body, req }) => {
     const address = http.ip(req);
     const account = (await accounts.find(actor.id!))!;

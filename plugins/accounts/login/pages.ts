@@ -36,7 +36,7 @@ export function addPages(
     path: '/login',
     can: 'public',
     body: LoginForm,
-    options: { again: (retry: Retry) => forms.login({ retry }) },
+    options: { rerender: (retry: Retry) => forms.login({ retry }) },
   })(async ({ req, res, body }) => {
     const account = await authenticator.authenticate(body.identifier, body.password, http.ip(req));
     const { redirectTo: to, json } = await sessions.beginLogin(req, res, account, {
@@ -56,7 +56,7 @@ export function addPages(
     path: '/register',
     can: 'public',
     body: RegisterForm,
-    options: { again: (retry: Retry) => forms.register({ retry }) },
+    options: { rerender: (retry: Retry) => forms.register({ retry }) },
   })(async ({ req, res, body }) => {
     const registered = await registration.register(body, http.ip(req), { shown: req.is('json') === false });
     if ('confirmation' in registered)

@@ -147,7 +147,7 @@ export function adminPages(
           reply: choiceOf(category.reply),
         }
       : { hue: 195, position: categories.all().length, view: 'everyone', create: 'members', reply: 'members' };
-  const again = (retry: Retry): View =>
+  const rerender = (retry: Retry): View =>
     shown(
       draftOf(retry),
       categories.all().find(({ id }) => id === retry.body['id']),
@@ -167,7 +167,7 @@ export function adminPages(
     path: '/admin/categories/save',
     can,
     summary: 'Save a category',
-    options: { again },
+    options: { rerender },
     body: withFields(plugin, categoryFields, CategoryBody, 'body'),
   })(async ({ actor, body }) => {
     await categories.refresh();
@@ -205,7 +205,7 @@ export function adminPages(
     path: '/admin/categories/delete',
     can,
     summary: 'Delete a category',
-    options: { again, button: true },
+    options: { rerender, resendButton: true },
     body: Type.Object({ id: Type.String(), move_to: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {
     await categories.refresh();

@@ -64,7 +64,7 @@ export function postPages(deps: PageDeps): void {
     };
     return view('@discussions/edit', { name: 'edit', title: 'Edit a post', noindex: true }, model);
   };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     const post = await load(retry);
     if (!post) throw notFound();
     return editView(post, retry.actor, draftOf(retry));
@@ -100,7 +100,7 @@ export function postPages(deps: PageDeps): void {
     method: 'post',
     path: '/p/:id/edit',
     can: 'member',
-    options: { longText: true, again },
+    options: { longText: true, rerender },
     load,
     authorize,
     body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
@@ -139,7 +139,7 @@ export function postPages(deps: PageDeps): void {
     method: 'post',
     path: '/p/:id/delete',
     can: 'member',
-    options: { again: askAgain },
+    options: { rerender: askAgain },
     load,
     authorize,
     body: Reason,
@@ -188,7 +188,7 @@ export function managePages(deps: PageDeps): void {
     };
     return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', noindex: true }, model);
   };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     const head = await load(retry);
     if (!head) throw notFound();
     return editView(head, retry.actor, draftOf(retry));
@@ -208,7 +208,7 @@ export function managePages(deps: PageDeps): void {
     method: 'post',
     path: '/d/:address/edit',
     can: 'member',
-    options: { again },
+    options: { rerender },
     body: EditForm,
     load,
     authorize,
@@ -248,7 +248,7 @@ export function managePages(deps: PageDeps): void {
     method: 'post',
     path: '/d/:address/delete',
     can: 'member',
-    options: { again: askAgain },
+    options: { rerender: askAgain },
     load,
     authorize,
     body: Reason,

@@ -71,7 +71,7 @@ export function writingPages(deps: PageDeps): void {
     body: NewForm,
     options: {
       longText: true,
-      again: (retry) => newView(retry.actor, draftOf(retry)),
+      rerender: (retry) => newView(retry.actor, draftOf(retry)),
     },
   })(async ({ actor, body }) => {
     await categories.refresh();
@@ -148,7 +148,7 @@ export function writingPages(deps: PageDeps): void {
     body: ReplyForm,
     options: {
       longText: true,
-      again: async (retry) => {
+      rerender: async (retry) => {
         const head = await load(retry);
         if (!head) throw new HttpError(404, 'There is no such discussion');
         return replyView(head, retry.actor, draftOf(retry), queryOf(retry.req));

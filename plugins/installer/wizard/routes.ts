@@ -99,8 +99,8 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
       },
     );
   }
-  const again = (step: Step, keep: (answers: FormValues, body: Readonly<Record<string, unknown>>) => void) => ({
-    again: ({ visit, body, problems, message }: Retry): InstallerPage => {
+  const rerender = (step: Step, keep: (answers: FormValues, body: Readonly<Record<string, unknown>>) => void) => ({
+    rerender: ({ visit, body, problems, message }: Retry): InstallerPage => {
       keep(visit.answers, body);
       return forms[step](visit, { problems, message });
     },
@@ -111,7 +111,7 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
     can: 'public',
     summary: 'Name, language and time zone.',
     body: SiteForm,
-    options: again('site', (answers, body) => void (answers.site_name = textOf(body, 'site_name') ?? '')),
+    options: rerender('site', (answers, body) => void (answers.site_name = textOf(body, 'site_name') ?? '')),
   })(({ body, actor }) => saveSite(deps, actor!, body));
   plugin.route(surface, {
     method: 'post',
@@ -119,7 +119,7 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
     can: 'public',
     summary: 'Database, Redis and mail; tests their connections.',
     body: ServicesForm,
-    options: again('services', storeServices),
+    options: rerender('services', storeServices),
   })(({ body, actor }) => saveServices(deps, actor!, body));
   plugin.route(surface, {
     method: 'post',
@@ -127,7 +127,7 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
     can: 'public',
     summary: 'The first administrator; installs.',
     body: AdministratorForm,
-    options: again('administrator', storeAdministrator),
+    options: rerender('administrator', storeAdministrator),
   })(({ body, actor }) => install(deps, actor!, body));
 }
 

@@ -41,7 +41,7 @@ export interface StyleSheet {
 export interface InstallerOptions {
   readonly open?: boolean;
   readonly always?: boolean;
-  again?(retry: Retry): InstallerPage;
+  rerender?(retry: Retry): InstallerPage;
 }
 
 /** What pages of the installer know of a request. */
@@ -59,7 +59,7 @@ export const installerSurface = defineSurface<
   options: {
     open: '`true`: needs no set-up link.',
     always: '`true`: is there after the installation too.',
-    again: 'Renders the form anew, with what was typed, when it was refused.',
+    rerender: 'Renders the form anew, with what was typed, when it was refused.',
   },
 });
 
@@ -145,28 +145,30 @@ export class InstallerSurface implements SurfaceBehaviour<
     const { req, res } = context;
     const { http, text } = this.#deps;
     const failure =
-      error.status === 500 ? new HttpError(500, text('failed', { request: http.requestId(req) }), { cause: error }) : error;
+      error.status === 500
+        ? new HttpError(500, text('failed', { request: http.requestId(req) }), { cause: error })
+        : error;
     if (res.headersSent) return void res.destroy();
     res.set({ ...failure.headers });
-    this.#send(res, (await this.#again(context, failure)) ?? this.#errorPage(failure));
+    this.#send(res, (await this.#rerender(context, failure)) ?? this.#errorPage(failure));
   }
 
   /** A refused form with what was typed. */
-  async #again(
+  async #rerender(
     context: Exchange<InstallerOptions> & Partial<InstallerContext>,
     { status, code, details, message }: HttpError,
   ): Promise<InstallerPage | undefined> {
     // Once another browser has claimed the installation there is no form to send again.
     if (code === LINK_USED) return undefined;
     const { actor: visit, route, req } = context;
-    const again = route?.options.again;
-    if (!visit || !again || req.method !== 'POST') return undefined;
+    const rerender = route?.options.rerender;
+    if (!visit || !rerender || req.method !== 'POST') return undefined;
     const body = await context.readBody().catch(() => undefined);
     if (typeof body !== 'object' || body === null) return undefined;
     const { text } = this.#deps;
     const said = code === 'csrf_failed' ? text('expired') : details.length > 0 ? text('problem') : message;
     return {
-      ...again({ visit, body: body as Readonly<Record<string, unknown>>, problems: details, message: said, status }),
+      ...rerender({ visit, body: body as Readonly<Record<string, unknown>>, problems: details, message: said, status }),
       status,
     };
   }

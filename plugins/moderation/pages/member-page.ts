@@ -93,7 +93,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
       model,
     );
   };
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     const account = await find(retry);
     if (!account || !access.allows(retry.actor, openModeration)) throw notFound();
     return shown(account, retry.actor, { retry });
@@ -118,7 +118,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
       method: 'post',
       path: `${path}/${action}`,
       can: sanctionMembers,
-      options: { again },
+      options: { rerender },
       load: find,
       body: SanctionForm,
     })(async ({ actor, target, body }) => {
@@ -131,7 +131,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     method: 'post',
     path: `${path}/notes`,
     can: openModeration,
-    options: { again },
+    options: { rerender },
     load: find,
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 5_000 }) }),
   })(async ({ actor, target, body: { content } }) => {

@@ -57,7 +57,7 @@ export function addPreferencePages(plugin: PluginHandle, { preferences, emails, 
       retry?.status ?? 200,
     );
   };
-  const again = async (retry: Retry): Promise<View> =>
+  const rerender = async (retry: Retry): Promise<View> =>
     page(retry.actor, withSubmitted(await stored(retry.actor), retry.body), retry);
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member' })(async ({ actor }) => {
@@ -69,7 +69,7 @@ export function addPreferencePages(plugin: PluginHandle, { preferences, emails, 
     return negotiated(page(actor, chosen), { success: true, ...plain });
   });
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options: { again }, body: Choice })(
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options: { rerender }, body: Choice })(
     async ({ actor, body }) => {
       const known = Object.entries(body.channels ?? {}).filter(([name]) =>
         offered(actor).some(({ type }) => type === name),

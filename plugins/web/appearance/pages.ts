@@ -32,7 +32,7 @@ export function addAppearance(plugin: PluginHandle, http: Http): void {
       retry?.status ?? 200,
     );
   };
-  const again = (retry: Retry): View =>
+  const rerender = (retry: Retry): View =>
     page(retry.actor, toPreferences({ ...chosenIn(retry.req), ...retry.body }), retry);
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'public', summary: 'How pages look on this device.' })(
@@ -45,7 +45,7 @@ export function addAppearance(plugin: PluginHandle, http: Http): void {
     can: 'public',
     summary: 'Sets how pages look on this device.',
     body: Appearance,
-    options: { again },
+    options: { rerender },
   })(({ req, res, body: { return_to: back = '/', ...chosen } }) => {
     writePreferences(res, toPreferences({ ...chosenIn(req), ...chosen }), http.secure(req));
     return redirect(safeUrl(back).startsWith('/') ? safeUrl(back) : '/');

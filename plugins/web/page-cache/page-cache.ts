@@ -64,10 +64,16 @@ export class PageCache {
     if (url.length > MAX_URL_LENGTH) return;
     const page = new CachedPage(text, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
-    this.#deps.cache.set(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, cacheVersion, {
-      bytes: page.size,
-      seconds,
-    });
+    this.#deps.cache.set(
+      this.#key(req, preferences, viewer),
+      [...tags, ...own, accessTag, renderedTag],
+      page,
+      cacheVersion,
+      {
+        bytes: page.size,
+        seconds,
+      },
+    );
   }
 
   /** For an authenticated member. True when the page was sent. */

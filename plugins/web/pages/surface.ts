@@ -253,8 +253,8 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const { req, res, actor, route } = context;
     const page = currentPage(req);
     const confirm = findFormRoute(this.#deps.routes.list(pages), CONFIRM_PATH);
-    const again = confirm?.options.again;
-    if (SAFE_METHODS.has(req.method) || !again)
+    const rerender = confirm?.options.rerender;
+    if (SAFE_METHODS.has(req.method) || !rerender)
       return this.#redirect(context, redirect(`${CONFIRM_PATH}?return_to=${encodeURIComponent(page)}`));
     // Only the user can put a file into a form, so they have to choose it again.
     const pending =
@@ -268,7 +268,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const body = { return_to: page, ...(pending !== undefined && { pending }) };
     await this.#sendPage(
       context,
-      { ...(await again({ req, res, actor, params: {}, body, problems: [], message, status: 403 })), status: 403 },
+      { ...(await rerender({ req, res, actor, params: {}, body, problems: [], message, status: 403 })), status: 403 },
       {},
     );
   }
@@ -283,12 +283,12 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const route =
       form && this.#deps.routes.list(pages).find(({ method, path }) => method === 'post' && path === form.route);
     if (!form || !route || !this.#mayRedisplay(req, actor, route)) return this.#redirect(context, fallback);
-    const again = route.options.again;
-    if (again && route.options.button !== true) {
+    const rerender = route.options.rerender;
+    if (rerender && route.options.resendButton !== true) {
       const notice = this.#deps
         .localeOf(req)
         .text(form.secrets.length > 0 ? 'web:form.confirmed-secrets' : 'web:form.confirmed');
-      const shown = await again({
+      const shown = await rerender({
         req,
         res,
         actor,
@@ -327,10 +327,10 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   /** A refused form is shown again with what was typed, where its route knows how. */
   async #redisplayForm(context: PageExchange, pageError: PageError): Promise<boolean> {
     const { req, res, actor, route, readable } = context;
-    const again = route?.options.again;
+    const rerender = route?.options.rerender;
     if (
       !route ||
-      !again ||
+      !rerender ||
       !readable ||
       pageError.status === 500 ||
       pageError.status === 404 ||
@@ -349,7 +349,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
         ? locale.text('web:form.problem')
         : pageError.message;
     try {
-      const shown = await again({
+      const shown = await rerender({
         req,
         res,
         actor,

@@ -94,7 +94,7 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
     },
   );
 
-  const again = async (retry: Retry): Promise<View> => {
+  const rerender = async (retry: Retry): Promise<View> => {
     const asked = retry.body['webhook_id'];
     const webhookId = typeof asked === 'string' && asked !== '' && (await webhooks.find(asked)) ? asked : '';
     const page = await history.list({ limit: limitOf(settings, undefined), ...(webhookId !== '' && { webhookId }) });
@@ -105,7 +105,7 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
     path: `${ROOT}/redeliver`,
     can,
     summary: 'Send deliveries again',
-    options: { again, button: true },
+    options: { rerender, resendButton: true },
     body: Type.Object({
       delivery_id: Type.Optional(Type.String({ maxLength: 64 })),
       webhook_id: Type.Optional(Type.String({ maxLength: 64 })),

@@ -174,12 +174,16 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
         title: Type.String({ minLength: 3 }),
         list: Type.Optional(Type.Array(Type.Object({ name: Type.String() }))),
       });
-      plugin.route(pages, { method: 'post', path: '/pieces', can: 'public', body: Piece, options: { again: pieces } })(
-        ({ body }) => negotiated(redirect('/pieces', { notice: `Saved ${body.title}` }), { success: true, body }),
-      );
-      const again = ({ params, body, message }: Retry): View =>
+      plugin.route(pages, {
+        method: 'post',
+        path: '/pieces',
+        can: 'public',
+        body: Piece,
+        options: { rerender: pieces },
+      })(({ body }) => negotiated(redirect('/pieces', { notice: `Saved ${body.title}` }), { success: true, body }));
+      const rerender = ({ params, body, message }: Retry): View =>
         view('@gallery/login', head('auth', 'Again'), { ...params, text: body['text'], message });
-      plugin.route(pages, { method: 'post', path: '/members/:name', can: 'member', options: { again } })(() =>
+      plugin.route(pages, { method: 'post', path: '/members/:name', can: 'member', options: { rerender } })(() =>
         redirect('/'),
       );
       plugin.route(pages, { method: 'get', path: '/login', can: 'public' })(() =>
