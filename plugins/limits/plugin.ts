@@ -5,7 +5,7 @@ import { LimitsService } from './service.ts';
 export default definePlugin({
   id: 'limits',
   name: 'Rate limits',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Counts what may be done only so often.',
   defends: true,
   needs: { cache: Cache },
