@@ -2,6 +2,5 @@
 import { useNode } from '../host/node-version.ts';
 
 useNode();
-await (await import('../host/preload.ts')).preload();
 const { main } = await import('./cli.ts');
 process.exitCode = await main(process.argv.slice(2));

@@ -4,7 +4,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { Token, Tokens } from '../ref.ts';
 import { catalogue } from './catalogue.ts';
 import { terminalConsole } from './console.ts';
-import { parseCall, RUN } from './parse.ts';
+import { parseCall, RUN, type Call } from './parse.ts';
 import { Program } from './program.ts';
 
 /**
@@ -16,14 +16,21 @@ export async function runCommand(app: App, words: readonly string[], console?: C
   await run(app, words, terminal).finally(() => terminal.close());
 }
 
-async function run(app: App, words: readonly string[], console: Console): Promise<void> {
-  const call = parseCall(catalogue(app.kernel.graph.all()), words, console.columns);
+const run = (app: App, words: readonly string[], console: Console): Promise<void> =>
+  runCall(app, readCall(app, words, console), console);
+
+/** What a command line asks a program that is open for. */
+export const readCall = (app: App, words: readonly string[], { columns }: Pick<Console, 'columns'>): Call =>
+  parseCall(catalogue(app.kernel.graph.all()), words, columns);
+
+export async function runCall(app: App, call: Call, console: Console): Promise<void> {
   if ('help' in call) return console.print(call.help);
   await call.command.run(services(app, call.command), call.options, console);
 }
 
 /** True when the command reads and writes nothing of the program: it runs without the data being opened. */
-export const standsAlone = (command: Command): boolean => Object.keys((command.needs ?? {}) as Tokens).length === 0;
+export const standsAlone = (call: Call): boolean =>
+  'command' in call && Object.keys((call.command.needs ?? {}) as Tokens).length === 0;
 
 function services(app: App, command: Command): Record<string, unknown> {
   const needs = Object.entries((command.needs ?? {}) as Tokens);

@@ -10,7 +10,7 @@ import type { Logger } from '../logger.ts';
 import { faultOf, unusable, type Plugin } from '../plugins/definition.ts';
 import { assertFit } from '../plugins/fit.ts';
 import { inTime } from '../plugins/supervisor.ts';
-import { EXTENSION, PROGRAM } from './site.ts';
+import { PROGRAM } from './site.ts';
 
 /** Where the parts of a plugin lie. */
 export interface PluginLocation {
@@ -222,5 +222,3 @@ export async function migrationFiles(folder: string): Promise<readonly string[]>
 
 /** The program's own migrations of the kernel. */
 export const KERNEL_MIGRATIONS = join(PROGRAM, 'migrations/kernel');
-/** What reads the environment. */
-export const ENVIRONMENT = join(PROGRAM, `config/environment${EXTENSION}`);

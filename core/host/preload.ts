@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { ENVIRONMENT, findLocation, KERNEL_MIGRATIONS, migrationFiles } from './loader.ts';
-import { EXTENSION, readConfiguration, SITE } from './site.ts';
+import { findLocation, KERNEL_MIGRATIONS, migrationFiles } from './loader.ts';
+import { ENVIRONMENT, EXTENSION, readConfiguration, SITE } from './site.ts';
 
 /**
  * Imports the program and its plugins as one graph of modules, before anything imports them by itself. For every

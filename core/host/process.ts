@@ -1,10 +1,10 @@
 import type { Server } from 'node:http';
 import { createApp, type App, type AppOptions } from './app.ts';
+import { serveCommands } from '../cli/socket/server.ts';
 import { createExpressApp } from './express-app.ts';
 import { inspectDatabase } from './databases/inspect.ts';
 import { closeServer, listen } from './server.ts';
 import { Setup, type DatabaseReport, type DataLocation, type Site } from './setup.ts';
-import { serveCommands } from '../cli/socket.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { RouteRegistry, type RequestHandler } from '../http/routes.ts';

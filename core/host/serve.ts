@@ -1,13 +1,10 @@
-import { pathToFileURL } from 'node:url';
 import type { App, AppOptions } from './app.ts';
 import { ServerProcess } from './process.ts';
 import { FAULT, watchUnhandledErrors, type Core } from './unhandled-errors.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
-import type { Environment } from '../environment.ts';
 import type { Development } from './development/development.ts';
 import { createLogger } from './logger.ts';
-import { ENVIRONMENT } from './loader.ts';
-import { readConfiguration, SITE } from './site.ts';
+import { readConfiguration, readEnvironment, SITE } from './site.ts';
 
 /** What asks for lifelike content. */
 const DEMO = new Set(['demo', '--demo']);
@@ -18,11 +15,7 @@ const STOP_LIMIT = 9_000;
 export async function readOptions(
   variables: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<AppOptions> {
-  const [{ readEnvironment }, configuration] = await Promise.all([
-    import(pathToFileURL(ENVIRONMENT).href) as Promise<{ readEnvironment(from: typeof variables): Environment }>,
-    readConfiguration(SITE),
-  ]);
-  const environment = readEnvironment(variables);
+  const [environment, configuration] = await Promise.all([readEnvironment(variables), readConfiguration(SITE)]);
   return { site: SITE, environment, configuration, log: createLogger({ level: variables['LOG_LEVEL'] ?? 'info' }) };
 }
 

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import type { Environment } from '../environment.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Plugin } from '../plugins/definition.ts';
 
@@ -42,4 +43,15 @@ export async function readConfiguration(site: string): Promise<SiteConfiguration
   if (file === undefined)
     throw new ConfigurationError(`There is no config/forum.ts in ${site}; make a site with: npx parley new .`);
   return ((await import(pathToFileURL(file).href)) as { default: SiteConfiguration }).default;
+}
+
+/** What reads the environment variables. */
+export const ENVIRONMENT = join(PROGRAM, `config/environment${EXTENSION}`);
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Throws `ConfigurationError` with every problem. */
+export async function readEnvironment(variables: Variables = process.env): Promise<Environment> {
+  const module = (await import(pathToFileURL(ENVIRONMENT).href)) as { readEnvironment(from: Variables): Environment };
+  return module.readEnvironment(variables);
 }

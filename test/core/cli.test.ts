@@ -18,7 +18,8 @@ import {
 import { startForum, type TestForum } from 'parley-forum/testing';
 import { terminalConsole } from '../../core/cli/console.ts';
 import { runCommand } from '../../core/cli/run-command.ts';
-import { delegate, serveCommands } from '../../core/cli/socket.ts';
+import { delegate } from '../../core/cli/socket/client.ts';
+import { serveCommands } from '../../core/cli/socket/server.ts';
 import { createKeyring } from '../../plugins/secrets/keyring.ts';
 import secrets from '../../plugins/secrets/plugin.ts';
 import { loadKeyring } from '../../plugins/secrets/root-key.ts';
@@ -210,6 +211,12 @@ describe('beside a running server', () => {
     expect(await ask(console, 'setting', 'set', 'bell.sound', 'clang')).toBe(true);
     expect(site.app.settings.get('bell.sound')).toBe('clang');
     expect(console.lines).toEqual(['bell.sound = "clang"']);
+  });
+
+  test('what needs no data is left to the caller', async () => {
+    const console = recorder();
+    expect(await ask(console, 'plugin', 'new', 'boats')).toBe(false);
+    expect(console.lines).toEqual([]);
   });
 
   test('it hands over what is printed, progress on terminals, and the failure', async () => {

@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { chmodSync, lstatSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { readCall, runCall, standsAlone } from '../run-command.ts';
+import { open, socketPath, type Answer, type Message, type Request } from './client.ts';
+import { ConfigurationError, messageOf } from '../../errors.ts';
+import type { App } from '../../host/app.ts';
+
+/**
+ * Lets commands be given beside this server. Only the user it runs as can reach the socket. `close` may run while the
+ * process ends.
+ */
+export async function serveCommands(app: App): Promise<{ close(): void }> {
+  const path = socketPath(app.environment.dataDir);
+  const first = await open(path);
+  // Another process of the same site answers here already: it carries commands out for both.
+  first?.destroy();
+  if (first) return { close: () => undefined };
+  const server = createServer((socket) => void answer(app, socket));
+  try {
+    await listenPrivately(server, app.environment.dataDir, path);
+  } catch (error) {
+    app.log.warn(
+      { error: messageOf(error) },
+      `commands cannot be given beside this server: ${path} could not be opened; a shorter DATA_DIR may help`,
+    );
+    return { close: () => undefined };
+  }
+  const inode = lstatSync(path).ino;
+  return {
+    close: () => {
+      server.close();
+      if (lstatSync(path, { throwIfNoEntry: false })?.ino === inode) rmSync(path, { force: true });
+    },
+  };
+}
+
+/**
+ * Made in a folder that nobody else may enter and moved into place, so that there is no moment in which others could
+ * connect.
+ */
+async function listenPrivately(server: Server, dataDir: string, path: string): Promise<void> {
+  const folder = mkdtempSync(join(dataDir, '.s'));
+  try {
+    const made = join(folder, 's');
+    server.listen(made);
+    await once(server, 'listening');
+    chmodSync(made, 0o600);
+    renameSync(made, path);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  server.unref();
+}
+
+async function answer(app: App, socket: Socket): Promise<void> {
+  // A caller that goes away does not stop its command: half of an import would be worse.
+  socket.on('error', () => undefined);
+  const send = (message: Message): void => void (socket.writable && socket.write(`${JSON.stringify(message)}\n`));
+  const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
+  const read = async (): Promise<string | undefined> => {
+    const { value, done } = await lines.next();
+    return done ? undefined : value;
+  };
+  const line = await read();
+  if (line === undefined) return;
+  try {
+    const { argv, terminal, columns } = JSON.parse(line) as Request;
+    const progress = (text: string): void => (terminal ? send({ progress: text }) : undefined);
+    const secret = async (label: string, piped: boolean): Promise<string | undefined> => {
+      send({ ask: label, piped });
+      const answered = await read();
+      if (answered === undefined) throw new ConfigurationError('The caller is gone; nothing was done');
+      return (JSON.parse(answered) as Answer).secret ?? undefined;
+    };
+    const call = readCall(app, argv, { columns });
+    if (standsAlone(call)) send({ standsAlone: true });
+    else {
+      await runCall(app, call, { terminal, columns, print: (text) => send({ print: text }), progress, secret });
+      send({ exit: 0 });
+    }
+  } catch (error) {
+    send({ exit: 1, error: messageOf(error), ...(error instanceof Error && error.stack && { stack: error.stack }) });
+  }
+  socket.end();
+}
