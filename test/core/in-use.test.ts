@@ -9,8 +9,10 @@ import { failed, readAll } from './fixtures/readers.ts';
 const FULL = process.env['PARLEY_FULL'] === '1';
 const CONNECTIONS = FULL ? 16 : 8;
 /** Milliseconds for which more people come than one process can serve. */
-const SATURATED = FULL ? 60_000 : 8_000;
+const SATURATED = FULL ? 60_000 : 4_000;
 const CROWD = 32;
+/** Milliseconds between a reader's requests where the process is not to be kept busy. */
+const REST = FULL ? 0 : 20;
 
 const forum = useForum();
 let discussion: { readonly id: string; readonly number: number };
@@ -143,6 +145,7 @@ test(
     const readers = readAll({
       clients,
       paths,
+      rest: REST,
       wrong: (answer) => (answer.text.includes('This search took too long') ? undefined : failed(answer)),
     });
     for (let turn = 0; turn < switches; turn++) {

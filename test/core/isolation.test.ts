@@ -9,8 +9,8 @@ import { parley, startServer, type ServerProcess } from './fixtures/server-proce
 
 const PASSWORD = 'Plain-Sailing-42';
 const CONNECTIONS = 32;
-/** Milliseconds for which people read while the plugin misbehaves. */
-const WHILE = process.env['PARLEY_FULL'] === '1' ? 10_000 : 1_500;
+/** Milliseconds for which people read while the plugin misbehaves, and between two requests of each. */
+const [WHILE, REST] = process.env['PARLEY_FULL'] === '1' ? [10_000, 0] : [1_000, 50];
 const LIMITS = [
   'api.rate_limit_user',
   'api.rate_limit_ip',
@@ -86,6 +86,7 @@ async function inUse(
   const clients = Array.from({ length: CONNECTIONS }, (_, at) => (at % 4 === 0 ? root : guest()));
   const readers = readAll({
     clients,
+    rest: REST,
     paths: ['/', `/d/${discussion.number}-still-here`, '/api/discussions', '/ask-saboteur'],
     wrong: (answer, path) =>
       failed(answer) ?? (answer.status === 200 || path === '/ask-saboteur' ? undefined : answer.text.slice(0, 200)),

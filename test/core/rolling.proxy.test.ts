@@ -5,6 +5,7 @@ import { Agent, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../bench/start.ts';
 import { makeTestPlace, type TestPlace } from '../kit/database.ts';
@@ -14,6 +15,8 @@ import { parley, startServer, type ServerProcess } from './fixtures/server-proce
 /** How many requests are under way at a time, and how many of them write. */
 const READERS = 12;
 const WRITERS = 4;
+/** Milliseconds between an answer and the next request. */
+const REST = process.env['PARLEY_FULL'] === '1' ? 0 : 20;
 const PASSWORD = 'Plain-Sailing-42';
 /** The product's own page of docs/guide/operating.md, word for word but for the addresses. */
 const site = (port: number, upstream: readonly number[], folder: string): string => `
@@ -127,6 +130,7 @@ test('behind nginx as the guide sets it up, processes restart one after the othe
       const { status, body } = await what().catch((error: unknown) => ({ status: 0, body: String(error) }));
       if (status === wanted) answered++;
       else failed.push(`${status} ${body.slice(0, 200)}`);
+      await sleep(REST);
     }
   };
   const load = [

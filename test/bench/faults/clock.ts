@@ -37,7 +37,7 @@ export const clockMoved: Scenario = {
       JSON_ONLY,
     );
     if (status !== 201) throw new Error(text);
-    const journal = new Journal(forum);
+    const journal = new Journal(forum, ground);
     const over = new AbortController();
     const writing = journal.write(WRITERS, over.signal);
     for (let round = 0; round < (ground.long ? 5 : 1); round++) {

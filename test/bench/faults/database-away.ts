@@ -38,7 +38,7 @@ const gone = (manner: Manner): Scenario => ({
       JSON_ONLY,
     );
     if (status !== 201) throw new Error(text);
-    const journal = new Journal(forum);
+    const journal = new Journal(forum, ground);
     const over = new AbortController();
     const writing = journal.write(WRITERS, over.signal);
     let [slowest, latest] = [0, 0];

@@ -27,7 +27,7 @@ export const diskFull: Scenario = {
   async run({ long, forums }) {
     const found = new Findings();
     await using forum = await Forum.open(await onSmallDisk(await forums.next()));
-    const journal = new Journal(forum);
+    const journal = new Journal(forum, { long });
     const over = new AbortController();
     const writing = journal.write(WRITERS, over.signal);
     const rounds = long ? 5 : 1;

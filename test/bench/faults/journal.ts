@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Findings, within } from './findings.ts';
 import type { Forum } from './forum.ts';
+import type { Ground } from './scenario.ts';
 
 interface Post {
   readonly id: string;
@@ -11,6 +12,8 @@ interface Post {
 
 /** Milliseconds after which a writer that got no answer sends the same again. */
 const AGAIN = 100;
+/** Milliseconds that a writer rests after an answer in the short form, where fewer posts are enough. */
+const REST = 25;
 /** Words looked for at once, which is less than a search takes, and fewer posts than a page of results has. */
 const WORDS = 12;
 /** Seconds within which what follows a post, such as its entry in the log, is there. */
@@ -26,6 +29,7 @@ export const wordOf = (number: number | string): string => `e${number}x`;
  */
 export class Journal {
   readonly #forum: Forum;
+  readonly #rest: number;
   /** Everything that was ever answered with 201, by content. */
   readonly answered = new Map<string, Post>();
   /** How often nobody answered, and how often which refusal came. */
@@ -33,8 +37,9 @@ export class Journal {
   readonly #findings = new Findings();
   #sent = 0;
 
-  constructor(forum: Forum) {
+  constructor(forum: Forum, { long }: Pick<Ground, 'long'>) {
     this.#forum = forum;
+    this.#rest = long ? 0 : REST;
   }
 
   /**
@@ -43,7 +48,10 @@ export class Journal {
   async write(writers: number, signal: AbortSignal, urls = (): readonly string[] => [this.#forum.url]): Promise<void> {
     await Promise.all(
       Array.from({ length: writers }, async () => {
-        while (!signal.aborted && !this.#forum.closed) await this.#enter(urls);
+        while (!signal.aborted && !this.#forum.closed) {
+          await this.#enter(urls);
+          await sleep(this.#rest);
+        }
       }),
     );
   }

@@ -14,7 +14,7 @@ export const killed: Scenario = {
   async run(ground) {
     const rounds = ground.long ? 50 : 2;
     await using forum = await Forum.open(await ground.forums.next());
-    const journal = new Journal(forum);
+    const journal = new Journal(forum, ground);
     const over = new AbortController();
     const writing = journal.write(WRITERS, over.signal);
     for (let round = 0; round < rounds; round++) {

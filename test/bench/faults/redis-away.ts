@@ -34,7 +34,7 @@ const gone = ({ how, open, ...manner }: Manner): Scenario => ({
     const found = new Findings();
     await using redis = await open();
     await using forum = await Forum.open(await ground.forums.next(), { REDIS_URL: redis.url });
-    const journal = new Journal(forum);
+    const journal = new Journal(forum, ground);
     const over = new AbortController();
     const writing = journal.write(WRITERS, over.signal);
     const member = await forum.member();

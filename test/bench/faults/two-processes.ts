@@ -30,7 +30,7 @@ export const twoProcesses: Scenario = {
     const through = await countTogether(forum, urls, found);
     await agree(forum, urls, found);
     await hold(forum, first.url, receiver.url);
-    const journal = new Journal(forum);
+    const journal = new Journal(forum, ground);
     const over = new AbortController();
     // What a webhook is told hangs, so that it is under way when its process is killed.
     receiver.reply = {};
