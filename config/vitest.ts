@@ -27,8 +27,7 @@ const FIRST_PROCESS = [
 ];
 /**
  * What may differ between the embedded database and a server: what is kept how, what is up to Redis where there is one,
- * and what several do at once or a crash leaves. The other tests run on the embedded database where no server is named,
- * and with PARLEY_FULL=1.
+ * and what several do at once or a crash leaves. The other tests run on a server, and here with PARLEY_FULL=1.
  */
 const ON_BOTH = [
   'test/core/{backfill,cli,connections,data,faults,job-keys,job-processes,jobs,restart,disk-space,vacuum}.test.ts',
@@ -37,8 +36,40 @@ const ON_BOTH = [
   'test/plugins/{cache,limits,live,presence,typing}/**/*.test.ts',
   'test/plugins/**/{idempotency,index-maintenance,keeping,locks,recounting,room,search}.test.ts',
 ];
+/** Where no server is named: the kernel besides, and one journey through each plugin that has none among the others. */
+const JOURNEYS = [
+  'test/core/{batcher,deprecations,hooks,job-definitions,kernel,logger,routes,settings}.test.ts',
+  ...[
+    'access/access',
+    'account-mail/account-mail',
+    'admin/panel',
+    'api/envelope',
+    'audit/log',
+    'events/log',
+    'feeds/formats',
+    'installer/installer',
+    'mail/mail',
+    'markdown/render',
+    'moderation/log',
+    'policy-reports/reports',
+    'privacy/export',
+    'pro-feeds/pages',
+    'protection/protection',
+    'reactions/reactions',
+    'recovery/reset',
+    'reports/reports',
+    'sitemap/sitemap',
+    'subscriptions/subscriptions',
+    'two-factor/login',
+    'uploads/uploads',
+    'web/pages',
+    'webhooks/admin',
+  ].map((journey) => `test/plugins/${journey}.test.ts`),
+];
 /** With PARLEY_FULL=1 tests are longer and none is left out. */
 const full = process.env['PARLEY_FULL'] === '1';
+/** `npm test -- test/plugins/web`: what is named runs wherever it can. */
+const named = process.argv.some((word) => word.startsWith('test/'));
 const suites = leftOut(process.env, existsSync);
 const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
 
@@ -76,7 +107,10 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'embedded',
-          include: full || !runs('server') ? KERNEL_AND_PLUGINS : [...ON_BOTH, ...WITHOUT],
+          include:
+            full || (named && !runs('server'))
+              ? KERNEL_AND_PLUGINS
+              : [...ON_BOTH, ...WITHOUT, ...(runs('server') ? [] : JOURNEYS)],
           exclude: [SEVERAL, PROXIED],
           env: { PARLEY_TEST_DATABASE: 'embedded' },
         },
