@@ -21,10 +21,7 @@ const WITHOUT = [
  * Plugins that ask for lists of things, on databases that the tests' own process has just made; all tests are run so
  * with PARLEY_FULL=1, because making one takes as long as most files' tests.
  */
-const FIRST_PROCESS = [
-  'test/core/data.test.ts',
-  'test/plugins/{demo/demo,discussions/writing,notifications/notify,search/search,tags/tags}.test.ts',
-];
+const FIRST_PROCESS = ['test/core/data.test.ts', 'test/plugins/{demo/demo,notifications/notify,search/search}.test.ts'];
 /**
  * What may differ between the embedded database and a server: what is kept how, what is up to Redis where there is one,
  * and what several do at once or a crash leaves. The other tests run on a server, and here with PARLEY_FULL=1.
@@ -46,6 +43,7 @@ const JOURNEYS = [
     'api/envelope',
     'audit/log',
     'events/log',
+    'discussions/writing',
     'feeds/formats',
     'installer/installer',
     'mail/mail',
@@ -60,6 +58,7 @@ const JOURNEYS = [
     'reports/reports',
     'sitemap/sitemap',
     'subscriptions/subscriptions',
+    'tags/tags',
     'two-factor/login',
     'uploads/uploads',
     'web/pages',
@@ -84,6 +83,8 @@ const shared = {
   // Forums that come and go in one process make more garbage than a server that lives.
   execArgv: ['--max-semi-space-size=64'],
   isolate: false,
+  // Modules are loaded by Node, as those who run the program load them.
+  experimental: { viteModuleRunner: false },
   testTimeout: 30_000,
   hookTimeout: 60_000,
   expect: { poll: { timeout: 10_000 } },
