@@ -199,22 +199,8 @@ describe('removing a package', () => {
 });
 
 describe('a package that is written anew', () => {
-  test('compiles, passes its test and is packed; as TypeScript it fits this version', async () => {
-    const folder = join(site.folder, 'parley-plugin-raffle');
-    await site.command('plugin', 'new', 'raffle', '--package');
-    // What `npm install` would put there, half a minute sooner.
-    await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
-    await succeed(folder, 'npm', 'run', 'check');
-    await succeed(folder, 'npm', 'test');
-    expect(await succeed(folder, 'npm', 'run', 'pack')).toContain('parley-plugin-raffle-0.1.0.tgz: ');
-    await site.command('plugin', 'add', join(folder, 'parley-plugin-raffle-0.1.0.tgz'));
-    expect(await (await get('/api/raffle')).json()).toMatchObject({ success: true });
-    expect((await site.parley('plugin', 'check')).output).toContain('parley-plugin-raffle fits.');
-  }, 300_000);
-
-  test('uses what the program offers to browsers with its types; a wrong use is refused wherever it is checked', async () => {
-    const folder = join(site.folder, 'parley-plugin-raffle');
-    const element = (answer: string): string => `import { api, define } from '@forum/client';
+  /** A module for browsers with the types that the program has for it. */
+  const element = (answer: string): string => `import { api, define } from '@forum/client';
 class DrawElement extends HTMLElement {
   async connectedCallback(): Promise<void> {
     const { winner } = await api<{ readonly winner: string }>('/api/raffle/draw');
@@ -223,9 +209,24 @@ class DrawElement extends HTMLElement {
 }
 define('x-raffle-draw', DrawElement);
 `;
+
+  test('compiles, with a module for browsers, passes its test and is packed; as TypeScript it fits this version', async () => {
+    const folder = join(site.folder, 'parley-plugin-raffle');
+    await site.command('plugin', 'new', 'raffle', '--package');
+    // What `npm install` would put there, half a minute sooner.
+    await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
     await mkdir(join(folder, 'client'));
     await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner'));
     await succeed(folder, 'npm', 'run', 'check');
+    await succeed(folder, 'npm', 'test');
+    expect(await succeed(folder, 'npm', 'run', 'pack')).toContain('parley-plugin-raffle-0.1.0.tgz: ');
+    await site.command('plugin', 'add', join(folder, 'parley-plugin-raffle-0.1.0.tgz'));
+    expect(await (await get('/api/raffle')).json()).toMatchObject({ success: true });
+    expect((await site.parley('plugin', 'check')).output).toContain('parley-plugin-raffle fits.');
+  }, 300_000);
+
+  test('is refused wherever it is checked when it uses wrongly what the program offers to browsers', async () => {
+    const folder = join(site.folder, 'parley-plugin-raffle');
     await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner.name'));
     const wrong = /client\/x-raffle-draw\.ts[(:]5.*TS2339.*'name'/;
     expect(await run(folder, 'npm', 'run', 'check')).toMatchObject({ code: 1, output: expect.stringMatching(wrong) });
