@@ -95,7 +95,7 @@ test('every form in which something is typed or chosen has a way to come back wi
     .service(Routes)
     .list()
     .filter(
-      (route) => route.surface.id === 'pages' && route.method === 'post' && typed(route) && !route.options['again'],
+      (route) => route.surface.id === 'pages' && route.method === 'post' && typed(route) && !route.options['rerender'],
     );
   expect(lost.map(({ path }) => path).filter((path) => !PRESSED.includes(path))).toEqual([]);
 });
