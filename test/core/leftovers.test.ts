@@ -34,10 +34,12 @@ const footprint = () => {
 
 /** Timers that were set and neither ran out nor were cleared, those included that do not keep the process alive. */
 const timers = new Set<number>();
-createHook({
+const watch = createHook({
   init: (id, type) => void (type === 'Timeout' && timers.add(id)),
   destroy: (id) => void timers.delete(id),
 }).enable();
+// What runs in this process afterwards would be slower.
+afterAll(() => void watch.disable());
 
 async function offAndOn(id: string): Promise<void> {
   const before = running.app.kernel.active();
