@@ -28,9 +28,10 @@ const FIRST_PROCESS = ['test/core/data.test.ts', 'test/plugins/{demo/demo,notifi
  */
 const ON_BOTH = [
   'test/core/{backfill,cli,connections,data,faults,job-keys,job-processes,jobs,restart,disk-space,vacuum}.test.ts',
-  'test/plugins/accounts/{login,account-sessions,sessions,failure-throttle,uninstall}.test.ts',
+  'test/plugins/accounts/{sessions,failure-throttle}.test.ts',
   'test/plugins/installer/process.test.ts',
-  'test/plugins/{cache,limits,live,presence,typing}/**/*.test.ts',
+  'test/plugins/{cache,limits,presence}/**/*.test.ts',
+  'test/plugins/{live/stream,typing/typing}.test.ts',
   'test/plugins/**/{idempotency,index-maintenance,keeping,locks,recounting,room,search}.test.ts',
 ];
 /** Where no server is named: the kernel besides, and one journey through each plugin that has none among the others. */
@@ -39,6 +40,7 @@ const JOURNEYS = [
   ...[
     'access/access',
     'account-mail/account-mail',
+    'accounts/login',
     'admin/panel',
     'api/envelope',
     'audit/log',

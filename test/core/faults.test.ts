@@ -8,8 +8,10 @@ import { migrated } from '../kit/migrated.ts';
 /** The short form of what `npm run bench -- --faults` tries at length. */
 const place = (): Promise<TestPlace> => makeTestPlace(migrated());
 const FULL = process.env['PARLEY_FULL'] === '1';
-/** What becomes of the embedded database's files; what else breaks is tried on a server, and on both in full. */
+/** What becomes of the embedded database's files. */
 const OF_FILES = ['killed', 'disk-full'];
+/** Each kind of fault once: what is silent instead of gone, and everything on both databases, is tried in full. */
+const OF_SERVERS = ['redis-away', 'database-away', 'killed', 'clock', 'two-processes', 'stopping'];
 const ground: Ground = {
   database: onServer ? 'server' : 'embedded',
   long: false,
@@ -19,7 +21,8 @@ const ground: Ground = {
 };
 afterAll(() => ground.forums[Symbol.asyncDispose]());
 const tried = scenarios.filter(
-  (scenario) => scenario.leftOut(ground) === undefined && (onServer || FULL || OF_FILES.includes(scenario.id)),
+  (scenario) =>
+    scenario.leftOut(ground) === undefined && (FULL || (onServer ? OF_SERVERS : OF_FILES).includes(scenario.id)),
 );
 
 describe('nothing that was answered is lost, nothing is doubled, and what is down comes back', () => {

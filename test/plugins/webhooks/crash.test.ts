@@ -6,7 +6,7 @@ import { makeTestPlace, type TestPlace } from '../../kit/database.ts';
 import { JSON_ONLY } from './forum.ts';
 import { startReceiver, verify, type Receiver } from './receiver.ts';
 
-const ROUNDS = process.env['PARLEY_FULL'] === '1' ? 100 : 3;
+const ROUNDS = process.env['PARLEY_FULL'] === '1' ? 100 : 2;
 const PASSWORD = 'Plain-Sailing-42';
 /** Milliseconds within which what was under way goes out again. */
 const AGAIN = 60_000;
