@@ -7,8 +7,10 @@ import { useForum, type Visitor } from './forum.ts';
 // Chromium is started without its cache of whole pages when it is driven; here it is what is tested.
 const windowed = windowedPath(process.env);
 const forum = useForum({
-  ignoreDefaultArgs: ['--disable-back-forward-cache'],
-  ...(existsSync(windowed) && { executablePath: windowed }),
+  launch: {
+    ignoreDefaultArgs: ['--disable-back-forward-cache'],
+    ...(existsSync(windowed) && { executablePath: windowed }),
+  },
 });
 const KILOBYTE = 1024;
 

@@ -24,12 +24,19 @@ export interface Forum {
   open(visitor: Visitor, options?: BrowserContextOptions): Promise<Page>;
 }
 
+export interface ForumOptions {
+  readonly launch?: LaunchOptions;
+  /** Folders of packages that run besides the configured plugins. */
+  readonly also?: readonly string[];
+}
+
 /** One forum and one browser for a test file. */
-export function useForum(launch: LaunchOptions = {}): Forum {
+export function useForum({ launch = {}, also = [] }: ForumOptions = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   const states = new Map<Visitor, BrowserContextOptions['storageState']>();
   beforeAll(async () => {
     const app = await startForum({
+      also,
       realClock: true,
       environment: { baseUrl: 'http://localhost' },
       settings: { 'site.name': 'The Slipway', 'pro.enabled': true, 'login.rate_limit': 1_000 },

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Settings } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Deletions } from 'parley-forum/plugins/privacy';
+import { personalData } from 'parley-forum/ports/personal-data';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Slow-boat 7 to Oban';
@@ -90,6 +91,19 @@ test('it closes when its days are over, tells its author and is in the event log
   expect(events).toContainEqual(
     expect.objectContaining({ data: { poll: { discussion_id: id, votes: 1, options: expect.anything() } } }),
   );
+});
+
+test('a member’s votes are among the data that they can take along', async () => {
+  const id = await opened();
+  await vote(bob, id, 1);
+  const files: string[] = [];
+  for (const { value } of site.app.extensions.read(personalData)) {
+    if (value.name !== 'votes in polls') continue;
+    for await (const { content } of value.entries!(ids['bob']!)) files.push((await Array.fromAsync(content)).join(''));
+  }
+  expect(files.map((text) => JSON.parse(text) as unknown)).toEqual([
+    expect.arrayContaining([expect.objectContaining({ discussion_id: expect.any(String), option: 'Later' })]),
+  ]);
 });
 
 test('an erased member’s votes stay without a name, or go', async () => {
