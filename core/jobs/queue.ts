@@ -279,12 +279,13 @@ export class JobQueue implements Jobs {
       [[...upserted.values()], STORED_BEFORE],
     ] as const) {
       for (let at = 0; at < some.length; at += TOGETHER) {
-        const rows = some
-          .slice(at, at + TOGETHER)
-          .map(
-            (work) =>
-              sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, greatest(${work.at}::timestamptz, clock_timestamp()))`,
-          );
+        const part = some.slice(at, at + TOGETHER);
+        const runAt = part.some((work) => work.at)
+          ? (work: Work) => sql`greatest(${work.at}::timestamptz, clock_timestamp())`
+          : () => sql`clock_timestamp()`;
+        const rows = part.map(
+          (work) => sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, ${runAt(work)})`,
+        );
         await this.#parts.data.all(
           sql`insert into job as j (id, listener, key, payload, run_at) values ${sql.join(rows)} ${conflict}`,
         );
