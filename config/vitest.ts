@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { KERNEL, PLUGINS } from './tools/journeys.ts';
 import { LongestFirst } from './tools/sequencer.ts';
 import { leftOut } from './tools/suites.ts';
 
@@ -18,10 +19,10 @@ const WITHOUT = [
   'test/plugins/web/{forms,templates,tokens}.test.ts',
 ];
 /**
- * Plugins that ask for lists of things, on databases that the tests' own process has just made; all tests are run so
- * with PARLEY_FULL=1, because making one takes as long as most files' tests.
+ * Statements that are given lists, on databases that the tests' own process has just made; all tests are run so with
+ * PARLEY_FULL=1, because making one takes as long as most files' tests.
  */
-const FIRST_PROCESS = ['test/core/data.test.ts', 'test/plugins/{demo/demo,notifications/notify,search/search}.test.ts'];
+const FIRST_PROCESS = ['test/core/data.test.ts', 'test/plugins/notifications/notify.test.ts'];
 /**
  * What may differ between the embedded database and a server: what is kept how, what is up to Redis where there is one,
  * and what several do at once or a crash leaves. The other tests run on a server, and here with PARLEY_FULL=1.
@@ -33,39 +34,6 @@ const ON_BOTH = [
   'test/plugins/{cache,limits,presence}/**/*.test.ts',
   'test/plugins/{live/stream,typing/typing}.test.ts',
   'test/plugins/**/{idempotency,index-maintenance,keeping,locks,recounting,room,search}.test.ts',
-];
-/** Where no server is named: the kernel besides, and one journey through each plugin that has none among the others. */
-const JOURNEYS = [
-  'test/core/{batcher,deprecations,hooks,job-definitions,kernel,logger,routes,settings}.test.ts',
-  ...[
-    'access/access',
-    'account-mail/account-mail',
-    'accounts/login',
-    'admin/panel',
-    'api/envelope',
-    'audit/log',
-    'events/log',
-    'discussions/writing',
-    'feeds/formats',
-    'installer/installer',
-    'mail/mail',
-    'markdown/render',
-    'moderation/log',
-    'policy-reports/reports',
-    'privacy/export',
-    'pro-feeds/pages',
-    'protection/protection',
-    'reactions/reactions',
-    'recovery/reset',
-    'reports/reports',
-    'sitemap/sitemap',
-    'subscriptions/subscriptions',
-    'tags/tags',
-    'two-factor/login',
-    'uploads/uploads',
-    'web/pages',
-    'webhooks/admin',
-  ].map((journey) => `test/plugins/${journey}.test.ts`),
 ];
 /** With PARLEY_FULL=1 tests are longer and none is left out. */
 const full = process.env['PARLEY_FULL'] === '1';
@@ -113,7 +81,7 @@ export default defineConfig({
           include:
             full || (named && !runs('server'))
               ? KERNEL_AND_PLUGINS
-              : [...ON_BOTH, ...WITHOUT, ...(runs('server') ? [] : JOURNEYS)],
+              : [...ON_BOTH, ...WITHOUT, ...(runs('server') ? [] : [...KERNEL, ...PLUGINS])],
           exclude: [SEVERAL, PROXIED],
           env: { PARLEY_TEST_DATABASE: 'embedded' },
         },

@@ -1,0 +1,42 @@
+/** What is tried of the kernel where time is short: files below `test/core/`. */
+export const KERNEL = [
+  'batcher',
+  'deprecations',
+  'hooks',
+  'job-definitions',
+  'kernel',
+  'logger',
+  'routes',
+  'settings',
+].map((name) => `test/core/${name}.test.ts`);
+
+/** One journey through each plugin that has none among the tests that run on both databases: files below `test/plugins/`. */
+export const PLUGINS = [
+  'access/access',
+  'account-mail/account-mail',
+  'accounts/login',
+  'admin/panel',
+  'api/envelope',
+  'audit/log',
+  'events/log',
+  'discussions/writing',
+  'feeds/formats',
+  'installer/installer',
+  'mail/mail',
+  'markdown/render',
+  'moderation/log',
+  'policy-reports/reports',
+  'privacy/export',
+  'pro-feeds/pages',
+  'protection/protection',
+  'reactions/reactions',
+  'recovery/reset',
+  'reports/reports',
+  'sitemap/sitemap',
+  'subscriptions/subscriptions',
+  'tags/tags',
+  'two-factor/login',
+  'uploads/uploads',
+  'web/pages',
+  'webhooks/admin',
+].map((journey) => `test/plugins/${journey}.test.ts`);
