@@ -13,10 +13,14 @@ export interface Outcome {
   readonly output: string;
 }
 
+/** What a shell has of its own, and how the packages' registry is reached, from behind a proxy too. */
+const INHERITED =
+  /^(?:HOME|LANG|TMPDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|\w+_proxy|npm_config_(?:registry|cache|cafile))$/i;
+
 /** As somebody's shell has it: what this repository and its tests put there is left out. */
 const environment = Object.fromEntries(
   Object.entries(process.env)
-    .filter(([name]) => ['HOME', 'LANG', 'TMPDIR'].includes(name) || /^npm_config_(registry|cache)/i.test(name))
+    .filter(([name]) => INHERITED.test(name))
     .concat([
       [
         'PATH',
