@@ -8,8 +8,11 @@ import { useForum } from './forum.ts';
 import { openBrowser } from './look.ts';
 
 const forum = useForum();
-/** What a machine may have: letters of the one are a fifth wider than those of the other. */
-const SETS = { DejaVu: '/usr/share/fonts/truetype/dejavu', Noto: '/usr/share/fonts/truetype/noto' } as const;
+/**
+ * Letters a fifth wider than Noto's, which every page is looked at in elsewhere: where both are installed, fontconfig
+ * takes those.
+ */
+const DEJAVU = '/usr/share/fonts/truetype/dejavu';
 const PAGES = [
   '/',
   '/categories',
@@ -35,38 +38,34 @@ const PAGES = [
   '/admin/webhooks',
 ];
 
-test.each(Object.entries(SETS))(
-  'no page moves sideways or cuts its words where only %s is installed',
-  async (name, folder) => {
-    expect(existsSync(folder), folder).toBe(true);
-    const place = await mkdtemp(join(tmpdir(), 'parley-fonts-'));
-    const file = join(place, 'fonts.conf');
-    await writeFile(
-      file,
-      `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${folder}</dir><cachedir>${join(place, 'cache')}</cachedir></fontconfig>`,
-    );
-    const known = await forum.open('root');
-    await using browser = await openBrowser({
-      env: { ...process.env, FONTCONFIG_FILE: file } as Record<string, string>,
-    });
-    const storageState = await known.context().storageState();
-    const context = await browser.newContext({
-      baseURL: forum.url,
-      locale: 'en',
-      storageState,
-      viewport: { width: 320, height: 700 },
-      reducedMotion: 'reduce',
-    });
-    const page = await context.newPage();
-    const found: string[] = [];
-    for (const path of PAGES) {
-      await page.goto(path);
-      await settle(page);
-      if (await movesSideways(page)) found.push(`${path}: moves sideways`);
-      found.push(...(await spaceText(page)).map((one) => `${path}, with wide spacing: ${one}`));
-    }
-    await known.context().close();
-    expect([name, ...found]).toEqual([name]);
-  },
-  300_000,
-);
+test('no page moves sideways or cuts its words where only DejaVu is installed', async () => {
+  expect(existsSync(DEJAVU), DEJAVU).toBe(true);
+  const place = await mkdtemp(join(tmpdir(), 'parley-fonts-'));
+  const file = join(place, 'fonts.conf');
+  await writeFile(
+    file,
+    `<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>${DEJAVU}</dir><cachedir>${join(place, 'cache')}</cachedir></fontconfig>`,
+  );
+  const known = await forum.open('root');
+  await using browser = await openBrowser({
+    env: { ...process.env, FONTCONFIG_FILE: file } as Record<string, string>,
+  });
+  const storageState = await known.context().storageState();
+  const context = await browser.newContext({
+    baseURL: forum.url,
+    locale: 'en',
+    storageState,
+    viewport: { width: 320, height: 700 },
+    reducedMotion: 'reduce',
+  });
+  const page = await context.newPage();
+  const found: string[] = [];
+  for (const path of PAGES) {
+    await page.goto(path);
+    await settle(page);
+    if (await movesSideways(page)) found.push(`${path}: moves sideways`);
+    found.push(...(await spaceText(page)).map((one) => `${path}, with wide spacing: ${one}`));
+  }
+  await known.context().close();
+  expect(found).toEqual([]);
+}, 300_000);

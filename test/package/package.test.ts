@@ -242,15 +242,15 @@ class DrawElement extends HTMLElement {
 define('x-raffle-draw', DrawElement);
 `;
 
-  test('compiles, with a module for browsers, and passes its test', async () => {
+  test('compiles, with a module for browsers', async () => {
     const folder = join(site.folder, 'parley-plugin-raffle');
     await site.command('plugin', 'new', 'raffle', '--package');
     // What `npm install` would put there, half a minute sooner.
     await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
     await mkdir(join(folder, 'client'));
     await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner'));
-    await succeed(folder, 'npm', 'run', 'check');
-    expect(await succeed(folder, 'npm', 'test')).toContain('4 passed');
+    const { code, output } = await run(folder, 'npm', 'run', 'check');
+    expect(code, output).toBe(0);
   }, 300_000);
 
   test('is refused wherever it is checked when it uses wrongly what the program offers to browsers', async () => {

@@ -12,7 +12,7 @@ export const killed: Scenario = {
   name: '`kill -9` under load',
   leftOut: () => undefined,
   async run(ground) {
-    const rounds = ground.long ? 50 : 2;
+    const rounds = ground.long ? 50 : 1;
     await using forum = await Forum.open(await ground.forums.next());
     const journal = new Journal(forum, ground);
     const over = new AbortController();
