@@ -1,0 +1,118 @@
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { definePlugin } from 'parley-forum';
+import { fill, html, slotFillings, type Slot } from 'parley-forum/plugins/web';
+import { install, useForum, type Name } from '../discussions/forum.ts';
+
+/** Where each slot is found: on which page, seen by whom, and with what of that page as its context. */
+const forum = useForum({ 'pro.enabled': true });
+let discussion: { readonly id: string; readonly number: number; readonly postId: string };
+let reportId: string;
+let categoryId: string;
+
+const slots: readonly Slot<any>[] = (
+  await Promise.all(globSync(join(import.meta.dirname, '../../../plugins/*/api.ts')).map((path) => import(path)))
+).flatMap((contract) => Object.values(contract).filter(isSlot));
+
+function isSlot(value: unknown): value is Slot<any> {
+  return typeof value === 'object' && value !== null && (value as { kind?: unknown }).kind === 'slot';
+}
+
+/** Says in each slot which one it is, and the id of what it was given. */
+const marks = definePlugin({
+  id: 'marks',
+  setup(_services, plugin) {
+    for (const slot of slots)
+      plugin.extend(
+        slotFillings,
+        fill(slot, (contexts) =>
+          contexts.map((context) => html`<link data-slot="${slot.id}" data-of="${idOf(context)}" />`),
+        ),
+      );
+  },
+});
+const idOf = ({ id, status, writes, category }: any): unknown => id ?? status ?? writes ?? category?.id ?? '';
+
+beforeAll(async () => {
+  await install(forum.app, marks);
+  discussion = await forum.start('ada', 'Harbour lights');
+  categoryId = (await forum.guest.get('/api/categories/general')).body.category.id;
+  reportId = (await forum.as.bob.post('/api/reports', { post_id: discussion.postId, reason: 'spam' })).body.report.id;
+});
+
+const address = (): string => `/d/${discussion.number}-harbour-lights`;
+const ofDiscussion = (): string => discussion.id;
+const ofCategory = (): string => categoryId;
+const ofPost = (): string => discussion.postId;
+const ofAda = (): string => forum.ids.ada;
+const ofReport = (): string => reportId;
+const onReport = (): string => `/mod/reports/${reportId}`;
+const onEveryPage = ['bob', '/'] as const;
+
+const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string | (() => string), of?: () => string]>> =
+  {
+    'head.end': onEveryPage,
+    'body.start': onEveryPage,
+    'header.start': onEveryPage,
+    'header.search': onEveryPage,
+    'header.end': onEveryPage,
+    'nav.main.end': onEveryPage,
+    'sidebar.end': onEveryPage,
+    'main.start': onEveryPage,
+    'footer.start': onEveryPage,
+    'footer.end': onEveryPage,
+    'error.help': ['guest', '/nowhere', () => '404'],
+    'rail.home': ['guest', '/'],
+    'home.banner': ['guest', '/'],
+    'list.toolbar': ['guest', '/'],
+    'discussion-card.badges': ['guest', '/', ofDiscussion],
+    'discussion-card.meta': ['guest', '/c/general', ofDiscussion],
+    'discussion-card.end': ['guest', '/u/ada', ofDiscussion],
+    'category.actions': ['guest', '/c/general', ofCategory],
+    'rail.category': ['guest', '/c/general', ofCategory],
+    'discussion.head.badges': ['guest', address, ofDiscussion],
+    'discussion.head.after-title': ['guest', address, ofDiscussion],
+    'discussion.head.actions': ['bob', address, ofDiscussion],
+    'discussion.before-posts': ['guest', address, ofDiscussion],
+    'discussion.after-posts': ['guest', address, ofDiscussion],
+    'rail.discussion': ['guest', address, ofDiscussion],
+    'post.before': ['guest', address, ofPost],
+    'post.badges': ['guest', address, ofPost],
+    'post.body.after': ['guest', address, ofPost],
+    'post.footer.end': ['guest', address, ofPost],
+    'post.actions': ['bob', address, ofPost],
+    'post.menu': ['bob', address, ofPost],
+    'composer.fields': ['bob', '/new', () => 'discussion'],
+    'profile.header': ['guest', '/u/ada', ofAda],
+    'profile.about': ['guest', '/u/ada', ofAda],
+    'rail.profile': ['guest', '/u/ada', ofAda],
+    'auth.login.before': ['guest', '/login'],
+    'auth.login.after': ['guest', '/login'],
+    'auth.register.fields': ['guest', '/register'],
+    'search.filters': ['guest', '/search'],
+    'settings.profile.end': ['bob', '/settings/profile'],
+    'settings.security.email': ['bob', '/settings/security'],
+    'settings.security.end': ['bob', '/settings/security'],
+    'settings.notifications.end': ['bob', '/settings/notifications'],
+    'settings.privacy.end': ['bob', '/settings/privacy'],
+    'settings.feeds.end': ['bob', '/settings/feeds'],
+    'settings.uploads.end': ['bob', '/settings/uploads'],
+    'admin.member': ['root', '/admin/users', ofAda],
+    'admin.category.fields': ['root', '/admin/categories'],
+    'moderation.member': ['mia', '/mod/members/ada', ofAda],
+    'report.meta': ['mia', '/mod/reports', ofReport],
+    'report.actions': ['mia', onReport, ofReport],
+  };
+/** Of a partial that themes and plugins put on their pages, and none of the program's own. */
+const IN_PARTIALS = ['user-card'];
+
+test('this says of every slot where it is', () => {
+  expect([...Object.keys(FOUND), ...IN_PARTIALS].toSorted()).toEqual(slots.map(({ id }) => id).toSorted());
+});
+
+test.each(Object.entries(FOUND))('%s is filled with what stands there', async (id, [as, page, of = () => '']) => {
+  const viewer = as === 'guest' ? forum.guest : forum.as[as];
+  const { text } = await viewer.get(typeof page === 'string' ? page : page());
+  expect(text).toContain(`<link data-slot="${id}" data-of="${of()}"`);
+});
