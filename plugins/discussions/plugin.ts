@@ -195,6 +195,7 @@ export default definePlugin({
     const discussions = createService({
       plugin,
       data,
+      cache,
       reader,
       writer,
       projections,

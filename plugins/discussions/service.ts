@@ -1,4 +1,4 @@
-import type { Data, PluginHandle } from 'parley-forum';
+import type { Cache, Data, PluginHandle } from 'parley-forum';
 import { discussionFields, DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
 import { postBackfill } from './projections/backfill.ts';
 import type { DiscussionUrls } from './lists/urls.ts';
@@ -14,6 +14,7 @@ import type { DiscussionWriter } from './writing/writer.ts';
 interface ServiceDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
+  readonly cache: Cache;
   readonly categories: CategoryService;
   readonly reader: DiscussionReader;
   readonly writer: DiscussionWriter;
@@ -26,6 +27,7 @@ interface ServiceDeps {
 export const createService = ({
   plugin,
   data,
+  cache,
   reader,
   writer,
   projections,
@@ -70,5 +72,5 @@ export const createService = ({
   occupiedRanges: (size, viewer) => urls.occupiedRanges(size, viewer),
   projectedPosts: (after, limit, since) => projections.projectedPosts(after, limit, since),
   checkpoint: () => projections.checkpoint(),
-  postBackfill: (projection) => postBackfill({ data, projections }, projection),
+  postBackfill: (projection) => postBackfill({ data, cache, projections }, projection),
 });

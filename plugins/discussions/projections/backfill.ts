@@ -1,13 +1,16 @@
-import type { Backfill, Data } from 'parley-forum';
-import type { PostProjection } from 'parley-forum/plugins/discussions';
+import type { Backfill, Cache, Data } from 'parley-forum';
+import { discussionCacheTags, type PostProjection } from 'parley-forum/plugins/discussions';
 import type { Projections } from './projections.ts';
 
 /** Posts processed in one transaction: their discussions cannot be changed meanwhile, so it must be short. */
 const BATCH = 500;
 
-/** Passes posts to a projection in the order of their ids. */
+/**
+ * Passes posts to a projection in the order of their ids. What was cached meanwhile may show the projection without
+ * them, so it goes when all have been passed.
+ */
 export const postBackfill = (
-  { data, projections }: { readonly data: Data; readonly projections: Projections },
+  { data, cache, projections }: { readonly data: Data; readonly cache: Cache; readonly projections: Projections },
   projection: Pick<PostProjection, 'posts'>,
 ): Backfill => ({
   checkpoint: () => projections.checkpoint(),
@@ -15,6 +18,9 @@ export const postBackfill = (
     data.transaction(async (em) => {
       const posts = await projections.projectedPosts(after, BATCH, since);
       if (posts.length > 0) await projection.posts(em, posts);
-      return posts.length === BATCH ? posts.at(-1)!.id : undefined;
+      if (posts.length === BATCH) return posts.at(-1)!.id;
+      const passed = posts.length > 0 || after !== undefined;
+      if (passed) await cache.purge(discussionCacheTags.lists, discussionCacheTags.all);
+      return undefined;
     }),
 });

@@ -1,3 +1,4 @@
+import { sql } from 'parley-forum';
 import { describe, expect, test } from 'vitest';
 import { Access } from 'parley-forum/plugins/access';
 import { Categories } from 'parley-forum/plugins/discussions';
@@ -245,13 +246,25 @@ describe('GET /api/tags', () => {
 describe('while the plugin is off', () => {
   test('discussions come and go, and afterwards the numbers are right again', async () => {
     const [gone, stays] = [await start(['absent']), await start(['absent', 'other'])];
-    const { kernel } = forum.app.app;
+    const { kernel, data } = forum.app.app;
     await kernel.disable('tags');
     await forum.as.ada.delete(`/api/discussions/${gone.id}`);
     await forum.as.mia.put(`/api/discussions/${stays.id}`, { category_id: 'staff' });
     expect((await forum.as.ada.get('/api/tags')).status).toBe(404);
     expect((await forum.as.mia.get(`/api/discussions/${stays.id}`)).body.discussion).not.toHaveProperty('tags');
+    const { promise: locked, resolve: lock } = Promise.withResolvers<void>();
+    const { promise: read, resolve: release } = Promise.withResolvers<void>();
+    const other = data.transaction(async () => {
+      await data.all(sql`select from discussion where id = ${gone.id} for update`);
+      lock();
+      await read;
+    });
+    await locked;
     await kernel.enable('tags');
+    // Read, and cached, before what was missed is counted.
+    expect(await countOf('absent')).toBe(2);
+    release();
+    await other;
     await expect.poll(() => countOf('absent'), { timeout: 10_000 }).toBe(0);
     expect([await countOf('absent', forum.as.mia), await countOf('other', forum.as.mia)]).toEqual([1, 1]);
     expect(namesOf((await forum.as.mia.get(`/api/discussions/${stays.id}`)).body.discussion)).toEqual([
