@@ -130,5 +130,5 @@ const NOT_INSTALLED = `Nothing is installed here yet. Install with
 
   npm run parley -- install --admin-username NAME --admin-email ADDRESS --admin-password PASSWORD
 
-(add --demo for lifelike content), or try it out with: npm run demo. Both need the plugin that installs a forum: it has
-to be in the configuration, with its folder.`;
+(add --demo for lifelike content), or try it out with: npm run demo. Both need the plugin that does it: it has to be in
+the configuration, with its folder.`;
