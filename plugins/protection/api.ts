@@ -30,7 +30,56 @@ export const reportPaths = defineExtensionPoint<string>(
   { order: 'The first one counts.' },
 );
 
-/** What all surfaces share: the security headers of responses, and how bodies are read. */
+/** The URL may not be reached from this server. The message says what to do. */
+export class BlockedUrl extends Error {
+  override readonly name = 'Blocked';
+}
+/** What is called besides public hosts on their usual ports. */
+export interface UrlGuardOptions {
+  /** Host names and IPs that may always be reached, on any port, as the operator wrote them. */
+  readonly allowedHosts: readonly string[];
+  readonly allowedPorts: readonly number[];
+  /** Names of the variables in which an operator allows more, for messages. */
+  readonly variables: { readonly hosts: string; readonly ports?: string };
+  /** Whether plain http is refused. */
+  readonly secure: boolean;
+  /** All IPs of a name; default: asks name servers. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+}
+/** One request to another server. */
+export interface GuardedRequest {
+  readonly method: 'GET' | 'POST';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** Ends the lookup, the request and the reading of its response. */
+  readonly signal: AbortSignal;
+}
+/** The response of another server, as bytes. */
+export interface GuardedResponse extends Pick<Request, 'statusCode' | 'headers'>, AsyncIterable<Uint8Array> {
+  /** For a response that is read no further. */
+  destroy(): unknown;
+}
+/** Where a name leads. */
+export interface ResolvedAddress {
+  readonly address: string;
+  /** 4 or 6. */
+  readonly family: number;
+}
+/** Keeps requests to other servers from reaching this server's internal network (SSRF). */
+export interface UrlGuard {
+  /**
+   * The addresses a request to `url` may go to: connect to these and to no others, since the name may mean
+   * something else a moment later. Throws `BlockedUrl`, also when only one of them is not public; other errors are the
+   * name servers'.
+   */
+  resolve(url: URL): Promise<readonly ResolvedAddress[]>;
+  /**
+   * Resolves to the beginning of the response; redirects are not followed, and no connection is used again. Throws what `resolve` does.
+   */
+  request(url: URL, request: GuardedRequest): Promise<GuardedResponse>;
+}
+
+/** What all surfaces share: the security headers of responses, how bodies are read, and how other servers are called. */
 export interface Protection {
   /** The protecting headers with this policy. The same list until something changes, so it may be cached per policy. */
   headers(policy: Policy): readonly HeaderPair[];
@@ -52,6 +101,8 @@ export interface Protection {
   bytes(req: Request, maxBytes?: number): Promise<Buffer>;
   /** What `body` makes of JSON. Throws 400. */
   json(bytes: Buffer): unknown;
+  /** Whatever calls servers that others have named does it through such a guard. */
+  urlGuard(options: UrlGuardOptions): UrlGuard;
 }
 export const Protection = defineToken<Protection>('Protection');
 

@@ -2,13 +2,15 @@ import { definePlugin, Environment, Http, pluginChanged, Routes, Type } from 'pa
 import { DATA_POLICY, foreignSources, Protection, reportPaths, type HeaderPair, type Policy } from './api.ts';
 import { readBody, readBytes, readJson } from './body.ts';
 import { collectHeaders, reportingTo, type HeaderOptions } from './headers.ts';
+import { PublicUrlGuard } from './outgoing/url-guard.ts';
 import { TrustedProxies } from './proxies.ts';
 
 export default definePlugin({
   id: 'protection',
   name: 'Protection',
   version: '1.0.0',
-  description: 'The headers that protect every answer, which proxies are believed, and how request bodies are read.',
+  description:
+    'The headers that protect every answer, which proxies are believed, how request bodies are read, and how other servers are called.',
   defends: true,
   needs: { environment: Environment, routes: Routes },
   provides: { protection: Protection, http: Http },
@@ -82,6 +84,7 @@ export default definePlugin({
       body: readBody,
       bytes: readBytes,
       json: readJson,
+      urlGuard: (rules) => new PublicUrlGuard(rules),
     };
     return { protection, http };
   },

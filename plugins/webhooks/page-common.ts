@@ -2,7 +2,7 @@ import type { Data, Hooks, PluginHandle, Request, Settings } from 'parley-forum'
 import type { Access } from 'parley-forum/plugins/access';
 import type { Admin } from 'parley-forum/plugins/admin';
 import type { Categories } from 'parley-forum/plugins/discussions';
-import type { UrlGuard } from './delivery/url-guard.ts';
+import type { UrlGuard } from 'parley-forum/plugins/protection';
 import type { DeliveryHistory } from './history/history.ts';
 import type { Statistics } from './statistics/statistics.ts';
 import type { WebhookStore } from './webhook-store.ts';

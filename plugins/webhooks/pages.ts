@@ -9,8 +9,8 @@ import {
   webhookTested,
 } from 'parley-forum/plugins/webhooks';
 import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import { BlockedUrl } from 'parley-forum/plugins/protection';
 import { subscribableEvents } from './events/event-subscriber.ts';
-import { BlockedUrl } from './delivery/url-guard.ts';
 import { recordOf, type WebhookInput, type WebhookRow } from './webhook-store.ts';
 import { badgeOf, actorFields, queryText, ROOT, tabs, type PageDeps } from './page-common.ts';
 

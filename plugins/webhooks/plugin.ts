@@ -21,7 +21,6 @@ import { addAuditRules } from './audit-rules.ts';
 import { createCategoryLookup } from './events/category-lookup.ts';
 import { subscribeToEvents } from './events/event-subscriber.ts';
 import { FanOut } from './events/fan-out.ts';
-import { UrlGuard } from './delivery/url-guard.ts';
 import { DeliveryHistory } from './history/history.ts';
 import { addHistoryPages } from './history/pages.ts';
 import { addWebhookPages } from './pages.ts';
@@ -99,9 +98,10 @@ export default definePlugin({
       external: true,
       run: (payload, delivery): Promise<void> => deliverer.run(payload, delivery),
     });
-    const guard = new UrlGuard({
+    const guard = protection.urlGuard({
       allowedHosts: environment.allowedHosts,
       allowedPorts: environment.allowedPorts,
+      variables: { hosts: 'WEBHOOKS_ALLOWED_HOSTS', ports: 'WEBHOOKS_ALLOWED_PORTS' },
       secure: environment.production,
     });
     const attempts = new DeliveryAttempts({

@@ -1,10 +1,5 @@
-import { once } from 'node:events';
-import { request as plainRequest, type ClientRequest, type IncomingMessage } from 'node:http';
-import { request as secureRequest } from 'node:https';
-import type { LookupAddress } from 'node:dns';
-import type { LookupFunction } from 'node:net';
 import { messageOf } from 'parley-forum';
-import { BlockedUrl, type UrlGuard } from './url-guard.ts';
+import { BlockedUrl, type GuardedResponse, type UrlGuard } from 'parley-forum/plugins/protection';
 
 /** Milliseconds from the DNS lookup to the end of the response. */
 const TIMEOUT = 15_000;
@@ -68,52 +63,22 @@ export class Sender {
     }
   }
 
-  async #post({ url, headers, body }: OutgoingRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const address = new URL(url);
-    const addresses = await abortable(signal, this.#guard.resolve(address));
-    const request = (address.protocol === 'https:' ? secureRequest : plainRequest)(address, {
+  #post({ url, headers, body }: OutgoingRequest, signal: AbortSignal): Promise<GuardedResponse> {
+    return this.#guard.request(new URL(url), {
       method: 'POST',
-      agent: false,
-      signal,
-      lookup: pinnedLookup(addresses),
       headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) },
+      body,
+      signal,
     });
-    return responseOf(request, body);
   }
 }
 
-/** Rejects when `signal` aborts, for work that cannot be cancelled, such as the system's resolver. */
-async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const abort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', abort);
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', abort));
-}
-
-/** Replaces the resolver, so that the connection goes to the IPs that were checked. */
-const pinnedLookup =
-  (addresses: readonly LookupAddress[]): LookupFunction =>
-  (_host, options, done) => {
-    const [first] = addresses;
-    if (options.all) done(null, [...addresses]);
-    else done(null, first!.address, first!.family);
-  };
-
-async function responseOf(request: ClientRequest, body: string): Promise<IncomingMessage> {
-  const answering = once(request, 'response') as Promise<[IncomingMessage]>;
-  // Errors after the response has begun surface where it is read.
-  request.on('error', () => undefined).end(body);
-  const [response] = await answering;
-  return response;
-}
-
 /** The status decides whether a delivery succeeded; a response that breaks off afterwards changes nothing. */
-async function readBeginning(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
+async function readBeginning(response: GuardedResponse): Promise<string> {
+  const chunks: Uint8Array[] = [];
   let length = 0;
   try {
-    for await (const chunk of response as AsyncIterable<Buffer>) {
+    for await (const chunk of response) {
       chunks.push(chunk);
       length += chunk.length;
       if (length >= MAX_RESPONSE_BYTES) break;
