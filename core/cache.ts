@@ -5,11 +5,11 @@ import { defineToken } from './ref.ts';
 export type { Redis } from 'ioredis';
 
 /** How long a value stays in the cache, and what it weighs there. */
-export interface CacheOptions {
+export interface CacheOptions<T = any> {
   /** Seconds after which it is forgotten even if nothing is purged. */
-  readonly seconds?: number;
+  readonly seconds?: number | ((value: T) => number);
   /** What it weighs in memory; estimated from the value by default. */
-  readonly bytes?: number;
+  readonly bytes?: number | ((value: T) => number);
 }
 
 /** Values held in this process, exact to the last purge by any process. */
@@ -24,7 +24,7 @@ export interface Cache {
    * transaction it just loads: sharing could wait for itself on the single connection, and would publish what is not
    * committed.
    */
-  remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: CacheOptions): Promise<T>;
+  remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: CacheOptions<T>): Promise<T>;
   /** What is held under `key`, without waiting. */
   peek<T>(key: string): T | undefined;
   /** To be taken before computing something that `set` shall store. */

@@ -21,6 +21,8 @@ export interface Environment {
   readonly trustedProxies: readonly string[];
   /** Exact names and addresses of hosts inside the network that requests may be sent to all the same. */
   readonly allowedHosts: readonly string[];
+  /** As `allowedHosts`, of hosts whose pages may be read to show what a link leads to, and that many may name. */
+  readonly previewHosts: readonly string[];
   /** Ports of public hosts that requests may be sent to. */
   readonly allowedPorts: readonly number[];
   /** Names of the variables that were set, here or in DATA_DIR/config.json. */

@@ -2,7 +2,7 @@ import Emittery from 'emittery';
 import type { TSchema } from 'typebox';
 import { hookRaised } from './diagnostics.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
-import { createRef, defineToken, type Awaitable, type Ref, type RefOptions } from './ref.ts';
+import { asPromise, createRef, defineToken, type Awaitable, type Ref, type RefOptions } from './ref.ts';
 import { check } from './schema.ts';
 import type { Supervisor, Task } from './plugins/supervisor.ts';
 
@@ -105,11 +105,16 @@ export interface Outbox {
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined;
 }
 
-/**
- * What is done after a commit, each after the one before, and dropped with a rollback: the actions raised in the
- * transaction.
- */
-export type Batch = Array<() => Promise<void>>;
+/** What belongs to a transaction besides its statements, and is dropped with a rollback. */
+export interface Batch {
+  /**
+   * The last statements, after the flush; what fails rolls back. What each resolves to is called right after the
+   * commit.
+   */
+  readonly beforeCommit: Array<() => Promise<() => void>>;
+  /** Done after the commit, each after the one before: the actions raised in the transaction. */
+  readonly afterCommit: Array<() => Promise<void>>;
+}
 
 type Run = (...args: any[]) => unknown;
 /** One plugin's listener to a hook. */
@@ -211,7 +216,7 @@ export class HookBus implements Hooks {
     if (this.#actions.listenerCount(hook.id) === 0) return stored ?? Promise.resolve();
     const send = (): Promise<void> => this.#actions.emit(hook.id, payload);
     if (!batch) return stored ? stored.then(send) : send();
-    batch.push(send);
+    batch.afterCommit.push(send);
     return Promise.resolve();
   }
 
@@ -277,7 +282,8 @@ function refusal({ plugin, task }: Task, error: unknown): HttpError {
 }
 
 /** `undefined` from a filter is a forgotten `return`: better a named error than a vanished value. */
-function kept(result: unknown, hook: string): unknown {
+function kept(returned: unknown, hook: string): unknown {
+  const result = asPromise(returned);
   if (result instanceof Promise) return result.then((value) => kept(value, hook));
   if (result === undefined)
     throw new Error(`a listener of the filter "${hook}" returned nothing; return the value, changed or not`);

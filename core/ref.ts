@@ -7,6 +7,12 @@ declare const type: unique symbol;
 /** What plugin code may return: the kernel awaits it. */
 export type Awaitable<T> = T | Promise<T>;
 
+/** A promise of what is awaited without being one, such as a query builder; everything else as it is. */
+export const asPromise = <T>(result: Awaitable<T> | PromiseLike<T>): Awaitable<T> =>
+  result instanceof Promise || typeof (result as Partial<PromiseLike<T>> | null | undefined)?.then !== 'function'
+    ? (result as Awaitable<T>)
+    : Promise.resolve(result);
+
 export interface Ref<Kind extends string, T> {
   readonly kind: Kind;
   /** Unique per kind. */

@@ -9,7 +9,7 @@ export { Type, type Static, type TObject, type TSchema } from 'typebox';
 /** Problems of one value that are told; more than anybody reads, and than an answer should hold. */
 const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
-const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown'];
+const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown', 'x-deprecated'];
 
 function compiler(options: Options): Ajv2020 {
   // The builder's types keep schemas valid; to check them against the schema of schemas as well costs a start 70 ms.
@@ -87,7 +87,7 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
 
 /**
  * What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in
- * digits, as "1e1".
+ * digits, as "1e1", or in so many that it became infinite, for which Ajv looks at no limit.
  */
 function faultsOf(value: unknown, given: unknown, field: string): readonly FieldProblem[] {
   if (typeof value === 'string')
@@ -95,8 +95,8 @@ function faultsOf(value: unknown, given: unknown, field: string): readonly Field
       ? []
       : [{ field: field || 'body', message: 'must be Unicode text without the character U+0000' }];
   if (typeof value === 'number')
-    return typeof given === 'string' && !DIGITS.test(given)
-      ? [{ field, message: 'must be written in plain digits' }]
+    return typeof given === 'string' && !(DIGITS.test(given) && Number.isFinite(value))
+      ? [{ field, message: Number.isFinite(value) ? 'must be written in plain digits' : 'has too many digits' }]
       : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>

@@ -128,6 +128,15 @@ export class SettingsStore implements Settings {
     return [...this.#moved].filter(([key]) => this.#stored.has(key)).map(([key, variable]) => ({ key, variable }));
   }
 
+  /** Those that the site's configuration or the database sets though they are about to leave, and what to use instead. */
+  deprecated(): readonly { readonly key: string; readonly instead: string }[] {
+    return [...this.#definitions].flatMap(([key, { schema }]) => {
+      const instead = (schema as { 'x-deprecated'?: string })['x-deprecated'];
+      const isSet = this.#stored.has(key) || this.#parts.configured?.[key] !== undefined;
+      return instead !== undefined && isSet ? { key, instead } : [];
+    });
+  }
+
   /** An object whose properties always read the value in force. */
   live<S extends TObject>(schema: S): Static<S> {
     const values = {};

@@ -114,11 +114,6 @@ export class Database implements Data {
   #underWay = 0;
   readonly #ambient = new AsyncLocalStorage<Scope | undefined>();
   readonly #tables = new Map<string, { owner: string | undefined; definition: EntityDefinition }>();
-  /**
-   * The job queue's: runs in every transaction after the flush, and may throw; what it resolves to is called right
-   * after the commit.
-   */
-  onCommit: ((batch: Batch) => Promise<(() => void) | undefined>) | undefined;
 
   constructor(backend: DatabaseDriver, log: Logger) {
     this.embedded = backend.embedded;
@@ -144,7 +139,7 @@ export class Database implements Data {
     return this.#scope?.em ?? (this.#backend.orm.em.fork() as EntityManager);
   }
 
-  /** What is done after the commit of the transaction under way; undefined outside of one. */
+  /** Of the transaction under way; undefined outside of one. */
   batch(): Batch | undefined {
     return this.#scope?.batch;
   }
@@ -152,14 +147,14 @@ export class Database implements Data {
   async afterCommit(work: () => Promise<void>): Promise<void> {
     const batch = this.batch();
     if (!batch) return work();
-    batch.push(work);
+    batch.afterCommit.push(work);
   }
 
   async transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
     const outer = this.#scope;
     if (outer) return work(outer.em);
     const { result, batch } = await this.#again(async () => {
-      const fresh: Batch = [];
+      const fresh: Batch = { beforeCommit: [], afterCommit: [] };
       // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or
       // `rollback` failed.
       return {
@@ -168,7 +163,7 @@ export class Database implements Data {
       };
     });
     await this.outside(async () => {
-      for (const send of batch) await send();
+      for (const send of batch.afterCommit) await send();
     });
     return result;
   }
@@ -291,10 +286,12 @@ export class Database implements Data {
       const result = await this.#ambient.run(scope, async () => {
         const value = await work(scope.em);
         await scope.em.flush();
-        return { value, committed: await this.onCommit?.(batch) };
+        const committed: Array<() => void> = [];
+        for (const finish of batch.beforeCommit) committed.push(await finish());
+        return { value, committed };
       });
       await transaction.commit().execute();
-      result.committed?.();
+      for (const begin of result.committed) begin();
       return result.value;
     } catch (error) {
       // What went wrong first is what the caller must see; a connection that is gone has rolled back by itself.

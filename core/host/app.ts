@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
+import { sep } from 'node:path';
 import { Cache } from '../cache.ts';
 import type { Database } from '../data/database.ts';
 import { ConfigurationError } from '../errors.ts';
@@ -22,7 +23,7 @@ import { openDatabase } from './databases/open.ts';
 import { PluginInstaller } from './plugin-installer.ts';
 import { closeServer, drainServer, listen, type Around } from './server.ts';
 import { KERNEL_MIGRATIONS, loadMigrations, loadPlugins } from './loader.ts';
-import type { SiteConfiguration } from './site.ts';
+import { PROGRAM, type SiteConfiguration } from './site.ts';
 
 export interface AppOptions {
   /** The site's folder: its own plugins/ and themes/ and what npm installed lie in it. */
@@ -112,18 +113,14 @@ export async function createApp({
   undo.defer(() => supervisor.close());
   const calls = environment.serverTiming ? parts.get(CallRecorder) : undefined;
   undo.defer(() => calls?.close());
-  for (const plugin of await loading) kernel.install(plugin);
+  const found = await loading;
+  for (const plugin of environment.safeMode ? programFirst(found) : found) kernel.install(plugin);
   const control = parts.get(PluginControl);
   starting?.({ kernel, log, plugins: control, supervisor });
   await settings.load();
-  for (const { key, variable } of settings.moved().filter((one) => !environment.given.has(one.variable))) {
-    log.warn(
-      { setting: key, variable },
-      `the stored setting ${key} is not read any more: set ${variable} in the environment in its place`,
-    );
-  }
   undo.defer(() => kernel.close());
   await control.reconcile();
+  nameOldSettings(settings, environment, log);
   const off = control.list().flatMap(({ id, wanted, state }) => (wanted && state !== 'active' ? id : []));
   if (off.length > 0 && !environment.safeMode) log.warn({ plugins: off }, `these plugins stay off: ${off.join(', ')}`);
   const fault = control
@@ -191,6 +188,17 @@ export async function createApp({
   };
 }
 
+/** Logs which settings of this site are not read any more, or are about to leave. */
+function nameOldSettings(settings: SettingsStore, { given }: Environment, log: Logger): void {
+  for (const { key, variable } of settings.moved().filter((one) => !given.has(one.variable)))
+    log.warn(
+      { setting: key, variable },
+      `the stored setting ${key} is not read any more: set ${variable} in the environment in its place`,
+    );
+  for (const { key, instead } of settings.deprecated())
+    log.warn({ setting: key, instead }, `the setting ${key} is about to leave: ${instead}`);
+}
+
 /** What the health checks ask. */
 const healthChecks = ({ redisUrl }: Environment, data: Database, kernel: Kernel): Readonly<Record<string, Check>> => ({
   database: { needed: true, ask: async () => ((await data.readOnly()) ? 'read-only' : 'ok') },
@@ -206,3 +214,8 @@ const healthChecks = ({ redisUrl }: Environment, data: Database, kernel: Kernel)
     },
   }),
 });
+
+/** Of two that provide the same the first one counts: in safe mode what the panel needs is nobody else's. */
+const programFirst = (plugins: readonly Plugin[]): readonly Plugin[] =>
+  plugins.toSorted((a, b) => Number(isOfSite(a)) - Number(isOfSite(b)));
+const isOfSite = ({ folder }: Plugin): boolean => folder === undefined || !folder.startsWith(PROGRAM + sep);

@@ -57,7 +57,7 @@ export function watchUnhandledErrors({ core, drain }: UnhandledErrorsDeps): void
  * points to, and the process goes on.
  */
 export function logUnhandledRejection({ kernel, plugins, supervisor, log }: Core, error: unknown): void {
-  const plugin = culprit(kernel, plugins, error);
+  const plugin = culprit({ kernel, plugins, supervisor }, error);
   if (plugin !== undefined) supervisor.note(plugin, 'promises that nobody awaits', error);
   log.error(
     { plugin: plugin ?? 'unknown', error },
@@ -71,7 +71,7 @@ export function logUnhandledRejection({ kernel, plugins, supervisor, log }: Core
  * cannot do without: then the process cannot be relied on any more.
  */
 export async function handleException({ kernel, plugins, supervisor, log }: Core, error: unknown): Promise<boolean> {
-  const plugin = culprit(kernel, plugins, error);
+  const plugin = culprit({ kernel, plugins, supervisor }, error);
   if (plugin === undefined) {
     log.error(
       { error },
@@ -109,10 +109,11 @@ const gone = (kernel: Kernel, plugin: string): boolean =>
 
 /**
  * The plugin that called last of all, from outside in: it let through what others threw at it. One that can be switched
- * off is blamed first.
+ * off is blamed first. Where no code is named, as of a connection nobody listens to, it is the plugin that began it.
  */
-function culprit(kernel: Kernel, plugins: Core['plugins'], error: unknown): string | undefined {
+function culprit({ kernel, plugins, supervisor }: Omit<Core, 'log'>, error: unknown): string | undefined {
   const lines = stackOf(error).toReversed();
+  if (lines.every((line) => line.includes('node:'))) return supervisor.current;
   const folders = kernel.graph
     .all()
     .flatMap(({ id, folder }) => (folder === undefined ? [] : [{ id, places: placesOf(folder) }]));

@@ -5,7 +5,7 @@ import { HttpError, InvalidInput, notFound, PluginError } from '../errors.ts';
 import { failureOf } from './failures.ts';
 import { Http } from './http.ts';
 import { PathMatcher, type Match } from './path-matcher.ts';
-import { createRef, defineToken, type Awaitable, type Ref, type Token } from '../ref.ts';
+import { createRef, defineToken, type Awaitable, type Ref, type RefOptions, type Token } from '../ref.ts';
 import { check, parse, type Checked } from '../schema.ts';
 
 /** Express’s own, of the version that runs. */
@@ -54,22 +54,32 @@ export interface Surface<Context extends SurfaceContext, Out = unknown, Options 
   readonly prefix: string;
   /** What routes of this surface may say besides what all routes say: each option and what it does. */
   readonly options: OptionTexts<Options>;
+  /** What to use instead of options that are about to leave. */
+  readonly deprecatedOptions: Partial<OptionTexts<Options>>;
 }
 /** A sentence for each option. */
 export type OptionTexts<Options extends object> = Readonly<Record<keyof Options, string>>;
 
+/** What a surface is made from. */
+export type SurfaceDefinition<Options extends object> = RefOptions & {
+  readonly prefix: string;
+  readonly deprecatedOptions?: Partial<OptionTexts<Options>>;
+} & ({} extends Options ? { readonly options?: OptionTexts<Options> } : { readonly options: OptionTexts<Options> });
+
 /** `options` has to describe every option of the type; a route with any other is refused when its plugin starts. */
 export const defineSurface = <Context extends SurfaceContext, Out = unknown, Options extends object = {}>(
   id: string,
-  {
-    prefix,
-    options,
-  }: { prefix: string } & ({} extends Options ? { options?: OptionTexts<Options> } : { options: OptionTexts<Options> }),
+  { prefix, options, deprecatedOptions = {}, deprecated }: SurfaceDefinition<Options>,
 ): Surface<Context, Out, Options> =>
   Object.freeze({
-    ...createRef<'surface', (context: Context, options: Options) => Out>('surface', id),
+    ...createRef<'surface', (context: Context, options: Options) => Out>(
+      'surface',
+      id,
+      deprecated === undefined ? {} : { deprecated },
+    ),
     prefix,
     options: options ?? ({} as OptionTexts<Options>),
+    deprecatedOptions,
   });
 
 /** A request under way on a surface, of which nobody knows yet who sent it. */
@@ -357,8 +367,7 @@ export class RouteRegistry implements Routes {
     const exchange = new RequestExchange(req, res, found?.info, behaviour);
     mount.pending++;
     try {
-      for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
-      if (res.headersSent) return true;
+      if (!(await passes(behaviour.middleware ?? [], req, res))) return true;
       Object.assign(exchange, await behaviour.authenticate(exchange));
       if (!found) this.#unmatched(res, allowed, req.method);
       else if (!(again = found.mount.withdrawn ? Promise.resolve() : found.mount.pause))
@@ -505,6 +514,15 @@ function compile(mounts: readonly Mount[]): Table {
       throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which ${problem}`);
   }
   return table.toSorted((a, b) => b.surface.prefix.length - a.surface.prefix.length);
+}
+
+/**
+ * Whether there is still something to answer: the middleware did not, and somebody waits for it. Of a connection that
+ * ended in between it is not even known who asked.
+ */
+async function passes(all: readonly RequestHandler[], req: Request, res: Response): Promise<boolean> {
+  for (const middleware of all) await through(middleware, req, res);
+  return !res.headersSent && !res.closed;
 }
 
 /** Waits for a connect middleware to call `next`, or for the connection to end without it. */

@@ -62,12 +62,6 @@ export class JobQueue implements Jobs {
   constructor(parts: WorkerDeps) {
     this.#parts = parts;
     this.#worker = new Worker(parts, this.#listeners);
-    parts.data.onCommit = async (batch) => {
-      const works = this.#collected.get(batch);
-      if (!works?.length) return undefined;
-      await this.#insert(works);
-      return () => this.#worker.wake(works);
-    };
   }
 
   /** Begins to run what is stored; storing works before. */
@@ -240,7 +234,13 @@ export class JobQueue implements Jobs {
     if (!batch) return this.#insert(works).then(() => this.#worker.wake(works));
     const collected = this.#collected.get(batch);
     if (collected) collected.push(...works);
-    else this.#collected.set(batch, works);
+    else {
+      this.#collected.set(batch, works);
+      batch.beforeCommit.push(async () => {
+        await this.#insert(works);
+        return () => this.#worker.wake(works);
+      });
+    }
     return undefined;
   }
 

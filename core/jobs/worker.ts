@@ -213,6 +213,8 @@ export class Worker {
    * back.
    */
   async release(listener?: Listener): Promise<void> {
+    // Its plugin may be back before the schedules are written, which have one row for each name.
+    if (listener) this.#unscheduled.delete(listener);
     const ending = [...this.#held].filter((held) => !listener || held.listener === listener);
     for (const held of ending) if (held.end === undefined) this.#end(held, 'back');
     for (const { controller } of ending) controller.abort(new Error('its plugin stops'));

@@ -10,7 +10,7 @@ export class Deprecations {
     this.#log = log;
   }
 
-  used(plugin: string, { kind, id, deprecated }: Ref<string, any>): void {
+  used(plugin: string, { kind, id, deprecated }: Pick<Ref<string, any>, 'kind' | 'id' | 'deprecated'>): void {
     const key = `${plugin} ${kind} ${id}`;
     if (deprecated === undefined || this.#named.has(key)) return;
     this.#named.add(key);

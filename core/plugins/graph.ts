@@ -6,6 +6,10 @@ const KERNEL = 'the kernel';
 const ids = (tokens: Tokens | undefined): string[] =>
   Object.values(tokens ?? {}).map((token: Token<unknown>) => token.id);
 
+/** How a plugin uses another's service: not without it, or when it is there. */
+type Relation = 'needs' | 'wants';
+type Users = ReadonlyMap<string, readonly string[]>;
+
 const owned = ({ extensionPoints, permissions, commands }: Plugin): string[] => [
   ...[...(extensionPoints ?? []), ...(permissions ?? [])].map(({ kind, id }) => `${kind} "${id}"`),
   ...(commands ?? []).map(({ name }) => `command "${name}"`),
@@ -18,6 +22,8 @@ export class Graph {
   readonly #providers: Map<string, string>;
   /** By what no two plugins may define, the plugin's id. */
   readonly #owners = new Map<string, string>();
+  /** By plugin, those that use it; found anew after plugins came or went. */
+  #users: Readonly<Record<Relation, Users>> | undefined;
 
   /** `builtIn` are the services that the kernel itself provides. */
   constructor(builtIn: readonly Token<any>[] = []) {
@@ -53,11 +59,13 @@ export class Graph {
     for (const token of ids(plugin.provides)) this.#providers.set(token, plugin.id);
     for (const what of owned(plugin)) this.#owners.set(what, plugin.id);
     this.#plugins.set(plugin.id, plugin);
+    this.#users = undefined;
   }
 
   /** Nothing of it is known any more, so that another definition can take its place. */
   remove(id: string): void {
     this.#plugins.delete(id);
+    this.#users = undefined;
     for (const owners of [this.#providers, this.#owners])
       for (const [what, owner] of owners) if (owner === id) owners.delete(what);
   }
@@ -98,7 +106,7 @@ export class Graph {
   }
 
   /** The plugins that use a service of `id` when it is there. */
-  wanting(id: string): string[] {
+  wanting(id: string): readonly string[] {
     return this.#with('wants', id);
   }
 
@@ -110,12 +118,20 @@ export class Graph {
     return found;
   }
 
-  #with(relation: 'needs' | 'wants', id: string): string[] {
-    const own = new Set(ids(this.get(id).provides));
-    const uses = (plugin: Plugin): boolean => plugin.id !== id && ids(plugin[relation]).some((token) => own.has(token));
-    return this.all()
-      .filter(uses)
-      .map((plugin) => plugin.id);
+  #with(relation: Relation, id: string): readonly string[] {
+    this.#users ??= { needs: this.#usersBy('needs'), wants: this.#usersBy('wants') };
+    return this.#users[relation].get(this.get(id).id) ?? [];
+  }
+
+  #usersBy(relation: Relation): Users {
+    const users = new Map<string, string[]>();
+    for (const plugin of this.#plugins.values()) {
+      const used = new Set(ids(plugin[relation]).map((token) => this.#providers.get(token)));
+      for (const provider of used)
+        if (provider !== undefined && provider !== plugin.id)
+          users.set(provider, [...(users.get(provider) ?? []), plugin.id]);
+    }
+    return users;
   }
 }
 

@@ -117,6 +117,14 @@ export function createHandle(
           id,
           `gives ${definition.method.toUpperCase()} ${definition.path} the option "${unknown}"; routes of "${surface.id}" have: ${Object.keys(surface.options).join(', ') || 'none'}`,
         );
+      deprecations.used(id, surface);
+      const deprecatedOptions: Readonly<Record<string, string | undefined>> = surface.deprecatedOptions;
+      for (const option of Object.keys(definition.options ?? {}))
+        deprecations.used(id, {
+          kind: 'route option',
+          id: `${surface.id}.${option}`,
+          deprecated: deprecatedOptions[option],
+        });
       return (handler) =>
         void mount.entries.push({
           info: { status: 200, options: {}, ...definition, plugin: id, surface },

@@ -179,7 +179,9 @@ export class Kernel {
       if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
       if (plugin.entities?.length) await data.discover(id, plugin.entities);
       const setup = async (): Promise<unknown> =>
-        plugin.setup(this.#resolve(plugin, container), createHandle(plugin, scope, this.#deprecations, this.#parts));
+        supervisor.within(id, () =>
+          plugin.setup(this.#resolve(plugin, container), createHandle(plugin, scope, this.#deprecations, this.#parts)),
+        );
       const returned = await inTime(setup, supervisor.limits.setup, 'its setup');
       this.#publish(plugin, (returned ?? {}) as Record<string, unknown>, scope);
       routes.publish(mount, replaced);

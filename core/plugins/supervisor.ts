@@ -1,7 +1,8 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { taskEnded, type TaskMessage } from '../diagnostics.ts';
 import { HttpError, messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Awaitable } from '../ref.ts';
+import { asPromise, type Awaitable } from '../ref.ts';
 
 /** Limits of one plugin's listener, slot or job before it is cut off or quarantined. */
 export interface SupervisionLimits {
@@ -105,6 +106,8 @@ export class Supervisor {
   readonly #blocks = new Map<string, { count: number; longest: number; task: string; reportedAt: number }>();
   /** What plugins that are off left behind: how often it threw since that was last reported, and when that was. */
   readonly #left = new Map<string, { readonly times: number; readonly reportedAt: number }>();
+  /** Whose code runs, and what it started. */
+  readonly #running = new AsyncLocalStorage<string>();
   #timer: NodeJS.Timeout | undefined;
   #watching = false;
   /**
@@ -129,6 +132,16 @@ export class Supervisor {
     this.#log = log;
     this.#load = load;
     this.limits = limits;
+  }
+
+  /** The plugin whose code runs, or began what runs: a timer, a connection, a promise that nobody awaits. */
+  get current(): string | undefined {
+    return this.#running.getStore();
+  }
+
+  /** Does what belongs to a plugin, so that `current` names it. */
+  within<T>(plugin: string, work: () => T): T {
+    return this.#running.run(plugin, work);
   }
 
   /** A plugin starts: its tasks count from here on. */
@@ -209,7 +222,7 @@ export class Supervisor {
     }
     task.retryAt = start + RETRY[task.policy]; // One call tries; the others go on without it.
     try {
-      const result = work();
+      const result = asPromise(this.within(task.plugin, work));
       const stretch = performance.now() - start;
       if (stretch >= BLOCK) this.#blocked(task.plugin, task.task, stretch);
       return result instanceof Promise
@@ -231,7 +244,7 @@ export class Supervisor {
   stretch<T>(plugin: string, what: string, work: () => T): T {
     const start = performance.now();
     try {
-      return work();
+      return this.within(plugin, work);
     } finally {
       const stretch = performance.now() - start;
       if (stretch >= BLOCK) this.#blocked(plugin, what, stretch);

@@ -1,5 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { defineAction, defineExtensionPoint, defineFilter, definePlugin, defineQuery, defineToken } from 'parley-forum';
+import {
+  defineAction,
+  defineExtensionPoint,
+  defineFilter,
+  definePlugin,
+  defineQuery,
+  defineSurface,
+  defineToken,
+  Type,
+  type AnonymousContext,
+} from 'parley-forum';
 import { defineSlot, fill, slotFillings } from 'parley-forum/plugins/web';
 import { startForum, type TestForum } from 'parley-forum/testing';
 
@@ -14,13 +24,33 @@ const fine = defineAction<string>('bell.fine');
 const stand = defineExtensionPoint<{ readonly on: typeof belfry }>('bell.stand', 'What a test adds.', {
   about: ({ on }) => on,
 });
+const tower = defineSurface<AnonymousContext>('tower', { prefix: '/tower', ...old });
+const yard = defineSurface<AnonymousContext, unknown, { readonly loud?: boolean; readonly late?: boolean }>('yard', {
+  prefix: '/yard',
+  options: { loud: 'Heard from afar.', late: 'Heard at night.' },
+  deprecatedOptions: { loud: 'use the new one' },
+});
+const answers = {
+  authenticate: () => ({ actor: undefined }),
+  respond: ({ res }: { readonly res: { end(): void } }) => res.end(),
+  fail: ({ res }: { readonly res: { end(): void } }) => res.end(),
+};
 
 const bell = definePlugin({
   id: 'bell',
   provides: { bell: Bell },
   hooks: [rang, tuned, heard, fine],
   extensionPoints: [ropes, stand],
-  setup: () => ({ bell: { weight: 3 } }),
+  settings: Type.Object({
+    'bell.tone': Type.String({ default: 'c', 'x-deprecated': 'set bell.pitch' }),
+    'bell.metal': Type.String({ default: 'bronze', 'x-deprecated': 'leave it out' }),
+    'bell.pitch': Type.Integer({ default: 1 }),
+  }),
+  setup(_services, plugin) {
+    plugin.surface(tower, answers);
+    plugin.surface(yard, answers);
+    return { bell: { weight: 3 } };
+  },
 });
 const ringer = definePlugin({
   id: 'ringer',
@@ -32,13 +62,21 @@ const ringer = definePlugin({
     plugin.on(heard, () => true);
     plugin.extend(ropes, 'hemp');
     plugin.extend(stand, { on: belfry });
+    plugin.route(tower, { method: 'get', path: '/up', can: 'public' })(() => {});
+    plugin.route(yard, { method: 'get', path: '/round', can: 'public', options: { loud: true, late: true } })(() => {});
     plugin.on(fine, () => {});
   },
 });
 const quiet = definePlugin({ id: 'quiet', setup: (_services, plugin) => plugin.on(fine, () => {}) });
 
 let running: TestForum;
-beforeAll(async () => void (running = await startForum({ plugins: [bell, ringer, quiet] })));
+beforeAll(
+  async () =>
+    void (running = await startForum({
+      plugins: [bell, ringer, quiet],
+      settings: { 'bell.tone': 'd', 'bell.pitch': 2 },
+    })),
+);
 afterAll(() => running[Symbol.asyncDispose]());
 
 const named = (): readonly string[] =>
@@ -54,10 +92,22 @@ test('a plugin that uses what is deprecated is named in the log with what to use
     'ringer: query bell.heard, use the new one',
     'ringer: extension point bell.ropes, use the new one',
     'ringer: slot bell.belfry, use the new one',
+    'ringer: surface tower, use the new one',
+    'ringer: route option yard.loud, use the new one',
   ];
   expect(named()).toEqual(each);
   await running.app.kernel.restart('ringer');
   expect(named()).toEqual(each);
+});
+
+test('a setting that the site gives a value is named at the start, one that nobody set is not', () => {
+  expect(running.lines.filter(({ setting }) => setting !== undefined)).toMatchObject([
+    {
+      setting: 'bell.tone',
+      instead: 'set bell.pitch',
+      message: 'the setting bell.tone is about to leave: set bell.pitch',
+    },
+  ]);
 });
 
 test('a filling is about its slot', () => {

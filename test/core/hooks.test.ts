@@ -127,6 +127,28 @@ describe('a listener that misbehaves', () => {
     );
   });
 
+  test('returns what is awaited without being a promise: it has the same deadline, and its value counts', async () => {
+    // oxlint-disable-next-line unicorn/no-thenable -- as query builders have it
+    const hangs = { then: () => undefined } as unknown as Promise<never>;
+    const says = (value: string) =>
+      // oxlint-disable-next-line unicorn/no-thenable -- as query builders have it
+      ({ then: (resolve: (value: string) => void) => resolve(value) }) as unknown as Promise<string>;
+    await using _ = await listening((plugin) => {
+      plugin.on(rang, () => hangs, { awaited: true });
+      plugin.on(allowed, () => hangs);
+      plugin.on(place, () => hangs);
+      plugin.on(place, () => says('here'), { order: 1 });
+      plugin.on(tuned, (text) => says(`${text}!`));
+      plugin.on(tuned, () => says(undefined as unknown as string), { order: 1 });
+    });
+    await service().ring(1);
+    await expect(service().allow('A')).rejects.toMatchObject({
+      status: 503,
+      operators: expect.stringContaining('did not finish within 100 ms'),
+    });
+    expect([await service().ask('where'), await service().tune('A')]).toEqual(['here', 'A!']);
+  });
+
   test('throws in a filter: the value goes on as it was before', async () => {
     await using _ = await listening(
       (plugin) =>

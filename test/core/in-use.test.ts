@@ -32,6 +32,7 @@ const REST = FULL ? 0 : 20;
 const forum = useForum();
 let discussion: { readonly id: string; readonly number: number };
 beforeAll(async () => {
+  await forum.app.app.settings.set({ 'pages.part_deadline': 50 });
   discussion = await forum.start('ada', 'Is this thing on?');
   await forum.reply('bob', discussion.id, 'It is, now and then.');
 });

@@ -173,19 +173,26 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
     expect((await turn(true)).status).toBe(200);
   });
 
-  test('timer throws: it is switched off and shown with the reason, the log names it, and the process lives on', async () => {
-    expect(await inUse(() => setMode('timer throws'))).toEqual({ wrong: [], written: [201] });
-    expect(await about('saboteur')).toMatchObject({ state: 'failed', problem: 'timer throws, as told' });
-    expect((await root.get('/admin')).text).toContain('timer throws, as told');
-    expect(lines()).toContainEqual(
-      expect.objectContaining({
-        plugin: 'saboteur',
-        msg: expect.stringContaining('it is switched off in this process'),
-      }),
-    );
-    expect((await turn(true)).status).toBe(200);
-    expect(await about('saboteur')).toMatchObject({ state: 'active' });
-  });
+  test.for([
+    ['timer throws', 'timer throws, as told'],
+    ['timer throws a text', 'timer throws a text, as told'],
+    ['connection fails', 'connect ECONNREFUSED 127.0.0.1:1'],
+  ] as const)(
+    '%s: it is switched off and shown with the reason, the log names it, and the process lives on',
+    async ([mode, problem]) => {
+      expect(await inUse(() => setMode(mode))).toEqual({ wrong: [], written: [201] });
+      expect(await about('saboteur')).toMatchObject({ state: 'failed', problem });
+      expect((await root.get('/admin')).text).toContain(problem);
+      expect(lines()).toContainEqual(
+        expect.objectContaining({
+          plugin: 'saboteur',
+          msg: expect.stringContaining('it is switched off in this process'),
+        }),
+      );
+      expect((await turn(true)).status).toBe(200);
+      expect(await about('saboteur')).toMatchObject({ state: 'active' });
+    },
+  );
 });
 
 test('afterwards nothing of any other plugin was set aside or has failed', async () => {

@@ -182,6 +182,16 @@ describe('a job', () => {
     expect(ran).toEqual([{}]);
   });
 
+  it('with a cron expression is scheduled once, also when its plugin began twice before the queue did', async () => {
+    const ran: unknown[] = [];
+    const hourly = { schema: Type.Object({}), run: (payload: object) => void ran.push(payload), cron: '0 * * * *' };
+    await jobs.define('a', 'hourly', hourly).stop();
+    const { job } = jobs.define('a', 'hourly', hourly);
+    await job.add({});
+    await jobs.start();
+    await vi.waitFor(() => expect(ran).toEqual([{}]), PATIENT);
+  });
+
   it('with a cron expression that failed for good waits for its next moment, which is no waiting work', async () => {
     const ids: string[] = [];
     const run = (_payload: unknown, { id }: Delivery): void => {

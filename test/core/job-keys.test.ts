@@ -198,7 +198,6 @@ describe('a paused key', () => {
     expect(begun).not.toContain('down');
     await until(() => expect(gates).toHaveLength(1));
     expect(performance.now() - paused).toBeGreaterThan(1_950);
-    expect(performance.now() - paused).toBeLessThan(6_000);
     await delay(100);
     gates[0]!();
     await until(() => expect(gates).toHaveLength(2));

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   ConfigurationError,
@@ -169,6 +170,37 @@ describe('a plugin that cannot start', () => {
     expect(server.app.kernel.service(Ink)).toEqual({ colour: 'blue' });
     await server.app.plugins.disable('same-service');
     expect((await server.client().get('/healthz')).status).toBe(200);
+  });
+
+  test('in safe mode it takes no service from what the panel needs, wherever a site lists it', async () => {
+    const Ink = defineToken<{ readonly colour: string }>('SafeInk');
+    const ink = (id: string, folder: string, colour: string) =>
+      definePlugin({
+        id,
+        folder: join(folder, 'plugins', id),
+        provides: { ink: Ink },
+        setup: () => ({ ink: { colour } }),
+      });
+    const program = join(import.meta.dirname, '../..');
+    const panel = definePlugin({
+      id: 'panel',
+      folder: join(program, 'plugins/panel'),
+      needs: { ink: Ink },
+      setup: () => {},
+    });
+    await using server = await startForum({
+      plugins: [plainPlugin, ink('twin', '/site', 'red'), ink('first', program, 'blue'), panel],
+      required: ['panel'],
+      environment: { safeMode: true },
+    });
+    expect(server.app.kernel.service(Ink)).toEqual({ colour: 'blue' });
+    await server.app.plugins.disable('twin');
+    expect(server.app.plugins.list().map(({ id, state }) => [id, state])).toEqual(
+      expect.arrayContaining([
+        ['panel', 'active'],
+        ['twin', 'off'],
+      ]),
+    );
   });
 
   test('because its setup never ends is given up; what it opens later is closed, what it registers later is refused', async () => {

@@ -193,6 +193,7 @@ async function settings({ settings: store, environment: { given } }: App): Promi
     ...moved.map(({ key, variable }) =>
       bad(`the stored setting ${key} is not read any more; set ${variable} in the environment in its place`),
     ),
+    ...store.deprecated().map(({ key, instead }) => note(`the setting ${key} is about to leave: ${instead}`)),
     ...wrong.map(({ field, message }) => bad(`the setting ${field} cannot be used: ${message}`)),
     own.length === 0
       ? good('every setting is as config/forum.ts has it')

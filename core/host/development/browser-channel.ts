@@ -24,9 +24,9 @@ export class BrowserChannel {
 
   constructor(problems: Problems) {
     this.#problems = problems;
-    problems.changed = () => {
+    problems.watch(() => {
       if (!this.#pause) this.#send('problems', problems.list());
-    };
+    });
   }
 
   /** Stands around each request. */

@@ -29,8 +29,12 @@ export class Problems {
   #problems: readonly Problem[] = [];
   /** What each of them followed from: one error that several parts log is one problem. */
   #roots = new Set<unknown>();
-  /** Called after each change. */
-  changed: () => void = () => undefined;
+  readonly #watchers = new Set<() => void>();
+
+  /** Calls `changed` after each change. */
+  watch(changed: () => void): void {
+    this.#watchers.add(changed);
+  }
 
   list(): readonly Problem[] {
     return this.#problems;
@@ -67,22 +71,16 @@ export class Problems {
     const message = messages
       .filter((text, at) => !messages.slice(0, at).some((one) => one.includes(text)))
       .join('\n← ');
-    this.#set([
-      ...this.#problems,
-      {
-        what,
-        plugin,
-        message,
-        file: place && shortPath(place.file),
-        line: place?.line,
-        excerpt: place?.line === undefined ? [] : excerptOf(place.file, place.line),
-      },
-    ]);
+    const [file, line] = [place && shortPath(place.file), place?.line];
+    // One mistake fails each request.
+    if (this.#problems.some((one) => one.message === message && one.file === file && one.line === line)) return;
+    const excerpt = place?.line === undefined ? [] : excerptOf(place.file, place.line);
+    this.#set([...this.#problems, { what, plugin, message, file, line, excerpt }]);
   }
 
   #set(problems: readonly Problem[]): void {
     this.#problems = problems;
-    this.changed();
+    for (const changed of this.#watchers) changed();
   }
 }
 
