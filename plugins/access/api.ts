@@ -115,6 +115,11 @@ export interface Access {
   /** Equal for viewers who may see and do the same. Keys for what is shared between members. */
   signature(viewer: Viewer): string;
   /**
+   * Someone who stands for all with the viewer's rights, for what is rendered once for all of them: of the same group,
+   * with an id that no account has. Guests stand for themselves; undefined where rights are the account's own.
+   */
+  representative(viewer: Viewer): Viewer | undefined;
+  /**
    * Grants or denies; `undefined` returns to the permission's default. `by`, here and below: the account that does it,
    * or `commandLine`. 400 where the ladder forbids it: guests are given nothing, admins keep everything.
    */

@@ -189,6 +189,11 @@ export class AccessService implements Access {
     return this.suspension(id) ? `${group.id}:suspended` : group.id;
   }
 
+  representative(viewer: Viewer): Viewer | undefined {
+    if (viewer.id === undefined) return viewer;
+    return this.suspension(viewer.id) ? undefined : { id: NO_ONE, username: undefined, group: viewer.group };
+  }
+
   async decide(groupId: string, permission: Permission, allowed: boolean | undefined, by?: string): Promise<void> {
     const group = this.group(groupId);
     if (!group) throw notFound('There is no such group');

@@ -8,9 +8,11 @@ import {
   type Request,
   type RequestHandler,
   type Response,
+  type Static,
   type TSchema,
 } from 'parley-forum';
 import type { Requirement, Viewer } from 'parley-forum/plugins/access';
+import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import { defineSlot, type SafeHtml } from 'parley-forum/plugins/web';
 
 /** `disabled` accounts cannot log in, and their sessions and tokens count for nothing. */
@@ -40,6 +42,32 @@ export interface Author {
   readonly id: string;
   readonly username: string;
   readonly avatar_url: string | null;
+}
+
+/** A user as the API shows them to one viewer; fields of other plugins come on top. */
+export const UserRecord = Type.Object({
+  id: Type.String(),
+  username: Type.String(),
+  avatar_url: nullable(Type.String()),
+  group: Type.Object({ id: Type.String(), name: Type.String() }),
+  bio: Type.String(),
+  joined_at: Time,
+  last_seen_at: nullable(Time),
+  email: Type.Optional(Type.String({ description: 'The owner and those who may see addresses' })),
+  registration_ip: Type.Optional(nullable(Type.String())),
+  last_ip: Type.Optional(nullable(Type.String())),
+});
+export type UserRecord = Static<typeof UserRecord>;
+
+/** `last_seen` leaves out who hides when they were last here. */
+export const MEMBER_SORTS = ['newest', 'name', 'last_seen'] as const;
+export interface MemberListRequest {
+  readonly sort: (typeof MEMBER_SORTS)[number];
+  /** Only names that begin with it, in any case. */
+  readonly name?: string | undefined;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
 }
 
 /**
@@ -183,6 +211,12 @@ export interface Accounts {
    * The authors of a page of posts by id, cached: at most one statement. Unknown ids are missing from the map.
    */
   authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>>;
+  /** With the fields that other plugins add, for the results of routes. */
+  readonly record: typeof UserRecord;
+  /** In the order of `ids`; inactive accounts are missing, and no one’s e-mail or IP address is among it. */
+  records(ids: readonly string[], viewer: Viewer): Promise<readonly UserRecord[]>;
+  /** Ids of active accounts. One statement, whatever its length. 400 for a cursor of another list. */
+  list(request: MemberListRequest): Promise<Page<string>>;
   /** Whose name contains `text`, in any case: those that begin with it first, then by name. */
   searchNames(find: {
     readonly text: string;

@@ -25,6 +25,8 @@ import {
 import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { personalData } from 'parley-forum/ports/personal-data';
+import { composerCompletion, fill, html, slotFillings } from 'parley-forum/plugins/web';
+import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { addAuditRules, auditedHooks } from './audit-rules.ts';
 import { commands } from './commands.ts';
 import { addConfirmPages } from './login/confirm-pages.ts';
@@ -46,7 +48,8 @@ import { PasswordHasher } from './passwords/password-hasher.ts';
 import { Passwords } from './passwords/passwords.ts';
 import { accountData } from './personal-data.ts';
 import { addProfile } from './profiles/profile-pages.ts';
-import { UserRecords } from './profiles/user-records.ts';
+import { memberSuggestions } from './profiles/suggestions.ts';
+import { UserRecords, userSchema } from './profiles/user-records.ts';
 import { RedisSessionStore } from './sessions/redis-session-store.ts';
 import { Registration } from './registration/registration.ts';
 import { addRoutes } from './profiles/routes.ts';
@@ -98,12 +101,20 @@ export default definePlugin({
     plugin.defer(hasher.close);
     const passwords = new Passwords({ data, clock, settings: passwordSettings(settings, environment, log), hasher });
     const changeListeners = () => plugin.extensions(accountChangeListeners).map(({ value }) => value);
+    const users = new UserRecords({
+      data,
+      access,
+      fields: () => plugin.extensions(userFields),
+      lastSeenRules: () => plugin.extensions(lastSeenRules),
+    });
     const accounts = new AccountsService({
       data,
       cache,
       clock,
       access,
       passwords,
+      users,
+      record: userSchema(() => plugin.extensions(userFields)),
       emit,
       changeListeners,
       tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value),
@@ -120,12 +131,6 @@ export default definePlugin({
       : new DatabaseSessionStore({ data, cache, clock });
     const cookies = new Cookies(http, baseUrl);
     const csrf = new CsrfService({ secrets, cookies, baseUrl, log });
-    const users = new UserRecords({
-      data,
-      access,
-      fields: () => plugin.extensions(userFields),
-      lastSeenRules: () => plugin.extensions(lastSeenRules),
-    });
     const tokens = new ApiTokens({ data, cache, clock, accounts, emit });
     plugin.extend(tokenStores, tokens);
     const rules = new SessionRules({ clock, http, settings });
@@ -184,6 +189,12 @@ export default definePlugin({
     addSettingsPages(plugin, { access, accounts, sessions, tokens, authenticator, forms, http, confirmation });
     addSessionPages(plugin, { accounts, sessions, accountSessions, forms });
     addProfile(plugin, users, accounts);
+    const names = html`<x-complete-member data-trigger="@"></x-complete-member>`;
+    plugin.extend(
+      slotFillings,
+      fill(composerCompletion, (places) => places.map(() => names), { shared: true }),
+    );
+    plugin.extend(suggestionSources, memberSuggestions(data), 10);
     plugin.extend(personalData, accountData({ data, accounts, accountSessions }));
     return { accounts, sessions, csrf };
   },

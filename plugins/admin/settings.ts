@@ -50,12 +50,14 @@ const fixedIn = ({
   trustedProxies,
   allowedHosts,
   allowedPorts,
+  previewHosts,
 }: Environment): readonly { readonly variable: string; readonly value: string }[] => [
   { variable: 'SMTP_URL', value: smtpUrl === undefined ? '' : withoutPassword(smtpUrl) },
   { variable: 'MAIL_FROM', value: mailFrom ?? '' },
   { variable: 'TRUSTED_PROXIES', value: trustedProxies.join(', ') },
   { variable: 'WEBHOOKS_ALLOWED_HOSTS', value: allowedHosts.join(', ') },
   { variable: 'WEBHOOKS_ALLOWED_PORTS', value: allowedPorts.join(', ') },
+  { variable: 'LINK_PREVIEWS_ALLOWED_HOSTS', value: previewHosts.join(', ') },
 ];
 
 interface SettingsDeps {

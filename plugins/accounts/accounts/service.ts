@@ -1,4 +1,4 @@
-import { isId } from 'parley-forum/plugins/api';
+import { isId, type Page } from 'parley-forum/plugins/api';
 import { randomBytes } from 'node:crypto';
 import {
   createId,
@@ -32,14 +32,18 @@ import {
   type Author,
   type ImportedAccount,
   type IpAddresses,
+  type MemberListRequest,
   type NewAccount,
   type PasswordPolicy,
   type EmailConfirmation,
+  type UserRecord,
   type TokenStore,
 } from 'parley-forum/plugins/accounts';
 import { AccountEntity } from './entity.ts';
 
 import type { Passwords } from '../passwords/passwords.ts';
+import type { UserRecords } from '../profiles/user-records.ts';
+import { listMembers } from './member-list.ts';
 import { usernamesLike } from './username-search.ts';
 
 const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
@@ -68,6 +72,8 @@ export interface AccountsDeps {
   readonly access: Access;
   readonly clock: Clock;
   readonly passwords: Passwords;
+  readonly users: UserRecords;
+  readonly record: Accounts['record'];
   /** `user.changed` purges the cached account before the transaction resolves. */
   readonly emit: PluginHandle['emit'];
   changeListeners(): readonly AccountChangeListener[];
@@ -166,6 +172,22 @@ export class AccountsService implements Accounts {
     return this.#deps.data.all(
       sql<Account>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
     );
+  }
+
+  get record(): Accounts['record'] {
+    return this.#deps.record;
+  }
+
+  records(ids: readonly string[], viewer: Viewer): Promise<readonly UserRecord[]> {
+    return this.#deps.users.many(ids.filter(isId), viewer);
+  }
+
+  async list(request: MemberListRequest): Promise<Page<string>> {
+    const { data, users } = this.#deps;
+    const page = await listMembers(data, request);
+    if (request.sort !== 'last_seen') return page;
+    const hidden = new Set(await users.hidden(page.items));
+    return { ...page, items: page.items.filter((id) => !hidden.has(id)) };
   }
 
   /** What a login checks. Always asks the database. */

@@ -12,9 +12,18 @@ export function usernamesLike(text: string): {
   readonly order: RawBuilder<unknown>;
 } {
   const low = text.toLowerCase();
-  const name = sql`lower(username::text) collate "C"`;
-  const begins = sql`(${name} >= ${low} and ${name} < ${`${low}\u{10FFFF}`})`;
-  if (!FINDABLE.test(low)) return { matches: begins, order: sql`${name}, id` };
+  const { matches: begins, order } = usernamesFrom(low);
+  if (!FINDABLE.test(low)) return { matches: begins, order };
   const pattern = low.replace(/[\\%_]/g, '\\$&');
-  return { matches: sql`lower(username::text) like ${`%${pattern}%`}`, order: sql`${begins} desc, ${name}, id` };
+  return { matches: sql`lower(username::text) like ${`%${pattern}%`}`, order: sql`${begins} desc, ${order}` };
+}
+
+/** Names that begin with `text`, in any case, by name. */
+export function usernamesFrom(text: string): {
+  readonly matches: RawBuilder<unknown>;
+  readonly order: RawBuilder<unknown>;
+} {
+  const low = text.toLowerCase();
+  const name = sql`lower(username::text) collate "C"`;
+  return { matches: sql`(${name} >= ${low} and ${name} < ${`${low}\u{10FFFF}`})`, order: sql`${name}, id` };
 }

@@ -1,33 +1,20 @@
-import { sql, Type, type Data, type Extension, type Static } from 'parley-forum';
-import { isId, nullable, Time } from 'parley-forum/plugins/api';
-import { seeAddresses, type LastSeenRule, type UserField } from 'parley-forum/plugins/accounts';
+import { sql, type Data, type Extension } from 'parley-forum';
+import { isId } from 'parley-forum/plugins/api';
+import { seeAddresses, UserRecord, type LastSeenRule, type UserField } from 'parley-forum/plugins/accounts';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 
 import { usernamesLike } from '../accounts/username-search.ts';
-
-const own = Type.Object({
-  id: Type.String(),
-  username: Type.String(),
-  avatar_url: nullable(Type.String()),
-  group: Type.Object({ id: Type.String(), name: Type.String() }),
-  bio: Type.String(),
-  joined_at: Time,
-  last_seen_at: nullable(Time),
-  email: Type.Optional(Type.String({ description: 'The owner and those who may see addresses' })),
-  registration_ip: Type.Optional(nullable(Type.String())),
-  last_ip: Type.Optional(nullable(Type.String())),
-});
 
 /**
  * A user as the API gives them. The fields of other plugins are read anew each time, so that OpenAPI follows plugins
  * that come and go.
  */
-export function userSchema(fields: () => readonly Extension<UserField>[]): typeof own {
+export function userSchema(fields: () => readonly Extension<UserField>[]): typeof UserRecord {
   const properties = (): object => ({
-    ...own.properties,
+    ...UserRecord.properties,
     ...Object.fromEntries(fields().map(({ value }) => [value.name, value.result])),
   });
-  return Object.defineProperty({ ...own }, 'properties', { enumerable: true, get: properties });
+  return Object.defineProperty({ ...UserRecord }, 'properties', { enumerable: true, get: properties });
 }
 
 interface Row {
@@ -42,7 +29,7 @@ interface Row {
   readonly registration_ip: string | null;
   readonly last_ip: string | null;
 }
-export type User = Static<typeof own>;
+export type User = UserRecord;
 
 const COLUMNS = sql`id, username::text as username, email::text as email, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
 
@@ -83,6 +70,20 @@ export class UserRecords {
     )[0];
   }
 
+  /** In the order of `ids`, without what only those concerned and administrators see; inactive ones are missing. */
+  async many(ids: readonly string[], viewer: Viewer): Promise<readonly User[]> {
+    const rows = await this.#data.all(
+      sql<Row>`select ${COLUMNS} from account where id = any(${ids}::uuid[]) and status = 'active' order by id`,
+    );
+    const found = new Map(
+      (await this.#records(rows, viewer)).map(({ email: _1, registration_ip: _2, last_ip: _3, ...user }) => [
+        user.id,
+        user,
+      ]),
+    );
+    return ids.flatMap((id) => found.get(id) ?? []);
+  }
+
   /** Names that begin with `text` first, then those that contain it; by name. */
   async search(
     text: string,
@@ -104,7 +105,7 @@ export class UserRecords {
       ),
     );
     const addresses = this.#access.allows(viewer, seeAddresses);
-    const hidden = addresses ? [] : await this.#hidden(ids.filter((id) => id !== viewer.id));
+    const hidden = addresses ? [] : await this.hidden(ids.filter((id) => id !== viewer.id));
     return rows.map((row, index) => ({
       id: row.id,
       username: row.username,
@@ -120,7 +121,7 @@ export class UserRecords {
   }
 
   /** Those of these members who hide when they were last here. */
-  async #hidden(ids: readonly string[]): Promise<readonly string[]> {
+  async hidden(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     const sets = await Promise.all(this.#lastSeenRules().map(({ value }) => value.hidden(ids)));
     return sets.flatMap((set) => [...set]);

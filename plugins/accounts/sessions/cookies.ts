@@ -5,6 +5,7 @@ import { cookieName, cookieOf } from 'parley-forum/plugins/protection';
 
 /** The cookie with a member's session id. */
 export const SESSION = 'parley.sid';
+const NAMED = /parley\.sid=([^;]*)/;
 
 /**
  * Cookies of this forum: under https they are `Secure` and carry the `__Host-` prefix, so that no other host can set
@@ -32,9 +33,9 @@ export class Cookies {
     return cookieOf(header, name);
   }
 
-  /** Whether the header names a session, which may be over. */
-  hasSession(header: string | undefined): boolean {
-    return header?.includes(`${SESSION}=`) ?? false;
+  /** The session that the header names, which may be over. */
+  sessionOf(header: string | undefined): string | undefined {
+    return header?.includes(`${SESSION}=`) ? NAMED.exec(header)?.[1] : undefined;
   }
 
   serialize(name: string, value: string, secure: boolean): string {

@@ -73,7 +73,8 @@ export class CsrfService implements Csrf {
     const { cookie } = req.headers;
     const name = this.#cookies.name(COOKIE, this.#cookies.secure(req));
     return (
-      this.#sameOrigin(req) && (this.#cookies.hasSession(cookie) || this.#cookies.read(cookie, name) !== undefined)
+      this.#sameOrigin(req) &&
+      (this.#cookies.sessionOf(cookie) !== undefined || this.#cookies.read(cookie, name) !== undefined)
     );
   }
 

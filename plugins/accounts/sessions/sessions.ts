@@ -1,4 +1,5 @@
 import session from 'express-session';
+import { LRUCache } from 'lru-cache';
 import {
   HttpError,
   type Clock,
@@ -33,6 +34,11 @@ const REGENERATE_INTERVAL = 1_800;
 const GRACE = 60_000;
 /** Milliseconds between two updates of when a member was last here. */
 const SEEN_INTERVAL = 60_000;
+/** How many sessions that are over are remembered, and for how many milliseconds: so long a store may have lost them for a moment. */
+const MAX_OVER = 10_000;
+const OVER_TTL = 60_000;
+/** Characters of a session's cookie at most; a longer one is none of ours. */
+const MAX_COOKIE_LENGTH = 200;
 
 export interface SessionsDeps {
   readonly store: SessionStore;
@@ -72,6 +78,8 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   readonly #deps: SessionsDeps;
   readonly #expressSession: Readonly<Record<'plain' | 'secure', RequestHandler>>;
   readonly #ended = new WeakSet<Request>();
+  /** Cookies of sessions that are over. An id is never given twice, so these are guests. */
+  readonly #over = new LRUCache<string, true>({ max: MAX_OVER, ttl: OVER_TTL });
   /** Ids that were replaced lately, and when. */
   readonly #renewed = new Map<string, number>();
 
@@ -110,7 +118,8 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   };
 
   hasCookie(header: string | undefined): boolean {
-    return this.#deps.cookies.hasSession(header);
+    const named = this.#deps.cookies.sessionOf(header);
+    return named !== undefined && !this.#over.has(named);
   }
 
   ended(req: Request): boolean {
@@ -132,7 +141,12 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     await access.refresh();
     const login = loginOf(req);
     if (!login) {
-      if (this.hasCookie(req.headers.cookie)) this.#clear(req, res);
+      const named = this.#deps.cookies.sessionOf(req.headers.cookie);
+      if (named !== undefined) {
+        // Only where it was looked for.
+        if (req.session && named.length <= MAX_COOKIE_LENGTH) this.#over.set(named, true);
+        this.#clear(req, res);
+      }
       return access.guest;
     }
     const account = await accounts.find(login.account);

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Data, Settings, sql } from 'parley-forum';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import type { Client, TestForum } from 'parley-forum/testing';
@@ -42,6 +43,34 @@ describe('a session', () => {
     ada = await forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD });
   });
   afterAll(() => forum[Symbol.asyncDispose]());
+
+  /** While the store of sessions answers nobody. */
+  const storeBusy = async (work: () => Promise<unknown>): Promise<void> => {
+    const [data, { redis }] = [forum.app.service(Data), forum.app.cache];
+    if (redis) {
+      const answers = Promise.withResolvers<null>();
+      const get = vi.spyOn(redis, 'get').mockReturnValue(answers.promise);
+      await work();
+      get.mockRestore();
+      return answers.resolve(null);
+    }
+    await forum.app.cache.purge(...(await rows()).map(({ key }) => `session:${key}`));
+    await data.transaction(async () => {
+      await data.all(sql`lock table accounts_session in access exclusive mode`);
+      await work();
+    });
+  };
+
+  it('goes on after a request that was broken off before the session was found', async () => {
+    const client = await login();
+    await storeBusy(async () => {
+      const headers = { cookie: `parley.sid=${client.cookies.get('parley.sid')}` };
+      const asked = fetch(`${forum.url}/settings`, { headers, signal: AbortSignal.timeout(100) });
+      await expect(asked).rejects.toThrow('aborted');
+      await sleep(50);
+    });
+    expect(await knows(client)).toBe(true);
+  });
 
   it('ends after an hour without a request', async () => {
     const client = await login();

@@ -47,13 +47,16 @@ describe('a listener that keeps the whole server waiting', () => {
     ['later', '/pull', pulled.id],
   ] as const)('is shown with its plugin, and logged: %s', async ([plugin, path, action]) => {
     const ada = await forum.session('ada');
-    for (let time = 0; time < 2; time++) {
+    const found = async (): Promise<{ task: string; count: number; longest: number }> =>
+      (await ada.get('/admin/plugins', { accept: 'application/json' })).body.plugins.find(
+        ({ id }: { id: string }) => id === plugin,
+      ).blocks ?? { count: 0 };
+    // On a busy machine it is not certain each time who it was.
+    for (let time = 0; time < 2 || (time < 8 && (await found()).count < 2); time++) {
       expect((await forum.client().post(path)).status).toBe(303);
       await sleep(700);
     }
-    const { blocks } = (await ada.get('/admin/plugins', { accept: 'application/json' })).body.plugins.find(
-      ({ id }: { id: string }) => id === plugin,
-    );
+    const blocks = await found();
     expect(blocks.task).toBe(`action ${action}`);
     expect(blocks.count).toBeGreaterThanOrEqual(2);
     expect(blocks.longest).toBeGreaterThanOrEqual(BLOCK - 60);

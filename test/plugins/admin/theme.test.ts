@@ -60,6 +60,21 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
       /header\.hbs:2: "each" takes 1/,
     ],
     [
+      'one that takes a value for a block',
+      { [HEADER]: '{{#lookup @site "name"}}a{{/lookup}}' },
+      /header\.hbs:1: unknown block/,
+    ],
+    [
+      'one that takes a block for a value',
+      { [HEADER]: '{{t (if a)}}' },
+      /header\.hbs:1: "if" is a block: \{\{#if …\}\}/,
+    ],
+    [
+      'one with more blocks in each other than a page can be made of',
+      { [HEADER]: `${'{{#with @site}}'.repeat(1_000)}x${'{{/with}}'.repeat(1_000)}` },
+      /header\.hbs:1: has more than 100 levels of blocks/,
+    ],
+    [
       'one with a partial that is nowhere',
       { [HEADER]: '{{> partials/nothing}}' },
       /header\.hbs:1: there is no template "partials\/nothing"/,
@@ -73,6 +88,11 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
       'one that breaks a piece of one page only',
       { 'templates/partials/stat.hbs': '{{{text}}}' },
       /stat\.hbs:1: prints without escaping/,
+    ],
+    [
+      'one whose layout leaves out what every page is for',
+      { 'templates/layout.hbs': '<html>{{head}}{{> partials/end}}</html>', 'templates/partials/end.hbs': '{{foot}}' },
+      /layout\.hbs must print \{\{body\}\}, itself or in a partial/,
     ],
     [
       'one that breaks the page of a plugin',

@@ -1,0 +1,59 @@
+import { sql, type Data, type RawBuilder } from 'parley-forum';
+import type { MemberListRequest } from 'parley-forum/plugins/accounts';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { usernamesFrom } from './username-search.ts';
+
+interface Row {
+  readonly id: string;
+  readonly key: string;
+}
+interface Order {
+  /** What the list is ordered by, before the id. */
+  readonly key: RawBuilder<unknown>;
+  readonly type: RawBuilder<unknown>;
+  readonly ascending: boolean;
+}
+const moment = (column: string): Order => ({
+  key: sql.ref(column),
+  type: sql`timestamptz`,
+  ascending: false,
+});
+const ORDERS: Readonly<Record<MemberListRequest['sort'], Order>> = {
+  newest: moment('joined_at'),
+  last_seen: moment('last_seen_at'),
+  name: { key: sql`lower(username::text) collate "C"`, type: sql`text collate "C"`, ascending: true },
+};
+
+/** Ids of active accounts in an order that indexes have. */
+export async function listMembers(
+  data: Data,
+  { sort, name, limit, offset = 0, cursor }: MemberListRequest,
+): Promise<Page<string>> {
+  const { key, type, ascending } = ORDERS[sort];
+  const way = ascending ? sql`asc` : sql`desc`;
+  const conditions = [sql`status = 'active'`];
+  if (sort === 'last_seen') conditions.push(sql`last_seen_at is not null`);
+  if (name !== undefined) conditions.push(usernamesFrom(name).matches);
+  if (cursor !== undefined) {
+    const [last, id] = readCursor(cursor, sort);
+    const beyond = ascending ? sql`>` : sql`<`;
+    conditions.push(sql`(${key}, id) ${beyond} (${last}::${type}, ${id}::uuid)`);
+  }
+  const rows = await data.all(sql<Row>`select id, (${key})::text as key from account
+    where ${sql.join(conditions, sql` and `)} order by ${key} ${way}, id ${way} limit ${limit + 1} offset ${offset}`);
+  const items = rows.slice(0, limit);
+  const last = items.at(-1);
+  const hasMore = rows.length > limit;
+  return {
+    items: items.map(({ id }) => id),
+    hasMore,
+    nextCursor: hasMore && last ? encodeCursor([sort, last.key, last.id]) : undefined,
+  };
+}
+
+function readCursor(cursor: string, sort: string): readonly [string, string] {
+  const [of, last, id] = decodeCursor(cursor, 3);
+  if (of !== sort || typeof last !== 'string' || typeof id !== 'string' || !isId(id)) throw badCursor();
+  if (sort !== 'name' && Number.isNaN(Date.parse(last))) throw badCursor();
+  return [last, id];
+}

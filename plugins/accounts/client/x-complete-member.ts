@@ -1,0 +1,27 @@
+import { api, define, type Completion, type CompletionSource } from '@forum/client';
+
+/** Letters from which members are looked for who are not on the page. */
+const LEAST = 2;
+
+/** Members by name: those on this page first, then all. */
+class MemberNames extends HTMLElement implements CompletionSource {
+  async complete(typed: string, signal: AbortSignal): Promise<readonly Completion[]> {
+    const low = typed.toLowerCase();
+    const here = namesOnPage().filter((name) => name.toLowerCase().startsWith(low));
+    const found = typed.length < LEAST ? [] : await search(typed, signal);
+    return [...new Set([...here, ...found])].map((name) => ({ text: `@${name}`, label: name }));
+  }
+}
+
+async function search(typed: string, signal: AbortSignal): Promise<readonly string[]> {
+  const path = `/api/users/search?limit=8&q=${encodeURIComponent(typed)}`;
+  const { users } = await api<{ users: readonly { username: string }[] }>(path, undefined, 'GET', { signal });
+  return users.map(({ username }) => username);
+}
+
+/** Of whoever has written here or is spoken of, the last ones first. */
+function namesOnPage(): readonly string[] {
+  const links = document.querySelectorAll<HTMLAnchorElement>('main a[href^="/u/"]');
+  return [...new Set([...links].map(({ pathname }) => decodeURIComponent(pathname.split('/')[2] ?? '')).toReversed())];
+}
+define('x-complete-member', MemberNames);
