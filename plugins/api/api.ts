@@ -15,6 +15,8 @@ export interface ApiOptions {
   readonly idle?: boolean;
   readonly raw?: boolean;
   readonly multipart?: Multipart;
+  // The body is what the route's own schema says.
+  readonly fingerprint?: (body: any) => unknown;
   readonly form?: boolean;
   readonly longText?: boolean;
   readonly document?: string;
@@ -39,6 +41,8 @@ export const api = defineSurface<ApiContext, object, ApiOptions>('api', {
     idle: '`true`: pages ask it by themselves, so it does not keep a session alive.',
     raw: '`true`: reads any JSON as the bytes that were sent.',
     multipart: 'Reads a body with a file.',
+    fingerprint:
+      'What of the body tells a repeated call from another under one `Idempotency-Key`, as JSON; without it, all of it.',
     form: '`true`: takes forms as well as JSON.',
     longText: '`true`: the body may have up to 1 MiB, where others have 64 KiB.',
     document: 'The type of an answer that is no JSON object, such as `text/css`.',

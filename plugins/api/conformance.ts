@@ -15,6 +15,13 @@ function unknownFields(given: unknown, known: unknown, at = ''): readonly FieldP
   });
 }
 
+/** What an answer has that its schema does not say, or lacks. */
+function problemsOf(given: object, schema: TSchema): readonly FieldProblem[] {
+  const checked = check(schema, given);
+  if (!checked.ok) return checked.problems;
+  return isDeepStrictEqual(checked.value, given) ? [] : unknownFields(given, checked.value);
+}
+
 /**
  * For development and tests: a response that does not match the API's description is a bug of its plugin, and
  * logged.
@@ -23,6 +30,8 @@ export class Conformance {
   readonly #log: Logger;
   /** Schemas by their JSON text: routes' schemas are recreated as plugins start and stop. */
   readonly #schemas = new Map<string, TSchema>();
+  /** By route, its schema now and what it was before a plugin came or went: an answer may have been begun by then. */
+  readonly #described = new Map<string, { readonly now: TSchema; readonly before?: TSchema | undefined }>();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -31,14 +40,25 @@ export class Conformance {
   success(body: Buffer, route: RouteInfo): void {
     if (!route.result) return;
     const { success: _, ...given } = JSON.parse(body.toString()) as Record<string, unknown>;
-    const checked = check(this.#schemaOf(route.result), given);
-    if (!checked.ok) this.#report(route, checked.problems);
-    else if (!isDeepStrictEqual(checked.value, given)) this.#report(route, unknownFields(given, checked.value));
+    const { now, before } = this.#descriptionOf(route, route.result);
+    const problems = problemsOf(given, now);
+    if (problems.length === 0 || (before && problemsOf(given, before).length === 0)) return;
+    this.#report(route, problems);
   }
 
   failure(status: number, route: RouteInfo): void {
     if (!errorStatuses(route).includes(status))
       this.#report(route, [{ field: 'status', message: `${status} is not described` }]);
+  }
+
+  #descriptionOf({ plugin, method, path }: RouteInfo, result: TSchema): { now: TSchema; before?: TSchema | undefined } {
+    const key = `${plugin} ${method} ${path}`;
+    const now = this.#schemaOf(result);
+    const known = this.#described.get(key);
+    if (known?.now === now) return known;
+    const described = { now, before: known?.now };
+    this.#described.set(key, described);
+    return described;
   }
 
   #schemaOf(schema: TSchema): TSchema {

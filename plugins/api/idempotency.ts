@@ -56,7 +56,8 @@ export class Idempotency {
     handler: () => Promise<object>,
   ): Promise<object> {
     const { req, res, route, body } = call;
-    const digest = hash('sha256', JSON.stringify([req.path, body]), 'base64url');
+    const distinct = route.options.fingerprint ? route.options.fingerprint(body) : body;
+    const digest = hash('sha256', JSON.stringify([req.path, distinct]), 'base64url');
     const { result = {}, known } = await this.#data.transaction<{
       result?: object;
       known?: StoredResponse | undefined;

@@ -27,6 +27,8 @@ const OWN: Readonly<Record<string, string>> = {
   'POST /markdown/parse': 'markdown.rate_limit',
   'POST /uploads': 'uploads.rate_limit',
   'GET /search': 'search.rate_limit',
+  'GET /search/similar': 'search.suggestion_rate_limit',
+  'GET /search/suggestions': 'search.suggestion_rate_limit',
   'POST /presence/update': 'presence.rate_limit',
   'GET /presence/stats': 'presence.rate_limit',
   'GET /presence/visitors': 'presence.rate_limit',
@@ -34,6 +36,11 @@ const OWN: Readonly<Record<string, string>> = {
   'POST /typing-indicator/typing': 'presence.rate_limit',
   'POST /typing-indicator/stop': 'presence.rate_limit',
   'GET /typing-indicator/status': 'presence.rate_limit',
+  'PUT /drafts/:key': 'drafts.rate_limit',
+  'DELETE /drafts/:key': 'drafts.rate_limit',
+  'POST /bookmarks': 'bookmarks.rate_limit',
+  'PUT /bookmarks/:id': 'bookmarks.rate_limit',
+  'DELETE /bookmarks/:id': 'bookmarks.rate_limit',
 };
 
 test('limits hold what was decided, and are settings', () => {

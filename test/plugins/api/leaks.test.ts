@@ -53,6 +53,7 @@ const AROUND: readonly (readonly [string, () => Ask])[] = [
   ['POST /subscriptions/toggle', () => ({ body: { discussion_id: discussion.id, level: 'watching' } })],
   ['POST /presence/update', () => ({ body: { page: `/d/${discussion.number}` } })],
   ['POST /typing-indicator/typing', () => ({ body: { discussion_id: discussion.id } })],
+  ['POST /bookmarks', () => ({ body: { post_id: post, note: SECRET } })],
   ['POST /reports', () => ({ body: { post_id: post, reason: 'spam', note: SECRET } })],
 ];
 
@@ -208,6 +209,26 @@ describe('what a caller may not see', () => {
       { body: { discussion_id: absent } },
     ],
     [
+      'PUT /discussions/:id/answer',
+      () => ({ params: { id: discussion.id }, body: { post_id: post } }),
+      { params: { id: absent }, body: { post_id: absent } },
+    ],
+    ['DELETE /discussions/:id/answer', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    ['POST /bookmarks', () => ({ body: { post_id: post } }), { body: { post_id: absent } }],
+    [
+      'PUT /drafts/:key',
+      () => ({ params: { key: `reply-${discussion.id}` }, body: { fields: { content: 'x' } } }),
+      { params: { key: `reply-${absent}` }, body: { fields: { content: 'x' } } },
+    ],
+    [
+      'PUT /drafts/:key',
+      () => ({ params: { key: `edit-${post}` }, body: { fields: { content: 'x' } } }),
+      { params: { key: `edit-${absent}` }, body: { fields: { content: 'x' } } },
+    ],
+    ['POST /read-marks/all', () => ({ body: { category_id: category } }), { body: { category_id: absent } }],
+    ['POST /posts/:id/unread', () => ({ params: { id: post } }), { params: { id: absent } }],
+    ['POST /bookmarks', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
+    [
       'POST /reactions/toggle',
       () => ({ body: { post_id: post, reaction: 'like' } }),
       { body: { post_id: absent, reaction: 'like' } },
@@ -244,7 +265,14 @@ describe('what a caller may not see', () => {
       });
       return /:(id|post_id)\b/.test(path) || fields.some((name) => /^(discussion|post|category)_id$/.test(name));
     };
-    const open = ['GET /users/:id', 'GET /tags/:id', 'PUT /reports/:id', 'DELETE /uploads/:id'];
+    const open = [
+      'GET /users/:id',
+      'GET /tags/:id',
+      'PUT /reports/:id',
+      'DELETE /uploads/:id',
+      'PUT /bookmarks/:id',
+      'DELETE /bookmarks/:id',
+    ];
     const routes = world
       .routes()
       .filter(naming)

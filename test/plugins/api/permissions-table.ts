@@ -9,6 +9,9 @@ export interface Things {
   tag(): Promise<string>;
   report(): Promise<string>;
   upload(): Promise<string>;
+  bookmark(): Promise<string>;
+  draft(): Promise<string>;
+  discussionOf(post: string): Promise<string>;
   readonly ada: string;
 }
 
@@ -64,6 +67,7 @@ export const TABLE: readonly Row[] = [
   ['POST /posts/:id/restore', '401 401 404 404 404 200 200', async ({ deletedPost }) => id(await deletedPost())],
   ['GET /posts/:id/revisions', '404 401 404 404 200 200 200', async ({ post }) => id(await post())],
 
+  ['GET /members', '200 401 403 200 200 200 200'],
   ['GET /users/search', any, () => ({ query: { q: 'ada' } })],
   ['GET /users/:id', any, ({ ada }) => id(ada)],
   ['GET /users/discussions', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
@@ -75,6 +79,7 @@ export const TABLE: readonly Row[] = [
     '401 401 403 200 200 200 200',
     async ({ discussion }) => ({ body: { discussion_id: await discussion() } }),
   ],
+  ['GET /emoji/picker', any],
   ['GET /events', any],
   ['GET /tags', any],
   ['GET /tags/:id', any, async ({ tag }) => id(await tag())],
@@ -100,6 +105,35 @@ export const TABLE: readonly Row[] = [
     async ({ post }) => ({ body: { post_id: await post(), reaction: 'like' } }),
   ],
   ['GET /reactions/post/:post_id', any, async ({ post }) => ({ params: { post_id: await post() } })],
+  [
+    'PUT /discussions/:id/answer',
+    '401 401 403 403 409 409 409',
+    async ({ post, discussionOf }) => {
+      const answer = await post();
+      return { ...id(await discussionOf(answer)), body: { post_id: answer } };
+    },
+  ],
+  ['DELETE /discussions/:id/answer', '401 401 403 403 404 404 404', async ({ discussion }) => id(await discussion())],
+  ['GET /unread', '401 401 200 200 200 200 200'],
+  [
+    'POST /read-marks',
+    '401 401 200 200 200 200 200',
+    async ({ discussion }) => ({ body: { read_marks: [{ discussion_id: await discussion(), number: 1 }] } }),
+  ],
+  ['POST /read-marks/all', '401 401 200 200 200 200 200'],
+  ['POST /posts/:id/unread', '401 401 200 200 200 200 200', async ({ post }) => id(await post())],
+  ['GET /bookmarks', '401 401 200 200 200 200 200'],
+  [
+    'POST /bookmarks',
+    '401 401 201 201 201 201 201',
+    async ({ post }) => ({ body: { post_id: await post(), note: 'Later' } }),
+  ],
+  [
+    'PUT /bookmarks/:id',
+    '401 401 404 404 200 404 404',
+    async ({ bookmark }) => ({ ...id(await bookmark()), body: { note: 'Sooner' } }),
+  ],
+  ['DELETE /bookmarks/:id', '401 401 404 404 200 404 404', async ({ bookmark }) => id(await bookmark())],
   ['GET /users/reactions', any, ({ ada }) => ({ query: { user_id: ada } })],
   [
     'POST /reports',
@@ -112,7 +146,20 @@ export const TABLE: readonly Row[] = [
     '401 401 403 403 404 200 200',
     async ({ report }) => ({ ...id(await report()), body: { status: 'resolved' } }),
   ],
+  ['GET /drafts', '401 401 200 200 200 200 200'],
+  ['GET /drafts/:key', '401 401 404 404 200 404 404', async ({ draft }) => ({ params: { key: await draft() } })],
+  [
+    'PUT /drafts/:key',
+    '401 401 200 200 200 200 200',
+    async ({ discussion }) => ({
+      params: { key: `reply-${await discussion()}` },
+      body: { fields: { content: 'Not finished' } },
+    }),
+  ],
+  ['DELETE /drafts/:key', '401 401 200 200 200 200 200', async ({ draft }) => ({ params: { key: await draft() } })],
   ['GET /search', any, () => ({ query: { q: 'boats' } })],
+  ['GET /search/similar', '401 401 200 200 200 200 200', () => ({ query: { title: 'boats' } })],
+  ['GET /search/suggestions', any, () => ({ query: { q: 'bo' } })],
   ['GET /uploads', '401 401 200 200 200 200 200'],
   // Whoever may is told that a file is missing.
   ['POST /uploads', '401 401 403 415 415 415 415', () => ({ body: {} })],

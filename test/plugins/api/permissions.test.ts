@@ -42,6 +42,15 @@ const things: Things = {
   report: async () =>
     (await world.must('ada', 'POST', '/reports', { body: { post_id: await things.post(), reason: 'spam' } })).report.id,
   upload: () => world.upload('ada'),
+  discussionOf: async (post) =>
+    (await world.must('ada', 'GET', '/posts/:id', { params: { id: post } })).post.discussion_id,
+  bookmark: async () =>
+    (await world.must('ada', 'POST', '/bookmarks', { body: { post_id: await things.post() } })).bookmark.id,
+  async draft() {
+    const key = `reply-${await things.discussion()}`;
+    await world.must('ada', 'PUT', '/drafts/:key', { params: { key }, body: { fields: { content: 'Not finished' } } });
+    return key;
+  },
   get ada() {
     return world.ids.ada;
   },

@@ -26,8 +26,12 @@ const LISTS: readonly Row[] = [
   ['GET /tags/:slug/discussions', undefined, () => ({ params: { slug: 'many' } })],
   ['GET /notifications', 'ada'],
   ['GET /search', undefined, () => ({ query: { q: 'number' } })],
+  ['GET /members', undefined],
   ['GET /reactions/post/:post_id', undefined, ({ post }) => ({ params: { post_id: post } })],
   ['GET /users/reactions', 'ada'],
+  ['GET /bookmarks', 'ada'],
+  ['GET /drafts', 'ada'],
+  ['GET /unread', 'ada'],
   ['GET /reports', 'mia'],
   ['GET /uploads', 'ada'],
   ['GET /typing-indicator/status', undefined, ({ discussion }) => ({ query: { discussion_id: discussion } })],
@@ -53,6 +57,11 @@ beforeAll(async () => {
   for (let at = 0; at < MANY; at++) {
     const { post } = await fill(`Number ${at}`);
     await world.must('ada', 'POST', '/reactions/toggle', { body: { post_id: post, reaction: 'like' } });
+    await world.must('ada', 'POST', '/bookmarks', { body: { post_id: post, note: `Note ${at}` } });
+    await world.must('ada', 'PUT', '/drafts/:key', {
+      params: { key: `edit-${post}` },
+      body: { fields: { content: `Draft ${at}` } },
+    });
     await world.upload('ada');
     await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
     await world.must(at % 2 ? 'bob' : 'mia', 'PUT', '/posts/:id', {
