@@ -1,4 +1,4 @@
-import { defineToken } from 'parley-forum';
+import { defineToken, type RawBuilder } from 'parley-forum';
 
 /**
  * How closely a member follows a discussion. `watching`: notified of every reply. `tracking`: sees what is new, is
@@ -19,6 +19,8 @@ export interface Subscriptions {
   /** The levels of these members; members who neither chose one nor wrote are missing. */
   levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>>;
   level(discussionId: string, userId: string): Promise<Level>;
+  /** A select of the ids of the discussions that a member muted, for other plugins' statements. */
+  mutedBy(userId: string): RawBuilder<{ readonly discussion_id: string }>;
   /** Chooses a level. Only another choice changes it. */
   set(discussionId: string, userId: string, level: Level): Promise<void>;
 }

@@ -1,5 +1,6 @@
-import { defineToken, Type, type RawBuilder, type Static } from 'parley-forum';
+import { defineToken, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
+import type { DiscussionIds } from 'parley-forum/plugins/discussions';
 
 /** A tag as the API shows it. `discussion_count` counts what the caller may see. */
 export const TagRecord = Type.Object({
@@ -25,10 +26,10 @@ export interface Tags {
   /** By id or slug, among those. */
   find(idOrSlug: string, viewer: Viewer, categoryIds?: readonly string[]): Promise<TagRecord | undefined>;
   /**
-   * A select of the ids of all discussions with the tag, for `ListRequest.within` and other plugins' statements; it
-   * checks no permissions.
+   * All discussions with the tag, for `ListRequest.within` and other plugins' statements. It checks no permissions:
+   * `Discussions.visible` does.
    */
-  discussionsWith(tagId: string): RawBuilder<unknown>;
+  discussionsWith(tagId: string): DiscussionIds;
 }
 export const Tags = defineToken<Tags>('Tags');
 

@@ -1,0 +1,28 @@
+import { defineExtensionPoint } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+
+/** What a search field suggests while one types: it leads there. */
+export interface Suggestion {
+  readonly label: string;
+  /** A path of this site. */
+  readonly path: string;
+  /** A few words beside it, such as its category. */
+  readonly detail?: string | undefined;
+}
+/** Suggestions of one kind. */
+export interface SuggestionSource {
+  /** Text key of the heading above them. */
+  readonly label: string;
+  /** Cache tags that are purged whenever it may find something else. */
+  readonly tags: readonly string[];
+  /**
+   * What the viewer may see whose name has words that begin like those of `text` (two letters at least, in lower case,
+   * single spaces), the best first. Asked while somebody types, guests too: an index has to find it.
+   */
+  find(text: string, viewer: Viewer, limit: number): Promise<readonly Suggestion[]>;
+}
+export const suggestionSources = defineExtensionPoint<SuggestionSource>(
+  'search.suggestions',
+  'What a search field suggests while one types; asked for each pause in typing, so an index has to find it.',
+  { order: 'The place among the kinds of suggestions.' },
+);
