@@ -20,10 +20,6 @@ export class SafeHtml {
   toString(): string {
     return this.#text;
   }
-  /** Handlebars asks for this name before it escapes. */
-  toHTML(): string {
-    return this.#text;
-  }
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -128,7 +124,13 @@ export interface Resumed {
   readonly pending: string | undefined;
   readonly fallback: Redirect;
 }
-export type PageResult = View | Redirect | Resumed | Negotiated;
+/** A page whose view is the same for all viewers with the same rights: what is personal in it comes from slots. */
+export interface SharedView {
+  readonly kind: 'shared';
+  readonly variant: string;
+  readonly build: (viewer: Viewer) => Awaitable<View>;
+}
+export type PageResult = View | SharedView | Redirect | Resumed | Negotiated;
 
 export const view = (template: string, head: PageHead, model: object, status = 200): View => ({
   kind: 'view',
@@ -136,6 +138,20 @@ export const view = (template: string, head: PageHead, model: object, status = 2
   head,
   model,
   status,
+});
+/**
+ * Renders a page once for all viewers with the same rights, and caches it under the route's `cacheTags`, which must
+ * cover all that it shows. `build` is given someone who stands for them all (`Access.representative`), and must read
+ * nothing of the caller but by `variant`, which names what else tells viewers apart, such as who is the author. Slots are
+ * filled for each viewer, with the same contexts every time. Templates that print who the viewer is are rendered anew.
+ */
+export const shared = (
+  build: SharedView['build'],
+  { variant = '' }: { readonly variant?: string } = {},
+): SharedView => ({
+  kind: 'shared',
+  variant,
+  build,
 });
 /** 303 after a form, 301 for a moved page. `to` is a path of this site. */
 export const redirect = (
@@ -253,9 +269,17 @@ export interface SlotFilling {
   // The slot's context type is checked by `fill`.
   readonly slot: Slot<any>;
   readonly render: Fill<any>;
+  readonly shared: boolean;
 }
-/** What is put into a slot. */
-export const fill = <Context>(slot: Slot<Context>, render: Fill<NoInfer<Context>>): SlotFilling => ({ slot, render });
+/**
+ * What is put into a slot. `shared`: it differs by the viewer's rights only, so that pages which are rendered once for
+ * many are rendered with it; it is given someone who stands for them all.
+ */
+export const fill = <Context>(
+  slot: Slot<Context>,
+  render: Fill<NoInfer<Context>>,
+  { shared: same = false }: { readonly shared?: boolean } = {},
+): SlotFilling => ({ slot, render, shared: same });
 export const slotFillings = defineExtensionPoint<SlotFilling>('web.slots', 'Fills a slot: add `fill(slot, render)`.', {
   order: 'The place among what fills the same slot.',
   about: ({ slot }) => slot,
@@ -299,6 +323,14 @@ export const footerEnd = defineSlot<object>(
   'footer.end',
   'In the footer of every page, below its links and the choice of colours.',
 );
+export const composerCompletion = defineSlot<object>(
+  'composer.completion',
+  'In the writing field of members, unseen: elements that know how to go on after a sign, `CompletionSource` of `@forum/client`.',
+);
+export const composerTools = defineSlot<object>(
+  'composer.tools',
+  'At the end of the bar of writing fields, which is there with script: elements around one button each, `ComposerTool` of `@forum/client`.',
+);
 /** What an error page says of the error. */
 export interface ErrorSlot {
   readonly status: number;
@@ -335,6 +367,34 @@ export const navigation = defineExtensionPoint<NavigationItem>(
   'web.navigation',
   'Links in the main, account, settings, footer and moderation navigation of every page.',
   { order: 'The place within the link’s area.' },
+);
+
+/** A key that does something by itself, without Ctrl or Alt. It leads to a page, or presses what is on the page. */
+export interface Shortcut {
+  /** `plugin.what-it-does`: under it visitors keep a key of their own. */
+  readonly id: string;
+  /** As `KeyboardEvent.key` has it; `g n`: two, one after the other. */
+  readonly keys: string;
+  /** Text key of what it does. */
+  readonly label: string;
+  /** Under which heading it is listed. */
+  readonly area: 'everywhere' | 'lists' | 'posts';
+  /** A path of this site that it leads to. */
+  readonly href?: string;
+  /**
+   * Selector of the link or button to press, or the field to go to: in the row or post that has the focus, else outside
+   * of them, else in the one of which most is in view. So whatever a key does can be done without it.
+   */
+  readonly press?: string;
+  /** What it presses may be in the menu of a post, which is opened for it where it is not on the page. */
+  readonly inMenu?: boolean;
+  /** Default: everyone has it. Must be synchronous. */
+  visible?(viewer: Viewer): boolean;
+}
+export const shortcuts = defineExtensionPoint<Shortcut>(
+  'web.shortcuts',
+  'Keys that do something by themselves; visitors see them at /keyboard, change them, and may switch all of them off.',
+  { order: 'The place within the area; of two with the same keys the first has them.' },
 );
 
 /** Groups of links in the sidebar, such as the categories; read once per page. */

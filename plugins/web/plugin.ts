@@ -24,11 +24,13 @@ import {
   pageViewListeners,
   renderedTag,
   SafeHtml,
+  shortcuts,
   sidebarSections,
   slotFillings,
   Web,
 } from './api.ts';
 import { addAppearance } from './appearance/pages.ts';
+import { addKeyboard } from './appearance/keyboard-pages.ts';
 import { Assets } from './assets/assets.ts';
 import { setNotice } from './pages/flash-notices.ts';
 import { buildUsableBundle, rebuildOnChange, themeProblemOf } from './themes/rebuild.ts';
@@ -69,7 +71,7 @@ export default definePlugin({
     Settings,
   },
   provides: { Web },
-  extensionPoints: [slotFillings, navigation, sidebarSections, pageFeeds, pageViewListeners],
+  extensionPoints: [slotFillings, navigation, shortcuts, sidebarSections, pageFeeds, pageViewListeners],
   settings: webSettings,
   async setup(services, plugin) {
     const { settings, log } = plugin;
@@ -130,7 +132,7 @@ export default definePlugin({
       sitePicture: () => settings['site.picture'],
       baseUrl: environment.baseUrl,
       now: () => services.Clock.now(),
-      attempt: plugin.attempt,
+      attempt: (owner, task, work) => plugin.attempt(owner, task, work, settings['pages.part_deadline']),
       markSlots: environment.development,
       fillings: () => plugin.extensions(slotFillings),
       navigation: () => plugin.extensions(navigation),
@@ -202,6 +204,7 @@ export default definePlugin({
     // A logged-out user returns much later than someone who follows a redirect.
     plugin.extend(logoutNotices, (req, res, text) => setNotice(res, text, { secure: http.secure(req), maxAge: DAY }));
     addAppearance(plugin, http);
+    addKeyboard(plugin, http, localeOf);
 
     return {
       Web: {

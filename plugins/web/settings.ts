@@ -33,6 +33,15 @@ export const webSettings = Type.Object({
     description: 'Such as Europe/Lisbon: in which pages tell times where no script shows the reader’s own.',
     'x-group': 'site',
   }),
+  'pages.part_deadline': Type.Integer({
+    default: 50,
+    minimum: 10,
+    maximum: 5_000,
+    title: 'Milliseconds for a part of a page',
+    'x-group': 'limits',
+    description:
+      'What another plugin adds to a page and is slower is left out of it. The time in which the process or the database is busy with others does not count.',
+  }),
   'pages.rate_limit': Type.Integer({
     default: 60,
     minimum: 1,

@@ -10,6 +10,7 @@ const Appearance = Type.Object({
   contrast: word,
   density: word,
   text: word,
+  keys: word,
   return_to: Type.Optional(Type.String({ maxLength: 500 })),
 });
 const PAGE = '/settings/appearance';

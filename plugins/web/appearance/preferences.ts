@@ -7,6 +7,8 @@ export interface Preferences {
   readonly contrast: '' | 'normal' | 'more';
   readonly density: '' | 'compact';
   readonly text: '' | 'large' | 'larger';
+  /** Whether keys without Ctrl or Alt do something by themselves. */
+  readonly keys: '' | 'off';
 }
 
 const CHOICES = {
@@ -14,13 +16,20 @@ const CHOICES = {
   contrast: ['normal', 'more'],
   density: ['compact'],
   text: ['large', 'larger'],
+  keys: ['off'],
 } as const;
 const COOKIE = 'appearance';
 /** Seconds: one year. */
-const MAX_AGE = 31_536_000;
+export const COOKIE_AGE = 31_536_000;
 const KEYS = Object.keys(CHOICES) as (keyof Preferences)[];
 
-export const NO_PREFERENCES: Preferences = Object.freeze({ scheme: '', contrast: '', density: '', text: '' });
+export const NO_PREFERENCES: Preferences = Object.freeze({
+  scheme: '',
+  contrast: '',
+  density: '',
+  text: '',
+  keys: '',
+});
 
 /** Only offered values are accepted; anything else counts as "as the system says". */
 export function toPreferences(values: Readonly<Record<string, unknown>>): Preferences {
@@ -45,7 +54,7 @@ export const preferencesKey = (preferences: Preferences): string => KEYS.map((ke
 export const writePreferences = (res: Response, preferences: Preferences, secure: boolean): void =>
   void res.cookie(cookieName(COOKIE, secure), preferencesKey(preferences), {
     path: '/',
-    maxAge: MAX_AGE * 1000,
+    maxAge: COOKIE_AGE * 1000,
     httpOnly: true,
     sameSite: 'lax',
     secure,

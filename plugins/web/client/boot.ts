@@ -1,16 +1,10 @@
-import { page } from '@forum/client';
+import { loadElement, page } from '@forum/client';
 import { enhanceForms } from './parts/forms.ts';
+import { listenForKeys } from './parts/keys.ts';
 import { keepTimes } from './parts/times.ts';
 
-const wanted = new Set<string>();
-
-/** Loads an element's module; until then, and if it never comes, the server's HTML inside it does the work. */
-function load(tag: string): void {
-  const module = page.elements[tag];
-  if (!module || wanted.has(tag)) return;
-  wanted.add(tag);
-  import(module).catch(() => wanted.delete(tag));
-}
+/** Until its module is there, and if it never comes, the server's HTML inside an element does the work. */
+const load = (tag: string): void => void loadElement(tag).catch(() => undefined);
 
 // Well before they come into view, so that they are ready when they do.
 const near = new IntersectionObserver(
@@ -24,16 +18,34 @@ const near = new IntersectionObserver(
   { rootMargin: '400px' },
 );
 
+/** By tag, what has to be pointed at or to have the focus before the element is of any use. */
+const later = new Map<string, string>();
+function wake(target: EventTarget | null): void {
+  for (const [tag, selector] of later) {
+    if (!(target instanceof Element && target.closest(selector))) continue;
+    later.delete(tag);
+    load(tag);
+  }
+}
+for (const type of ['pointerover', 'focusin']) document.addEventListener(type, ({ target }) => wake(target));
+
 function scan(root: ParentNode): void {
   const tags = Object.keys(page.elements);
   if (tags.length === 0) return;
-  for (const element of root.querySelectorAll(tags.join())) near.observe(element);
+  for (const element of root.querySelectorAll(tags.join())) {
+    // About the page as a whole, wherever it stands.
+    if (element.hasAttribute('data-eager')) load(element.localName);
+    else if (element.hasAttribute('data-when')) later.set(element.localName, element.getAttribute('data-when')!);
+    else near.observe(element);
+  }
 }
 
 scan(document);
+wake(document.activeElement);
 new MutationObserver((changes) => {
   for (const { addedNodes } of changes)
     for (const node of addedNodes) if (node instanceof Element) scan(node.parentElement ?? node);
 }).observe(document.body, { childList: true, subtree: true });
 enhanceForms();
 keepTimes();
+listenForKeys();

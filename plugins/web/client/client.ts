@@ -4,11 +4,13 @@ interface Page {
   readonly elements: Readonly<Record<string, string>>;
   readonly texts: Readonly<Record<string, string>>;
   readonly member: boolean;
+  /** Whether single keys do something: visitors may switch them off. */
+  readonly keys: boolean;
 }
 
 /** The data the server sent to this page's scripts. */
 export const page: Page = JSON.parse(
-  document.getElementById('forum')?.textContent ?? '{"elements":{},"texts":{},"member":false}',
+  document.getElementById('forum')?.textContent ?? '{"elements":{},"texts":{},"member":false,"keys":false}',
 ) as Page;
 
 /** A text of the page's scripts in the page's language. */
@@ -81,11 +83,23 @@ export function request(url: string, init: RequestInit = {}): Promise<Response> 
   return fetch(url, { ...init, headers, credentials: 'same-origin' });
 }
 
+/** A page of this server without its frame, to take pieces from; it does not count as a visit. Rejects where it fails. */
+export async function fragment(url: string): Promise<DocumentFragment> {
+  const response = await request(url, { headers: { 'X-Fragment': '1' }, cache: 'no-store' });
+  if (!response.ok) throw new Error(t('failed'));
+  return toFragment(await response.text());
+}
+
 /** JSON to and from the API. Rejects with the envelope's own sentence. */
-export async function api<T>(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST'): Promise<T> {
+export async function api<T>(
+  path: string,
+  body?: unknown,
+  method = body === undefined ? 'GET' : 'POST',
+  options: Pick<RequestInit, 'signal' | 'keepalive'> = {},
+): Promise<T> {
   const init =
     body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
-  const response = await request(path, { method, ...init });
+  const response = await request(path, { method, ...init, ...options });
   const answer = (await response.json()) as { error?: string };
   if (!response.ok) throw new Error(answer.error ?? t('failed'));
   return answer as T;
@@ -108,9 +122,86 @@ export function toast(text: string): void {
   setTimeout(() => note.remove(), 6_000);
 }
 
+let dismissed: { readonly opener: HTMLElement; readonly at: number } | undefined;
+/** Milliseconds from a press that closes a popover to the click that it is the beginning of. */
+const CLICK = 400;
+
+/**
+ * Shows a popover beside what opens it, and goes into it where that was by keyboard (a click without a pointer); hides
+ * it where it was shown there already.
+ */
+export function togglePopover(popover: HTMLElement, opener: HTMLElement, { detail }: UIEvent): void {
+  const byKeyboard = detail === 0;
+  // A press beside an open popover has closed it before the click is heard of.
+  if (!byKeyboard && dismissed?.opener === opener && performance.now() - dismissed.at < CLICK) return;
+  if (popover.matches(':popover-open')) popover.hidePopover();
+  popover.showPopover({ source: opener });
+  if (byKeyboard) popover.querySelector<HTMLElement>('a, button')?.focus();
+  popover.addEventListener('beforetoggle', () => (dismissed = { opener, at: performance.now() }), { once: true });
+}
+
 /** Defines a custom element once: a module may be loaded twice. */
 export function define(tag: string, element: CustomElementConstructor): void {
   if (!customElements.get(tag)) customElements.define(tag, element);
+}
+
+/** Loads an element's module, once; does nothing where no plugin has it. */
+export async function loadElement(tag: string): Promise<void> {
+  const module = page.elements[tag];
+  if (module !== undefined) await import(module);
+}
+
+/** Replaces text of a field so that its own undo knows of it. The caret is behind it then. */
+export function insertText(area: HTMLTextAreaElement, text: string, start: number, end: number): void {
+  area.focus();
+  area.setSelectionRange(start, end);
+  // Obsolete by the letter, and still the only way that keeps the undo stack.
+  const focused = document.activeElement === area;
+  if (focused && document.execCommand(text === '' ? 'delete' : 'insertText', false, text)) return;
+  area.setRangeText(text, start, end, 'end');
+  area.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+/** Text as Markdown that shows these signs and no others. */
+export const escapeMarkdown = (text: string): string => text.replace(/[\\`*_[\]<>~|&]/g, '\\$&');
+
+/** What is filled into a form, by field: texts, and whether a box is ticked (`name=value`). */
+export type FormValues = Readonly<Record<string, string | boolean>>;
+/** `detail` of `forum:draft-found`: what a member wrote in the same form somewhere else. The form that takes it over cancels the event. */
+export interface FoundDraft {
+  readonly values: FormValues;
+  /** Epoch milliseconds. */
+  readonly time: number;
+  /** Until when what was written here was part of it, or seen there: nothing of that is lost with it. */
+  readonly known: number;
+}
+
+/** One way to go on after a sign such as `@`. */
+export interface Completion {
+  /** What is put in place of the sign and the letters behind it; a space follows. */
+  readonly text: string;
+  readonly label: string;
+  /** In small print beside the label. */
+  readonly hint?: string;
+  /** A sign or two before the label. */
+  readonly sign?: string;
+}
+/**
+ * An element in the slot `composer.completion` that knows how to go on after its sign, `data-trigger`. Its module is
+ * loaded when the sign is typed for the first time. With `data-words`, spaces belong to what is looked for.
+ */
+export interface CompletionSource extends HTMLElement {
+  /** The best first; none where too little is typed yet. Aborted when something else is typed. */
+  complete(typed: string, signal: AbortSignal): Promise<readonly Completion[]>;
+}
+
+/**
+ * An element in the slot `composer.tools`, around a button of the bar of a writing field. Its module is loaded when that
+ * is pressed for the first time, or before, where its `data-when` says so.
+ */
+export interface ComposerTool extends HTMLElement {
+  /** Its button was pressed, by this event. */
+  use(area: HTMLTextAreaElement, event: UIEvent): void | Promise<void>;
 }
 
 /** A button that runs something, without an icon: those are drawn by the server. */

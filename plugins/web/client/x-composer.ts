@@ -1,7 +1,19 @@
-import { announce, api, button, define, t, toFragment } from '@forum/client';
+import {
+  announce,
+  api,
+  button,
+  define,
+  loadElement,
+  t,
+  toast,
+  toFragment,
+  type ComposerTool,
+  type FoundDraft,
+} from '@forum/client';
 import { FormDraft } from './parts/drafts.ts';
 import { continueList } from './parts/lists.ts';
 import { apply, type Mark } from './parts/markdown-marks.ts';
+import { relativeTime } from './parts/times.ts';
 
 /** Milliseconds after the last change until a draft is saved. */
 const DRAFT_AFTER = 2_000;
@@ -27,6 +39,8 @@ class Composer extends HTMLElement {
     this.#bar = this.querySelector<HTMLElement>('[role="toolbar"]');
     if (this.#bar) this.#equip(this.#bar);
     area.addEventListener('keydown', (event) => this.#key(event));
+    // Most who read never write.
+    area.addEventListener('focus', () => void loadElement('x-completion').catch(() => undefined), { once: true });
     // A field that is hidden behind its preview cannot be pointed at by the browser.
     area.addEventListener('invalid', () => this.#write());
     this.querySelector('[data-preview]')?.addEventListener('click', (event) => {
@@ -35,10 +49,11 @@ class Composer extends HTMLElement {
     });
     const { form } = area;
     if (!form || !this.dataset['draft']) return;
-    this.#draft = new FormDraft(form, this.dataset['draft']);
+    this.#draft = new FormDraft(form, `${document.body.dataset['viewer']} ${this.dataset['draft']}`);
     form.addEventListener('input', () => this.#later());
-    form.addEventListener('submit', () => this.#keep());
+    form.addEventListener('submit', () => this.#save());
     form.addEventListener('forum:sent', () => this.#forget());
+    form.addEventListener('forum:draft-found', (event) => this.#found(event as CustomEvent<FoundDraft>));
     addEventListener('pagehide', this.#leaving);
     this.#offer();
   }
@@ -51,10 +66,10 @@ class Composer extends HTMLElement {
 
   /** One stop of the Tab key; arrows move inside. */
   #equip(bar: HTMLElement): void {
-    const tools = [...bar.querySelectorAll<HTMLButtonElement>('[data-mark]')];
+    const tools = [...bar.querySelectorAll('button')];
     for (const tool of tools) {
       tool.tabIndex = tool === tools[0] ? 0 : -1;
-      tool.addEventListener('click', () => apply(this.#area, tool.dataset['mark'] as Mark));
+      tool.addEventListener('click', (event) => void this.#use(tool, event));
     }
     bar.hidden = false;
     bar.addEventListener('keydown', (event) => {
@@ -67,6 +82,18 @@ class Composer extends HTMLElement {
       next?.focus();
       event.preventDefault();
     });
+  }
+
+  async #use(tool: HTMLElement, event: UIEvent): Promise<void> {
+    const { mark } = tool.dataset;
+    if (mark) return apply(this.#area, mark as Mark);
+    const element = tool.parentElement as ComposerTool;
+    try {
+      await loadElement(element.localName);
+      await element.use(this.#area, event);
+    } catch {
+      toast(t('failed'));
+    }
   }
 
   #key(event: KeyboardEvent): void {
@@ -132,8 +159,19 @@ class Composer extends HTMLElement {
   }
 
   #keep(): void {
+    this.#save();
+    this.#publish();
+  }
+
+  #save(): void {
     this.#settled();
     this.#say(this.#draft?.keep() ? t('draft') : '');
+  }
+
+  /** Dispatches `forum:draft` on a form that is saved on this device, for whoever keeps it elsewhere as well: `detail` has its values, or is null where nothing is left. */
+  #publish(): void {
+    const detail = this.#draft?.time ? this.#draft.values : null;
+    this.#area.form?.dispatchEvent(new CustomEvent('forum:draft', { detail }));
   }
 
   #forget(): void {
@@ -160,9 +198,40 @@ class Composer extends HTMLElement {
       return;
     }
     const time = kept.toLocaleString(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' });
-    const empty = this.#area.value.trim() === '';
+    const empty = this.#empty;
     if (empty) draft.restore();
     const line = this.#say(t(empty ? 'restored' : 'kept', { time }));
+    this.#choices(line, empty ? undefined : () => draft.restore());
+  }
+
+  /**
+   * The newer one wins where nothing was written here that would be lost with it, and the event is cancelled; else it is
+   * for the writer to say which one they want.
+   */
+  #found(event: CustomEvent<FoundDraft>): void {
+    const draft = this.#draft!;
+    const { values, time, known } = event.detail;
+    if (draft.knows(values)) return event.preventDefault();
+    const written = this.#waiting !== undefined || draft.time > known;
+    const safe = !written && (this.#empty || (draft.time > 0 && this.#area.defaultValue.trim() === ''));
+    const bring = (): void => {
+      draft.put(values);
+      draft.keep();
+    };
+    if (safe) {
+      bring();
+      event.preventDefault();
+    }
+    const line = this.#say(t('elsewhere', { time: relativeTime(time) }));
+    this.#choices(line, safe ? undefined : bring, written ? () => this.#keep() : undefined);
+  }
+
+  get #empty(): boolean {
+    return this.#area.value.trim() === '';
+  }
+
+  /** What can be done about a draft, behind the line that tells of it. Unless `discard` does something else, the form is as the server sent it then. */
+  #choices(line: HTMLElement, bring?: () => void, discard = () => this.#discard()): void {
     const tool = (label: string, run: () => void): HTMLButtonElement => {
       const made = button(label, () => {
         run();
@@ -172,20 +241,19 @@ class Composer extends HTMLElement {
       made.className = 'button quiet small';
       return made;
     };
-    const discard = tool(t('discard'), () => {
-      draft.discard();
-      this.#say('');
+    const away = tool(t('discard'), discard);
+    if (!bring) return line.append(' ', away);
+    const back = tool(t('bring'), () => {
+      bring();
+      this.#say(t('draft'));
     });
-    if (empty) return line.append(' ', discard);
-    line.append(
-      ' ',
-      tool(t('bring'), () => {
-        draft.restore();
-        this.#say(t('draft'));
-      }),
-      ' ',
-      discard,
-    );
+    line.append(' ', back, ' ', away);
+  }
+
+  #discard(): void {
+    this.#draft?.discard();
+    this.#say('');
+    this.#publish();
   }
 
   #say(text: string): HTMLElement {

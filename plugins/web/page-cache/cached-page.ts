@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { BodyTemplate } from 'parley-forum';
 import { csrfPlaceholder } from '../api.ts';
 import { splitAtPlaceholders } from '../pages/placeholders.ts';
@@ -8,7 +8,7 @@ const NONCE = { name: 'nonce', length: 24 } as const;
 const CSRF = { name: 'csrf', length: 43 } as const;
 
 /** Hash of a page with its placeholders: equal for equal pages, no matter which user they are for. */
-export const pageHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);
+export const pageHash = (text: string): string => hash('sha256', text, 'base64url').slice(0, 16);
 
 /** A page cached as bytes around the placeholders that every response fills. */
 export class CachedPage {

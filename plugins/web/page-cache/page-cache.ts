@@ -13,6 +13,8 @@ import { preferencesKey, readPreferences, type Preferences } from '../appearance
 
 /** Characters; longer URLs are searches and the like, which hardly repeat. */
 const MAX_URL_LENGTH = 200;
+/** How many addresses of members' pages are remembered that were asked for once. */
+const MAX_ASKED = 10_000;
 /** How many guests' tokens are remembered, and up to which length of their cookies (characters). */
 const MAX_TOKENS = 1_000;
 const MAX_COOKIE_LENGTH = 1_000;
@@ -47,6 +49,8 @@ export class PageCache {
   readonly #deps: PageCacheDeps;
   /** Guests' tokens by the cookies they belong to: computing one takes longer than the rest of the response. */
   readonly #tokens = new LRUCache<string, string>({ max: MAX_TOKENS });
+  /** Most pages are read once by a member, so a page of theirs is kept from the second time on. */
+  readonly #asked = new LRUCache<string, true>({ max: MAX_ASKED });
 
   constructor(deps: PageCacheDeps) {
     this.#deps = deps;
@@ -62,18 +66,14 @@ export class PageCache {
   store(req: IncomingMessage, text: string, { tags, cacheVersion, preferences, viewer, seconds }: StoreOptions): void {
     const url = req.url ?? '/';
     if (url.length > MAX_URL_LENGTH) return;
+    const key = this.#key(req, preferences, viewer);
+    if (viewer.id !== undefined && !this.#asked.has(key)) return void this.#asked.set(key, true);
     const page = new CachedPage(text, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
-    this.#deps.cache.set(
-      this.#key(req, preferences, viewer),
-      [...tags, ...own, accessTag, renderedTag],
-      page,
-      cacheVersion,
-      {
-        bytes: page.size,
-        seconds,
-      },
-    );
+    this.#deps.cache.set(key, [...tags, ...own, accessTag, renderedTag], page, cacheVersion, {
+      bytes: page.size,
+      seconds,
+    });
   }
 
   /** For an authenticated member. True when the page was sent. */

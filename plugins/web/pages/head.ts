@@ -14,6 +14,8 @@ export interface HeadContext {
   readonly baseUrl: string;
   readonly scheme: '' | 'light' | 'dark';
   readonly member: boolean;
+  /** Whether single keys do something. */
+  readonly keys: boolean;
 }
 
 /** What belongs into every page's head, whatever the theme: the theme only says where. */
@@ -26,6 +28,7 @@ export function renderHead({
   baseUrl,
   scheme,
   member,
+  keys,
 }: HeadContext): SafeHtml {
   const canonical = head.canonical === undefined ? undefined : baseUrl + head.canonical;
   const title = head.title === siteName ? siteName : `${head.title} · ${siteName}`;
@@ -39,18 +42,24 @@ ${head.description && html`<meta name="description" content="${head.description}
 ${head.noindex && html`<meta name="robots" content="noindex">`}
 ${canonical && html`<link rel="canonical" href="${canonical}">`}
 ${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="${type}" title="${name}" href="${href}">\n`)}
-<meta property="og:site_name" content="${siteName}">
+${member ? '' : openGraph({ head, bundle, locale, siteName, sitePicture, baseUrl }, canonical)}
+<link rel="icon" href="${bundle.asset('img/icon.svg')}" type="image/svg+xml">
+${bundle.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
+${scripts(bundle, locale, { member, keys })}
+${head.structuredData && html`<script type="application/ld+json">${safeJson(head.structuredData)}</script>`}`;
+}
+
+/** For those who show links to the page; they are guests. */
+const openGraph = (
+  { head, bundle, locale, siteName, sitePicture, baseUrl }: Omit<HeadContext, 'scheme' | 'member' | 'keys'>,
+  canonical: string | undefined,
+): SafeHtml => html`<meta property="og:site_name" content="${siteName}">
 <meta property="og:title" content="${head.title}">
 <meta property="og:type" content="${head.name === 'discussion' ? 'article' : 'website'}">
 <meta property="og:locale" content="${locale.id.replace('-', '_')}">
 ${canonical && html`<meta property="og:url" content="${canonical}">`}
 ${head.description && html`<meta property="og:description" content="${head.description}">`}
-${picture(head.picture ?? sitePictureOf(sitePicture, siteName, bundle), baseUrl)}
-<link rel="icon" href="${bundle.asset('img/icon.svg')}" type="image/svg+xml">
-${bundle.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
-${scripts(bundle, locale, member)}
-${head.structuredData && html`<script type="application/ld+json">${safeJson(head.structuredData)}</script>`}`;
-}
+${picture(head.picture ?? sitePictureOf(sitePicture, siteName, bundle), baseUrl)}`;
 
 /** The theme's is 1200 by 630 pixels, as those who show links ask for. */
 const sitePictureOf = (url: string, alt: string, bundle: ThemeBundle): PagePicture =>
@@ -78,21 +87,32 @@ function themeColour({ colours }: ThemeBundle, scheme: HeadContext['scheme']): S
   return html`${one('light')}${one('dark')}`;
 }
 
+/** Scripts are the same for all pages of a theme in one language, for guests and for members, with and without keys. */
+const cachedScripts = new WeakMap<ThemeBundle, Map<string, SafeHtml>>();
+function scripts(bundle: ThemeBundle, locale: Locale, page: Pick<HeadContext, 'member' | 'keys'>): SafeHtml {
+  const cached = cachedScripts.get(bundle) ?? new Map<string, SafeHtml>();
+  cachedScripts.set(bundle, cached);
+  const key = `${locale.id} ${page.member} ${page.keys}`;
+  const known = cached.get(key) ?? renderScripts(bundle, locale, page);
+  cached.set(key, known);
+  return known;
+}
+
 /**
  * The import map comes before the first module; both carry the response's nonce. The list of elements is data and needs
  * none.
  */
-function scripts(bundle: ThemeBundle, locale: Locale, member: boolean): SafeHtml {
+function renderScripts(bundle: ThemeBundle, locale: Locale, page: Pick<HeadContext, 'member' | 'keys'>): SafeHtml {
   const texts = Object.fromEntries(
     CLIENT_TEXTS.map((key) => [key, locale.text(`web:client.${key}`, KEEP_PLACEHOLDERS)]),
   );
   return html`<script type="importmap" nonce="${NONCE_PLACEHOLDER}">${safeJson({ imports: bundle.imports })}</script>
 <script type="module" src="${bundle.client}" nonce="${NONCE_PLACEHOLDER}"></script>
 <script type="module" src="${bundle.boot}" nonce="${NONCE_PLACEHOLDER}"></script>
-<script type="application/json" id="forum">${safeJson({ elements: bundle.elements, texts, member })}</script>`;
+<script type="application/json" id="forum">${safeJson({ elements: bundle.elements, texts, ...page })}</script>`;
 }
 
-// The texts boot and its elements say themselves; whatever else a script shows comes from the server as HTML.
+// The texts boot, its elements and those inside of posts say themselves; whatever else a script shows comes from the server as HTML.
 const CLIENT_TEXTS = [
   'wait',
   'offline',
@@ -104,9 +124,11 @@ const CLIENT_TEXTS = [
   'draft',
   'restored',
   'kept',
+  'elsewhere',
   'bring',
   'discard',
   'caps',
+  'copy',
   'copied',
 ];
 const KEEP_PLACEHOLDERS = {};

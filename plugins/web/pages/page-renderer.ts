@@ -9,12 +9,13 @@ import {
   type SlotFilling,
   type View,
 } from '../api.ts';
+import type { PageData } from '../templates/compile.ts';
 import type { RenderScope } from '../templates/helpers.ts';
 import { renderHead } from './head.ts';
 import type { Locale } from '../themes/locales.ts';
 import type { ThemeBundle } from '../themes/theme-bundle.ts';
 import type { Preferences } from '../appearance/preferences.ts';
-import { SLOT_BUDGET, SlotCollector, type Attempt } from './slots.ts';
+import { SlotCollector, type Attempt, type Unfilled } from './slots.ts';
 
 /** Who a page is rendered for, and how. */
 export interface PageContext {
@@ -35,6 +36,31 @@ export interface RenderedPage {
   readonly complete: boolean;
   /** Cache tags besides those of its route. */
   readonly tags: readonly string[];
+}
+
+/** A page without its frame. */
+export interface PageBody extends Unfilled {
+  /** What goes elsewhere in the frame, by name. */
+  readonly regions: ReadonlyMap<string, string>;
+  readonly head: PageHead;
+  readonly model: object;
+  readonly status: number;
+  /** False when a plugin's part is missing. */
+  readonly complete: boolean;
+}
+
+interface Frame {
+  readonly head: PageHead;
+  readonly data: PageData;
+  readonly complete: boolean;
+  readonly tags: readonly string[];
+}
+
+interface RenderParts {
+  readonly collector: SlotCollector;
+  readonly regions: Map<string, string>;
+  /** Of the page, for the layout. */
+  readonly head?: PageHead;
 }
 
 interface Navigation {
@@ -99,50 +125,107 @@ export class PageRenderer {
     return `${this.bundle.hash}.${this.#generation}`;
   }
 
-  async page({ template, head: own, model, frame }: View, context: PageContext): Promise<RenderedPage> {
+  /** A page that is rendered for its viewer alone. */
+  async page(view: View, context: PageContext): Promise<RenderedPage> {
+    const feeds = await this.#feeds(view.head);
+    const frame = await this.#frame({ ...view.head, feeds: feeds.list }, context);
+    const { collector, ...body } = this.#renderBody(view, frame.head, context, frame.data);
+    return this.#renderPage({ ...body, occurrences: collector.occurrences, complete: feeds.complete }, frame, context);
+  }
+
+  /** Whether what a view shows is one viewer's own, whoever asks for it. */
+  isPersonal({ template, frame }: View): boolean {
+    const { templates } = this.bundle;
+    return templates.isPersonal(template) || (frame !== undefined && templates.isPersonal(frame));
+  }
+
+  /** What is the same for all whom `context.viewer` represents; `framed` makes it the page of one of them. */
+  async sharedBody(view: View, context: PageContext): Promise<PageBody> {
+    const feeds = await this.#feeds(view.head);
+    const head = { ...view.head, feeds: feeds.list };
+    const data = { ...this.#templateData(context, null), page: pageData(head, context) };
+    const { collector, ...body } = this.#renderBody(view, head, context, data);
+    const { occurrences, complete } = await collector.fillShared(context.viewer);
+    return { ...body, occurrences, complete: complete && feeds.complete };
+  }
+
+  async framed(body: PageBody, context: PageContext): Promise<RenderedPage> {
+    return this.#renderPage(body, await this.#frame(body.head, context), context);
+  }
+
+  /** What stands in the frame, by itself; regions of the frame are left out. */
+  async unframed(shown: PageBody | View, context: PageContext): Promise<RenderedPage> {
+    if ('kind' in shown) return this.fragment(shown.template, shown.model, context);
+    const filled = await this.#slotCollector(shown.occurrences).fill(shown.text, context.viewer);
+    return { ...filled, tags: [] };
+  }
+
+  #renderBody({ template, model, frame, status }: View, head: PageHead, context: PageContext, data: PageData) {
     const { bundle } = this;
-    const feeds = await this.#feeds(own);
-    const head = { ...own, feeds: feeds.list };
+    const collector = this.#slotCollector();
+    const regions = new Map<string, string>();
+    const text = this.#inScope(bundle, context, { collector, regions }, () => {
+      const inner = bundle.templates.get(template)(model, data);
+      return frame === undefined ? inner : bundle.templates.get(frame)({ body: new SafeHtml(inner), model }, data);
+    });
+    return { text, regions, head, model, status, collector };
+  }
+
+  async #renderPage(
+    { text, regions, model, occurrences, complete }: PageBody,
+    frame: Frame,
+    context: PageContext,
+  ): Promise<RenderedPage> {
+    const { bundle } = this;
+    const collector = this.#slotCollector(occurrences);
+    const framed = this.#inScope(bundle, context, { collector, regions: new Map(regions), head: frame.head }, () =>
+      bundle.templates.get('layout')({ body: new SafeHtml(text), model }, frame.data),
+    );
+    const filled = await collector.fill(framed, context.viewer);
+    return { text: filled.text, complete: complete && filled.complete && frame.complete, tags: frame.tags };
+  }
+
+  /** What stands around a page's body. */
+  async #frame(head: PageHead, context: PageContext): Promise<Frame> {
     const [navigation, sidebar, avatar] = await Promise.all([
       this.#navigation(context, head),
       this.#sidebar(context, head),
       this.#deps.avatarOf(context.viewer),
     ]);
-    const data = {
-      ...this.#templateData(context, avatar),
-      navigation: navigation.areas,
-      sidebar: sidebar.sections,
-      page: pageData(head, context),
+    return {
+      head,
+      data: {
+        ...this.#templateData(context, avatar),
+        navigation: navigation.areas,
+        sidebar: sidebar.sections,
+        page: pageData(head, context),
+      },
+      complete: navigation.complete && sidebar.complete,
+      tags: navigation.tags,
     };
-    const collector = new SlotCollector(this.#deps.markSlots);
-    const text = this.#inScope(bundle, context, collector, head, () => {
-      const inner = new SafeHtml(bundle.templates.get(template)(model, { data }));
-      const body =
-        frame === undefined ? inner : new SafeHtml(bundle.templates.get(frame)({ body: inner, model }, { data }));
-      return bundle.templates.get('layout')({ body, model }, { data });
-    });
-    const filled = await collector.fill(text, this.#deps.fillings(), context.viewer, this.#deps.attempt);
-    const complete = filled.complete && navigation.complete && sidebar.complete && feeds.complete;
-    return { text: dropBlankLines(filled.text), complete, tags: navigation.tags };
   }
 
   /** A template by itself. Its forms come without a CSRF token: the page's script puts the page's own in. */
   async fragment(template: string, model: object, context: PageContext): Promise<RenderedPage> {
     const { bundle } = this;
-    const collector = new SlotCollector(this.#deps.markSlots);
+    const collector = this.#slotCollector();
     const data = { ...this.#templateData(context, null), page: { name: 'fragment' } };
-    const text = this.#inScope(bundle, context, collector, undefined, () =>
-      bundle.templates.get(template)(model, { data }),
+    const text = this.#inScope(bundle, context, { collector, regions: new Map() }, () =>
+      bundle.templates.get(template)(model, data),
     );
-    const filled = await collector.fill(text, this.#deps.fillings(), context.viewer, this.#deps.attempt);
-    return { text: dropBlankLines(filled.text), complete: filled.complete, tags: [] };
+    const filled = await collector.fill(text, context.viewer);
+    return { text: filled.text, complete: filled.complete, tags: [] };
+  }
+
+  #slotCollector(inner?: PageBody['occurrences']): SlotCollector {
+    const { fillings, attempt, markSlots: marks } = this.#deps;
+    return new SlotCollector({ fillings: fillings(), attempt, marks }, inner);
   }
 
   #inScope(
     bundle: ThemeBundle,
     context: PageContext,
-    collector: SlotCollector,
-    head: PageHead | undefined,
+    { collector, regions, head }: RenderParts,
     render: () => string,
   ): string {
     const { locale, preferences, viewer } = context;
@@ -150,7 +233,7 @@ export class PageRenderer {
     this.#scope = {
       locale,
       now: now(),
-      regions: new Map(),
+      regions,
       asset: bundle.asset,
       icon: (name) => bundle.icons.get(name),
       slot: (id, context, fallback) => collector.add(id, context, fallback),
@@ -165,6 +248,7 @@ export class PageRenderer {
               baseUrl,
               scheme: preferences.scheme,
               member: !isGuest(viewer),
+              keys: preferences.keys !== 'off',
             })
           : new SafeHtml(''),
       foot: () => new SafeHtml('<div id="announcer" class="hidden" role="status" aria-live="polite"></div>'),
@@ -204,7 +288,7 @@ export class PageRenderer {
     const items = this.#deps.navigation().filter(({ value }) => value.visible?.(viewer) ?? true);
     const counts = await Promise.all(
       items.map(async ({ plugin, value: { count, label } }) =>
-        count ? this.#deps.attempt(plugin, `number of ${label}`, () => count.load(viewer), SLOT_BUDGET) : 0,
+        count ? this.#deps.attempt(plugin, `number of ${label}`, () => count.load(viewer)) : 0,
       ),
     );
     const path = head.current ?? url.split('?')[0];
@@ -230,7 +314,7 @@ export class PageRenderer {
   async #feeds(head: PageHead): Promise<{ readonly list: readonly PageFeed[]; readonly complete: boolean }> {
     const { attempt, feeds } = this.#deps;
     const added = await Promise.all(
-      feeds().map(({ plugin, value }) => attempt(plugin, 'feeds of a page', () => value(head), SLOT_BUDGET)),
+      feeds().map(({ plugin, value }) => attempt(plugin, 'feeds of a page', () => value(head))),
     );
     return {
       list: [...(head.feeds ?? []), ...added.flatMap((list) => list ?? [])],
@@ -245,12 +329,7 @@ export class PageRenderer {
     const path = head.current ?? url.split('?')[0];
     const answers = await Promise.all(
       this.#deps.sidebar().map(async ({ plugin, value }) => {
-        const items = await this.#deps.attempt(
-          plugin,
-          `sidebar ${value.title}`,
-          () => value.items(viewer),
-          SLOT_BUDGET,
-        );
+        const items = await this.#deps.attempt(plugin, `sidebar ${value.title}`, () => value.items(viewer));
         return (
           items && {
             title: localise(locale, value.title),
@@ -286,9 +365,3 @@ const NO_RETURN = /^\/(login|register|logout|password)?([/?]|$)/;
 /** `plugin:key` is looked up; anything else is shown as it is. */
 const localise = (locale: Locale, label: string): string =>
   /^[a-z][a-z0-9-]*:[a-z0-9_.-]+$/i.test(label) ? locale.text(label) : label;
-
-/** Templates are written for people: lines that hold nothing and the space before lines are not worth sending. */
-const dropBlankLines = (text: string): string =>
-  text.includes('<textarea') || text.includes('<pre')
-    ? text.replace(/\n(?:[ \t]*\n)+(?=<)/g, '\n')
-    : text.replace(/\n\s*\n/g, '\n');

@@ -3,72 +3,108 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { SafeHtml, type SlotFilling } from '../api.ts';
 import { fillSlotPlaceholders, slotPlaceholder } from './placeholders.ts';
 
-/** Milliseconds a filling may take before the page goes on without it. */
-export const SLOT_BUDGET = 50;
-
-export type Attempt = <T>(
-  plugin: string,
-  task: string,
-  work: () => T | Promise<T>,
-  deadline?: number,
-) => Promise<T | undefined>;
+/** What a plugin adds to a page; undefined where it fails or is late, and the page goes on without it. */
+export type Attempt = <T>(plugin: string, task: string, work: () => T | Promise<T>) => Promise<T | undefined>;
 
 interface SlotOccurrence {
   readonly slot: string;
   readonly context: unknown;
   readonly fallback: string | undefined;
+  /** What shared fillings put there, once they were asked. */
+  readonly shared: ReadonlyMap<Extension<SlotFilling>, string>;
+}
+const NOT_ASKED: SlotOccurrence['shared'] = new Map();
+
+/** What runs fillings. */
+export interface SlotCollectorDeps {
+  readonly fillings: readonly Extension<SlotFilling>[];
+  readonly attempt: Attempt;
+  /** Whether each slot stands between comments that name it. */
+  readonly marks: boolean;
+}
+
+/** Rendered HTML and the slots in it that are still to be filled. */
+export interface Unfilled {
+  readonly text: string;
+  readonly occurrences: readonly SlotOccurrence[];
 }
 
 /** Collects the slots of one rendering; filled afterwards, with one call per plugin for all occurrences of a slot. */
 export class SlotCollector {
-  readonly #occurrences: SlotOccurrence[] = [];
-  readonly #marks: boolean;
+  readonly #deps: SlotCollectorDeps;
+  readonly #occurrences: SlotOccurrence[];
 
-  /** `marks`: each slot stands between comments that name it. */
-  constructor(marks = false) {
-    this.#marks = marks;
+  /** `inner`: slots of what was rendered before, and is part of this. */
+  constructor(deps: SlotCollectorDeps, inner: readonly SlotOccurrence[] = []) {
+    this.#deps = deps;
+    this.#occurrences = [...inner];
+  }
+
+  get occurrences(): readonly SlotOccurrence[] {
+    return this.#occurrences;
   }
 
   add(slot: string, context: unknown, fallback: string | undefined): SafeHtml {
-    this.#occurrences.push({ slot, context, fallback });
+    const { fillings, marks } = this.#deps;
+    if (!marks && !fillings.some(({ value }) => value.slot.id === slot)) return new SafeHtml(fallback ?? '');
+    this.#occurrences.push({ slot, context, fallback, shared: NOT_ASKED });
     return slotPlaceholder(this.#occurrences.length - 1);
   }
 
+  /** The occurrences with what shared fillings put there; `complete`: none failed or was late. */
+  async fillShared(
+    representative: Viewer,
+  ): Promise<{ readonly occurrences: readonly SlotOccurrence[]; readonly complete: boolean }> {
+    const { answers, complete } = await this.#ask(representative, ({ value }) => value.shared);
+    return {
+      occurrences: this.#occurrences.map((occurrence, at) => ({ ...occurrence, shared: answers[at]! })),
+      complete,
+    };
+  }
+
   /** Replaces the placeholders with what the plugins return; a filling that fails or is late is left out. */
-  async fill(
-    text: string,
-    fillings: readonly Extension<SlotFilling>[],
-    viewer: Viewer,
-    attempt: Attempt,
-  ): Promise<{ readonly text: string; readonly complete: boolean }> {
+  async fill(text: string, viewer: Viewer): Promise<{ readonly text: string; readonly complete: boolean }> {
     if (this.#occurrences.length === 0) return { text, complete: true };
-    let complete = true;
-    const content = this.#occurrences.map(() => '');
-    const bySlot = Map.groupBy(this.#occurrences.keys(), (index) => this.#occurrences[index]?.slot ?? '');
-    const work = [...bySlot].map(async ([slot, indexes]) => {
-      const contexts = indexes.map((index) => this.#occurrences[index]?.context);
-      const asked = fillings.filter(({ value }) => value.slot.id === slot);
-      const answers = await Promise.all(
-        asked.map(({ plugin, value }) =>
-          attempt(plugin, `slot ${slot}`, () => value.render(contexts, viewer), SLOT_BUDGET),
-        ),
-      );
-      complete &&= answers.every((answer) => answer !== undefined);
-      indexes.forEach((index, at) => {
-        content[index] = answers
-          .map((answer) => (answer?.[at] instanceof SafeHtml ? answer[at].toString() : ''))
-          .join('');
-      });
-    });
-    await Promise.all(work);
+    const { fillings, marks } = this.#deps;
+    const { answers, complete } = await this.#ask(viewer, (filling, { shared }) => !shared.has(filling));
+    const bySlot = Map.groupBy(fillings, ({ value }) => value.slot.id);
     // What a wrapping slot falls back to may hold slots itself.
     const put = (part: string): string =>
       fillSlotPlaceholders(part, (index) => {
-        const { slot = '', fallback = '' } = this.#occurrences[index] ?? {};
-        const filled = content[index] || put(fallback);
-        return this.#marks ? markSlot(slot, filled) : filled;
+        const { slot, fallback = '', shared } = this.#occurrences[index]!;
+        let filled = '';
+        for (const filling of bySlot.get(slot) ?? [])
+          filled += shared.get(filling) ?? answers[index]!.get(filling) ?? '';
+        if (filled === '') filled = put(fallback);
+        return marks ? markSlot(slot, filled) : filled;
       });
     return { text: put(text), complete };
+  }
+
+  /** What the chosen fillings answer for each occurrence. */
+  async #ask(
+    viewer: Viewer,
+    chosen: (filling: Extension<SlotFilling>, occurrence: SlotOccurrence) => boolean,
+  ): Promise<{ readonly answers: readonly ReadonlyMap<Extension<SlotFilling>, string>[]; readonly complete: boolean }> {
+    const { fillings, attempt } = this.#deps;
+    const answers = this.#occurrences.map(() => new Map<Extension<SlotFilling>, string>());
+    const bySlot = Map.groupBy(this.#occurrences.keys(), (at) => this.#occurrences[at]!.slot);
+    let complete = true;
+    await Promise.all(
+      fillings.map(async (filling) => {
+        const { slot, render } = filling.value;
+        const indexes = bySlot.get(slot.id)?.filter((at) => chosen(filling, this.#occurrences[at]!)) ?? [];
+        if (indexes.length === 0) return;
+        const contexts = indexes.map((at) => this.#occurrences[at]!.context);
+        const found = await attempt(filling.plugin, `slot ${slot.id}`, () => render(contexts, viewer));
+        complete &&= found !== undefined;
+        indexes.forEach((at, place) => {
+          const part = found?.[place];
+          answers[at]!.set(filling, part instanceof SafeHtml ? part.toString() : '');
+        });
+      }),
+    );
+    return { answers, complete };
   }
 }
 

@@ -15,7 +15,7 @@ import {
   type Routes,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { isGuest, limitFor, mayCall, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { accessTag, isGuest, limitFor, mayCall, type Access, type Viewer } from 'parley-forum/plugins/access';
 import type { Csrf, Sessions } from 'parley-forum/plugins/accounts';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { Protection } from 'parley-forum/plugins/protection';
@@ -23,6 +23,7 @@ import { isAdminPath, findFormRoute, parentPage, currentPage, pathParams, SAFE_M
 import {
   pages,
   redirect,
+  renderedTag,
   RENDERED_TTL,
   view,
   type PageResult,
@@ -30,6 +31,7 @@ import {
   type Resumed,
   type PageContext,
   type PageOptions,
+  type SharedView,
   type View,
 } from '../api.ts';
 import { hasNotice, setNotice, takeNotice, takePendingNotice } from './flash-notices.ts';
@@ -46,9 +48,9 @@ import { createNonce, type PageHeaders } from './headers.ts';
 import { pageHash } from '../page-cache/cached-page.ts';
 import type { Locale } from '../themes/locales.ts';
 import { fillPlaceholders } from './placeholders.ts';
-import type { RenderedPage, PageRenderer } from './page-renderer.ts';
+import type { PageBody, PageContext as RenderContext, RenderedPage, PageRenderer } from './page-renderer.ts';
 import { toFormFields, type PendingForms } from '../forms/pending-forms.ts';
-import { readPreferences } from '../appearance/preferences.ts';
+import { preferencesKey, readPreferences } from '../appearance/preferences.ts';
 import { etagOf, VARY, type PageCache } from '../page-cache/page-cache.ts';
 
 /**
@@ -56,6 +58,8 @@ import { etagOf, VARY, type PageCache } from '../page-cache/page-cache.ts';
  * make every slot late.
  */
 const INCOMPLETE_TTL = 1;
+/** About what a slot of a cached body weighs: the record it is given. */
+const SLOT_BYTES = 1_024;
 /** Forms and other writes per IP, for all users behind it together. */
 const WRITES: Bucket = { name: 'page-writes', window: 60 };
 
@@ -115,7 +119,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   }
 
   fastPath(req: IncomingMessage, res: ServerResponse): boolean {
-    return this.#deps.pageCache.sendToGuest(req, res);
+    return !isFragment(req) && this.#deps.pageCache.sendToGuest(req, res);
   }
 
   async authenticate({ req, res }: Exchange<PageOptions>): Promise<OwnContext> {
@@ -163,7 +167,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   }
 
   fromCache({ req, res, actor }: PageRequest): boolean {
-    return !wantsJson(req) && this.#deps.pageCache.sendToMember(req, res, actor);
+    return !wantsJson(req) && !isFragment(req) && this.#deps.pageCache.sendToMember(req, res, actor);
   }
 
   parseBody({ req, route }: Exchange<PageOptions>): Promise<unknown> {
@@ -179,8 +183,10 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     }
     if (result.kind === 'redirect') return this.#redirect(context, result);
     if (result.kind === 'resumed') return this.#resume(context, result);
+    // What a script fetches before anyone looks at it is no visit.
+    if (isFragment(context.req)) return this.#sendFragment(context, result, tags ?? []);
     await this.#sendPage(context, result, { tags });
-    if (result.status === 200 && context.req.method === 'GET')
+    if ((result.kind === 'shared' || result.status === 200) && context.req.method === 'GET')
       this.#deps.onPageView(context.req, context.req.originalUrl, context.actor, this.#guestKey(context));
   }
 
@@ -398,32 +404,93 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   /** `notice`: beside what was left for the next page. */
   async #sendPage(
     context: PageExchange,
-    page: View,
-    { tags, notice: own }: { tags?: readonly string[] | undefined; notice?: string },
+    page: View | SharedView,
+    { tags, notice: given }: { tags?: readonly string[] | undefined; notice?: string },
   ): Promise<void> {
     const { req, res, actor } = context;
     const { renderer, csrf } = this.#deps;
     const secure = this.#deps.http.secure(req);
     const preferences = readPreferences(req.headers.cookie, secure);
     // What a form left for its next page says more than that the session is over.
-    const notice = own ?? takeNotice(req.headers.cookie, res, secure) ?? takePendingNotice(res, secure);
+    const notice = given ?? takeNotice(req.headers.cookie, res, secure) ?? takePendingNotice(res, secure);
     const special = notice !== undefined || hasNotice(req.headers.cookie, secure);
-    const rendered = await renderer.page(page, {
-      viewer: actor,
-      locale: this.#deps.localeOf(req),
-      preferences,
-      url: currentPage(req),
-      notice,
-      confirmedUntil: this.#deps.sessions.confirmedUntil(req),
-    });
+    const own = this.#renderContext(context, notice);
+    const { status, ...rendered } =
+      page.kind === 'shared'
+        ? await this.#renderShared(context, page, tags ?? [], own)
+        : { ...(await renderer.page(page, own)), status: page.status };
     const token = csrf.token(req, res);
-    if (tags && !special && page.status === 200)
+    if (tags && !special && status === 200)
       this.#storePage(context, rendered, { tags: [...tags, ...rendered.tags], preferences, viewer: actor });
     // The response to a form, or of a route that says so, may be shown once only, such as a new token.
     const once = !SAFE_METHODS.has(req.method) || res.getHeader('Cache-Control') === 'no-store';
-    const etag = page.status === 200 && !special && !once ? etagOf(pageHash(rendered.text), token) : '';
+    const etag = status === 200 && !special && !once ? etagOf(pageHash(rendered.text), token) : '';
     if (etag !== '' && isFresh(req, etag)) return this.#notModified(req, res, etag);
-    this.#send(req, res, page.status, rendered.text, token, etag);
+    this.#send(req, res, status, rendered.text, token, etag);
+  }
+
+  /** The page without its frame. It is not stored anywhere, nor does it show a notice that is meant for a page. */
+  async #sendFragment(context: PageExchange, page: View | SharedView, tags: readonly string[]): Promise<void> {
+    const { req, res } = context;
+    const { renderer, csrf } = this.#deps;
+    const own = this.#renderContext(context, undefined);
+    const body = page.kind === 'shared' ? await this.#sharedBody(context, page, tags, own) : undefined;
+    const shown = body ?? (page.kind === 'shared' ? await page.build(own.viewer) : page);
+    const { text } = await renderer.unframed(shown, own);
+    this.#send(req, res, shown.status, text, csrf.token(req, res));
+  }
+
+  #renderContext({ req, actor }: PageExchange, notice: string | undefined): RenderContext {
+    return {
+      viewer: actor,
+      locale: this.#deps.localeOf(req),
+      preferences: readPreferences(req.headers.cookie, this.#deps.http.secure(req)),
+      url: currentPage(req),
+      notice,
+      confirmedUntil: this.#deps.sessions.confirmedUntil(req),
+    };
+  }
+
+  /** A shared page in the viewer's own frame. */
+  async #renderShared(
+    context: PageExchange,
+    page: SharedView,
+    tags: readonly string[],
+    own: RenderContext,
+  ): Promise<RenderedPage & { readonly status: number }> {
+    const { renderer } = this.#deps;
+    const body = await this.#sharedBody(context, page, tags, own);
+    if (body) return { ...(await renderer.framed(body, own)), status: body.status };
+    const view = await page.build(own.viewer);
+    return { ...(await renderer.page(view, own)), status: view.status };
+  }
+
+  /** From the cache of all with the viewer's rights; undefined where it has to be the viewer's own. */
+  async #sharedBody(
+    { req, route, bundleHash }: PageExchange,
+    page: SharedView,
+    tags: readonly string[],
+    own: RenderContext,
+  ): Promise<PageBody | undefined> {
+    const { renderer, access, cache } = this.#deps;
+    const representative = access.representative(own.viewer);
+    const forAll = representative && {
+      ...own,
+      viewer: representative,
+      url: knownUrl(req, route),
+      notice: undefined,
+      confirmedUntil: undefined,
+    };
+    const build = async (): Promise<PageBody | undefined> => {
+      const view = await page.build(forAll!.viewer);
+      return renderer.isPersonal(view) ? undefined : renderer.sharedBody(view, forAll!);
+    };
+    const key = `body ${bundleHash} ${access.signature(own.viewer)} ${isGuest(own.viewer)} ${page.variant} ${own.locale.id} ${preferencesKey(own.preferences)} ${forAll?.url}`;
+    if (!forAll) return undefined;
+    return cache.remember(key, [...tags, accessTag, renderedTag], build, {
+      seconds: (found) => (found?.complete === false ? INCOMPLETE_TTL : RENDERED_TTL / 1000),
+      bytes: (found) => 2 * (found?.text.length ?? 0) + SLOT_BYTES * (found?.occurrences.length ?? 0) + 1_024,
+    });
   }
 
   #storePage(
@@ -471,6 +538,10 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
 
 const REFERRER = 'Referrer-Policy';
 
+/** Whether a script asks for a page to take pieces from: what is sent then has no frame. */
+const isFragment = ({ headers, method }: IncomingMessage): boolean =>
+  headers['x-fragment'] !== undefined && method === 'GET';
+
 /** Where staff are refused because something is demanded of them first, the message says what. */
 const explainRequirement = (pageError: PageError, { requirement: own }: Viewer): PageError =>
   own && pageError.status === 403 && pageError.code === 'forbidden'
@@ -498,8 +569,20 @@ const CONFIRMATION_MESSAGE =
 /** The form that asks for the password again. */
 const CONFIRM_PATH = '/login/confirm';
 
+/** The query parameters that a page reads. */
+const knownQuery = (route: RouteInfo<PageOptions> | undefined): readonly string[] =>
+  Object.keys((route?.query?.['properties' as keyof typeof route.query] as object | undefined) ?? {});
+
 /** A page is cached only for the query parameters it reads; invented ones would fill the memory with copies. */
 function hasOnlyKnownQuery(req: Request, route: RouteInfo<PageOptions> | undefined): boolean {
-  const known = Object.keys((route?.query?.['properties' as keyof typeof route.query] as object | undefined) ?? {});
+  const known = knownQuery(route);
   return Object.keys(req.query).every((name) => known.includes(name));
+}
+
+/** The URL of a page without the query parameters that it does not read. */
+function knownUrl(req: Request, route: RouteInfo<PageOptions> | undefined): string {
+  const given = knownQuery(route)
+    .filter((name) => req.query[name] !== undefined)
+    .map((name): [string, string] => [name, String(req.query[name])]);
+  return given.length === 0 ? req.path : `${req.path}?${new URLSearchParams(given)}`;
 }

@@ -17,9 +17,10 @@ export interface RenderScope {
 }
 
 interface HelperOptions {
+  /** The `name=value` pairs of the call. */
   readonly hash: Readonly<Record<string, unknown>>;
-  fn?(context: unknown, options?: { data?: object }): string;
-  readonly data?: object;
+  /** Renders what is inside the block, for calls that are one. */
+  fn?(): string;
 }
 export type Helpers = Readonly<Record<string, (this: unknown, ...args: any[]) => unknown>>;
 
@@ -76,11 +77,15 @@ interface Person {
 export function createHelpers(scope: () => RenderScope): Helpers {
   const sized = (value: unknown): string =>
     ['sm', 'lg', 'xl'].includes(String(value)) ? ` avatar-${String(value)}` : '';
+  const shapes = (name: unknown): readonly SafeHtml[] | undefined =>
+    scope()
+      .icon(String(name))
+      ?.map((d) => html`<path d="${d}"/>`);
   const icon = (name: unknown, { hash }: HelperOptions): SafeHtml => {
-    const paths = scope().icon(String(name));
-    if (!paths) return new SafeHtml('');
-    const shapes = paths.map((d) => html`<path d="${d}"/>`);
-    return html`<svg class="icon${hash['flip'] ? ' icon-flip' : ''}" viewBox="0 0 24 24" aria-hidden="true">${shapes}</svg>`;
+    const kind = hash['flip'] ? 'icon icon-flip' : 'icon';
+    if (hash['use']) return html`<svg class="${kind}" aria-hidden="true"><use href="#icon-${name}"/></svg>`;
+    const drawn = shapes(name);
+    return drawn ? html`<svg class="${kind}" viewBox="0 0 24 24" aria-hidden="true">${drawn}</svg>` : new SafeHtml('');
   };
   const moment = (value: unknown, show: (date: Date) => string, relative: boolean): SafeHtml => {
     const date = toDate(value);
@@ -114,8 +119,15 @@ export function createHelpers(scope: () => RenderScope): Helpers {
     },
     /** `asset "img/x.svg"`: the URL of a file of the theme, or of a plugin as `@boats/x.png`. */
     asset: (name: unknown) => scope().asset(String(name)),
-    /** `icon "search" flip=true`: an icon of the theme’s icons.json; `flip` mirrors it where the language runs from right to left. */
+    /** `icon "search" flip=true`: an icon of the theme’s icons.json; `flip` mirrors it where the language runs from right to left, `use` shows what `icons` drew. */
     icon,
+    /** `icons "reply" "more"`: draws icons once for all of the page that are `{{icon "reply" use=true}}`. */
+    icons: (...args: unknown[]) => {
+      const symbols = args
+        .slice(0, -1)
+        .map((name) => html`<symbol id="icon-${name}" viewBox="0 0 24 24">${shapes(name) ?? ''}</symbol>`);
+      return html`<svg hidden>${symbols}</svg>`;
+    },
     /** `hue 205`: the class of one of 24 hues. */
     hue: (value: unknown) => hueClass(value),
     /** `avatar person size="lg"`: the picture or the initial of a member; size is sm, lg or xl. */
@@ -163,25 +175,25 @@ export function createHelpers(scope: () => RenderScope): Helpers {
     /** `csrf`: the hidden field with the forgery token; `form` adds it by itself. */
     csrf: () => csrfField,
     /** `#form "/path" class="…" data-enhance=true`: a POST form with its forgery token; `data-enhance` sends it without leaving the page. */
-    form: function (this: unknown, action: unknown, { hash, fn, data }: HelperOptions) {
+    form: function (this: unknown, action: unknown, { hash, fn }: HelperOptions) {
       const attributes = Object.entries(hash).filter(([key]) => FORM_ATTRIBUTES.has(key));
       const shown = attributes.map(([key, value]) =>
         value === undefined || value === false ? '' : html` ${key}="${value === true ? '' : value}"`,
       );
-      const inner = new SafeHtml(fn?.(this, data ? { data } : {}) ?? '');
+      const inner = new SafeHtml(fn?.() ?? '');
       return html`<form method="post" action="${safeUrl(action)}"${shown}>${csrfField}${inner}</form>`;
     },
     /** `slot "id" context`: what plugins put into the slot, whose id is written out; as a block, what stands there where they put nothing. */
     slot: function (this: unknown, id: unknown, ...rest: unknown[]) {
-      const { fn, data } = rest.at(-1) as HelperOptions;
+      const { fn } = rest.at(-1) as HelperOptions;
       const context = rest.length > 1 ? rest[0] : this;
-      return scope().slot(String(id), context, fn?.(this, data ? { data } : {}));
+      return scope().slot(String(id), context, fn?.());
     },
     /** `#region "rail"`: moves its content to where the layout has the region; without a block, prints it there. */
-    region: function (this: unknown, name: unknown, { fn, data }: HelperOptions) {
+    region: function (this: unknown, name: unknown, { fn }: HelperOptions) {
       const { regions } = scope();
       if (!fn) return new SafeHtml(regions.get(String(name)) ?? '');
-      regions.set(String(name), `${regions.get(String(name)) ?? ''}${fn(this, data ? { data } : {})}`);
+      regions.set(String(name), `${regions.get(String(name)) ?? ''}${fn()}`);
       return '';
     },
     /** `head`: what stands in the head of every page; for the layout. */

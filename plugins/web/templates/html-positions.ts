@@ -75,8 +75,6 @@ function writeHtml(template: hbs.AST.Program, inverted: ReadonlySet<Block>): Wri
         if (block.inverse) blocks.push(block);
         return write(inverted.has(block) ? block.inverse : block.program);
       }
-      case 'PartialBlockStatement':
-        return write((node as hbs.AST.PartialBlockStatement).program);
       default:
         return '';
     }

@@ -1,41 +1,50 @@
-import Handlebars from 'handlebars';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { compileTemplate, type Partial, type Template } from './compile.ts';
 import type { Helpers } from './helpers.ts';
 import { shortPath, unusableTheme, type Theme } from '../themes/themes.ts';
-import { TemplateError, validateTemplate } from './validate.ts';
-
-type KnownHelpers = NonNullable<CompileOptions['knownHelpers']>;
-export type Template = (model: unknown, options: { readonly data: object }) => string;
+import { TemplateError, validateTemplate, type ValidatedTemplate } from './validate.ts';
 
 /** `@plugin/name` is a plugin's view; everything else belongs to themes. `parent:` names the version one step up. */
 const VIEW = /^@([a-z][a-z0-9-]*)\/([a-z0-9/-]+)$/;
 const OWN = /^[a-z0-9/-]+$/;
 const PARENT = /(\{\{~?#?>\s*)parent:/g;
 const LEVEL = /^from-(\d+):(.+)$/;
+const LAYOUT = 'layout';
+/** Without one of these every page lacks it, also those of the panel, where another theme could be chosen. */
+const PRINTED_BY_LAYOUT = ['head', 'body', 'foot'];
 
 /**
  * Finds templates along the chain (theme, its parents, then the plugin that owns the name), checks them and compiles
- * them on first use. Each chain has an engine of its own, so that swapping themes is one pointer.
+ * them on first use. Each chain has templates of its own, so that swapping themes is one pointer.
  */
 export class Templates {
   readonly #chain: readonly Theme[];
   readonly #folderOf: (plugin: string) => string | undefined;
+  readonly #helpers: Helpers;
   readonly #known: ReadonlySet<string>;
-  readonly #engine = Handlebars.create();
-  readonly #loaded = new Map<string, Template>();
+  readonly #loaded = new Map<string, Partial>();
+  readonly #contents = new Map<string, Pick<ValidatedTemplate, 'partials' | 'prints'>>();
 
   constructor(chain: readonly Theme[], helpers: Helpers, folderOf: (plugin: string) => string | undefined) {
     this.#chain = chain;
     this.#folderOf = folderOf;
+    this.#helpers = helpers;
     this.#known = new Set(Object.keys(helpers));
-    this.#engine.unregisterHelper('log');
-    for (const [name, helper] of Object.entries(helpers))
-      this.#engine.registerHelper(name, helper as Handlebars.HelperDelegate);
   }
 
   /** Throws `TemplateError` for a name that leads nowhere or a template that breaks the rules. */
   get(name: string): Template {
+    const { render } = this.#get(name);
+    return (model, page) => render(model, page, undefined, model);
+  }
+
+  /** Whether a template reads of a page what is one viewer's own. */
+  isPersonal(name: string): boolean {
+    return this.#get(name).personal;
+  }
+
+  #get(name: string): Partial {
     return this.#loaded.get(name) ?? this.#load(name, [], undefined);
   }
 
@@ -57,6 +66,11 @@ export class Templates {
         }
       }
     }
+    const missing = problems.size > 0 ? [] : PRINTED_BY_LAYOUT.filter((what) => !this.#prints(LAYOUT, what));
+    if (missing.length > 0)
+      problems.add(
+        `${LAYOUT}.hbs must print ${missing.map((what) => `{{${what}}}`).join(', ')}, itself or in a partial`,
+      );
     if (problems.size > 0) throw unusableTheme(this.#chain[0]?.id ?? '', [...problems].join('; '));
   }
 
@@ -64,24 +78,24 @@ export class Templates {
     return this.#files(name, 0).length > 0;
   }
 
+  /** Whether a template, or one that it includes, prints this. */
+  #prints(name: string, what: string): boolean {
+    const { partials, prints } = this.#contents.get(name) ?? {};
+    return prints?.has(what) || [...(partials?.keys() ?? [])].some((partial) => this.#prints(partial, what));
+  }
+
   /** `from`: the file and line that include it. */
-  #load(name: string, above: readonly string[], from: readonly [string, number] | undefined): Template {
+  #load(name: string, above: readonly string[], from: readonly [string, number] | undefined): Partial {
     if (above.includes(name))
       throw new TemplateError(...(from ?? [name, 1]), `includes itself: ${[...above, name].join(' → ')}`);
     const { file, level } = this.#find(name, from);
     const source = readFileSync(file, 'utf8').replace(PARENT, `$1from-${level + 1}:`);
-    const { program, partials } = validateTemplate(shortPath(file), source, this.#known);
-    for (const [partial, line] of partials)
+    const { program, ...contents } = validateTemplate(shortPath(file), source, this.#known);
+    for (const [partial, line] of contents.partials)
       if (!this.#loaded.has(partial)) this.#load(partial, [...above, name], [shortPath(file), line]);
-    const knownHelpers = Object.fromEntries([...this.#known].map((helper) => [helper, true]));
-    const compiled = this.#engine.compile(program, {
-      knownHelpersOnly: true,
-      knownHelpers: knownHelpers as KnownHelpers,
-      preventIndent: true,
-    });
-    const template: Template = (model, options) => compiled(model, options);
-    this.#engine.registerPartial(name, compiled);
+    const template = compileTemplate(program, this.#helpers, (partial) => this.#loaded.get(partial)!);
     this.#loaded.set(name, template);
+    this.#contents.set(name, contents);
     return template;
   }
 

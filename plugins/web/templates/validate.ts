@@ -14,9 +14,14 @@ export interface ValidatedTemplate {
   readonly program: hbs.AST.Program;
   /** The partials it includes, by name as written, each with the line that includes it first. */
   readonly partials: ReadonlyMap<string, number>;
+  /** What it prints: names of helpers and of values, as written. */
+  readonly prints: ReadonlySet<string>;
 }
 
-const BUILT_IN = new Set(['if', 'unless', 'each', 'with', 'lookup']);
+/** Levels of blocks; no real template has many, and each is a call within a call when a page is made. */
+const MAX_DEPTH = 100;
+const BLOCKS = new Set(['if', 'unless', 'each', 'with']);
+const BUILT_IN = new Set([...BLOCKS, 'lookup']);
 /** Least and most arguments of helpers that would fail, or print nonsense, with any other number. */
 const ARGUMENTS: Readonly<Record<string, readonly [number, number]>> = {
   if: [1, 1],
@@ -33,6 +38,7 @@ const ARGUMENTS: Readonly<Record<string, readonly [number, number]>> = {
   url: [1, Infinity],
   asset: [1, 1],
   icon: [1, 1],
+  icons: [1, Infinity],
   hue: [1, 1],
   avatar: [1, 1],
   eq: [2, 2],
@@ -66,13 +72,24 @@ export function validateTemplate(file: string, source: string, known: ReadonlySe
       cause: error,
     });
   }
+  checkDepth(file, program);
   const walk = new TemplateWalker(file, known, htmlPositions(program));
   walk.program(program);
-  return { program, partials: walk.partials };
+  return { program, partials: walk.partials, prints: walk.prints };
+}
+
+function checkDepth(file: string, { body }: hbs.AST.Program, depth = 0): void {
+  if (depth > MAX_DEPTH)
+    throw new TemplateError(file, body[0]?.loc.start.line ?? 1, `has more than ${MAX_DEPTH} levels of blocks`);
+  for (const node of body) {
+    const { program, inverse } = node as { program?: hbs.AST.Program; inverse?: hbs.AST.Program };
+    for (const inner of [program, inverse]) if (inner) checkDepth(file, inner, depth + 1);
+  }
 }
 
 class TemplateWalker {
   readonly partials = new Map<string, number>();
+  readonly prints = new Set<string>();
   readonly #file: string;
   readonly #known: ReadonlySet<string>;
   readonly #positions: ReadonlyMap<Node, HtmlPosition>;
@@ -99,8 +116,7 @@ class TemplateWalker {
       case 'PartialStatement':
         return this.#partial(node as hbs.AST.PartialStatement);
       case 'PartialBlockStatement':
-        this.#partial(node as unknown as hbs.AST.PartialStatement);
-        return this.program((node as hbs.AST.PartialBlockStatement).program);
+        throw this.#error(node, 'a partial cannot be a block; hand over what it shows as name=value');
       default:
         throw this.#error(node, 'decorators are not part of the template language here');
     }
@@ -113,6 +129,7 @@ class TemplateWalker {
         'prints without escaping; write {{…}}, and let the plugin hand over SafeHtml where HTML is meant',
       );
     const helper = this.#call(node);
+    this.prints.add(String((node.path as hbs.AST.PathExpression).original));
     if (position.kind === 'comment') throw this.#error(node, 'no expressions inside comments; use {{! … }}');
     if (position.kind === 'raw' && !(position.data && helper === 'json'))
       throw this.#error(
@@ -139,7 +156,8 @@ class TemplateWalker {
 
   #block(node: hbs.AST.BlockStatement): void {
     const helper = this.#call(node);
-    if (helper === undefined) throw this.#error(node, 'unknown block; use #if, #unless, #each or #with');
+    if (helper === undefined || helper === 'lookup')
+      throw this.#error(node, 'unknown block; use #if, #unless, #each or #with');
     this.program(node.program);
     this.program(node.inverse);
   }
@@ -153,6 +171,13 @@ class TemplateWalker {
     const is = this.#known.has(name) || BUILT_IN.has(name);
     if (!is && (given.length > 0 || node.type === 'SubExpression')) throw this.#error(node, `unknown helper "${name}"`);
     if (!is) return undefined;
+    this.#checkUse(node, name);
+    return name;
+  }
+
+  #checkUse(node: Call, name: string): void {
+    if (BLOCKS.has(name) && node.type !== 'BlockStatement')
+      throw this.#error(node, `"${name}" is a block: {{#${name} …}}`);
     const [least, most] = ARGUMENTS[name] ?? [0, Infinity];
     if (node.params.length < least || node.params.length > most) {
       throw this.#error(
@@ -160,7 +185,6 @@ class TemplateWalker {
         `"${name}" takes ${least === most ? least : `at least ${least}`} before its name=value pairs, not ${node.params.length}`,
       );
     }
-    return name;
   }
 
   #partial(node: hbs.AST.PartialStatement): void {

@@ -208,6 +208,9 @@ const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
   ...['text', 'text-2', 'text-3', 'link', 'visited', 'accent', 'danger', 'success', 'warning'].map(
     (key) => [key, [...SURFACES, 'surface-3'], 4.5] as const,
   ),
+  ...['code-keyword', 'code-string', 'code-number', 'code-name', 'code-type'].map(
+    (key) => [key, ['surface-2'], 4.5] as const,
+  ),
   ['border-control', SURFACES, 3],
   ['focus', [...SURFACES, 'surface-3'], 3],
   ['on-accent', ['accent', 'accent-hover'], 4.5],

@@ -8,7 +8,7 @@ test('all choices of how pages look are on one page, for guests too', async () =
   const before = await guest.get('/settings/appearance');
   expect([before.status, before.text.match(/ checked/g)?.length, before.text.includes('/settings/security')]).toEqual([
     200,
-    4,
+    5,
     false,
   ]);
   const saved = await guest.submit('/appearance', {
@@ -23,7 +23,7 @@ test('all choices of how pages look are on one page, for guests too', async () =
   expect(text).toContain('data-scheme="dark" data-contrast="more" data-density="compact" data-text="larger"');
   expect(
     [...text.matchAll(/name="(\w+)" value="(\w+)" checked/g)].map(([, name, value]) => `${name} ${value}`),
-  ).toEqual(['scheme dark', 'contrast more', 'density compact', 'text larger']);
+  ).toEqual(['scheme dark', 'contrast more', 'density compact', 'text larger', 'keys on']);
   await guest.submit('/appearance', { scheme: 'system', contrast: 'system', density: 'usual', text: 'usual' });
   expect((await guest.get('/settings/appearance')).text).toContain(
     'data-scheme="" data-contrast="" data-density="" data-text=""',

@@ -71,11 +71,7 @@ const post = (content: string, index: number): object => ({
   is_deleted: false,
   actions: {
     reply: `/d/2?reply=${index + 1}`,
-    more: true,
-    quote: `/d/2?quote=${index + 1}`,
-    edit: '/edit',
-    report: '/report',
-    delete: '/delete',
+    menu: '/menu',
   },
 });
 const head = (name: string, title: string, more: Partial<PageHead> = {}): PageHead => ({ name, title, ...more });

@@ -99,6 +99,12 @@ describe('a guest’s page that was kept', () => {
     expect((await raw('/', { cookie })).body.toString()).not.toContain('mira.k');
   });
 
+  it('of a member is there from the second time on', async () => {
+    app.log.batches.length = 0;
+    for (let time = 0; time < 3; time++) await raw('/?sort=2', member);
+    expect(renderings()).toBe(2);
+  });
+
   it('has a copy for each look, and none for made-up addresses', async () => {
     expect((await raw('/', { cookie: `${cookie}; appearance=dark...` })).body.toString()).toContain(
       'data-scheme="dark"',

@@ -85,7 +85,7 @@ describe('every page', () => {
     const { text } = await app.client(member).get('/d');
     expect(text).toContain('Account of mira.k');
     expect(text).toContain('action="/logout"');
-    expect((await guest.get('/d')).text).toContain('href="/login?return_to&#x3D;%2Fd"');
+    expect((await guest.get('/d')).text).toContain('href="/login?return_to=%2Fd"');
   });
 });
 

@@ -12,6 +12,8 @@ export interface Gallery extends TestForum {
   readonly log: GalleryLog;
 }
 
+const SETTINGS = { 'site.name': 'Test forum', 'pages.part_deadline': 5_000 };
+
 /** The page surface with stand-ins for whoever knows visitors, and a plugin that shows every piece. */
 export async function startGallery(options: TestForumOptions = {}): Promise<Gallery> {
   const log: GalleryLog = { batches: [], seen: [] };
@@ -24,7 +26,7 @@ export async function startGallery(options: TestForumOptions = {}): Promise<Gall
     { ...web, folder: join(resolve(import.meta.dirname, '../../..'), 'plugins/web') },
     createGallery(log),
   ];
-  const app = await startForum({ ...options, plugins, settings: { 'site.name': 'Test forum', ...options.settings } });
+  const app = await startForum({ ...options, plugins, settings: { ...SETTINGS, ...options.settings } });
   return Object.assign(app, { log });
 }
 

@@ -1,9 +1,8 @@
-import { store } from '@forum/client';
+import { store, type FormValues } from '@forum/client';
 
 type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
-type Values = Readonly<Record<string, string | boolean>>;
 interface Draft {
-  readonly values: Values;
+  readonly values: FormValues;
   /** Epoch milliseconds. */
   readonly time: number;
 }
@@ -21,8 +20,9 @@ const keyOf = (control: Control): string => (checkable(control) ? `${control.nam
 const valueOf = (control: Control): string | boolean =>
   checkable(control) ? control.checked : control.value.replace(ON_ITS_WAY, '');
 /** A choice that was not made, or is no longer offered, would leave nothing chosen where the page comes with one. */
-const offers = ({ options }: HTMLSelectElement, value: string): boolean =>
-  value !== '' && [...options].some((one) => one.value === value);
+const takes = (control: Control, value: string | boolean | undefined): value is string | boolean =>
+  value !== undefined &&
+  (!('options' in control) || (value !== '' && [...control.options].some((one) => one.value === value)));
 
 /** All that a user filled into a form, saved on this device under a name until it is sent or discarded. */
 export class FormDraft {
@@ -41,16 +41,26 @@ export class FormDraft {
     );
   }
 
-  #values(): Values {
+  /** The form as it is. */
+  get values(): FormValues {
     return Object.fromEntries(this.#controls.map((control) => [keyOf(control), valueOf(control)]));
   }
 
-  #put(values: Values): void {
+  put(values: FormValues): void {
     for (const control of this.#controls) {
       const value = values[keyOf(control)];
+      if (!takes(control, value)) continue;
       if (typeof value === 'boolean') (control as HTMLInputElement).checked = value;
-      else if (value !== undefined && (!('options' in control) || offers(control, value))) control.value = value;
+      else control.value = value;
     }
+  }
+
+  /** Whether putting these values would change the form. */
+  #differs(values: FormValues): boolean {
+    return this.#controls.some((control) => {
+      const value = values[keyOf(control)];
+      return takes(control, value) && value !== valueOf(control);
+    });
   }
 
   /** Saves the form as it is; false where it is empty, and nothing is saved then. */
@@ -58,7 +68,7 @@ export class FormDraft {
     const written = this.#controls.some(
       (control) => control.localName !== 'select' && !checkable(control) && control.value.trim() !== '',
     );
-    store.set(this.#key, written ? JSON.stringify({ values: this.#values(), time: Date.now() }) : undefined);
+    store.set(this.#key, written ? JSON.stringify({ values: this.values, time: Date.now() }) : undefined);
     return written;
   }
 
@@ -66,16 +76,26 @@ export class FormDraft {
     store.set(this.#key, undefined);
   }
 
+  /** Whether these values are in the form, or are what is saved here: there is nothing to tell of them then. */
+  knows(values: FormValues): boolean {
+    const saved = this.#read()?.values;
+    const isSaved = saved && Object.entries(values).every(([key, value]) => saved[key] === value);
+    return isSaved === true || !this.#differs(values);
+  }
+
   /** When a draft was saved that differs from the form as it is. */
   get kept(): Date | undefined {
     const draft = this.#read();
-    const now = this.#values();
-    const differs = draft && Object.entries(draft.values).some(([key, value]) => key in now && now[key] !== value);
-    return differs ? new Date(draft.time) : undefined;
+    return draft && this.#differs(draft.values) ? new Date(draft.time) : undefined;
+  }
+
+  /** When it was saved, in epoch milliseconds; 0 where there is none. */
+  get time(): number {
+    return this.#read()?.time ?? 0;
   }
 
   restore(): void {
-    this.#put(this.#read()?.values ?? {});
+    this.put(this.#read()?.values ?? {});
   }
 
   /** Back to what the server sent, and the draft is gone. */

@@ -1,4 +1,4 @@
-import { insert } from './markdown-marks.ts';
+import { insertText } from '@forum/client';
 
 const QUOTE = /^(?: {0,3}>)+ ?/;
 /** Indent, sign or number with its full stop or bracket, the space after it, and a task's box. */
@@ -23,6 +23,9 @@ function read(text: string): Line {
   return { quote, indent, next, number: number === undefined ? undefined : Number(number), mark: quote + item };
 }
 
+/** Whether what follows this text stands in a block of code. */
+export const endsInCode = (text: string): boolean => (text.match(FENCE) ?? []).length % 2 === 1;
+
 /**
  * Enter inside a list or a quotation begins the next item, with what stood behind the caret. On an empty item it leaves
  * the list, or the inner one of two. False: an ordinary line.
@@ -31,7 +34,7 @@ export function continueList(area: HTMLTextAreaElement): boolean {
   const { value, selectionStart: from, selectionEnd: to } = area;
   const start = from === 0 ? 0 : value.lastIndexOf('\n', from - 1) + 1;
   const line = read(value.slice(start, from));
-  if (line.mark === '' || (value.slice(0, start).match(FENCE) ?? []).length % 2 === 1) return false;
+  if (line.mark === '' || endsInCode(value.slice(0, start))) return false;
   const [rest = '', ...below] = value.slice(to).split('\n');
   const above = value.slice(0, Math.max(start - 1, 0)).split('\n');
   if (from === to && from - start === line.mark.length && rest.trim() === '') {
@@ -40,7 +43,7 @@ export function continueList(area: HTMLTextAreaElement): boolean {
     const begin = `\n${line.quote}${line.indent}${line.next}`;
     const moved = rest.trimStart();
     const later = renumbered(line, below);
-    insert(
+    insertText(
       area,
       [begin + moved, ...later].join('\n'),
       from,
@@ -85,7 +88,7 @@ function leave(area: HTMLTextAreaElement, line: Line, { start, end, above, below
   const before = outer || empty(above.at(-1) ?? '') ? '' : `${quote.trimEnd()}\n`;
   const after = outer || empty(below) ? '' : `\n${quote.trimEnd()}`;
   const mark = before + quote + (outer ? outer.indent + outer.next : '');
-  insert(area, mark + after, start, end);
+  insertText(area, mark + after, start, end);
   area.setSelectionRange(start + mark.length, start + mark.length);
 }
 

@@ -1,17 +1,9 @@
+import { insertText } from '@forum/client';
+
 export type Mark = 'bold' | 'italic' | 'heading' | 'quote' | 'code' | 'list' | 'link';
 
 const AROUND: Readonly<Partial<Record<Mark, string>>> = { bold: '**', italic: '_', code: '`' };
 const BEFORE: Readonly<Partial<Record<Mark, string>>> = { heading: '## ', quote: '> ', list: '- ' };
-
-/** Replaces text so that the field's own undo knows of it. */
-export function insert(area: HTMLTextAreaElement, text: string, start: number, end: number): void {
-  area.focus();
-  area.setSelectionRange(start, end);
-  // Obsolete by the letter, and still the only way that keeps the undo stack.
-  if (document.execCommand(text === '' ? 'delete' : 'insertText', false, text)) return;
-  area.setRangeText(text, start, end, 'end');
-  area.dispatchEvent(new Event('input', { bubbles: true }));
-}
 
 /** Puts Markdown around or before what is selected, or takes it away where it is there already. */
 export function apply(area: HTMLTextAreaElement, mark: Mark): void {
@@ -20,16 +12,16 @@ export function apply(area: HTMLTextAreaElement, mark: Mark): void {
   const before = BEFORE[mark];
   if (before) return lines(area, before);
   if (mark === 'link') {
-    insert(area, `[${selected}](https://)`, start, end);
+    insertText(area, `[${selected}](https://)`, start, end);
     return area.setSelectionRange(start + selected.length + 3, start + selected.length + 11);
   }
   const around = mark === 'code' && selected.includes('\n') ? '\n```\n' : (AROUND[mark] ?? '');
   const size = around.length;
   if (value.slice(start - size, start) === around && value.slice(end, end + size) === around) {
-    insert(area, selected, start - size, end + size);
+    insertText(area, selected, start - size, end + size);
     return area.setSelectionRange(start - size, end - size);
   }
-  insert(area, around + selected + around, start, end);
+  insertText(area, around + selected + around, start, end);
   area.setSelectionRange(start + size, end + size);
 }
 
@@ -40,5 +32,5 @@ function lines(area: HTMLTextAreaElement, before: string): void {
   const end = next < 0 ? value.length : next;
   const rows = value.slice(start, end).split('\n');
   const there = rows.every((row) => row.startsWith(before));
-  insert(area, rows.map((row) => (there ? row.slice(before.length) : before + row)).join('\n'), start, end);
+  insertText(area, rows.map((row) => (there ? row.slice(before.length) : before + row)).join('\n'), start, end);
 }

@@ -9,21 +9,24 @@ const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 /** The server changes to weeks at two of them, as here. */
 const LEAST: Readonly<Record<string, number>> = { week: 1_209_600 };
 
+/** How long ago that was, or how soon it will be: "3 hr. ago". */
+export function relativeTime(time: number): string {
+  relative ??= new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: 'auto', style: 'short' });
+  const seconds = (time - Date.now()) / 1000;
+  const [unit, size] = UNITS.find(([name, length]) => Math.abs(seconds) >= (LEAST[name] ?? length)) ?? ['second', 0];
+  return relative.format(size ? Math.trunc(seconds / size) : 0, unit);
+}
+let relative: Intl.RelativeTimeFormat | undefined;
+
 /** Keeps "3 hr. ago" true while a page is open, and gives the reader's own time as the title. */
 export function keepTimes(): void {
-  const language = document.documentElement.lang;
-  const relative = new Intl.RelativeTimeFormat(language, { numeric: 'auto', style: 'short' });
-  const absolute = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short' });
+  const absolute = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'long', timeStyle: 'short' });
   const show = (): void => {
     for (const element of document.querySelectorAll<HTMLTimeElement>('time[data-relative]')) {
-      const seconds = (Date.parse(element.dateTime) - Date.now()) / 1000;
-      const [unit, size] = UNITS.find(([name, length]) => Math.abs(seconds) >= (LEAST[name] ?? length)) ?? [
-        'second',
-        0,
-      ];
-      const text = relative.format(size ? Math.trunc(seconds / size) : 0, unit);
+      const time = Date.parse(element.dateTime);
+      const text = relativeTime(time);
       if (element.textContent !== text) element.textContent = text;
-      element.title = absolute.format(Date.parse(element.dateTime));
+      element.title = absolute.format(time);
     }
   };
   show();

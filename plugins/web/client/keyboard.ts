@@ -1,0 +1,163 @@
+import { button, page, request } from '@forum/client';
+
+/** What keys do something by themselves; loaded with the first key that is pressed. */
+
+interface Shortcut {
+  readonly id: string;
+  readonly keys: string;
+  readonly label: string;
+  readonly href?: string;
+  readonly press?: string;
+  readonly inMenu?: boolean;
+}
+interface Keyboard {
+  readonly title: string;
+  readonly close: string;
+  readonly change: { readonly label: string; readonly href: string };
+  readonly areas: readonly { readonly label: string; readonly shortcuts: readonly Shortcut[] }[];
+}
+/** Milliseconds in which the second of two keys has to follow. */
+const PAUSE = 1_500;
+/** Milliseconds for which a menu, or the module of what is pressed, is waited for. */
+const TIMEOUT = 2_000;
+/** Height of the bar that covers the top of the page. */
+const BAR = 72;
+const ITEM = 'main :is(.card, .post)';
+const MENU = 'a[data-menu]';
+
+/** What to do with a key; false where it is none of this page's. */
+export async function loadKeyboard(): Promise<(key: string) => boolean> {
+  const answer = await request('/keyboard', { headers: { Accept: 'application/json' } });
+  if (!answer.ok) throw new Error(String(answer.status));
+  const keyboard = (await answer.json()) as Keyboard;
+  const byKeys = new Map<string, Shortcut>();
+  for (const shortcut of keyboard.areas.flatMap((area) => area.shortcuts))
+    if (!byKeys.has(shortcut.keys)) byKeys.set(shortcut.keys, shortcut);
+  const first = new Set([...byKeys.keys()].filter((keys) => keys.includes(' ')).map((keys) => keys.split(' ')[0]!));
+  let before: { readonly key: string; readonly at: number } | undefined;
+  return (key) => {
+    const second = before && performance.now() - before.at < PAUSE ? byKeys.get(`${before.key} ${key}`) : undefined;
+    const shortcut = second ?? byKeys.get(key);
+    before = !second && first.has(key) ? { key, at: performance.now() } : undefined;
+    if (shortcut) void run(shortcut, keyboard);
+    return shortcut !== undefined || before !== undefined;
+  };
+}
+
+async function run(shortcut: Shortcut, keyboard: Keyboard): Promise<void> {
+  if (shortcut.id === 'web.next') step(1);
+  else if (shortcut.id === 'web.previous') step(-1);
+  else if (shortcut.id === 'web.keys') show(keyboard);
+  else if (shortcut.href !== undefined) location.assign(shortcut.href);
+  else {
+    const element = find(shortcut.press!);
+    if (element || !shortcut.inMenu) await press(element);
+    else await pressInMenu(shortcut.press!);
+  }
+}
+
+const shown = (selector: string, root: ParentNode = document): HTMLElement[] =>
+  [...root.querySelectorAll<HTMLElement>(selector)].filter((element) => element.checkVisibility());
+
+/** Pixels of it that are in view. */
+function inView(item: Element): number {
+  const { top, bottom } = item.getBoundingClientRect();
+  return Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, BAR));
+}
+const beginsInView = (item: Element): boolean => inView(item) > 0 && item.getBoundingClientRect().top >= BAR;
+
+/** In the row or post that has the focus, else outside of them, else in the one of which most is in view. */
+function find(selector: string): HTMLElement | undefined {
+  const all = shown(selector);
+  const focused = document.activeElement?.closest(ITEM);
+  return (
+    all.find((element) => focused?.contains(element)) ??
+    all.find((element) => !element.closest(ITEM)) ??
+    all
+      .map((element) => ({ element, pixels: inView(element.closest(ITEM)!) }))
+      .filter(({ pixels }) => pixels > 0)
+      .toSorted((a, b) => b.pixels - a.pixels)[0]?.element
+  );
+}
+
+async function press(element: HTMLElement | undefined): Promise<void> {
+  if (!element) return;
+  if (element.matches('input, textarea, select')) return element.focus();
+  // What its element does in place of the browser is there with the element's module.
+  const around = element.closest(':not(:defined)');
+  if (around && page.elements[around.localName])
+    await Promise.race([
+      customElements.whenDefined(around.localName),
+      new Promise((late) => setTimeout(late, TIMEOUT)),
+    ]);
+  // What stands in no row or post acts on what is in view.
+  element.focus({ preventScroll: !element.closest(ITEM) });
+  element.click();
+}
+
+async function pressInMenu(selector: string): Promise<void> {
+  const opened = new Promise<boolean>((resolve) => {
+    const signal = AbortSignal.timeout(TIMEOUT);
+    document.addEventListener('toggle', () => resolve(true), { capture: true, once: true, signal });
+    signal.addEventListener('abort', () => resolve(false));
+  });
+  await press(find(MENU));
+  const menu = (await opened) ? document.querySelector('.menu:popover-open') : null;
+  if (menu) await press(shown(selector, menu)[0]);
+}
+
+/** To the next row or post, or what leads to more of them. */
+function step(by: 1 | -1): void {
+  const items = shown(`${ITEM}, main :is(.feed-more button, a[rel="next"])`);
+  const at = items.findIndex((item) => item.contains(document.activeElement));
+  const visible = Math.max(items.findIndex(beginsInView), 0);
+  const next = items[at >= 0 ? at + by : by > 0 ? visible : visible - 1];
+  if (!next) return;
+  const target = next.matches(ITEM) ? (next.querySelector<HTMLElement>('.card-title a') ?? next) : next;
+  if (target === next && next.matches(ITEM)) next.tabIndex = -1;
+  target.focus({ preventScroll: true });
+  next.scrollIntoView({ block: next.matches('.post') ? 'start' : 'nearest' });
+}
+
+/** Lists the keys that do something on this page. */
+function show({ title, close, change, areas }: Keyboard): void {
+  const dialog = document.createElement('dialog');
+  dialog.className = 'keys';
+  dialog.setAttribute('aria-labelledby', 'keys-title');
+  const heading = Object.assign(document.createElement('h2'), {
+    id: 'keys-title',
+    textContent: title,
+    tabIndex: -1,
+    autofocus: true,
+  });
+  const lists = areas.flatMap(({ label, shortcuts }) => {
+    const here = shortcuts.filter(isHere);
+    return here.length === 0 ? [] : [Object.assign(document.createElement('h3'), { textContent: label }), list(here)];
+  });
+  const link = Object.assign(document.createElement('a'), { href: change.href, textContent: change.label });
+  const foot = Object.assign(document.createElement('p'), { className: 'row end' });
+  const closing = button(close, () => dialog.close());
+  closing.className = 'button';
+  foot.append(link, closing);
+  dialog.append(heading, ...lists, foot);
+  dialog.addEventListener('close', () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+function isHere({ id, press: selector, inMenu }: Shortcut): boolean {
+  if (id === 'web.next' || id === 'web.previous') return shown(ITEM).length > 0;
+  return selector === undefined || shown(inMenu ? MENU : selector).length > 0;
+}
+
+function list(shortcuts: readonly Shortcut[]): HTMLElement {
+  const made = Object.assign(document.createElement('dl'), { className: 'definition' });
+  for (const { keys, label } of shortcuts) {
+    const [name, term] = [document.createElement('dd'), document.createElement('dt')];
+    name.textContent = label;
+    for (const key of keys.split(' '))
+      term.append(Object.assign(document.createElement('kbd'), { textContent: key }), ' ');
+    made.append(term, name);
+  }
+  return made;
+}

@@ -1,0 +1,297 @@
+import { SafeHtml } from '../api.ts';
+import type { Helpers } from './helpers.ts';
+
+/** What every template of a page may read besides its model, as `@name`. */
+export type PageData = Readonly<Record<string, unknown>>;
+/** Where the innermost loop is. */
+interface LoopPosition {
+  readonly index: number;
+  readonly key: unknown;
+  readonly first: boolean;
+  readonly last: boolean;
+}
+/** A compiled template: text of HTML for a model. */
+export type Template = (model: unknown, page: PageData) => string;
+/** A compiled template as others include it. */
+export interface Partial {
+  /** `root`: the model of the outermost template. */
+  readonly render: (context: unknown, page: PageData, loop: LoopPosition | undefined, root: unknown) => string;
+  /** Whether it reads, or includes what reads, of a page what is one viewer's own. */
+  readonly personal: boolean;
+}
+
+/** What expressions of one place in a template can see, as names of variables in the function under way. */
+interface Scope {
+  /** The innermost last. */
+  readonly contexts: readonly string[];
+  readonly loop: string;
+  readonly blockParams: ReadonlyMap<string, string>;
+}
+type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression;
+
+type Neighbours = readonly [hbs.AST.Statement | undefined, hbs.AST.Statement | undefined];
+
+/** What pages read besides their model that is the same for all viewers with the same rights. */
+const SHARED_DATA: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['viewer', new Set(['level', 'guest', 'member', 'staff', 'admin'])],
+  ['page', new Set(['name', 'title', 'path', 'returnTo', 'feeds'])],
+]);
+const ALL_SHARED = new Set(['site', 'preferences']);
+
+const LOOP_VALUES = new Set(['index', 'key', 'first', 'last']);
+/** For helpers that are called without `name=value` pairs. */
+const NO_OPTIONS = Object.freeze({ hash: Object.freeze({}) });
+/** Blocks that are written as JavaScript; all others call their helper. */
+const BUILT_IN_BLOCKS = new Set(['if', 'unless', 'each', 'with']);
+
+/**
+ * Compiles a template that was checked by `validateTemplate` into one JavaScript function: what is static is a literal
+ * in it, a loop is a loop, and what a theme wrote is data in it, never code: all text enters as JSON. Values are looked
+ * up as Handlebars does: own properties only, and never functions.
+ */
+export function compileTemplate(
+  program: hbs.AST.Program,
+  helpers: Helpers,
+  partialOf: (name: string) => Partial,
+): Partial {
+  const writer = new FunctionWriter(helpers, partialOf, blankLines(program));
+  const body = writer.program(program, { contexts: ['c'], loop: 'l', blockParams: new Map() });
+  // The same parameters for each, so that a template's function is written like any other.
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- its text is FunctionWriter's own
+  const build = new Function(
+    'get',
+    'print',
+    'line',
+    'holds',
+    'items',
+    'none',
+    'helpers',
+    'partials',
+    'extend',
+    `'use strict';
+return (c, p, l, r) => { let o = ''; ${body} return o; };`,
+  ) as (...tools: readonly unknown[]) => Partial['render'];
+  const partials = writer.partials.map(({ render }) => render);
+  return {
+    render: build(get, print, line, holds, items, NO_OPTIONS, writer.helpers, partials, extend),
+    personal: writer.personal,
+  };
+}
+
+/** Writes statements that append to the variable `o`. */
+class FunctionWriter {
+  readonly helpers: unknown[] = [];
+  readonly partials: Partial[] = [];
+  personal = false;
+  readonly #known: Helpers;
+  readonly #partialOf: (name: string) => Partial;
+  readonly #helperAt = new Map<string, number>();
+  readonly #blankLines: RegExp;
+  #variables = 0;
+
+  constructor(known: Helpers, partialOf: (name: string) => Partial, blankLines: RegExp) {
+    this.#known = known;
+    this.#partialOf = partialOf;
+    this.#blankLines = blankLines;
+  }
+
+  program(program: hbs.AST.Program | undefined, scope: Scope): string {
+    const nodes = program?.body ?? [];
+    return nodes.map((node, at) => this.#statement(node, [nodes[at - 1], nodes[at + 1]], scope)).join('\n');
+  }
+
+  #statement(node: hbs.AST.Statement, [before, after]: Neighbours, scope: Scope): string {
+    switch (node.type) {
+      case 'ContentStatement': {
+        const { value } = node as hbs.AST.ContentStatement;
+        const text = (before && ownsLine(before, node) ? value.slice(1) : value).replace(this.#blankLines, '\n');
+        return text === '' ? '' : `o += ${JSON.stringify(text)};`;
+      }
+      case 'MustacheStatement': {
+        const value = `print(${this.#call(node as hbs.AST.MustacheStatement, scope)})`;
+        return after && ownsLine(node, after) ? `o += line(${value});` : `o += ${value};`;
+      }
+      case 'BlockStatement':
+        return this.#block(node as hbs.AST.BlockStatement, scope);
+      case 'PartialStatement':
+        return this.#partial(node as hbs.AST.PartialStatement, scope);
+      default:
+        return '';
+    }
+  }
+
+  /** A call of a helper where the name is one, else a value of the context. */
+  #call(node: Call, scope: Scope): string {
+    const path = node.path as hbs.AST.PathExpression;
+    if (path.type !== 'PathExpression' || !this.#isHelper(path)) return this.#value(path, scope);
+    if (path.original === 'lookup') return `get(${node.params.map((param) => this.#value(param, scope)).join()})`;
+    return this.#helperCall(node, scope, this.#options(node, scope, ''));
+  }
+
+  #helperCall({ path, params }: Call, scope: Scope, options: string): string {
+    const given = params.map((param) => `${this.#value(param, scope)}, `).join('');
+    return `helpers[${this.#helper(String((path as hbs.AST.PathExpression).original))}].call(${scope.contexts.at(-1)}, ${given}${options})`;
+  }
+
+  #options({ hash }: Call, scope: Scope, functions: string): string {
+    const pairs = hash?.pairs ?? [];
+    if (pairs.length === 0 && functions === '') return 'none';
+    return `{ hash: ${this.#object(pairs, scope)}${functions} }`;
+  }
+
+  #object(pairs: readonly hbs.AST.HashPair[], scope: Scope): string {
+    return `{ ${pairs.map(({ key, value }) => `[${JSON.stringify(key)}]: ${this.#value(value, scope)}`).join()} }`;
+  }
+
+  #isHelper({ original, data, depth }: hbs.AST.PathExpression): boolean {
+    return !data && depth === 0 && (original === 'lookup' || Object.hasOwn(this.#known, original));
+  }
+
+  #helper(name: string): number {
+    const known = this.#helperAt.get(name);
+    if (known !== undefined) return known;
+    const at = this.helpers.push(this.#known[name]) - 1;
+    this.#helperAt.set(name, at);
+    return at;
+  }
+
+  #value(node: hbs.AST.Expression, scope: Scope): string {
+    switch (node.type) {
+      case 'PathExpression':
+        return this.#path(node as hbs.AST.PathExpression, scope);
+      case 'SubExpression':
+        return this.#call(node as hbs.AST.SubExpression, scope);
+      case 'StringLiteral':
+      case 'NumberLiteral':
+      case 'BooleanLiteral':
+        return JSON.stringify((node as hbs.AST.StringLiteral).value);
+      default:
+        return node.type === 'NullLiteral' ? 'null' : 'undefined';
+    }
+  }
+
+  #path({ data, depth, parts, original }: hbs.AST.PathExpression, scope: Scope): string {
+    const [head = '', ...rest] = parts as readonly string[];
+    const follow = (base: string, names: readonly string[]): string =>
+      names.reduce((object, name) => `get(${object}, ${JSON.stringify(name)})`, base);
+    if (data) {
+      if (LOOP_VALUES.has(head)) return `${scope.loop}?.${head}`;
+      if (head === 'root') return follow('r', rest);
+      this.personal ||= !(SHARED_DATA.get(head)?.has(rest[0] ?? '') ?? ALL_SHARED.has(head));
+      return follow('p', [head, ...rest]);
+    }
+    const param = depth === 0 && !/^(\.|this\b)/.test(original) ? scope.blockParams.get(head) : undefined;
+    if (param !== undefined) return follow(param, rest);
+    return follow(scope.contexts.at(-1 - depth) ?? 'undefined', parts as readonly string[]);
+  }
+
+  #block(node: hbs.AST.BlockStatement, scope: Scope): string {
+    const name = String((node.path as hbs.AST.PathExpression).original);
+    if (!BUILT_IN_BLOCKS.has(name)) return this.#blockHelper(node, scope);
+    const value = this.#value(node.params[0]!, scope);
+    const otherwise = this.program(node.inverse, scope);
+    if (name === 'each') return this.#each(node, value, otherwise, scope);
+    if (name === 'with') {
+      const own = `c${++this.#variables}`;
+      const blockParams = this.#blockParams(node, [own], scope);
+      const body = this.program(node.program, { ...scope, contexts: [...scope.contexts, own], blockParams });
+      return `{ const ${own} = ${value}; if (holds(${own}) || ${own} === 0) { ${body} } else { ${otherwise} } }`;
+    }
+    const body = this.program(node.program, scope);
+    return `if (${name === 'unless' ? '!' : ''}holds(${value})) { ${body} } else { ${otherwise} }`;
+  }
+
+  #each(node: hbs.AST.BlockStatement, value: string, otherwise: string, scope: Scope): string {
+    const at = ++this.#variables;
+    const [list, index, own, loop] = [`a${at}`, `i${at}`, `c${at}`, `l${at}`];
+    const blockParams = this.#blockParams(node, [own, `${loop}.key`], scope);
+    const body = this.program(node.program, { contexts: [...scope.contexts, own], loop, blockParams });
+    return `{ const ${list} = items(${value}), n${at} = ${list}.values.length;
+if (n${at} === 0) { ${otherwise} }
+for (let ${index} = 0; ${index} < n${at}; ${index}++) {
+const ${own} = ${list}.values[${index}];
+const ${loop} = { index: ${index}, key: ${list}.keys ? ${list}.keys[${index}] : ${index}, first: ${index} === 0, last: ${index} === n${at} - 1 };
+${body} } }`;
+  }
+
+  #blockParams({ program }: hbs.AST.BlockStatement, variables: readonly string[], scope: Scope): Scope['blockParams'] {
+    const names = program?.blockParams ?? [];
+    return new Map([...scope.blockParams, ...names.map((name, at) => [name, variables[at] ?? 'undefined'] as const)]);
+  }
+
+  #blockHelper(node: hbs.AST.BlockStatement, scope: Scope): string {
+    const body = `, fn: () => { let o = ''; ${this.program(node.program, scope)} return o; }`;
+    return `o += print(${this.#helperCall(node, scope, this.#options(node, scope, body))});`;
+  }
+
+  #partial(node: hbs.AST.PartialStatement, scope: Scope): string {
+    const partial = this.#partialOf(String((node.name as hbs.AST.PathExpression).original));
+    this.personal ||= partial.personal;
+    const at = this.partials.push(partial) - 1;
+    const [given] = node.params;
+    const context = given ? this.#value(given, scope) : scope.contexts.at(-1);
+    const pairs = node.hash?.pairs ?? [];
+    const own = pairs.length === 0 ? context : `extend(${context}, ${this.#object(pairs, scope)})`;
+    return `o += partials[${at}](${own}, p, ${scope.loop}, r);`;
+  }
+}
+
+// Templates are written for people: lines that hold nothing are not worth sending.
+
+/** Blank lines of a template's text; where spaces may be meant, only those before an element. */
+const blankLines = (program: hbs.AST.Program): RegExp => {
+  const kept = program.body.some(
+    (node) => node.type === 'ContentStatement' && /<(?:textarea|pre)/.test((node as hbs.AST.ContentStatement).value),
+  );
+  return kept ? /\n(?:[ \t]*\n)+(?=<)/g : /\n\s*\n/g;
+};
+
+/** Whether a line ends after an expression: where the expression prints nothing, so should the line. */
+const ownsLine = (node: hbs.AST.Statement, next: hbs.AST.Statement): boolean =>
+  node.type === 'MustacheStatement' &&
+  next.type === 'ContentStatement' &&
+  (next as hbs.AST.ContentStatement).value.startsWith('\n') &&
+  node.loc.start.column === 0;
+const line = (text: string): string => (text === '' ? '' : `${text}\n`);
+
+/** An own property that is no function; undefined for everything else. */
+function get(object: unknown, name: string): unknown {
+  if (object === undefined || object === null) return undefined;
+  const value = (object as Readonly<Record<string, unknown>>)[name];
+  if (value === undefined || value === null) return value;
+  return typeof value !== 'function' && Object.hasOwn(object, name) ? value : undefined;
+}
+
+/** Whether `#if` takes its first branch: an empty list does not hold. */
+const holds = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value));
+
+const NOTHING = { values: [], keys: undefined } as const;
+/** What `#each` goes through; keys are indexes where there are none. */
+function items(value: unknown): { readonly values: readonly unknown[]; readonly keys: readonly unknown[] | undefined } {
+  if (Array.isArray(value)) return { values: value, keys: undefined };
+  if (typeof value !== 'object' || value === null) return NOTHING;
+  if (value instanceof Map) return { values: [...value.values()], keys: [...value.keys()] };
+  if (Symbol.iterator in value) return { values: [...(value as Iterable<unknown>)], keys: undefined };
+  return { values: Object.values(value), keys: Object.keys(value) };
+}
+
+const extend = (context: unknown, own: object): object => ({ ...(context as object), ...own });
+
+// Attributes stand in quotes, which the check of templates sees to.
+const UNSAFE = /[&<>"']/;
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const escape = (text: string): string =>
+  UNSAFE.test(text) ? text.replace(/[&<>"']/g, (character) => ENTITIES[character]!) : text;
+
+/** A value as text of HTML; the absent is empty. */
+function print(value: unknown): string {
+  if (typeof value === 'string') return escape(value);
+  if (value === undefined || value === null) return '';
+  return value instanceof SafeHtml ? value.toString() : escape(String(value));
+}

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import type { Client } from 'parley-forum/testing';
+import { useForum } from '../discussions/forum.ts';
+
+const forum = useForum();
+const JSON_TYPE = { accept: 'application/json' };
+interface Area {
+  readonly label: string;
+  readonly shortcuts: readonly { readonly id: string; readonly keys: string }[];
+}
+/** Each key that a visitor has, by what it does. */
+const keysOf = async (client: Client): Promise<Readonly<Record<string, string>>> => {
+  const { areas } = (await client.request('GET', '/keyboard', { headers: JSON_TYPE })).body as {
+    areas: readonly Area[];
+  };
+  return Object.fromEntries(areas.flatMap(({ shortcuts }) => shortcuts.map(({ id, keys }) => [id, keys])));
+};
+
+test('a page lists the keys of all plugins, for guests those that they have', async () => {
+  const { text } = await forum.as.ada.get('/keyboard');
+  for (const words of ['Everywhere', 'In a discussion', '<kbd>g</kbd> <kbd>n</kbd>', 'Bookmark the post', 'Next row'])
+    expect(text).toContain(words);
+  const guest = await forum.app.client().get('/keyboard');
+  expect(guest.text).toContain('Search the forum');
+  expect(guest.text).not.toContain('Bookmark the post');
+  expect(guest.text).toContain('href="/keyboard"');
+  expect(await keysOf(forum.as.ada)).toMatchObject({
+    'web.keys': '?',
+    'web.next': 'j',
+    'search.field': '/',
+    'discussions.reply': 'r',
+    'discussions.quote': 'q',
+    'bookmarks.keep': 'b',
+    'reactions.choose': 'x',
+    'notifications.list': 'g n',
+    'read-marks.next': 'n',
+  });
+});
+
+test('all usual keys differ, and none is the beginning of others', async () => {
+  const keys = Object.values(await keysOf(forum.as.mia));
+  expect(new Set(keys).size).toBe(keys.length);
+  expect(keys.filter((one) => keys.some((other) => other.startsWith(`${one} `)))).toEqual([]);
+});
+
+test('keys are changed on this device, by guests too, taken away, and set back', async () => {
+  const guest = forum.app.client();
+  const saved = await guest.submit('/settings/keyboard', {
+    'keys[search.field]': ' s ',
+    'keys[web.next]': 'g   l',
+    'keys[sharing.share]': '',
+  });
+  expect([saved.status, saved.headers.get('location')]).toEqual([303, '/settings/keyboard']);
+  const changed = await keysOf(guest);
+  expect(changed).toMatchObject({ 'search.field': 's', 'web.next': 'g l', 'web.previous': 'k' });
+  expect(changed).not.toHaveProperty('sharing.share');
+  expect((await guest.get('/settings/keyboard')).text).toContain('name="keys[search.field]" type="text" value="s"');
+  expect(await keysOf(forum.app.client())).toMatchObject({ 'search.field': '/', 'sharing.share': 's' });
+  expect((await guest.submit('/settings/keyboard', { reset: 'true' })).status).toBe(303);
+  expect(await keysOf(guest)).toMatchObject({ 'search.field': '/', 'web.next': 'j', 'sharing.share': 's' });
+});
+
+test('what is no key, and what is in the way of another one, is refused with a sentence, and the form keeps it', async () => {
+  const guest = forum.app.client();
+  const refused = async (fields: Readonly<Record<string, string>>): Promise<string> => {
+    const answer = await guest.submit('/settings/keyboard', fields);
+    expect(answer.status).toBe(400);
+    for (const value of Object.values(fields)) expect(answer.text).toContain(`value="${value}"`);
+    return answer.text;
+  };
+  expect(await refused({ 'keys[web.next]': 'Tab' })).toContain('must be one key, or two with a space between');
+  expect(await refused({ 'keys[web.next]': 'k' })).toContain('is the key of “Previous row or post” as well');
+  expect(await refused({ 'keys[web.next]': 'g' })).toContain('would be in the way of g h, “To the front page”');
+  expect(await refused({ 'keys[search.field]': 'j h', 'keys[web.next]': 'j' })).toContain('would be in the way of j h');
+  expect(await keysOf(guest)).toMatchObject({ 'web.next': 'j' });
+  expect((await guest.request('POST', '/settings/keyboard', { form: { reset: 'true' } })).status).toBe(403);
+});
+
+test('two may change places, and a cookie that somebody made up does no harm', async () => {
+  const guest = forum.app.client();
+  const swapped = { 'keys[web.next]': 'k', 'keys[web.previous]': 'j' };
+  expect((await guest.submit('/settings/keyboard', swapped)).status).toBe(303);
+  expect(await keysOf(guest)).toMatchObject({ 'web.next': 'k', 'web.previous': 'j' });
+  const { body } = await forum.app.client().request('GET', '/keyboard', {
+    headers: { ...JSON_TYPE, cookie: 'keyboard=web.next=<script>&web.home=Tab&nobody.knows=z&search.field=q' },
+  });
+  const [everywhere, lists] = body.areas as readonly Area[];
+  expect(lists!.shortcuts[0]).toMatchObject({ id: 'web.next', keys: 'j' });
+  expect(everywhere!.shortcuts.find(({ id }) => id === 'search.field')!.keys).toBe('q');
+});
+
+test('pages are the same with keys of one’s own: they are not part of them', async () => {
+  const guest = forum.app.client();
+  await guest.submit('/settings/keyboard', { 'keys[web.next]': 'z' });
+  await guest.get('/settings/keyboard');
+  const [own, other] = [await guest.get('/'), await forum.app.client().get('/')];
+  const plain = (text: string): string => text.replace(/nonce="[^"]*"|content="[\w-]{43}"|value="[\w-]{43}"/g, '');
+  expect(plain(own.text)).toBe(plain(other.text));
+});
