@@ -6,6 +6,7 @@ import {
   defineToken,
   sql,
   Type,
+  type Awaitable,
   type Backfill,
   type Counter,
   type Data,
@@ -84,6 +85,34 @@ export const categoryDeleted = defineAction<{
  */
 export const moderated = defineAction<{ readonly entry: ModerationEntry }>('discussion.moderated');
 
+/** schema.org data of a page. */
+export type StructuredData = Readonly<Record<string, unknown>>;
+/**
+ * What a discussion's page says of itself to search engines, which are guests: first a DiscussionForumPosting with the
+ * replies of the page as `comment`. What is returned takes its place.
+ */
+export const discussionStructuredData = defineFilter<StructuredData, { readonly discussion: DiscussionRecord }>(
+  'discussion.structured-data',
+);
+
+/**
+ * The posts of a page of a discussion, all at once, before they become its HTML. What is put into the `html` of a post
+ * is shown as it is, so what comes from elsewhere must be escaped. Records of the API, feeds, events and emails have
+ * the text alone.
+ */
+export const shownPosts = defineFilter<readonly (PostRecord | PostStub)[], { readonly discussion: DiscussionRecord }>(
+  'discussion.shown-posts',
+);
+
+/**
+ * What a form to write in begins with, by field: of a new discussion, a reply or a post that is changed, where its
+ * address asks for the member's draft (`?draft=1`). `key` is that of `ComposerSlot`.
+ */
+export const composerValues = defineFilter<
+  Readonly<Record<string, unknown>>,
+  { readonly key: string; readonly viewer: Viewer }
+>('composer.values');
+
 /** A draft before it is stored: throw `HttpError` to refuse it, or return it changed. */
 export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>(
   'discussion.draft',
@@ -99,6 +128,8 @@ type Draft = Readonly<{ title?: string; content?: string }>;
 export interface Field {
   readonly name: string;
   readonly result: TSchema;
+  /** It is the reader's own: guests have none, and no more has a page that is rendered once for many. */
+  readonly personal?: true;
   loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
   readonly body?: TSchema;
   save?(em: EntityManager, id: string, value: unknown, viewer: Viewer): Promise<void>;
@@ -230,7 +261,9 @@ export const DiscussionRecord = Type.Object({
   reply_count: Type.Integer(),
   view_count: Type.Integer(),
   participant_count: Type.Integer(),
+  last_post_number: Type.Integer({ description: 'Of the newest post; deleted ones keep their numbers' }),
   is_pinned: Type.Boolean(),
+  pinned_until: nullable(Time),
   is_locked: Type.Boolean(),
   is_deleted: Type.Boolean(),
   last_post_at: Time,
@@ -255,6 +288,9 @@ export const PostRecord = Type.Object({
   updated_at: Time,
   edited_at: nullable(Time),
   is_deleted: Type.Boolean(),
+  author_since: Type.Optional(
+    Type.String({ description: 'In the posts of a discussion: when their author wrote their first post' }),
+  ),
 });
 export type PostRecord = Static<typeof PostRecord>;
 export const PostStub = Type.Object({ id: Type.String(), number: Type.Integer(), is_deleted: Type.Literal(true) });
@@ -262,6 +298,21 @@ export type PostStub = Static<typeof PostStub>;
 
 export const SORTS = ['latest', 'oldest', 'newest', 'most_replied', 'most_viewed'] as const;
 export type Sort = (typeof SORTS)[number];
+
+/**
+ * A select of one column, ids of discussions, for other plugins' statements: ``where discussion_id in (${ids})``. It may
+ * stand in a statement once or more and names no table outside of itself; which tables it reads is its maker's affair.
+ * It is made for one statement and its viewer, so it is neither stored nor used again later.
+ */
+export type DiscussionIds = RawBuilder<{ readonly discussion_id: string }>;
+/** As `DiscussionIds`, of posts. */
+export type PostIds = RawBuilder<{ readonly post_id: string }>;
+/** A select of posts with their source, and with title and category of their discussion, for other plugins' statements. */
+export type ReadablePosts = RawBuilder<
+  Readonly<Record<'id' | 'content' | 'discussion_id' | 'title' | 'category_id', string>> & { readonly number: number }
+>;
+/** A condition on a row of the table `discussion`, which it knows as `d`, tried in the order of the list it narrows. */
+export type DiscussionCondition = RawBuilder<boolean>;
 
 /** Filters, order and page of a list of discussions. */
 export interface ListRequest {
@@ -276,30 +327,71 @@ export interface ListRequest {
   /** An author's discussions only. */
   readonly authorId?: string | undefined;
   readonly pinnedFirst?: boolean | undefined;
-  /** A select of discussion ids from the asking plugin's own table. */
-  readonly within?: RawBuilder<unknown> | undefined;
+  /** Of these only: from the asking plugin's own table, or made by its owner for that. */
+  readonly within?: DiscussionIds | undefined;
+  readonly where?: DiscussionCondition | undefined;
   readonly limit: number;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
 
-/** The model of a list's template; `canonical` is for the page's head. */
+/** The model of a list's template; `canonical` is for the page's head, `shown` what its rows are made of. */
 export interface ListModel {
   readonly canonical: string;
+  readonly shown: Page<DiscussionRecord>;
 }
-/**
- * A list on a page of its own, at `path`; scripts load its next parts from `api`. `total`: how many discussions the
- * whole list has.
- */
-export interface ListPage extends Omit<ListRequest, 'limit' | 'offset' | 'cursor'> {
+/** A part of a category's list that readers may choose, such as what is solved. */
+export interface ListFilter {
+  /** Value of `filter` in URLs of pages and of the API. */
+  readonly name: string;
+  /** Text key. */
+  readonly label: string;
+  /** Whether the list of this category offers it. */
+  offered(category: Category): Awaitable<boolean>;
+  where(): Awaitable<DiscussionCondition>;
+}
+export const listFilters = defineExtensionPoint<ListFilter>(
+  'discussions.list-filters',
+  'Parts of a category’s list that readers may choose, such as what is solved: on its page, and as `filter` of the API.',
+  { order: 'The place among the filters, behind all discussions.' },
+);
+
+/** A list on a page of its own, at `path`. */
+export interface ListPage extends Omit<ListRequest, 'limit' | 'offset'> {
   readonly path: string;
-  readonly api: string;
+  /** Where scripts load its next parts from; without it they follow the numbered pages. */
+  readonly api?: string | undefined;
+  /** Its number. With the `cursor` that the link of the page before has, it begins behind that page’s last row. */
   readonly page?: number | undefined;
-  readonly total: number;
+  /** How many discussions the whole list has; without it the pager knows the next page only. */
+  readonly total?: number | undefined;
+  /** It has this one order: readers choose no other. */
+  readonly oneOrder?: boolean | undefined;
+  /** What it can be narrowed to. */
+  readonly filters?: readonly Pick<ListFilter, 'name' | 'label'>[] | undefined;
+  /** The filter that was chosen, whose condition is `where`. */
+  readonly filter?: string | undefined;
 }
 
+/** A look at the discussions of the whole forum, one of several above the list of the front page. */
+export interface ListTab {
+  /** Text key. */
+  readonly label: string;
+  /** Path of its page, which shows the tabs too where it renders `Discussions.listPage`. */
+  readonly href: string;
+  /** Called for each page; default: everyone sees it. Must be synchronous. */
+  visible?(viewer: Viewer): boolean;
+}
+export const listTabs = defineExtensionPoint<ListTab>(
+  'discussions.list-tabs',
+  'Tabs above the list of the front page, such as what is unread; they show where a viewer has another one than all discussions.',
+  { order: 'The place among the tabs, behind that of all discussions.' },
+);
+
 /** Identity of a discussion, and everything that decides who may see it and act on it. */
-export interface DiscussionHead extends Readonly<Record<'id' | 'title' | 'slug' | 'categoryId' | 'authorId', string>> {
+export interface DiscussionHead extends Readonly<
+  Record<'id' | 'title' | 'slug' | 'categoryId' | 'authorId' | 'firstPostId', string>
+> {
   readonly number: number;
   readonly locked: boolean;
   readonly pinned: boolean;
@@ -352,11 +444,19 @@ export interface Discussions {
   listPage(page: ListPage, viewer: Viewer): Promise<ListModel>;
   /** Whether the viewer may reply to a discussion that was found for them. */
   canReply(discussion: DiscussionHead, viewer: Viewer): boolean;
+  /** Ids of those who wrote most of the posts that the viewer may see. One statement. */
+  mostPosts(
+    part: { readonly limit: number; readonly offset?: number | undefined; readonly cursor?: string | undefined },
+    viewer: Viewer,
+  ): Promise<Page<string>>;
+  /** All discussions, and all posts, that the viewer may see: to filter lists in other plugins' statements. */
+  visible(viewer: Viewer): Promise<DiscussionIds>;
+  visiblePosts(viewer: Viewer): Promise<PostIds>;
   /**
-   * Selects of the ids of all discussions, and of all posts, that the viewer may see, for other plugins' statements.
+   * The posts that `posts` shows the viewer, to be joined with a few ids: deleted ones are not among them, for
+   * moderators either.
    */
-  visible(viewer: Viewer): Promise<RawBuilder<unknown>>;
-  visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>>;
+  readablePosts(viewer: Viewer): Promise<ReadablePosts>;
   /** URLs of what the viewer may see, by number: at most `limit` above `after` and up to `last`. One statement. */
   urls(
     range: { readonly after: number; readonly last: number; readonly limit: number },
@@ -412,8 +512,10 @@ export interface CategoryCounterOptions extends Readonly<Record<'name' | 'table'
   /** What an owner is called in reports of mismatches. */
   readonly label: string;
   readonly keys: Counter['keys'];
-  /** A select of `owner`, `category_id` and the true `count` of these owners, without zeros. */
-  actual(owners: readonly string[]): RawBuilder<unknown>;
+  /**
+   * A select from the plugin's own tables of `owner`, `category_id` and the true `count` of these owners, without zeros.
+   */
+  actual(owners: readonly string[]): RawBuilder<{ readonly category_id: string }>;
   /** Runs `correct` in a transaction, and then whatever has to follow a correction. */
   repair(owners: readonly string[], correct: () => Promise<void>): Promise<void>;
 }
@@ -474,7 +576,13 @@ export interface ComposerSlot {
   readonly discussion?: DiscussionHead | undefined;
   /** Submitted values by field name, when the form is shown again. */
   readonly values: Readonly<Record<string, unknown>>;
+  /** Under which drafts of the form are kept; absent where none are. */
+  readonly key?: string | undefined;
 }
+export const cardTitle = defineSlot<DiscussionRecord>(
+  'discussion-card.title',
+  'On each row of a list of discussions, in place of its title: a link to where the viewer goes on, and short marks.',
+);
 export const cardBadges = defineSlot<DiscussionRecord>(
   'discussion-card.badges',
   'On each row of a list of discussions, after the title: short marks.',
@@ -487,6 +595,13 @@ export const cardEnd = defineSlot<DiscussionRecord>(
   'discussion-card.end',
   'At the end of each row of a list of discussions, beside its numbers.',
 );
+/** Posts of a discussion on one of its pages. */
+export const POSTS_PER_PAGE = 20;
+/** A discussion on a page with some of its posts. */
+export interface ShownDiscussion extends DiscussionRecord {
+  /** Numbers of the first and the last post of the page. */
+  readonly shown: { readonly from: number; readonly to: number };
+}
 export const postBefore = defineSlot<PostRecord>(
   'post.before',
   'Above each post: what divides it from the one before.',
@@ -507,7 +622,12 @@ export const postActions = defineSlot<PostRecord>(
   'post.actions',
   'In the footer of each post, before its own buttons: a button or two.',
 );
-export const postMenu = defineSlot<PostRecord>('post.menu', 'At the end of each post’s menu: list items.');
+/** A post whose menu is open. */
+export interface MenuPost extends PostRecord {
+  /** Path of the post on the page of its discussion. */
+  readonly url: string;
+}
+export const postMenu = defineSlot<MenuPost>('post.menu', 'At the end of each post’s menu: list items.');
 export const headBadges = defineSlot<DiscussionRecord>(
   'discussion.head.badges',
   'On the page of a discussion, beside its category: short marks.',
@@ -520,11 +640,11 @@ export const headActions = defineSlot<DiscussionRecord>(
   'discussion.head.actions',
   'On the page of a discussion, beside its title: buttons.',
 );
-export const beforePosts = defineSlot<DiscussionRecord>(
+export const beforePosts = defineSlot<ShownDiscussion>(
   'discussion.before-posts',
   'On the page of a discussion, between its head and the posts.',
 );
-export const afterPosts = defineSlot<DiscussionRecord>(
+export const afterPosts = defineSlot<ShownDiscussion>(
   'discussion.after-posts',
   'On the page of a discussion, between the posts and the pager.',
 );
@@ -546,6 +666,10 @@ export const categoryFormFields = defineSlot<CategoryFormSlot>(
 export const composerFields = defineSlot<ComposerSlot>(
   'composer.fields',
   'In the form of a discussion or a post, below the text: inputs, which the form submits under their names.',
+);
+export const composerAfterTitle = defineSlot<ComposerSlot>(
+  'composer.after-title',
+  'In the form of a new discussion, below the field of its title: what there is to know before one writes on.',
 );
 export const homeBanner = defineSlot<object>('home.banner', 'On the front page, above the list of discussions.');
 export const categoryActions = defineSlot<CategoryRecord>(

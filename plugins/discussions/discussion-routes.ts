@@ -1,6 +1,6 @@
 import { notFound, Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
-import { api, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { api, IdParams, limitOf, nullable, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import {
   categoryFields,
   CategoryRecord,
@@ -19,6 +19,7 @@ import {
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
 import type { CategoryService } from './categories/category-service.ts';
 import type { DiscussionEditor } from './writing/editor.ts';
+import { chooseFilter } from './lists/list-filters.ts';
 import { listItems } from './lists/list-items.ts';
 import { countTag, type DiscussionReader } from './reading/reader.ts';
 import type { Records } from './reading/records.ts';
@@ -73,6 +74,9 @@ export function discussionRoutes(deps: RouteDeps): void {
       ...Paging,
       category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Id or slug' })),
       sort: Type.Optional(Type.Enum([...SORTS])),
+      filter: Type.Optional(
+        Type.String({ maxLength: 40, description: 'A part that the list of the category offers, such as `unsolved`' }),
+      ),
     }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
     cacheTags: () => [...listCacheTags, renderedTag],
@@ -82,7 +86,11 @@ export function discussionRoutes(deps: RouteDeps): void {
     const category = query.category_id === undefined ? undefined : categories.find(query.category_id, actor);
     if (query.category_id !== undefined && !category) throw notFound('There is no such category');
     const { sort, offset, cursor } = query;
-    const page = await reader.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
+    const { where } = await chooseFilter(plugin, category, query.filter);
+    const page = await reader.list(
+      { category, where, sort, offset, cursor, limit: limitOf(settings, query.limit) },
+      actor,
+    );
     if (web) call.expiresAt = clock.now() + RENDERED_TTL;
     const html = await web?.fragment(actor, '@discussions/rows', {
       discussions: listItems(page.items, categories.all()),
@@ -173,6 +181,9 @@ export function discussionRoutes(deps: RouteDeps): void {
         title: Type.Optional(Type.String()),
         category_id: Type.Optional(Type.String({ maxLength: 100 })),
         is_pinned: Type.Optional(Type.Boolean()),
+        pinned_until: Type.Optional(
+          nullable(Type.String({ format: 'date-time', description: 'Pins it until then; null: without an end' })),
+        ),
         is_locked: Type.Optional(Type.Boolean()),
         reason: ReasonField,
       }),
@@ -184,7 +195,14 @@ export function discussionRoutes(deps: RouteDeps): void {
   })(async ({ actor, target, body }) => {
     await editor.change(
       target,
-      { title: body.title, categoryId: body.category_id, pinned: body.is_pinned, locked: body.is_locked, fields: body },
+      {
+        title: body.title,
+        categoryId: body.category_id,
+        pinned: body.is_pinned,
+        pinnedUntil: typeof body.pinned_until === 'string' ? new Date(body.pinned_until) : body.pinned_until,
+        locked: body.is_locked,
+        fields: body,
+      },
       { viewer: actor, reason: body.reason },
     );
     return { discussion: (await reader.discussion(target, actor))!.record };

@@ -1,15 +1,25 @@
 import type { Request } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import type { ComposerSlot, DiscussionHead, PostRecord, PostStub } from 'parley-forum/plugins/discussions';
+import {
+  composerValues,
+  type ComposerSlot,
+  type DiscussionHead,
+  type PostRecord,
+  type PostStub,
+} from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { SafeHtml, errorsByField, type Retry } from 'parley-forum/plugins/web';
 import { numberOf, postPath } from './identifiers.ts';
 import type { RouteDeps } from './discussion-routes.ts';
+import type { Rights } from './rights.ts';
+import type { PostRow } from './rows.ts';
 
 export interface PageDeps extends RouteDeps {
   readonly markdown: Markdown;
+  /** Milliseconds from their first post for which authors are new. */
+  newFor(): number;
 }
-/** Rows of a list and posts of a discussion on one page. */
+/** Rows of a list on one page. */
 export const PAGE_SIZE = 20;
 
 /** Finds the discussion of a page's path: its number, with or without the slug. */
@@ -40,7 +50,7 @@ export const problemsByField = ({ problems = [] }: FormDraft): Readonly<Record<s
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 interface ComposerInput {
-  /** Key of the draft that the browser stores. */
+  /** Key of the draft, in the browser and elsewhere. */
   readonly key: string;
   readonly writes: ComposerSlot['writes'];
   readonly submit?: string;
@@ -48,6 +58,9 @@ interface ComposerInput {
   readonly rows?: number;
   readonly discussion?: DiscussionHead;
 }
+/** Of a reply to a discussion, wherever it is written. */
+export const replyKey = ({ id }: DiscussionHead): string => `reply-${id}`;
+
 /** What the writing field is given; a draft that comes back brings its problem and its preview along. */
 export function composer(draft: FormDraft, given: ComposerInput): object {
   const { values, preview } = draft;
@@ -60,6 +73,15 @@ export function composer(draft: FormDraft, given: ComposerInput): object {
     ...given,
   };
 }
+
+/** What a form begins with: with the member's draft where the address asks for it. */
+export const initialValues = async (
+  { plugin }: Pick<PageDeps, 'plugin'>,
+  values: FormDraft['values'],
+  { key, viewer, req }: { readonly key: string; readonly viewer: Viewer; readonly req: Request },
+): Promise<FormDraft> => ({
+  values: queryOf(req)['draft'] === undefined ? values : await plugin.filter(composerValues, values, { key, viewer }),
+});
 
 /**
  * What a text looks like, for those who pressed the button without script; a text that cannot be rendered says why in
@@ -74,7 +96,7 @@ export const previewOf = async (markdown: Markdown, values: Readonly<Record<stri
 export function postModel(
   post: PostRecord | PostStub,
   head: DiscussionHead,
-  { rights }: Pick<PageDeps, 'rights'>,
+  { rights, clock, newFor }: Pick<PageDeps, 'rights' | 'clock' | 'newFor'>,
   viewer: Viewer,
 ): object {
   const moderates = rights.inCategory(head.categoryId, viewer).moderate;
@@ -91,24 +113,36 @@ export function postModel(
       actions: { restore: moderates && !head.deleted && `/p/${post.id}/restore` },
     };
   }
-  const mayChange = rights.canEdit(head, post.author.id, viewer);
-  const mayReply = rights.canReply(head, viewer);
-  const actions = {
-    reply: mayReply && `/d/${head.number}/reply?to=${post.id}`,
-    quote: mayReply && `/d/${head.number}/reply?quote=${post.id}`,
-    history: post.edited_at !== null && rights.canReadHistory(head, post.author.id, viewer) && `/p/${post.id}/history`,
-    edit: mayChange && `/p/${post.id}/edit`,
-    delete: mayChange && `/p/${post.id}/delete`,
-    more: !isGuest(viewer),
-  };
   return {
     ...post,
     html: new SafeHtml(post.html),
     url,
+    new_here: post.author_since !== undefined && clock.now() - Date.parse(post.author_since) < newFor(),
     by_author: post.author.id === head.authorId && !post.is_first,
-    actions,
+    actions: {
+      reply: rights.canReply(head, viewer) && `/d/${head.number}/reply?to=${post.number}`,
+      history:
+        post.edited_at !== null && rights.canReadHistory(head, post.author.id, viewer) && `/p/${post.id}/history`,
+      menu: !isGuest(viewer) && `/p/${post.id}/menu`,
+    },
   };
 }
+
+/** What the menu of a post offers, as URLs. */
+export const postActions = (
+  { id, number, author_id: authorId, edited_at: editedAt }: Pick<PostRow, 'id' | 'number' | 'author_id' | 'edited_at'>,
+  head: DiscussionHead,
+  rights: Rights,
+  viewer: Viewer,
+): object => {
+  const mayChange = rights.canEdit(head, authorId, viewer);
+  return {
+    quote: rights.canReply(head, viewer) && `/d/${head.number}/reply?quote=${number}`,
+    history: editedAt !== null && rights.canReadHistory(head, authorId, viewer) && `/p/${id}/history`,
+    edit: mayChange && `/p/${id}/edit`,
+    delete: mayChange && `/p/${id}/delete`,
+  };
+};
 
 /** Text of another post as a quotation with a link to it. */
 export function quotation(post: PostRecord, head: DiscussionHead): string {

@@ -1,13 +1,16 @@
 import type { Access } from 'parley-forum/plugins/access';
 import { profileTabs, userFields } from 'parley-forum/plugins/accounts';
 import type { Admin } from 'parley-forum/plugins/admin';
-import { navigation, pageViewListeners, sidebarSections, type Web } from 'parley-forum/plugins/web';
+import { navigation, pageViewListeners, shortcuts, sidebarSections, type Web } from 'parley-forum/plugins/web';
 import type { AuthorStatistics } from './counters/author-statistics.ts';
 import type { PageViewCounter } from './counters/page-views.ts';
 import { adminPages } from './categories/admin-pages.ts';
 import { discussionPages } from './reading/pages.ts';
+import { postMenuPage } from './reading/post-menu.ts';
 import { managePages, postPages } from './writing/edit-pages.ts';
 import { historyPages } from './revisions/pages.ts';
+import { firstSteps } from 'parley-forum/ports/first-steps';
+import { keysOf } from './keys.ts';
 import { listPages } from './lists/pages.ts';
 import type { PageDeps } from './page-parts.ts';
 import { profileTabsOf } from './lists/profile-tabs.ts';
@@ -28,6 +31,7 @@ export function addPages(deps: PageDeps, { statistics, views, access, web, admin
   discussionPages(deps);
   writingPages(deps);
   postPages(deps);
+  if (web) postMenuPage(deps, web);
   managePages(deps);
   historyPages(deps);
   if (admin) adminPages(deps, { admin, access });
@@ -53,6 +57,7 @@ export function addPages(deps: PageDeps, { statistics, views, access, web, admin
     },
     -5,
   );
+  for (const shortcut of keysOf((viewer) => rights.canStartAnywhere(viewer))) plugin.extend(shortcuts, shortcut);
   plugin.extend(sidebarSections, {
     title: 'discussions:sidebar.categories',
     items: async (viewer) => {
@@ -68,6 +73,15 @@ export function addPages(deps: PageDeps, { statistics, views, access, web, admin
   });
   plugin.extend(pageViewListeners, views);
   plugin.defer(views.start());
+  plugin.extend(
+    firstSteps,
+    {
+      label: 'discussions:first-step',
+      href: '/new',
+      done: async (member) => (await statistics.of([member.id!], member))[0]!.posts > 0,
+    },
+    20,
+  );
   for (const field of statistics.fields()) plugin.extend(userFields, field);
   if (web) for (const tab of profileTabsOf(deps, web, statistics)) plugin.extend(profileTabs, tab);
 }

@@ -10,11 +10,16 @@ import {
   discussionCreated,
   discussionDeleted,
   discussionFields,
+  composerValues,
+  discussionStructuredData,
+  listFilters,
+  shownPosts,
   Discussions,
   discussionUpdated,
   draftAccepted,
   editPost,
   Importer,
+  listTabs,
   manageCategories,
   postProjections,
   moderate,
@@ -31,7 +36,8 @@ import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
-import { personalData } from 'parley-forum/ports/personal-data';
+import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
+import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { Web } from 'parley-forum/plugins/web';
 import { DiscussionUrls } from './lists/urls.ts';
 import { CategoryService } from './categories/category-service.ts';
@@ -57,11 +63,13 @@ import { Rights } from './rights.ts';
 import { categoryRoutes } from './categories/routes.ts';
 import { discussionRoutes } from './discussion-routes.ts';
 import { postRoutes } from './post-routes.ts';
+import { titleSuggestions } from './lists/suggestions.ts';
 import { userRoutes } from './lists/user-routes.ts';
 import { createService } from './service.ts';
 import { PageViewCounter } from './counters/page-views.ts';
 import { DiscussionWriter } from './writing/writer.ts';
 
+const DAY = 86_400_000;
 const rate = (value: number, title: string, description: string) =>
   Type.Integer({ minimum: 1, default: value, title, description, 'x-group': 'limits' });
 
@@ -90,12 +98,15 @@ export default definePlugin({
     postCreated,
     postUpdated,
     postDeleted,
+    composerValues,
     draftAccepted,
+    discussionStructuredData,
+    shownPosts,
     moderated,
     categorySaved,
     categoryDeleted,
   ],
-  extensionPoints: [postProjections, discussionFields, postFields, categoryFields],
+  extensionPoints: [postProjections, discussionFields, postFields, categoryFields, listTabs, listFilters],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
     'posts.rate_limit': rate(
@@ -108,6 +119,13 @@ export default definePlugin({
       'Discussions in an hour',
       'How many one member may start; moderators five times as many.',
     ),
+    'discussions.new_author_days': Type.Integer({
+      default: 14,
+      minimum: 0,
+      maximum: 365,
+      title: 'Days for which authors are new',
+      description: 'From their first post on; their posts say so, that others may be kind. 0: never.',
+    }),
     'posts.public_history': Type.Boolean({
       default: false,
       title: 'History for everybody',
@@ -120,7 +138,7 @@ export default definePlugin({
     const projections = new Projections({ plugin, data, clock });
     const categories = new CategoryService({ data, cache, access, clock, projections });
     await categories.open();
-    const records = new Records({ plugin, accounts, categories, environment, markdown });
+    const records = new Records({ plugin, access, accounts, categories, environment, markdown });
     const reader = new DiscussionReader({ data, cache, access, categories, records });
     const rights = new Rights({ access, categories, limits, rates: plugin.settings });
     const drafts = new Drafts(plugin, markdown);
@@ -152,6 +170,11 @@ export default definePlugin({
       revisions,
       rights,
     });
+    plugin.job('end-pins', {
+      schema: Type.Object({}),
+      cron: '*/5 * * * *',
+      run: () => repeatInBatches(plugin.signal, (limit) => editor.endPins(limit)),
+    });
     const deps = {
       plugin,
       settings,
@@ -171,8 +194,14 @@ export default definePlugin({
     categoryRoutes(deps);
     userRoutes(deps, accounts);
     const views = new PageViewCounter({ data, cache, clock, log: plugin.log });
-    addPages({ ...deps, markdown }, { statistics: new AuthorStatistics(data, categories), views, access, web, admin });
+    const newFor = (): number => plugin.settings['discussions.new_author_days'] * DAY;
+    plugin.onSettings(async (keys) => {
+      if (keys.includes('discussions.new_author_days')) await cache.purge(discussionCacheTags.all);
+    });
+    const statistics = new AuthorStatistics(data, categories);
+    addPages({ ...deps, markdown, newFor }, { statistics, views, access, web, admin });
 
+    plugin.extend(suggestionSources, titleSuggestions(data, categories));
     plugin.extend(pageVisibilityRules, pageVisibility({ data, access, categories }));
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(discussionCacheTags.lists, discussionCacheTags.all), { awaited: true });
@@ -202,6 +231,7 @@ export default definePlugin({
       rights,
       categories,
       urls,
+      statistics,
     });
     return { categories, discussions, importer: new BatchImporter({ data, cache, projections, plugin }) };
   },

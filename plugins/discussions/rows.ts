@@ -16,6 +16,7 @@ export interface DiscussionRow {
   readonly view_count: number;
   readonly participant_count: number;
   readonly is_pinned: boolean;
+  readonly pinned_until: Date | null;
   readonly is_locked: boolean;
   readonly last_post_at: Date;
   readonly created_at: Date;
@@ -37,6 +38,8 @@ export interface PostRow {
   readonly updated_at: Date;
   readonly edited_at: Date | null;
   readonly deleted_at: Date | null;
+  /** Of the author’s first post, where it was read. */
+  readonly author_since?: Date | null;
 }
 
 /** Bytes of sources and HTML that one answer carries. Written as JSON they may take twice that. */
@@ -71,7 +74,7 @@ function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
 export const discussionColumns = (
   count: number,
 ): RawBuilder<DiscussionRow> => sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id,
-  d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned, d.is_locked, d.last_post_at, d.created_at,
+  d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned, d.pinned_until, d.is_locked, d.last_post_at, d.created_at,
   d.updated_at, d.deleted_at, ${count === 1 ? ownText('f') : sharedText('f', count)}`;
 
 /** Columns of `p` (post), of `count` posts at most; 1 where each may have its full text. */

@@ -4,6 +4,7 @@ import { postBackfill } from './projections/backfill.ts';
 import type { DiscussionUrls } from './lists/urls.ts';
 import { listItems } from './lists/list-items.ts';
 import type { CategoryService } from './categories/category-service.ts';
+import type { AuthorStatistics } from './counters/author-statistics.ts';
 import type { Projections } from './projections/projections.ts';
 import { listModel } from './lists/list-page.ts';
 import type { DiscussionReader } from './reading/reader.ts';
@@ -21,6 +22,7 @@ interface ServiceDeps {
   readonly projections: Projections;
   readonly rights: Rights;
   readonly urls: DiscussionUrls;
+  readonly statistics: AuthorStatistics;
 }
 
 /** The service that other plugins use. */
@@ -34,6 +36,7 @@ export const createService = ({
   rights,
   categories,
   urls,
+  statistics,
 }: ServiceDeps): Discussions => ({
   record: withFields(plugin, discussionFields, DiscussionRecord),
   start: (viewer, draft) => writer.start(viewer, draft),
@@ -57,17 +60,19 @@ export const createService = ({
   list: (request, viewer) => reader.list(request, viewer),
   records: (ids, viewer) => reader.recordsOf(ids, viewer),
   posts: (ids, viewer) => reader.postsOf(ids, viewer),
+  mostPosts: (part, viewer) => statistics.most(part, viewer),
   listItems: async (records) => {
     await categories.refresh();
     return listItems(records, categories.all());
   },
   listPage: async (page, viewer) => {
     await categories.refresh();
-    return listModel({ reader, categories }, page, viewer);
+    return listModel({ plugin, reader, categories }, page, viewer);
   },
   canReply: (discussion, viewer) => rights.canReply(discussion, viewer),
   visible: (viewer) => reader.visible(viewer),
   visiblePosts: (viewer) => reader.visiblePosts(viewer),
+  readablePosts: (viewer) => reader.readablePosts(viewer),
   urls: (range, viewer) => urls.between(range, viewer),
   occupiedRanges: (size, viewer) => urls.occupiedRanges(size, viewer),
   projectedPosts: (after, limit, since) => projections.projectedPosts(after, limit, since),

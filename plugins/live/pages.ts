@@ -20,7 +20,9 @@ export function addPages(plugin: PluginHandle, { cache, hooks, guests }: PageDep
     slotFillings,
     fill(bodyStart, (places, viewer) => {
       const wanted = !isGuest(viewer) || guests();
-      return places.map(() => (wanted ? html`<x-live data-events="${names().join(' ')}"></x-live>` : undefined));
+      return places.map(() =>
+        wanted ? html`<x-live data-eager data-events="${names().join(' ')}"></x-live>` : undefined,
+      );
     }),
   );
   plugin.onSettings(() => cache.purge(renderedTag));

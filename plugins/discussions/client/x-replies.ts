@@ -10,26 +10,35 @@ interface NewPost {
 class Replies extends HTMLElement {
   readonly #onReply = (event: Event): void => this.#show((event as CustomEvent<NewPost>).detail.data.post);
   #address = '';
+  #newest = 0;
 
   connectedCallback(): void {
     this.#address = this.querySelector('a')?.pathname ?? '';
     document.addEventListener('parley:post.created', this.#onReply);
+    document.addEventListener('discussions:posts', this.#update);
   }
 
   disconnectedCallback(): void {
     document.removeEventListener('parley:post.created', this.#onReply);
+    document.removeEventListener('discussions:posts', this.#update);
   }
 
-  /** Numbers have no gaps, so the newest says how many there are. */
   #show({ discussion_id: discussion, number }: NewPost['data']['post']): void {
+    if (discussion !== this.dataset['discussion']) return;
+    this.#newest = Math.max(this.#newest, number);
+    this.#update();
+  }
+
+  /** Numbers have no gaps, so the newest says how many there are; what was loaded meanwhile is no longer new. */
+  readonly #update = (): void => {
     const link = this.querySelector('a');
-    const last = Number(this.dataset['last']);
-    const count = Math.max(number - last, Number(this.dataset['count'] ?? 0));
-    if (!link || discussion !== this.dataset['discussion'] || count <= 0) return;
-    this.dataset['count'] = String(count);
+    const shown = [...document.querySelectorAll('.stream > .post')].at(-1)?.id.slice('post-'.length) ?? 0;
+    const last = Math.max(Number(this.dataset['last']), Number(shown));
+    const count = this.#newest - last;
+    if (!link) return;
     link.href = `${this.#address}/${last + 1}`;
     link.textContent = (this.dataset['text'] ?? '').replace('{count}', String(count));
-    link.hidden = false;
-  }
+    link.hidden = count <= 0;
+  };
 }
 define('x-replies', Replies);

@@ -1,7 +1,8 @@
 import { sql, Type, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { UserField } from 'parley-forum/plugins/accounts';
-import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
 
 export interface AuthorCounts {
@@ -31,6 +32,25 @@ export class AuthorStatistics {
     return ids.map((id) => found.get(id) ?? { discussions: 0, posts: 0 });
   }
 
+  /** Those with the most posts there; of equally many the one with the greater id. */
+  async most(
+    { limit, offset = 0, cursor }: Parameters<Discussions['mostPosts']>[0],
+    viewer: Viewer,
+  ): Promise<Page<string>> {
+    await this.#categories.refresh();
+    const visible = this.#categories.visible(viewer).map((category) => category.id);
+    const after = cursor === undefined ? undefined : readCursor(cursor);
+    const beyond = after ? sql` and (sum(posts), user_id) < (${after[0]}::bigint, ${after[1]}::uuid)` : sql``;
+    const rows = await this.#data.all(sql<{ id: string; posts: number }>`
+      select user_id as id, sum(posts)::int as posts from discussion_author where category_id = any(${visible}::uuid[])
+      group by user_id having sum(posts) > 0${beyond} order by sum(posts) desc, user_id desc limit ${limit + 1} offset ${offset}`);
+    const items = rows.slice(0, limit);
+    const last = items.at(-1);
+    const hasMore = rows.length > limit;
+    const nextCursor = hasMore && last ? encodeCursor([last.posts, last.id]) : undefined;
+    return { items: items.map(({ id }) => id), hasMore, nextCursor };
+  }
+
   /** `discussion_count` and `post_count` of the user record. */
   fields(): readonly UserField[] {
     const field = (name: string, read: (written: AuthorCounts) => number): UserField => ({
@@ -41,4 +61,10 @@ export class AuthorStatistics {
     });
     return [field('discussion_count', ({ discussions }) => discussions), field('post_count', ({ posts }) => posts)];
   }
+}
+
+function readCursor(cursor: string): readonly [number, string] {
+  const [posts, id] = decodeCursor(cursor, 2);
+  if (!Number.isSafeInteger(posts) || typeof id !== 'string' || !isId(id)) throw badCursor();
+  return [Number(posts), id];
 }

@@ -36,7 +36,7 @@ export function listQuery(query: Query): RawBuilder<DiscussionRow> {
  * is read at most, or the planner would read all of it.
  */
 function candidates({
-  request: { category, authorId, within, cursor, limit, offset = 0 },
+  request: { category, authorId, within, where: condition, cursor, limit, offset = 0 },
   order,
   visible,
   all,
@@ -44,12 +44,13 @@ function candidates({
   const parts: RawBuilder<unknown>[] = [sql`d.deleted_at is null`];
   if (authorId !== undefined) parts.push(sql`d.author_id = ${authorId}`);
   if (within) parts.push(sql`d.id in (${within})`);
+  if (condition) parts.push(sql`(${condition})`);
   if (cursor !== undefined) parts.push(after(order, cursor));
   const where = (...more: readonly RawBuilder<unknown>[]) =>
     sql`discussion d where ${sql.join([...parts, ...more], sql` and `)}`;
   if (category) return where(sql`d.category_id = ${category.id}`);
   if (visible.length === all) return where();
-  if (authorId !== undefined || within || visible.length > MAX_MERGED_CATEGORIES)
+  if (authorId !== undefined || within || condition || visible.length > MAX_MERGED_CATEGORIES)
     return where(sql`d.category_id = any(${visible}::uuid[])`);
   const most = sql.raw(String(offset + limit + 1));
   const each = visible.map(

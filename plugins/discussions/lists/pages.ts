@@ -1,7 +1,9 @@
 import { Type } from 'parley-forum';
 import { isAdmin } from 'parley-forum/plugins/access';
+import { Paging } from 'parley-forum/plugins/api';
 import { SORTS, type Category } from 'parley-forum/plugins/discussions';
-import { pages, view } from 'parley-forum/plugins/web';
+import { pages, shared, view } from 'parley-forum/plugins/web';
+import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
 import { listCacheTags } from '../discussion-routes.ts';
 import type { PageDeps } from '../page-parts.ts';
@@ -9,6 +11,7 @@ import type { PageDeps } from '../page-parts.ts';
 const ListQuery = Type.Object({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
   sort: Type.Optional(Type.Enum([...SORTS])),
+  cursor: Paging.cursor,
 });
 /** Where scripts find the next rows. */
 const API = '/api/discussions';
@@ -23,8 +26,8 @@ export function listPages(deps: PageDeps): void {
   };
 
   for (const path of ['/', '/discussions']) {
-    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags })(
-      async ({ actor, query }) => {
+    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags })(({ query }) =>
+      shared(async (actor) => {
         await categories.refresh();
         const visible = categories.visible(actor);
         const list = await listModel(
@@ -34,64 +37,76 @@ export function listPages(deps: PageDeps): void {
         );
         const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
         return view('@discussions/home', head, { ...list, create: rights.canStartAnywhere(actor) && '/new' });
-      },
+      }),
     );
   }
 
-  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags })(async ({ actor }) => {
-    await categories.refresh();
-    const visible = categories.visible(actor);
-    const shown = await records.categories(visible, actor);
-    const below = Map.groupBy(shown, (category) => category.parent_id ?? '');
-    const roots = shown.filter(
-      (category) => category.parent_id === null || !shown.some((other) => other.id === category.parent_id),
-    );
-    const model = {
-      groups: roots.map((category) => ({ category, below: below.get(category.id) ?? [] })),
-      manage: isAdmin(actor),
-    };
-    return view(
-      '@discussions/categories',
-      { name: 'categories', title: 'Categories', canonical: '/categories' },
-      model,
-    );
-  });
+  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags })(() =>
+    shared(async (actor) => {
+      await categories.refresh();
+      const visible = categories.visible(actor);
+      const shown = await records.categories(visible, actor);
+      const below = Map.groupBy(shown, (category) => category.parent_id ?? '');
+      const roots = shown.filter(
+        (category) => category.parent_id === null || !shown.some((other) => other.id === category.parent_id),
+      );
+      const model = {
+        groups: roots.map((category) => ({ category, below: below.get(category.id) ?? [] })),
+        manage: isAdmin(actor),
+      };
+      return view(
+        '@discussions/categories',
+        { name: 'categories', title: 'Categories', canonical: '/categories' },
+        model,
+      );
+    }),
+  );
 
   plugin.route(pages, {
     method: 'get',
     path: '/c/:slug',
     can: 'public',
-    query: ListQuery,
+    query: Type.Object({ ...ListQuery.properties, filter: Type.Optional(Type.String({ maxLength: 40 })) }),
     cacheTags,
     load: async ({ actor, params }) => {
       await categories.refresh();
       return categories.find(params['slug'] ?? '', actor);
     },
-  })(async ({ actor, query, target }) => {
-    const path = `/c/${encodeURIComponent(target.slug)}`;
-    const list = await listModel(
-      deps,
-      { ...query, path, api: API, category: target, total: await countOf([target]) },
-      actor,
-    );
-    const [category] = await records.categories([target], actor);
-    const below = await records.categories(
-      categories.visible(actor).filter(({ parentId }) => parentId === target.id),
-      actor,
-    );
-    const head = {
-      name: 'category',
-      title: target.name,
-      description: target.description,
-      canonical: list.canonical,
-      current: path,
-      subject: target.id,
-    };
-    return view('@discussions/category', head, {
-      ...list,
-      category,
-      below,
-      create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}`,
-    });
-  });
+  })(({ query, target }) =>
+    shared(async (actor) => {
+      const path = `/c/${encodeURIComponent(target.slug)}`;
+      const choice = await chooseFilter(plugin, target, query.filter);
+      const list = await listModel(
+        deps,
+        {
+          ...query,
+          ...choice,
+          path,
+          api: API,
+          category: target,
+          total: choice.where ? undefined : await countOf([target]),
+        },
+        actor,
+      );
+      const [category] = await records.categories([target], actor);
+      const below = await records.categories(
+        categories.visible(actor).filter(({ parentId }) => parentId === target.id),
+        actor,
+      );
+      const head = {
+        name: 'category',
+        title: target.name,
+        description: target.description,
+        canonical: list.canonical,
+        current: path,
+        subject: target.id,
+      };
+      return view('@discussions/category', head, {
+        ...list,
+        category,
+        below,
+        create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}`,
+      });
+    }),
+  );
 }

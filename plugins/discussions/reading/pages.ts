@@ -1,19 +1,30 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import type { DiscussionHead, DiscussionRecord, PostRecord, PostStub } from 'parley-forum/plugins/discussions';
+import {
+  discussionStructuredData,
+  POSTS_PER_PAGE,
+  shownPosts,
+  type DiscussionHead,
+  type DiscussionRecord,
+  type PostRecord,
+  type PostStub,
+  type ShownDiscussion,
+  type StructuredData,
+} from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import { pagerOf, pages, redirect, view, type PagePicture } from 'parley-forum/plugins/web';
+import { pagerOf, pages, redirect, shared, view, type PagePicture, type View } from 'parley-forum/plugins/web';
 import { discussionPath, numberOf, postPath } from '../identifiers.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
-import { composer, findByPath, PAGE_SIZE, postModel, type PageDeps } from '../page-parts.ts';
+import { startOfDay } from './days.ts';
+import { composer, findByPath, postModel, replyKey, type PageDeps } from '../page-parts.ts';
 
-const pageOf = (number: number): number => Math.ceil(number / PAGE_SIZE);
+const pageOf = (number: number): number => Math.ceil(number / POSTS_PER_PAGE);
 const pathOf = (head: DiscussionHead, page: number): string => discussionPath(head) + (page > 1 ? `?page=${page}` : '');
 /** The rest of a page whose posts are too long to be shown at once, from this number on. */
 const pathFrom = (head: DiscussionHead, from: number): string =>
   `${discussionPath(head)}?page=${pageOf(from)}&from=${from}`;
-const firstOf = (page: number): number => (page - 1) * PAGE_SIZE + 1;
+const firstOf = (page: number): number => (page - 1) * POSTS_PER_PAGE + 1;
 
 /** /d/…: reading a discussion. */
 export function discussionPages(deps: PageDeps): void {
@@ -30,12 +41,34 @@ export function discussionPages(deps: PageDeps): void {
     query: Type.Object({
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
       from: Type.Optional(Type.Integer({ minimum: 1, maximum: 20_000_000 })),
+      date: Type.Optional(
+        Type.String({ format: 'date', description: 'Leads to the first post of that day or later.' }),
+      ),
     }),
-  })(async ({ actor, params, query: { page = 1, from = firstOf(page) }, target: head, req }) => {
+  })(async ({ actor, params, query: { page = 1, from = firstOf(page), date }, target: head, req }) => {
+    if (date !== undefined) {
+      const number = await reader.numberSince(
+        head,
+        startOfDay(date, String(deps.settings.get('site.timezone') ?? 'UTC')),
+      );
+      return redirect(postPath(head.number, number), { status: 302 });
+    }
     if (params['address'] !== `${head.number}-${head.slug}`) {
       const search = req.originalUrl.indexOf('?');
       return redirect(discussionPath(head) + (search < 0 ? '' : req.originalUrl.slice(search)), { status: 301 });
     }
+    const own = actor.id === head.authorId;
+    const build = (viewer: Viewer) => discussionView(head, { page, from }, viewer, own ? actor : viewer);
+    return shared(build, { variant: own ? 'author' : '' });
+  });
+
+  /** `owner`: the viewer, or the author of the discussion where they are the one. */
+  const discussionView = async (
+    head: DiscussionHead,
+    { page, from }: { readonly page: number; readonly from: number },
+    actor: Viewer,
+    owner: Viewer,
+  ): Promise<View> => {
     const found = await reader.discussion(head, actor);
     const category = categories.find(head.categoryId, actor);
     if (!found || !category) throw notFound();
@@ -43,20 +76,35 @@ export function discussionPages(deps: PageDeps): void {
     const last = pageOf(lastNumber);
     if (page > last || from > lastNumber) throw notFound('The discussion ends before this page');
     if (pageOf(from) !== page) throw notFound('That post is on another page');
-    const range = { from, to: Math.min(page * PAGE_SIZE, lastNumber), descending: false };
+    const range = { from, to: Math.min(page * POSTS_PER_PAGE, lastNumber), descending: false };
     const [posts, [shown]] = await Promise.all([
       reader.postsBetween(head, range, actor),
       records.categories([category], actor),
     ]);
     const next = from + posts.length;
+    const rest = next <= range.to && { from: next, to: range.to, href: pathFrom(head, next) };
+    const discussion: ShownDiscussion = { ...record, shown: { from, to: next - 1 } };
     const model = {
-      discussion: record,
+      discussion,
       last: lastNumber,
       category: shown,
-      posts: posts.map((post) => postModel(post, head, deps, actor)),
-      rest: next <= range.to && { from: next, to: range.to, href: pathFrom(head, next) },
+      posts: (await plugin.filter(shownPosts, posts, { discussion: record })).map((post) =>
+        postModel(post, head, deps, actor),
+      ),
+      rest,
+      earlier: from > firstOf(page) ? pathOf(head, page) : page > 1 && pathOf(head, page - 1),
+      later: rest ? rest.href : page < last && pathOf(head, page + 1),
+      position: last > 1 && {
+        ...discussion.shown,
+        last: lastNumber,
+        size: POSTS_PER_PAGE,
+        path: discussionPath(head),
+        lastPath: postPath(head.number, lastNumber),
+        firstDay: record.created_at.slice(0, 10),
+        lastDay: record.last_post_at.slice(0, 10),
+      },
       pager: pagerOf(page, last, (number) => pathOf(head, number)),
-      tools: toolsModel(head, found.firstPostId, deps, actor),
+      tools: toolsModel(head, found.firstPostId, deps, owner),
       ...replyModel(head, deps, actor),
     };
     const description = markdown.excerpt(record.content, 160);
@@ -70,11 +118,15 @@ export function discussionPages(deps: PageDeps): void {
         current: `/c/${encodeURIComponent(category.slug)}`,
         picture: firstImage(record.html),
         // For search engines, which are guests.
-        ...(isGuest(actor) && { structuredData: structuredData(record, posts, markdown) }),
+        ...(isGuest(actor) && {
+          structuredData: await plugin.filter(discussionStructuredData, structuredData(record, posts, markdown), {
+            discussion: record,
+          }),
+        }),
       },
       model,
     );
-  });
+  };
 
   plugin.route(pages, { method: 'get', path: '/d/:address/:post', can: 'public', load })(
     async ({ actor, params, target: head }) => {
@@ -97,7 +149,7 @@ export function discussionPages(deps: PageDeps): void {
 function replyModel(head: DiscussionHead, { rights }: PageDeps, viewer: Viewer): object {
   if (rights.canReply(head, viewer)) {
     return {
-      reply: composer({ values: {} }, { key: `reply-${head.id}`, writes: 'post', discussion: head, rows: 6 }),
+      reply: composer({ values: {} }, { key: replyKey(head), writes: 'post', discussion: head, rows: 6 }),
       replyAction: `/d/${head.number}/reply`,
     };
   }
@@ -137,7 +189,7 @@ function structuredData(
   record: DiscussionRecord,
   posts: readonly (PostRecord | PostStub)[],
   markdown: Markdown,
-): object {
+): StructuredData {
   const person = ({ username }: PostRecord['author']) => ({
     '@type': 'Person',
     name: username,

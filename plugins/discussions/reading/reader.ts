@@ -1,13 +1,16 @@
-import { sql, type Cache, type Data, type RawBuilder } from 'parley-forum';
+import { sql, type Cache, type Data } from 'parley-forum';
 import { accessTag, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { isId, encodeCursor, type Page } from 'parley-forum/plugins/api';
 import {
   moderate,
   discussionCacheTags,
   type DiscussionHead,
+  type DiscussionIds,
   type ListRequest,
+  type PostIds,
   type PostRecord,
   type PostStub,
+  type ReadablePosts,
   type DiscussionRecord,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
@@ -53,6 +56,9 @@ interface AuthorPostsPage {
   readonly before: string | undefined;
 }
 
+/** When the author of a post `p` wrote first: the index of an author's posts begins with it. */
+const AUTHOR_SINCE = sql`(select a.created_at from post a where a.author_id = p.author_id and a.deleted_at is null order by a.id limit 1)`;
+
 /** Reads discussions and posts for a viewer. Nothing they may not see appears in a list, a count or an error. */
 export class DiscussionReader {
   readonly #deps: ReaderDeps;
@@ -74,6 +80,19 @@ export class DiscussionReader {
     if (!row || (row.deleted_at && !access.allows(viewer, moderate))) return undefined;
     const discussion = await this.find(row.discussion_id, viewer);
     return discussion && { row, discussion };
+  }
+
+  /** A post of the discussion by its number, as URLs name it. */
+  async postNumbered(head: DiscussionHead, text: string, viewer: Viewer): Promise<FoundPost | undefined> {
+    const number = numberOf(text);
+    const row =
+      number === undefined
+        ? undefined
+        : await this.#deps.data.one(
+            sql<PostRow>`select ${postColumns(1)} from post p where p.discussion_id = ${head.id} and p.number = ${number}`,
+          );
+    if (!row || (row.deleted_at && !this.#deps.access.allows(viewer, moderate))) return undefined;
+    return { row, discussion: head };
   }
 
   async discussion(head: DiscussionHead, viewer: Viewer): Promise<FoundDiscussion | undefined> {
@@ -156,6 +175,15 @@ export class DiscussionReader {
     };
   }
 
+  /** The first post that was written then or later; the last where there is none. */
+  async numberSince(head: DiscussionHead, since: Date): Promise<number> {
+    const row = await this.#deps.data.one(sql<{ number: number }>`
+      select coalesce(
+        (select number from post where discussion_id = ${head.id} and created_at >= ${since} order by number limit 1),
+        (select last_number from discussion where id = ${head.id})) as number`);
+    return row!.number;
+  }
+
   /** Bytes of text in the posts of these numbers. */
   async sizeBetween(head: DiscussionHead, { from, to }: Omit<Range, 'descending'>): Promise<number> {
     const row = await this.#deps.data.one(sql<{ size: number }>`
@@ -178,7 +206,7 @@ export class DiscussionReader {
       `discussions.posts:${head.id}:${from}:${to}:${descending}`,
       [discussionCacheTags.discussion(head.id), discussionCacheTags.all],
       () =>
-        data.all(sql<PostRow>`select ${postColumns(1)}
+        data.all(sql<PostRow>`select ${postColumns(1)}, ${AUTHOR_SINCE} as author_since
         from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
         where p.reached <= ${sql.lit(MAX_TEXT_BYTES)} or p.number = ${descending ? to : from} order by ${order}`),
     );
@@ -203,17 +231,23 @@ export class DiscussionReader {
     return { items: items as readonly PostRecord[], hasMore: rows.length > limit };
   }
 
-  /** A select of the ids of all discussions the viewer may see. */
-  async visible(viewer: Viewer): Promise<RawBuilder<unknown>> {
+  async visible(viewer: Viewer): Promise<DiscussionIds> {
     const { categories, access } = this.#deps;
     await categories.refresh();
     const notDeleted = access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
-    return sql`select id from discussion where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${notDeleted}`;
+    return sql`select id as discussion_id from discussion where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${notDeleted}`;
   }
 
-  async visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>> {
+  async visiblePosts(viewer: Viewer): Promise<PostIds> {
     const notDeleted = this.#deps.access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
-    return sql`select id from post where discussion_id in (${await this.visible(viewer)})${notDeleted}`;
+    return sql`select id as post_id from post where discussion_id in (${await this.visible(viewer)})${notDeleted}`;
+  }
+
+  /** A select of what `postsOf` finds. */
+  async readablePosts(viewer: Viewer): Promise<ReadablePosts> {
+    await this.#deps.categories.refresh();
+    return sql`select p.id, p.number, p.content, p.discussion_id, d.title, d.category_id from post p join discussion d on d.id = p.discussion_id
+      where p.deleted_at is null and d.deleted_at is null and d.category_id = any(${this.#visible(viewer, undefined)}::uuid[])`;
   }
 
   #canSee(head: DiscussionHead, viewer: Viewer): boolean {
@@ -237,7 +271,7 @@ export class DiscussionReader {
         : [String(number), sql`number = ${number}`];
     const cached = await cache.remember(`discussions.head:${key}`, [headTag(key), discussionCacheTags.all], () =>
       data.all(sql<DiscussionHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
-        is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`),
+        first_post_id as "firstPostId", is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`),
     );
     return cached[0];
   }
@@ -245,11 +279,11 @@ export class DiscussionReader {
   async #rows(request: ListRequest, order: OrderName, viewer: Viewer): Promise<readonly DiscussionRow[]> {
     const { cache, data, access, categories } = this.#deps;
     await categories.refresh();
-    const { category, categoryIds, authorId, within, limit, offset = 0, cursor } = request;
+    const { category, categoryIds, authorId, within, where, limit, offset = 0, cursor } = request;
     const visible = this.#visible(viewer, category?.id).filter((id) => categoryIds?.includes(id) ?? true);
     if (visible.length === 0 || (authorId !== undefined && !isId(authorId))) return [];
     const query = listQuery({ request, order, visible, all: categories.all().length });
-    if (within) return data.all(query);
+    if (within || where) return data.all(query);
     const key = [
       'discussions.list',
       access.signature(viewer),

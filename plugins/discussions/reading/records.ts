@@ -1,5 +1,5 @@
 import type { Environment, ExtensionPoint, PluginHandle, Static } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Accounts, Author } from 'parley-forum/plugins/accounts';
 import {
   categoryFields,
@@ -23,6 +23,7 @@ type Authors = ReadonlyMap<string, AuthorRecord>;
 
 export interface RecordsDeps {
   readonly plugin: PluginHandle;
+  readonly access: Pick<Access, 'representative'>;
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly categories: CategoryService;
   readonly environment: Environment;
@@ -122,7 +123,9 @@ export class Records {
       reply_count: row.reply_count,
       view_count: row.view_count,
       participant_count: row.participant_count,
+      last_post_number: row.last_number,
       is_pinned: row.is_pinned,
+      pinned_until: row.pinned_until?.toISOString() ?? null,
       is_locked: row.is_locked,
       is_deleted: row.deleted_at !== null,
       last_post_at: row.last_post_at.toISOString(),
@@ -144,6 +147,7 @@ export class Records {
       updated_at: row.updated_at.toISOString(),
       edited_at: row.edited_at?.toISOString() ?? null,
       is_deleted: row.deleted_at !== null,
+      ...(row.author_since && { author_since: row.author_since.toISOString() }),
     };
   }
 
@@ -162,7 +166,9 @@ export class Records {
     records: readonly T[],
     viewer: Viewer,
   ): Promise<readonly T[]> {
-    const fields = this.#deps.plugin.extensions(point);
+    // Guests stand for themselves.
+    const standsForMany = this.#deps.access.representative(viewer)?.id === viewer.id;
+    const fields = this.#deps.plugin.extensions(point).filter(({ value }) => !(value.personal && standsForMany));
     if (fields.length === 0 || records.length === 0) return records;
     const ids = records.map((record) => record.id);
     const columns = await Promise.all(
@@ -176,7 +182,9 @@ export class Records {
         return values && ([field.name, values] as const);
       }),
     );
-    const loaded = columns.filter((column) => column !== undefined);
+    // A plugin that stopped meanwhile has taken the description of its field along.
+    const here = new Set(this.#deps.plugin.extensions(point).map(({ value }) => value.name));
+    const loaded = columns.filter((column) => column !== undefined).filter(([name]) => here.has(name));
     return records.map((record, index) => ({
       ...record,
       ...Object.fromEntries(loaded.map(([name, values]) => [name, values[index]])),

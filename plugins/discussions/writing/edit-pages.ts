@@ -3,12 +3,14 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } from 'parley-forum/plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
+import { endOfDay, lastDayBefore } from '../reading/days.ts';
 import type { FoundPost } from '../reading/reader.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { ReasonField, withFields } from '../schemas.ts';
 import {
   composer,
   findByPath,
+  initialValues,
   previewOf,
   draftOf,
   textOf,
@@ -18,6 +20,8 @@ import {
 } from '../page-parts.ts';
 
 const Text = Type.Optional(Type.String());
+/** The last day on which it is pinned; empty: without an end. */
+const PinEnd = Type.Optional(Type.Union([Type.Literal(''), Type.String({ format: 'date' })]));
 const Reason = Type.Object({ reason: ReasonField });
 const ACTIONS = {
   pin: { pinned: true },
@@ -42,6 +46,7 @@ export function postPages(deps: PageDeps): void {
     reader.findPost(params['id'] ?? '', actor);
   const authorize = ({ actor, target }: { readonly actor: Viewer; readonly target: FoundPost }) =>
     rights.canEdit(target.discussion, target.row.author_id, actor);
+  const editKey = ({ row }: FoundPost): string => `edit-${row.id}`;
   const pathOf = ({ row, discussion }: FoundPost): string => postPath(discussion.number, row.number);
 
   const editView = (post: FoundPost, viewer: Viewer, draft: FormDraft): View => {
@@ -54,7 +59,7 @@ export function postPages(deps: PageDeps): void {
       action: `/p/${post.row.id}/edit`,
       ...reasonOf(viewer, post.row.author_id, draft),
       composer: composer(draft, {
-        key: `edit-${post.row.id}`,
+        key: editKey(post),
         writes: 'post',
         cancel: pathOf(post),
         rows: 12,
@@ -94,7 +99,10 @@ export function postPages(deps: PageDeps): void {
     can: 'member',
     load,
     authorize,
-  })(({ actor, target }) => editView(target, actor, { values: { content: target.row.content } }));
+  })(async ({ actor, target, req }) => {
+    const asked = { key: editKey(target), viewer: actor, req };
+    return editView(target, actor, await initialValues(deps, { content: target.row.content }, asked));
+  });
 
   plugin.route(pages, {
     method: 'post',
@@ -159,17 +167,18 @@ export function postPages(deps: PageDeps): void {
 
 /** /d/…/edit, delete and moderate: changing a discussion as a whole. */
 export function managePages(deps: PageDeps): void {
-  const { plugin, categories, rights, editor } = deps;
+  const { plugin, categories, reader, rights, editor } = deps;
   const load = findByPath(deps);
   const authorize = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) =>
     rights.canEdit(target, target.authorId, actor);
   const EditForm = withFields(
     plugin,
     discussionFields,
-    Type.Object({ title: Text, category_id: Text, reason: ReasonField }),
+    Type.Object({ title: Text, category_id: Text, reason: ReasonField, pinned_until: PinEnd }),
     'body',
   );
 
+  const zone = (): string => String(deps.settings.get('site.timezone') ?? 'UTC');
   const editView = (head: DiscussionHead, viewer: Viewer, draft: FormDraft): View => {
     const open = categories
       .visible(viewer)
@@ -181,6 +190,8 @@ export function managePages(deps: PageDeps): void {
       title: textOf(draft.values['title']),
       category_id: textOf(draft.values['category_id']),
       options: open.map(({ id, name }) => ({ value: id, label: name })),
+      pins: rights.inCategory(head.categoryId, viewer).moderate,
+      pinned_until: textOf(draft.values['pinned_until']),
       action: `/d/${head.number}/edit`,
       back: discussionPath(head),
       ...reasonOf(viewer, head.authorId, draft),
@@ -200,9 +211,15 @@ export function managePages(deps: PageDeps): void {
     can: 'member',
     load,
     authorize,
-  })(({ actor, target: head }) =>
-    editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }),
-  );
+  })(async ({ actor, target: head }) => {
+    const until = (await reader.discussion(head, actor))?.record.pinned_until ?? undefined;
+    const values = {
+      title: head.title,
+      category_id: head.categoryId,
+      pinned_until: until === undefined ? '' : lastDayBefore(new Date(until), zone()),
+    };
+    return editView(head, actor, { values });
+  });
 
   plugin.route(pages, {
     method: 'post',
@@ -213,11 +230,10 @@ export function managePages(deps: PageDeps): void {
     load,
     authorize,
   })(async ({ actor, target: head, body }) => {
-    await editor.change(
-      head,
-      { title: body.title, categoryId: body.category_id, fields: body },
-      { viewer: actor, reason: body.reason },
-    );
+    const { title, category_id: categoryId, pinned_until: day } = body;
+    const moderates = rights.inCategory(head.categoryId, actor).moderate;
+    const pinnedUntil = !moderates || day === undefined ? undefined : day === '' ? null : endOfDay(day, zone());
+    await editor.change(head, { title, categoryId, pinnedUntil, fields: body }, { viewer: actor, reason: body.reason });
     return redirect(`/d/${head.number}`, { notice: 'Saved.' });
   });
 

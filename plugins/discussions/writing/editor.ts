@@ -57,6 +57,8 @@ export interface Changes {
   readonly title?: string | undefined;
   readonly categoryId?: string | undefined;
   readonly pinned?: boolean | undefined;
+  /** A moment pins it until then; null: without an end. */
+  readonly pinnedUntil?: Date | null | undefined;
   readonly locked?: boolean | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -70,6 +72,7 @@ interface StoredDiscussion {
   firstPostId: string;
   replyCount: number;
   isPinned: boolean;
+  pinnedUntil?: Date | null;
   isLocked: boolean;
   createdAt: Date;
   updatedAt: Date;
@@ -93,6 +96,12 @@ const stateOf = ({ title, categoryId, isPinned, isLocked }: StoredDiscussion): D
   isPinned,
   isLocked,
 });
+/** Whether it is pinned after the change, and until when: a pin that is set anew ends when it says, or not at all. */
+function pinOf(stored: StoredDiscussion, { pinned, pinnedUntil }: Changes): object {
+  const isPinned = pinned ?? (pinnedUntil ? true : stored.isPinned);
+  const kept = pinned === undefined ? stored.pinnedUntil : null;
+  return { isPinned, pinnedUntil: isPinned ? (pinnedUntil === undefined ? kept : pinnedUntil) : null };
+}
 /** The old value if the new one differs. */
 const changed = (before: string, now: string): string | undefined => (before === now ? undefined : before);
 
@@ -109,9 +118,12 @@ export class DiscussionEditor {
   async change(head: DiscussionHead, changes: Changes, by: ChangedBy): Promise<void> {
     const { rights, drafts, projections, revisions, moderationLog } = this.#deps;
     const { viewer } = by;
-    const staffOnly = changes.pinned !== undefined || changes.locked !== undefined;
+    const { pinned, pinnedUntil, locked } = changes;
+    const staffOnly = [pinned, pinnedUntil, locked].some((change) => change !== undefined);
     if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
       throw new HttpError(403, 'Only moderators pin and lock discussions');
+    if (pinnedUntil && pinned !== false && pinnedUntil.getTime() <= this.#deps.clock.now())
+      throw new InvalidInput([{ field: 'pinned_until', message: 'must be in the future' }]);
     const target = changes.categoryId === undefined ? undefined : this.#target(changes.categoryId, head, viewer);
     const fields = drafts.fields(changes.fields ?? {}, viewer);
     const title =
@@ -127,8 +139,8 @@ export class DiscussionEditor {
           ...(title !== undefined && { title, slug: slugOf(title, 'discussion') }),
           ...(target && { categoryId: target.id }),
         });
-        stored.isPinned = changes.pinned ?? stored.isPinned;
-        stored.isLocked = changes.locked ?? stored.isLocked;
+        Object.assign(stored, pinOf(stored, changes));
+        stored.isLocked = locked ?? stored.isLocked;
         for (const save of fields) await save(em, stored.id);
         const replaced = {
           title: changed(before.title, stored.title),
@@ -146,6 +158,22 @@ export class DiscussionEditor {
       },
       target?.id,
     );
+  }
+
+  /** Unpins what was to be pinned until now; how many that were. */
+  async endPins(limit: number): Promise<number> {
+    const { data, clock } = this.#deps;
+    const ended = await data.all(sql<DiscussionHead>`select id, number, category_id as "categoryId" from discussion
+      where pinned_until <= ${new Date(clock.now())} order by pinned_until, id limit ${limit}`);
+    for (const head of ended) {
+      await this.#write(head, async (_em, stored, now) => {
+        // It may have been pinned anew meanwhile.
+        if (!stored.pinnedUntil || stored.pinnedUntil > now) return;
+        Object.assign(stored, { isPinned: false, pinnedUntil: null });
+        if (!stored.deletedAt) await this.#emitDiscussion(discussionUpdated, stored);
+      });
+    }
+    return ended.length;
   }
 
   /** The category that a discussion goes to, by id or slug. */

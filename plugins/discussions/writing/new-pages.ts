@@ -7,9 +7,11 @@ import { withFields } from '../schemas.ts';
 import {
   composer,
   findByPath,
+  initialValues,
   previewOf,
   quotation,
   queryOf,
+  replyKey,
   draftOf,
   textOf,
   problemsByField,
@@ -61,7 +63,10 @@ export function writingPages(deps: PageDeps): void {
   plugin.route(pages, { method: 'get', path: '/new', can: 'member' })(async ({ actor, req }) => {
     await categories.refresh();
     const { category, title } = queryOf(req);
-    return newView(actor, { values: { category_id: category, title } });
+    return newView(
+      actor,
+      await initialValues(deps, { category_id: category, title }, { key: 'new', viewer: actor, req }),
+    );
   });
 
   plugin.route(pages, {
@@ -89,13 +94,10 @@ export function writingPages(deps: PageDeps): void {
   const answered = async (
     head: DiscussionHead,
     viewer: Viewer,
-    id: string | undefined,
+    number: string | undefined,
   ): Promise<object | undefined> => {
-    const named = id === undefined ? undefined : await reader.findPost(id, viewer);
-    const found =
-      named?.discussion.id === head.id
-        ? named
-        : await reader.findPost((await reader.discussion(head, viewer))?.firstPostId ?? '', viewer);
+    const named = number === undefined ? undefined : await reader.postNumbered(head, number, viewer);
+    const found = named ?? (await reader.postNumbered(head, '1', viewer));
     const [post] = found ? await records.posts([found.row], viewer, false) : [];
     if (!post || !('author' in post)) return undefined;
     return {
@@ -121,7 +123,7 @@ export function writingPages(deps: PageDeps): void {
       back: cancel,
       answered: await answered(head, viewer, to),
       action: `/d/${head.number}/reply${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`,
-      composer: composer(draft, { key: `reply-${head.id}`, writes: 'post', cancel, rows: 10, discussion: head }),
+      composer: composer(draft, { key: replyKey(head), writes: 'post', cancel, rows: 10, discussion: head }),
     };
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, noindex: true }, model);
   };
@@ -129,14 +131,11 @@ export function writingPages(deps: PageDeps): void {
   plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'member', load })(
     async ({ actor, target: head, req }) => {
       rights.requireReply(head, actor);
-      const quoted = await reader.findPost(queryOf(req)['quote'] ?? '', actor);
-      const [post] = quoted?.discussion.id === head.id ? await records.posts([quoted.row], actor, false) : [];
-      return replyView(
-        head,
-        actor,
-        { values: { content: post && 'author' in post ? quotation(post, head) : '' } },
-        queryOf(req),
-      );
+      const quoted = await reader.postNumbered(head, queryOf(req)['quote'] ?? '', actor);
+      const [post] = quoted ? await records.posts([quoted.row], actor, false) : [];
+      const content = post && 'author' in post ? quotation(post, head) : '';
+      const draft = await initialValues(deps, { content }, { key: replyKey(head), viewer: actor, req });
+      return replyView(head, actor, draft, queryOf(req));
     },
   );
 

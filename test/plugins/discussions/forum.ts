@@ -11,7 +11,7 @@ import {
 } from 'parley-forum/plugins/discussions';
 import { miscounted, startForum, type Answer, type Client, type TestForum } from 'parley-forum/testing';
 
-const PASSWORD = 'Plain-Sailing-42';
+export const PASSWORD = 'Plain-Sailing-42';
 const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin', bad: 'banned' } as const;
 export type Name = keyof typeof GROUPS;
 

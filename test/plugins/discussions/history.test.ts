@@ -123,8 +123,10 @@ describe('on pages', () => {
     await edit(reply.id, 'One **four** three');
     const link = `href="/p/${reply.id}/history"`;
     const page = async (name: Name) => (await forum.as[name].get(`/d/${number}-marked`)).text;
-    for (const name of ['ada', 'mia'] as const) expect(await page(name)).toContain(link);
-    expect(await page('bob')).not.toContain(link);
+    const menu = async (name: Name) => (await forum.as[name].get(`/p/${reply.id}/menu`)).text;
+    expect(await page('mia')).toContain(link);
+    expect(await menu('ada')).toContain(link);
+    for (const seen of [await page('bob'), await menu('bob')]) expect(seen).not.toContain(link);
     const { text } = await forum.as.ada.get(`/p/${reply.id}/history`);
     expect(text).toContain('One <del>&lt;i&gt;two&lt;/i&gt;</del> three');
     expect(text).toContain('One <ins>**four**</ins> three');

@@ -95,11 +95,14 @@ describe('writing without script', () => {
   });
 
   test('a post is quoted, answered, edited and deleted', async () => {
-    const { number, postId } = await forum.start('ada', 'Journey');
-    expect(await page(`/d/${number}/reply?quote=${postId}`, forum.as.bob)).toContain('&gt; About Journey');
+    const { number } = await forum.start('ada', 'Journey');
+    expect(await page(`/d/${number}/reply?quote=1`, forum.as.bob)).toContain('&gt; About Journey');
     const replied = await forum.as.bob.submit(`/d/${number}/reply`, { content: 'My answer' });
     expect(replied.headers.get('location')).toBe(`/d/${number}/2#post-2`);
-    const edit = /href="(\/p\/[^"]+\/edit)"/.exec(await page(`/d/${number}-journey`, forum.as.bob))![1]!;
+    const menus = (await page(`/d/${number}-journey`, forum.as.bob)).matchAll(/href="(\/p\/[^"]+\/menu)"/g);
+    const [others = '', own = ''] = [...menus].map(([, path]) => path);
+    expect(await page(others, forum.as.bob)).not.toMatch(/\/p\/[^"]+\/edit/);
+    const edit = /href="(\/p\/[^"]+\/edit)"/.exec(await page(own, forum.as.bob))![1]!;
     expect(await page(edit, forum.as.bob)).toContain('My answer</textarea>');
     expect((await forum.as.bob.submit(edit, { content: 'My second thought' })).status).toBe(303);
     expect(await page(`/d/${number}-journey`)).toContain('My second thought');

@@ -23,9 +23,20 @@ beforeAll(async () => {
 
 const rowsIn = (html: string): string[] =>
   [...html.matchAll(/<article class="card[^>]*aria-labelledby="d-(\d+)"/g)].map(([, number = '']) => number);
-const apiIn = (html: string): string | undefined =>
-  /data-api="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&').replaceAll('&#x3D;', '=');
+const apiIn = (html: string): string | undefined => /data-api="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
 const page = async (path: string): Promise<string> => expectStatus(await forum.guest.get(path), 200).text;
+
+/** As a reader without script does: from page to page by the link to the next. */
+async function byLinks(path: string, between: () => Promise<unknown> = () => Promise.resolve()): Promise<string[]> {
+  const found: string[] = [];
+  for (let at: string | undefined = path; at !== undefined;) {
+    const html = await page(at);
+    found.push(...rowsIn(html));
+    at = /class="pager-step" rel="next" href="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
+    await between();
+  }
+  return found;
+}
 
 async function byPages(path: string): Promise<string[]> {
   const join = path.includes('?') ? '&' : '?';
@@ -61,19 +72,33 @@ describe.each([
     expect(new Set(found).size).toBe(COUNT);
     expect(found).toHaveLength(COUNT);
     expect(await byScript(path)).toEqual(found);
+    expect(await byLinks(path)).toEqual(found);
   });
 
-  test('repeats nothing, and loses nothing that has not moved up, while others write', async () => {
+  test.each([
+    ['by script', byScript],
+    ['by links', byLinks],
+  ])('repeats nothing, and loses nothing that has not moved up, while others write, %s', async (_way, walk) => {
     // The last ones move up, to where one has read already.
     const moving = ids.slice(0, 2);
     let at = 0;
-    const found = await byScript(path, async () => {
+    const found = await walk(path, async () => {
       forum.app.clock.advance(1_000);
       await forum.reply('bob', moving[at++ % moving.length]!, 'Up');
     });
     expect(new Set(found).size).toBe(found.length);
     expect(found.length).toBeGreaterThanOrEqual(COUNT - moving.length);
   });
+});
+
+test('a link to the next page that comes from another order, or from nowhere, is refused', async () => {
+  const next = /rel="next" href="([^"]*)"/.exec(await page('/?sort=newest'))![1]!.replaceAll('&amp;', '&');
+  expect(next).toMatch(/^\/\?sort=newest&page=2&cursor=/);
+  for (const path of [next.replace('newest', 'oldest'), '/?page=2&cursor=x', `/?page=2&cursor=${'x'.repeat(600)}`])
+    expect((await forum.guest.get(path)).status, path).toBe(400);
+  // What it had behind it is gone, and the page is there all the same.
+  const last = next.replace('page=2', 'page=900');
+  expect(await page(last)).toContain('class="card');
 });
 
 test('what the first page of a list shows and the API gives by itself go on each by their own cursor', async () => {

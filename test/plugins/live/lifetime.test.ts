@@ -151,7 +151,7 @@ describe('when the plugin', () => {
 describe('pages', () => {
   test('open a stream for members, and for guests where the setting says so', async () => {
     const guest = forum.client();
-    expect((await ada.get('/')).text).toMatch(/<x-live data-events="[^"]*post\.created[^"]*"><\/x-live>/);
+    expect((await ada.get('/')).text).toMatch(/<x-live data-eager data-events="[^"]*post\.created[^"]*"><\/x-live>/);
     expect((await guest.get('/')).text).not.toContain('<x-live');
     await forum.app.settings.set({ 'live.guests': true });
     expect((await guest.get('/')).text).toContain('<x-live');

@@ -169,11 +169,11 @@ describe('a reader that comes back', () => {
     await settled(forum.app);
     const { newest } = await forum.app.app.service(EventLog).bounds();
     const writer = (async () => {
-      for (let n = 0; n < 60; n++) await forum.reply('bob', id, `Word ${n}`);
+      for (let n = 0; n < 30; n++) await forum.reply('bob', id, `Word ${n}`);
     })();
     let last = String(newest);
     const words: string[] = [];
-    for (let rounds = 0; words.length < 60; rounds++) {
+    for (let rounds = 0; words.length < 30; rounds++) {
       expect(rounds).toBeLessThan(200);
       await using stream = await listen(forum.app, forum.as.ada, '', { 'last-event-id': last });
       await new Promise((resolve) => setTimeout(resolve, 40));
@@ -183,9 +183,9 @@ describe('a reader that comes back', () => {
       await expect.poll(() => stream.ended).toBe(true);
     }
     await writer;
-    expect(words).toHaveLength(60);
-    expect(new Set(words).size).toBe(60);
-  }, 30_000);
+    expect(words).toHaveLength(30);
+    expect(new Set(words).size).toBe(30);
+  });
 
   test('is asked to look at everything again when it missed too much, or names no place of this log', async () => {
     const { newest } = await forum.app.app.service(EventLog).bounds();

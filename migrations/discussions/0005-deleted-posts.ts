@@ -1,0 +1,12 @@
+import { Migration } from 'parley-forum';
+
+/** How many posts of a range of numbers are deleted is counted without reading the range. */
+export default class Discussions0005DeletedPosts extends Migration {
+  override up(): void {
+    this.addSql('create index post_deleted on post (discussion_id, number) where deleted_at is not null');
+  }
+
+  override down(): void {
+    this.addSql('drop index post_deleted');
+  }
+}

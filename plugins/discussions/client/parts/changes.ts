@@ -1,0 +1,102 @@
+import { fragment } from '@forum/client';
+import { focusOn, keepingPlace } from './posts.ts';
+
+interface ChangedPost {
+  readonly data: { readonly post: { readonly discussion_id: string; readonly number: number } };
+}
+/**
+ * Milliseconds within which changes are collected, and up to which pages wait at random, so that they do not all ask at
+ * once.
+ */
+const COLLECT = 500;
+const SPREAD = 1_000;
+/** Milliseconds after which is tried again what somebody was about to use. */
+const AGAIN = 5_000;
+
+/** Keeps posts of an open page as they are: edited, deleted and restored ones are fetched from their page. */
+export class Changes {
+  readonly #inUse: (part: Element) => boolean;
+  readonly #changed = new Set<string>();
+  #waiting: ReturnType<typeof setTimeout> | undefined;
+
+  /** `inUse`: whether somebody has a part of a post in hand, which stays as it is for now. */
+  constructor(inUse: (part: Element) => boolean) {
+    this.#inUse = inUse;
+  }
+
+  listen(discussion: string, signal: AbortSignal): void {
+    const heard = (event: Event): void => {
+      const { discussion_id: of, number } = (event as CustomEvent<ChangedPost>).detail.data.post;
+      if (of === discussion) this.#wait(`post-${number}`, COLLECT + SPREAD * Math.random());
+    };
+    for (const name of ['post.updated', 'post.deleted']) document.addEventListener(`parley:${name}`, heard, { signal });
+    signal.addEventListener('abort', () => clearTimeout(this.#waiting));
+  }
+
+  #wait(id: string, time: number): void {
+    if (!document.getElementById(id)) return;
+    this.#changed.add(id);
+    this.#waiting ??= setTimeout(() => void this.#update(), time);
+  }
+
+  async #update(): Promise<void> {
+    const posts = [...this.#changed].map((id) => document.getElementById(id)).filter((post) => post !== null);
+    this.#changed.clear();
+    this.#waiting = undefined;
+    const pageOf = (post: HTMLElement): string => post.dataset['page'] ?? location.pathname + location.search;
+    for (const [page, own] of Map.groupBy(posts, pageOf)) {
+      // The next visit shows what cannot be fetched now.
+      const part = await fragment(page).catch(() => undefined);
+      for (const post of own) {
+        const now = part?.querySelector<HTMLElement>(`#${post.id}`);
+        if (now) keepingPlace(() => this.#replace(post, now));
+      }
+    }
+  }
+
+  #replace(post: HTMLElement, now: HTMLElement): void {
+    if (post.className !== now.className) {
+      const focused = post.contains(document.activeElement);
+      if (post.dataset['page'] !== undefined) now.dataset['page'] = post.dataset['page'];
+      post.replaceWith(now);
+      if (focused) focusOn(now);
+    } else if (mend(post, now, this.#inUse)) {
+      this.#wait(post.id, AGAIN);
+    }
+  }
+}
+
+/** Whether both say the same: how long ago something was, this page tells by itself. */
+function sameAs(one: Element, other: Element): boolean {
+  const [plain, then] = [one, other].map((element) => {
+    const copy = element.cloneNode(true) as Element;
+    for (const time of copy.querySelectorAll('time')) {
+      time.replaceChildren();
+      time.removeAttribute('title');
+    }
+    return copy;
+  });
+  return plain!.isEqualNode(then!);
+}
+
+/** Replaces the parts that differ; true where one of them is in use and stays. What stays is not moved, or it would lose the focus. */
+function mend(post: Element, now: Element, inUse: (part: Element) => boolean): boolean {
+  const kept = new Set<Element>();
+  let [last, left]: [Element | undefined, boolean] = [undefined, false];
+  const [parts, before] = [[...now.children], [...post.children]];
+  for (const part of parts) {
+    const own = before.filter((one) => !kept.has(one));
+    const same = own.find((one) => sameAs(one, part));
+    const used = same ? undefined : own.find((one) => one.className === part.className && inUse(one));
+    left ||= used !== undefined;
+    const shown: Element = same ?? used ?? part;
+    if (shown === part) {
+      if (last) last.after(part);
+      else post.prepend(part);
+    }
+    kept.add(shown);
+    last = shown;
+  }
+  for (const part of before) if (!kept.has(part)) part.remove();
+  return left;
+}

@@ -1,0 +1,41 @@
+/** The posts of a discussion's page, by script. */
+
+export const numberOf = (post: Element | undefined): number => Number(post?.id.slice('post-'.length) ?? 0);
+export const topOf = (element: Element): number => element.getBoundingClientRect().top;
+export const postsIn = (root: ParentNode): readonly HTMLElement[] => [
+  ...root.querySelectorAll<HTMLElement>('.stream > .post'),
+];
+
+const pixels = (element: Element, property: string): number =>
+  parseFloat(getComputedStyle(element).getPropertyValue(property)) || 0;
+
+/** The post that is read: it stands where one that an address names would be put. */
+export function readPost(): HTMLElement | undefined {
+  const posts = postsIn(document);
+  const [first] = posts;
+  if (!first) return undefined;
+  const line =
+    pixels(document.documentElement, 'scroll-padding-block-start') + pixels(first, 'scroll-margin-block-start') + 1;
+  let [low, high] = [0, posts.length - 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (posts[middle]!.getBoundingClientRect().bottom > line) high = middle;
+    else low = middle + 1;
+  }
+  return posts[low];
+}
+
+/** Changes other posts without moving the one that is read. */
+export function keepingPlace(change: () => void): void {
+  const post = readPost();
+  const before = post && topOf(post);
+  change();
+  // Browsers that keep the place by themselves have done so by now.
+  if (post?.isConnected) scrollBy({ top: topOf(post) - before!, behavior: 'instant' });
+}
+
+/** Lets the keyboard go on from a post. */
+export function focusOn(post: HTMLElement): void {
+  post.tabIndex = -1;
+  post.focus({ preventScroll: true });
+}

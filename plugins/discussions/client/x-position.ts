@@ -1,0 +1,86 @@
+import { define } from '@forum/client';
+
+/** Milliseconds after which what was chosen by key counts. */
+const SETTLE = 400;
+
+/**
+ * Says where in a discussion one is, and leads elsewhere: by its links, which work without script, and by a slider.
+ * `data-last` is the number of the last post, `data-size` how many a page has, `data-path` the first page.
+ */
+class Position extends HTMLElement {
+  readonly #range = document.createElement('input');
+  #gone: AbortController | undefined;
+  #settling: ReturnType<typeof setTimeout> | undefined;
+  /** Whether the slider is being moved: then it does not follow the page. */
+  #moving = false;
+
+  connectedCallback(): void {
+    const { signal } = (this.#gone = new AbortController());
+    const text = this.querySelector('p');
+    Object.assign(this.#range, {
+      type: 'range',
+      min: '1',
+      max: this.dataset['last'],
+      ariaLabel: this.dataset['label'],
+    });
+    text?.after(this.#range);
+    this.#range.addEventListener('input', () => {
+      this.#moving = true;
+      this.#say();
+    });
+    this.#range.addEventListener('change', () => {
+      clearTimeout(this.#settling);
+      this.#settling = setTimeout(() => this.#go(Number(this.#range.value), false), SETTLE);
+    });
+    this.addEventListener('click', (event) => {
+      const link = (event.target as Element).closest<HTMLElement>('[data-number]');
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      this.#go(Number(link.dataset['number']), true);
+    });
+    document.addEventListener('discussions:at', () => this.#at(), { signal });
+    this.#at();
+  }
+
+  disconnectedCallback(): void {
+    this.#gone?.abort();
+    clearTimeout(this.#settling);
+  }
+
+  #at(): void {
+    if (this.#moving) return;
+    const number = Number(document.querySelector<HTMLElement>('x-stream')?.dataset['at'] ?? this.dataset['first']);
+    if (number > Number(this.#range.max)) this.#range.max = String(number);
+    this.#range.value = String(number);
+    this.#say();
+  }
+
+  /** The day of a post is known while it is on the page. */
+  #say(): void {
+    const number = this.#range.value;
+    const time = document.querySelector<HTMLTimeElement>(`#post-${number} .post-when time`);
+    const place = (this.dataset['text'] ?? '').replace('{number}', number).replace('{last}', this.#range.max);
+    const text = time ? `${place} · ${day(new Date(time.dateTime))}` : place;
+    this.#range.setAttribute('aria-valuetext', text);
+    const shown = this.querySelector('p');
+    if (shown) shown.textContent = text;
+  }
+
+  /** Asks for a post, which may be on another page. */
+  #go(number: number, focus: boolean): void {
+    this.#moving = false;
+    const page = Math.ceil(number / Number(this.dataset['size']));
+    const href = `${this.dataset['path'] ?? ''}${page > 1 ? `?page=${page}` : ''}`;
+    document.dispatchEvent(new CustomEvent('discussions:go', { detail: { number, href, focus } }));
+  }
+}
+
+/** Without the year where it is this one. */
+const day = (date: Date): string =>
+  new Intl.DateTimeFormat(document.documentElement.lang, {
+    day: 'numeric',
+    month: 'long',
+    ...(date.getFullYear() !== new Date().getFullYear() && { year: 'numeric' }),
+  }).format(date);
+
+define('x-position', Position);

@@ -1,0 +1,84 @@
+import { define, loadElement, request, toast, toFragment, togglePopover } from '@forum/client';
+import { Changes } from './parts/changes.ts';
+
+/** The posts of a discussion, as they are now. What one may do with a post is fetched into one menu for all of them. */
+class Posts extends HTMLElement {
+  readonly #menu = Object.assign(document.createElement('div'), { className: 'menu', popover: 'auto' });
+  readonly #items = new Map<string, Promise<string>>();
+  #opener: Element | undefined;
+  #gone: AbortController | undefined;
+
+  readonly #selects = (): void => {
+    if (document.getSelection()?.isCollapsed !== false || !document.querySelector('x-quote')) return;
+    document.removeEventListener('selectionchange', this.#selects);
+    void loadElement('x-quote').catch(() => undefined);
+  };
+
+  connectedCallback(): void {
+    this.append(this.#menu);
+    this.#gone = new AbortController();
+    const { signal } = this.#gone;
+    const discussion = document.querySelector<HTMLElement>('x-replies')?.dataset['discussion'] ?? '';
+    new Changes((part) => this.#inUse(part)).listen(discussion, signal);
+    document.addEventListener('selectionchange', this.#selects, { signal });
+    // By the time of the click its items are on their way.
+    this.addEventListener('pointerdown', (event) => this.#prefetch(event));
+    this.addEventListener('focusin', (event) => this.#prefetch(event));
+    this.addEventListener('click', (event) => {
+      const link = menuLink(event);
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      void this.#open(link, event);
+    });
+  }
+
+  disconnectedCallback(): void {
+    this.#gone?.abort();
+  }
+
+  /** Whether the focus, a selection or the open menu is at this part of a post. */
+  #inUse(part: Element): boolean {
+    const selection = getSelection();
+    return (
+      part.contains(document.activeElement) ||
+      (selection?.type === 'Range' && selection.containsNode(part, true)) ||
+      (this.#menu.matches(':popover-open') && part.contains(this.#opener ?? null))
+    );
+  }
+
+  #prefetch(event: Event): void {
+    const link = menuLink(event);
+    if (link) void this.#fetch(link.href).catch(() => undefined);
+  }
+
+  #fetch(href: string): Promise<string> {
+    const known = this.#items.get(href);
+    if (known) return known;
+    const items = request(href, { headers: { Accept: 'application/json' } }).then(async (response) => {
+      const answer = (await response.json()) as { readonly html?: string; readonly error?: string };
+      if (answer.html === undefined) throw new Error(answer.error);
+      return answer.html;
+    });
+    items.catch(() => this.#items.delete(href));
+    this.#items.set(href, items);
+    return items;
+  }
+
+  async #open(link: HTMLAnchorElement, event: MouseEvent): Promise<void> {
+    try {
+      const items = await this.#fetch(link.href);
+      // The next time it is what it may be then.
+      this.#items.delete(link.href);
+      this.#menu.replaceChildren(toFragment(items));
+      this.#opener = link;
+      togglePopover(this.#menu, link, event);
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error));
+    }
+  }
+}
+
+const menuLink = ({ target }: Event): HTMLAnchorElement | null =>
+  (target as Element).closest<HTMLAnchorElement>('a[data-menu]');
+
+define('x-posts', Posts);

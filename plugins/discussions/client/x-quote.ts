@@ -1,0 +1,137 @@
+import { announce, button, define, escapeMarkdown, loadElement, toast } from '@forum/client';
+
+/** Milliseconds in which what is selected did not change. */
+const PAUSE = 150;
+/** Pixels below the selection, so that what a telephone puts there does not cover it, and at the edges. */
+const BELOW = 12;
+const EDGE = 8;
+
+interface Selected {
+  readonly post: HTMLElement;
+  readonly prose: HTMLElement;
+  readonly range: Range;
+  readonly text: string;
+}
+
+/** Text that is selected within a post goes into the reply as a quotation, behind what is written there already. */
+class Quote extends HTMLElement {
+  readonly #offer = Object.assign(document.createElement('div'), { className: 'quote-offer', popover: 'manual' });
+  #selected: Selected | undefined;
+  #waiting: ReturnType<typeof setTimeout> | undefined;
+  readonly #later = (): void => {
+    clearTimeout(this.#waiting);
+    this.#waiting = setTimeout(() => this.#look(), PAUSE);
+  };
+  readonly #press = (event: KeyboardEvent): void => {
+    if (event.key === 'Escape') this.#hide();
+    // Wherever the Tab key would begin: whoever selected with the keyboard has the focus at no element of the text.
+    if (event.key !== 'Tab' || event.shiftKey || !this.#offer.matches(':popover-open')) return;
+    if (this.#offer.contains(document.activeElement) || document.activeElement?.matches('input, textarea')) return;
+    event.preventDefault();
+    this.#offer.querySelector('button')?.focus();
+  };
+
+  connectedCallback(): void {
+    // What is selected stays so while its button is pressed.
+    this.#offer.addEventListener('mousedown', (event) => event.preventDefault());
+    document.addEventListener('selectionchange', this.#later);
+    document.addEventListener('keydown', this.#press);
+    this.#look();
+  }
+
+  disconnectedCallback(): void {
+    document.removeEventListener('selectionchange', this.#later);
+    document.removeEventListener('keydown', this.#press);
+    this.#offer.remove();
+  }
+
+  #look(): void {
+    const selected = selectedText();
+    if (selected?.text === this.#selected?.text && selected?.post === this.#selected?.post) return;
+    this.#hide();
+    this.#selected = selected;
+    if (selected) this.#show(this.dataset['label'] ?? '', () => void this.#quote());
+  }
+
+  /** Behind the text of the post, where the Tab key goes on. */
+  #show(label: string, run: () => void): void {
+    const { prose, range } = this.#selected!;
+    const focused = this.#offer.contains(document.activeElement);
+    const made = button(label, run);
+    made.className = 'button small';
+    this.#offer.replaceChildren(made);
+    if (this.#offer.previousElementSibling !== prose) prose.after(this.#offer);
+    if (!this.#offer.matches(':popover-open')) this.#offer.showPopover();
+    if (focused) made.focus();
+    const box = [...range.getClientRects()].at(-1) ?? range.getBoundingClientRect();
+    const rtl = getComputedStyle(prose).direction === 'rtl';
+    const start = (rtl ? box.left : box.right) - this.#offer.offsetWidth / 2;
+    const most = document.documentElement.clientWidth - this.#offer.offsetWidth - EDGE;
+    this.#offer.style.left = `${Math.max(EDGE, Math.min(start, most)) + scrollX}px`;
+    this.#offer.style.top = `${box.bottom + BELOW + scrollY}px`;
+  }
+
+  #hide(): void {
+    if (this.#offer.matches(':popover-open')) this.#offer.hidePopover();
+    this.#selected = undefined;
+  }
+
+  async #quote(): Promise<void> {
+    const selected = this.#selected;
+    const area = this.parentElement?.querySelector('textarea');
+    if (!selected || !area) return;
+    // It brings a draft back first.
+    await loadElement('x-composer').catch(() => undefined);
+    const before = area.value.trimEnd();
+    area.setRangeText(
+      `${before === '' ? '' : '\n\n'}${quotation(selected)}\n\n`,
+      before.length,
+      area.value.length,
+      'end',
+    );
+    area.dispatchEvent(new Event('input', { bubbles: true }));
+    const done = this.dataset['done'] ?? '';
+    if (this.#selected !== selected) return toast(done);
+    announce(done);
+    this.#show(this.dataset['go'] ?? '', () => {
+      this.#hide();
+      area.focus();
+      area.scrollIntoView({ block: 'center' });
+    });
+  }
+}
+
+/** Of one post, and nothing of what stands around its text. */
+function selectedText(): Selected | undefined {
+  const selection = document.getSelection();
+  if (!selection || selection.isCollapsed) return undefined;
+  const range = selection.getRangeAt(0).cloneRange();
+  const { startContainer: start } = range;
+  const prose = (start instanceof Element ? start : start.parentElement)?.closest<HTMLElement>('.prose');
+  const post = prose?.closest<HTMLElement>('article[data-number]');
+  const text = selection.toString().trim();
+  if (!post || !prose || text === '' || !prose.textContent.includes(range.toString().trim())) return undefined;
+  // Three clicks select a paragraph up to the beginning of what comes next, though that is not text of the post.
+  if (!prose.contains(range.endContainer)) range.setEnd(prose, prose.childNodes.length);
+  return { post, prose, range, text };
+}
+
+/** What begins a line and would make it something else than text. */
+const BEGINNING = /^(\s*)(?:([#+=-])|(\d+)([.)]))/;
+
+/** As the link that quotes a whole post has it: those who are quoted are told by it. */
+function quotation({ post, text }: Selected): string {
+  const author = post.querySelector('.post-by bdi')?.textContent ?? '';
+  const path = post.querySelector('.post-link')?.getAttribute('href') ?? '';
+  const lines = text
+    .split(/\r?\n/)
+    .map((line) =>
+      escapeMarkdown(line).replace(
+        BEGINNING,
+        (_all, space: string, sign = '', number = '', end = '') => `${space}${number}\\${sign}${end}`,
+      ),
+    )
+    .map((line) => `> ${line}`.trimEnd());
+  return [`> [@${author}](${path}):`, ...lines].join('\n');
+}
+define('x-quote', Quote);

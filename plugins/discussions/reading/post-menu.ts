@@ -1,0 +1,29 @@
+import type { Viewer } from 'parley-forum/plugins/access';
+import { negotiated, pages, view, type Web } from 'parley-forum/plugins/web';
+import { postPath } from '../identifiers.ts';
+import { postActions, type PageDeps } from '../page-parts.ts';
+
+/**
+ * /p/…/menu: what one may do with a post. A page by itself without script; with script, its items in the one menu of a
+ * discussion’s page, fetched when it is opened.
+ */
+export function postMenuPage(deps: PageDeps, web: Web): void {
+  const { plugin, reader, records, rights } = deps;
+  plugin.route(pages, {
+    method: 'get',
+    path: '/p/:id/menu',
+    can: 'member',
+    load: ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
+      reader.findPost(params['id'] ?? '', actor),
+    authorize: ({ target }) => target.row.deleted_at === null,
+  })(async ({ actor, target: { row, discussion } }) => {
+    const [post] = await records.posts([row], actor, false);
+    const url = postPath(discussion.number, row.number);
+    const model = { post: { ...post, url, actions: postActions(row, discussion, rights, actor) } };
+    const title = `Post ${row.number} of “${discussion.title}”`;
+    return negotiated(
+      view('@discussions/post-menu', { name: 'post', title, noindex: true }, { ...model, title, discussion }),
+      { success: true, html: String(await web.fragment(actor, '@discussions/post-menu-items', model)) },
+    );
+  });
+}
