@@ -1,0 +1,30 @@
+import { define } from '@forum/client';
+
+/** What parts of the page add before it is left: the discussion to go on in first, and what is being sent. */
+interface Leaving {
+  in?: string;
+  readonly sending: Promise<unknown>[];
+}
+
+/** The link to the next unread post. A page that has it itself goes there instead. */
+class NextUnread extends HTMLElement {
+  connectedCallback(): void {
+    const link = this.querySelector('a');
+    if (!link) return;
+    link.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+      event.preventDefault();
+      void this.#go(link);
+    });
+  }
+
+  async #go(link: HTMLAnchorElement): Promise<void> {
+    const leaving: Leaving = { sending: [] };
+    if (!document.dispatchEvent(new CustomEvent('read-marks:next', { cancelable: true, detail: leaving }))) return;
+    await Promise.allSettled(leaving.sending);
+    const address = new URL(link.href);
+    if (leaving.in !== undefined) address.searchParams.set('in', leaving.in);
+    location.assign(address);
+  }
+}
+define('x-next-unread', NextUnread);

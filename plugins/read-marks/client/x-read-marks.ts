@@ -1,0 +1,143 @@
+import { define, page, request } from '@forum/client';
+import { markOf, setMark } from './parts/marks.ts';
+
+/** Milliseconds for which a post is in view before it counts as read, and between looks. */
+const DWELL = 1_000;
+const LOOK = 250;
+/** Milliseconds for which what was read is collected before it is sent. */
+const BATCH = 3_000;
+
+interface Leaving {
+  in?: string;
+  readonly sending: Promise<unknown>[];
+}
+const numberOf = (post: Element): number => Number((post as HTMLElement).dataset['number']);
+
+/**
+ * Watches which posts of a discussion are really seen, and says so to the server; of a guest this browser alone keeps
+ * it.
+ */
+class ReadMarks extends HTMLElement {
+  #gone: AbortController | undefined;
+  #near: IntersectionObserver | undefined;
+  #added: MutationObserver | undefined;
+  #looking: ReturnType<typeof setInterval> | undefined;
+  #waiting: ReturnType<typeof setTimeout> | undefined;
+  /** Posts on the screen, and since when each is in view; undefined while it is not, or not enough of it. */
+  readonly #posts = new Map<Element, number | undefined>();
+  #highest = 0;
+  #sent = 0;
+
+  connectedCallback(): void {
+    const stream = document.querySelector('.stream');
+    if (!stream) return;
+    const number = this.dataset['number'] ?? '';
+    this.#highest = Number(this.dataset['read']);
+    if (!page.member) {
+      this.#highest = markOf(number);
+      this.#divide(stream);
+    }
+    this.#sent = this.#highest;
+    this.#gone = new AbortController();
+    const { signal } = this.#gone;
+    this.#near = new IntersectionObserver((entries) => {
+      for (const { isIntersecting, target } of entries) {
+        if (isIntersecting) this.#posts.set(target, undefined);
+        else this.#posts.delete(target);
+      }
+    });
+    this.#added = new MutationObserver(() => this.#watch(stream));
+    this.#added.observe(stream, { childList: true });
+    this.#watch(stream);
+    this.#looking = setInterval(() => this.#look(), LOOK);
+    document.addEventListener('visibilitychange', () => void this.#send(), { signal });
+    addEventListener('pagehide', () => void this.#send(), { signal });
+    document.addEventListener('read-marks:next', (event) => this.#next(event as CustomEvent<Leaving>, stream), {
+      signal,
+    });
+    document.addEventListener('submit', (event) => this.#submitted(event.target as HTMLFormElement), { signal });
+  }
+
+  disconnectedCallback(): void {
+    this.#gone?.abort();
+    this.#near?.disconnect();
+    this.#added?.disconnect();
+    clearInterval(this.#looking);
+    clearTimeout(this.#waiting);
+  }
+
+  #watch(stream: Element): void {
+    for (const post of stream.querySelectorAll('.post[data-number]')) this.#near?.observe(post);
+  }
+
+  /** What is in view for long enough is read, and with it all before it. */
+  #look(): void {
+    const now = performance.now();
+    for (const [post, since] of this.#posts) {
+      const seen = !document.hidden && numberOf(post) > this.#highest && inView(post);
+      this.#posts.set(post, seen ? (since ?? now) : undefined);
+      if (seen && since !== undefined && now - since >= DWELL) this.#read(numberOf(post));
+    }
+  }
+
+  #read(number: number): void {
+    if (number <= this.#highest) return;
+    this.#highest = number;
+    setMark(this.dataset['number'] ?? '', number);
+    if (page.member) this.#waiting ??= setTimeout(() => void this.#send(), BATCH);
+  }
+
+  async #send(): Promise<void> {
+    clearTimeout(this.#waiting);
+    this.#waiting = undefined;
+    const number = this.#highest;
+    if (!page.member || number <= this.#sent) return;
+    this.#sent = number;
+    const body = JSON.stringify({ read_marks: [{ discussion_id: this.dataset['discussion'], number }] });
+    const headers = { 'Content-Type': 'application/json' };
+    // Outlives the page. What is lost with the connection is read again, or seen again.
+    await request('/api/read-marks', { method: 'POST', body, headers, keepalive: true }).catch(() => undefined);
+  }
+
+  /** Whoever goes on has read what they see. The next post of this page comes first, then those of other pages. */
+  #next(event: CustomEvent<Leaving>, stream: Element): void {
+    const posts = [...stream.querySelectorAll<HTMLElement>('.post[data-number]')];
+    for (const post of posts) if (inView(post)) this.#read(numberOf(post));
+    const next = posts.find((post) => numberOf(post) > this.#highest);
+    if (!next) {
+      event.detail.in = this.dataset['discussion'] ?? '';
+      event.detail.sending.push(this.#send());
+      return;
+    }
+    event.preventDefault();
+    next.tabIndex = -1;
+    next.focus({ preventScroll: true });
+    next.scrollIntoView();
+  }
+
+  /** What is made unread here stays so. */
+  #submitted({ action }: HTMLFormElement): void {
+    if (!/\/p\/[^/]+\/unread$/.test(action)) return;
+    setMark(this.dataset['number'] ?? '', 0);
+    this.#sent = this.#highest = Infinity;
+  }
+
+  /** For guests, the line above the first post that is new. */
+  #divide(stream: Element): void {
+    const first = this.#highest > 0 && stream.querySelector(`[data-number="${this.#highest + 1}"]`);
+    if (!first) return;
+    const line = document.createElement('p');
+    line.className = 'new-since';
+    const text = document.createElement('span');
+    text.textContent = this.dataset['line'] ?? '';
+    line.append(text);
+    first.prepend(line);
+  }
+}
+
+/** Half of it is on the screen, or it fills half of the screen. */
+function inView(post: Element): boolean {
+  const { top, bottom, height } = post.getBoundingClientRect();
+  return Math.min(bottom, innerHeight) - Math.max(top, 0) >= Math.min(height, innerHeight) / 2;
+}
+define('x-read-marks', ReadMarks);

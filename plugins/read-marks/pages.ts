@@ -1,0 +1,142 @@
+import { notFound, Type, type PluginHandle } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { Id, Paging } from 'parley-forum/plugins/api';
+import { POSTS_PER_PAGE, listTabs, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
+import { pages, pageViewListeners, redirect, shortcuts, view, type Redirect, type Web } from 'parley-forum/plugins/web';
+import { entryOf, isMember, memberOf, type ReadMarkService } from './read-mark-service.ts';
+import { unreadTags } from './routes.ts';
+
+export interface PageDeps {
+  readonly plugin: PluginHandle;
+  readonly discussions: Discussions;
+  readonly marks: ReadMarkService;
+  readonly web: Web;
+}
+const UNREAD = '/unread';
+const NEW = '/unread/new';
+
+/** /unread, and the forms about what was read. */
+export function addPages(deps: PageDeps): void {
+  const { plugin, discussions, marks, web } = deps;
+  addLists(deps);
+
+  /** The first unread post of the discussion with this id, or of another one. */
+  const next = async (viewer: Viewer, discussionId?: string): Promise<Redirect> => {
+    const found = await marks.next(memberOf(viewer), discussionId);
+    if (!found) return redirect(UNREAD, { notice: web.text('read-marks:nothing') });
+    return redirect(`/d/${found.number}/${entryOf(found) ?? 1}`);
+  };
+  plugin.route(pages, {
+    method: 'get',
+    path: '/unread/next',
+    can: 'member',
+    query: Type.Object({ in: Type.Optional(Id) }),
+    summary: 'Leads to the next unread post, in this discussion first.',
+  })(({ actor, query }) => next(actor, query.in));
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/read-marks',
+    can: 'member',
+    body: Type.Object({
+      discussion_id: Id,
+      number: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
+      next: Type.Optional(Type.Boolean()),
+    }),
+    summary: 'Marks a discussion read up to a post.',
+  })(async ({ actor, body }) => {
+    const discussion = await discussions.find(body.discussion_id, actor);
+    if (!discussion) throw notFound();
+    await marks.read(memberOf(actor), new Map([[discussion.id, body.number]]));
+    if (body.next) return next(actor, discussion.id);
+    return redirect(`/d/${discussion.number}/${body.number}`, { notice: web.text('read-marks:read.done') });
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/read-marks/all',
+    can: 'member',
+    body: Type.Object({ category_id: Type.Optional(Type.String({ maxLength: 100 })) }),
+    summary: 'Marks everything read, or everything in a category.',
+  })(async ({ actor, body }) => {
+    await marks.readAll(memberOf(actor), body.category_id);
+    const category = body.category_id === undefined ? UNREAD : `/c/${encodeURIComponent(body.category_id)}`;
+    return redirect(category, { notice: web.text('read-marks:all.done') });
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/p/:id/unread',
+    can: 'member',
+    load: ({
+      actor,
+      params,
+    }: {
+      actor: Viewer;
+      params: Readonly<Record<string, string>>;
+    }): Promise<PostHead | undefined> => discussions.findPost(params['id'] ?? '', actor),
+    summary: 'Makes a post and all behind it unread.',
+  })(async ({ actor, target }) => {
+    await marks.unreadFrom(target, memberOf(actor));
+    return redirect(UNREAD, { notice: web.text('read-marks:unread.done', { number: target.number }) });
+  });
+
+  const opened = async (number: string, page: number, viewer: Viewer): Promise<void> => {
+    const discussion = await discussions.find(number, viewer);
+    if (discussion && isMember(viewer))
+      await marks.read(viewer, new Map([[discussion.id, (page - 1) * POSTS_PER_PAGE]]));
+  };
+  // Whoever asks for the next page has read the one before; without script nothing else tells.
+  plugin.extend(pageViewListeners, {
+    onPageView({ path, viewer }) {
+      const [, number, page] = (!isGuest(viewer) && /^\/d\/(\d+)[^/?]*\?(?:.*&)?page=(\d{1,7})\b/.exec(path)) || [];
+      if (number === undefined || Number(page) < 2) return;
+      opened(number, Number(page), viewer).catch((error: unknown) =>
+        plugin.log.warn({ error }, 'the page before the one that was opened stays unread'),
+      );
+    },
+  });
+}
+
+/** /unread and /unread/new, with their tabs. */
+function addLists({ plugin, discussions, marks }: PageDeps): void {
+  const member = (viewer: Viewer): boolean => !isGuest(viewer);
+  plugin.extend(listTabs, { label: 'read-marks:tabs.unread', href: UNREAD, visible: member }, 0);
+  plugin.extend(listTabs, { label: 'read-marks:tabs.new', href: NEW, visible: member }, 10);
+  plugin.extend(shortcuts, {
+    id: 'read-marks.next',
+    keys: 'n',
+    label: 'read-marks:next',
+    area: 'everywhere',
+    press: 'x-next-unread a',
+    visible: member,
+  });
+  plugin.extend(shortcuts, {
+    id: 'read-marks.unread',
+    keys: 'g u',
+    label: 'read-marks:keys.unread',
+    area: 'everywhere',
+    href: UNREAD,
+    visible: member,
+  });
+  for (const path of [UNREAD, NEW]) {
+    plugin.route(pages, {
+      method: 'get',
+      path,
+      can: 'member',
+      query: Type.Object({
+        page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+        cursor: Paging.cursor,
+      }),
+      cacheTags: () => unreadTags,
+    })(async ({ actor, query }) => {
+      const onlyNew = path === NEW;
+      const { start, ...selection } = await marks.selection(memberOf(actor), onlyNew);
+      const api = onlyNew ? '/api/unread?new=true' : '/api/unread';
+      const list = await discussions.listPage({ ...query, ...selection, path, api, oneOrder: true }, actor);
+      if (!onlyNew && (query.page ?? 1) === 1) await marks.settle(start, list.shown);
+      const head = { name: 'home', title: onlyNew ? 'New' : 'Unread', noindex: true, current: '/' };
+      return view('@read-marks/unread', head, { ...list, new: onlyNew });
+    });
+  }
+}

@@ -1,0 +1,80 @@
+import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
+import { userRegistered } from 'parley-forum/plugins/accounts';
+import {
+  Categories,
+  discussionCreated,
+  discussionFields,
+  Discussions,
+  postCreated,
+} from 'parley-forum/plugins/discussions';
+import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
+import { Subscriptions } from 'parley-forum/ports/subscriptions';
+import { Web } from 'parley-forum/plugins/web';
+import { readMarkFields } from './discussion-fields.ts';
+import { addPages } from './pages.ts';
+import { readMarksPersonalData } from './personal-data.ts';
+import { ReadMarkService } from './read-mark-service.ts';
+import { ReadStarts } from './read-starts.ts';
+import { addRoutes } from './routes.ts';
+import { fillSlots } from './slots.ts';
+
+const DAY = 86_400_000;
+
+export default definePlugin({
+  id: 'read-marks',
+  name: 'Read marks',
+  version: '1.0.0',
+  description: 'Keeps how far members have read, and leads them to what is unread.',
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    settings: Settings,
+    categories: Categories,
+    discussions: Discussions,
+  },
+  wants: { subscriptions: Subscriptions, web: Web },
+  settings: Type.Object({
+    'read-marks.new_days': Type.Integer({
+      default: 30,
+      minimum: 1,
+      maximum: 3_650,
+      title: 'Days for which a discussion is new',
+      description: 'A discussion that a member has not opened by then no longer counts as unread for them.',
+    }),
+    'read-marks.kept_days': Type.Integer({
+      default: 730,
+      minimum: 30,
+      maximum: 36_500,
+      title: 'Days for which read marks are kept',
+      description: 'Counted from when the member last read on in that discussion; later it counts as never opened.',
+    }),
+  }),
+  setup({ data, cache, clock, settings, categories, discussions, subscriptions, web }, plugin) {
+    const starts = new ReadStarts({ data, cache, clock, days: () => plugin.settings['read-marks.new_days'] });
+    const marks = new ReadMarkService({ data, cache, clock, categories, discussions, subscriptions, starts });
+
+    for (const field of readMarkFields(marks)) plugin.extend(discussionFields, field);
+    plugin.on(userRegistered, async ({ user }) => void (await starts.of(user.id)), { awaited: true });
+    // Awaited, so that the writer's next page has nothing of their own as new.
+    plugin.on(discussionCreated, ({ discussion }) => marks.wrote(discussion.author.id, discussion.id, 1), {
+      awaited: true,
+    });
+    plugin.on(postCreated, ({ post }) => marks.wrote(post.author.id, post.discussion_id, post.number), {
+      awaited: true,
+    });
+    plugin.job('forget', {
+      schema: Type.Object({}),
+      cron: '17 4 * * 0',
+      run: () => {
+        const since = new Date(clock.now() - plugin.settings['read-marks.kept_days'] * DAY);
+        return repeatInBatches(plugin.signal, (limit) => marks.forget(since, limit));
+      },
+    });
+    plugin.extend(personalData, readMarksPersonalData(data));
+    addRoutes({ plugin, settings, clock, discussions, marks, web });
+    if (!web) return;
+    addPages({ plugin, discussions, marks, web });
+    fillSlots({ plugin, marks, web });
+  },
+});

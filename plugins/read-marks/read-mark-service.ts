@@ -1,0 +1,216 @@
+import { InvalidInput, sql, type Cache, type Clock, type Data } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { accountTag } from 'parley-forum/plugins/accounts';
+import type { Categories, Discussions, DiscussionRecord, PostHead } from 'parley-forum/plugins/discussions';
+import { loginNeeded, type Page } from 'parley-forum/plugins/api';
+import type { ReadMark } from 'parley-forum/plugins/read-marks';
+import type { Subscriptions } from 'parley-forum/ports/subscriptions';
+import { ON_ITS_WAY, type ReadStarts } from './read-starts.ts';
+import { isBehind, isNew, isUnread, unreadCount, type ReadStart, type UnreadQuery } from './unread-conditions.ts';
+
+/** Milliseconds without reading on after which a member's next look at a discussion is another visit. */
+const VISIT = 1_800_000;
+/** Milliseconds by which a start moves on at least, so that reading a list hardly ever writes. */
+const STEP = 3_600_000;
+
+export interface ReadMarkDeps {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly categories: Categories;
+  readonly discussions: Discussions;
+  readonly subscriptions: Subscriptions | undefined;
+  readonly starts: ReadStarts;
+}
+/** A discussion as members get it. */
+export type ReadDiscussion = DiscussionRecord & Partial<Omit<ReadMark, 'discussion_id'>>;
+/** A member who is looking at something. */
+type Member = Viewer & { readonly id: string };
+
+/** Where a visit began: the last number that was read before it, and when that was. */
+export interface VisitStart {
+  readonly number: number;
+  readonly at: Date;
+}
+interface ListRequest {
+  readonly onlyNew: boolean;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** The post with which a member goes on in a discussion they have begun to read; undefined for its beginning. */
+export const entryOf = ({ last_read_number: read = 0, unread_count: unread = 0 }: Partial<ReadMark>) =>
+  unread > 0 && read > 0 ? read + 1 : undefined;
+
+export const isMember = (viewer: Viewer): viewer is Member => viewer.id !== undefined;
+/** Of a route that is for members. */
+export function memberOf(viewer: Viewer): Member {
+  if (!isMember(viewer)) throw loginNeeded();
+  return viewer;
+}
+
+/** How far members have read. Marks of one member and discussion only move on, whichever process is told. */
+export class ReadMarkService {
+  readonly #deps: ReadMarkDeps;
+
+  constructor(deps: ReadMarkDeps) {
+    this.#deps = deps;
+  }
+
+  /** One for each id, in order; for discussions that are not there as if nothing were. */
+  async of(discussionIds: readonly string[], { id }: Member): Promise<readonly ReadMark[]> {
+    const query = await this.#query(id);
+    const rows = await this.#deps.data.all(sql<ReadMark>`
+      select d.id as discussion_id, coalesce(m.last_read_number, 0) as last_read_number, ${unreadCount(query)} as unread_count
+      from discussion d left join read_mark m on m.user_id = ${id} and m.discussion_id = d.id where d.id = any(${discussionIds}::uuid[])`);
+    const found = new Map(rows.map((row) => [row.discussion_id, row]));
+    return discussionIds.map((one) => found.get(one) ?? { discussion_id: one, last_read_number: 0, unread_count: 0 });
+  }
+
+  /** Where the member's visit of a discussion began; undefined for the first one. */
+  async visitStart(discussionId: string, { id }: Member): Promise<VisitStart | undefined> {
+    const before = new Date(this.#deps.clock.now() - VISIT);
+    const row = await this.#deps.data.one(sql<{ number: number | null; at: Date | null }>`
+      select case when read_at < ${before} then last_read_number else previous_number end as number,
+        case when read_at < ${before} then read_at else previous_at end as at
+      from read_mark where user_id = ${id} and discussion_id = ${discussionId}`);
+    return row && row.number !== null && row.at !== null && row.number > 0
+      ? { number: row.number, at: row.at }
+      : undefined;
+  }
+
+  /** A list of unread discussions: last activity first, of new ones only the latest first. */
+  async listOf(viewer: Member, { onlyNew, ...page }: ListRequest): Promise<Page<ReadDiscussion>> {
+    const { start, ...selection } = await this.selection(viewer, onlyNew);
+    const list = await this.#deps.discussions.list({ ...selection, ...page }, viewer);
+    if (!onlyNew && page.cursor === undefined && (page.offset ?? 0) === 0) await this.settle(start, list);
+    return list;
+  }
+
+  /** For lists of what is unread, or new. */
+  async selection({ id }: Member, onlyNew: boolean) {
+    const query = await this.#query(id);
+    return onlyNew
+      ? ({ where: isNew(query), sort: 'newest', start: query.start } as const)
+      : ({ where: isUnread(query), sort: 'latest', start: query.start } as const);
+  }
+
+  /** After the first page of what is unread: where it is all there is, what lies before it is not looked at again. */
+  async settle(start: ReadStart, { items, hasMore }: Page<DiscussionRecord>): Promise<void> {
+    if (hasMore) return;
+    const latest = this.#deps.clock.now() - ON_ITS_WAY;
+    const before = (times: readonly string[]): Date =>
+      new Date(Math.min(latest, ...times.map((time) => Date.parse(time) - 1)));
+    const allReadUntil = before(items.map(({ last_post_at: at }) => at));
+    if (allReadUntil.getTime() < start.allReadUntil.getTime() + STEP) return;
+    const newSince = before(items.map(({ created_at: at }) => at));
+    await this.#deps.starts.advance(start, { newSince, allReadUntil }, { unless: true });
+  }
+
+  /** The discussion to go on with: `preferred` while it has something unread, else the one with the latest post. */
+  async next(viewer: Member, preferred?: string): Promise<ReadDiscussion | undefined> {
+    const [current] = preferred === undefined ? [] : await this.#deps.discussions.records([preferred], viewer);
+    if (current && ((current as ReadDiscussion).unread_count ?? 0) > 0) return current;
+    return (await this.listOf(viewer, { onlyNew: false, limit: 1 })).items[0];
+  }
+
+  /**
+   * Moves marks on to these numbers, where they are not there already. Resolves to the ids of those discussions that the
+   * viewer can see; the others are left out.
+   */
+  async read(viewer: Member, numbers: ReadonlyMap<string, number>): Promise<readonly string[]> {
+    const now = new Date(this.#deps.clock.now());
+    const seen = await this.#deps.data.all(sql<{ id: string; moved: number }>`with seen as (
+        select d.id, least(t.number, d.last_number) as number
+        from unnest(${[...numbers.keys()]}::uuid[], ${[...numbers.values()]}::integer[]) t (id, number) join discussion d on d.id = t.id
+        where d.category_id = any(${await this.#visible(viewer)}::uuid[])
+      ), moved as (
+        insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
+        select ${viewer.id}::uuid, id, number, ${now}::timestamptz from seen order by id ${this.#onward(now)} returning 1
+      ) select id, (select count(*)::integer from moved) as moved from seen order by id`);
+    if (seen.some(({ moved }) => moved > 0)) await this.#changed(viewer.id);
+    return seen.map(({ id }) => id);
+  }
+
+  /** Whoever writes a post has read what stands before it. */
+  async wrote(userId: string, discussionId: string, number: number): Promise<void> {
+    const now = new Date(this.#deps.clock.now());
+    await this.#deps.data.all(sql`insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
+      values (${userId}, ${discussionId}, ${number}, ${now}) ${this.#onward(now)}`);
+    await this.#changed(userId);
+  }
+
+  /** Marks everything read that the viewer sees, or all in one category, by id or slug. 400 where they see no such category. */
+  async readAll(viewer: Member, categoryId?: string): Promise<void> {
+    const { data, clock, categories, starts } = this.#deps;
+    const visible = await this.#visible(viewer);
+    const category = categoryId === undefined ? undefined : categories.find(categoryId, viewer);
+    if (categoryId !== undefined && !category)
+      throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
+    const start = await starts.of(viewer.id);
+    const [now, until] = [new Date(clock.now()), new Date(clock.now() - ON_ITS_WAY)];
+    // What was never opened needs no mark where the start moves past it.
+    const needed = category ? sql`` : sql` and (m.discussion_id is not null or d.created_at > ${until})`;
+    await data.transaction(async () => {
+      await data.all(sql`
+        insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
+        select ${viewer.id}::uuid, d.id, d.last_number, ${now}::timestamptz
+        from discussion d left join read_mark m on m.user_id = ${viewer.id} and m.discussion_id = d.id
+        where d.category_id = any(${category ? [category.id] : visible}::uuid[]) and ${isBehind(start)}${needed}
+        order by d.id ${this.#onward(now)}`);
+      if (!category) await starts.advance(start, { newSince: until, allReadUntil: until });
+    });
+    await this.#changed(viewer.id);
+  }
+
+  /** Makes a post and all behind it unread. */
+  async unreadFrom({ number, discussion }: PostHead, { id }: Member): Promise<void> {
+    const { data, clock, starts } = this.#deps;
+    const [now, before] = [new Date(clock.now()), number - 1];
+    await starts.of(id);
+    await data.transaction(async () => {
+      const row = await data.one(sql<{ at: Date }>`with d as (
+          select id, last_post_at from discussion where id = ${discussion.id}
+        ), k as (
+          insert into read_mark as m (user_id, discussion_id, last_read_number, read_at, previous_number, previous_at)
+          select ${id}::uuid, d.id, ${before}::integer, ${now}::timestamptz, ${before}::integer, ${now}::timestamptz from d
+          on conflict (user_id, discussion_id) do update
+            set last_read_number = excluded.last_read_number, read_at = excluded.read_at, previous_number = excluded.previous_number, previous_at = excluded.previous_at
+        ) select last_post_at as at from d`);
+      if (row) await starts.reopen(id, row.at);
+    });
+    await this.#changed(id);
+  }
+
+  /** Deletes marks that have not moved since, `limit` at most. Resolves to how many. */
+  async forget(since: Date, limit: number): Promise<number> {
+    const gone = await this.#deps.data.all(sql`delete from read_mark where (user_id, discussion_id) in (
+      select user_id, discussion_id from read_mark where read_at < ${since} limit ${limit}) returning 1`);
+    return gone.length;
+  }
+
+  /** After the values of an insert: the greater number wins, and what was there before a visit is kept. */
+  #onward(now: Date) {
+    const earlier = sql`m.read_at < ${new Date(now.getTime() - VISIT)}`;
+    return sql`on conflict (user_id, discussion_id) do update set last_read_number = excluded.last_read_number, read_at = excluded.read_at,
+      previous_number = case when ${earlier} then m.last_read_number else m.previous_number end,
+      previous_at = case when ${earlier} then m.read_at else m.previous_at end
+      where excluded.last_read_number > m.last_read_number`;
+  }
+
+  async #query(userId: string): Promise<UnreadQuery> {
+    return { start: await this.#deps.starts.of(userId), muted: this.#deps.subscriptions?.mutedBy(userId) };
+  }
+
+  async #visible(viewer: Viewer): Promise<readonly string[]> {
+    const { categories } = this.#deps;
+    await categories.refresh();
+    return categories.visible(viewer).map(({ id }) => id);
+  }
+
+  /** Each member has their own pages and responses. */
+  #changed(userId: string): Promise<void> {
+    return this.#deps.cache.purge(accountTag(userId));
+  }
+}

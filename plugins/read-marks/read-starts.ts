@@ -1,0 +1,64 @@
+import { sql, type Cache, type Clock, type Data } from 'parley-forum';
+import type { ReadStart } from './unread-conditions.ts';
+
+const DAY = 86_400_000;
+/** What was written this lately may still be on its way into the database: it is not passed over as read. */
+export const ON_ITS_WAY = 60_000;
+
+interface Row {
+  readonly newSince: Date;
+  readonly allReadUntil: Date;
+}
+const COLUMNS = sql`new_since as "newSince", all_read_until as "allReadUntil"`;
+const tagOf = (userId: string): string => `read-start:${userId}`;
+
+export interface ReadStartDeps {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  /** Days for which a discussion that was never opened is new. */
+  days(): number;
+}
+
+/** From where on something can be unread: a row for each member, which begins when they sign up or are first seen. */
+export class ReadStarts {
+  readonly #deps: ReadStartDeps;
+
+  constructor(deps: ReadStartDeps) {
+    this.#deps = deps;
+  }
+
+  async of(userId: string): Promise<ReadStart> {
+    const { cache, clock, days } = this.#deps;
+    const tag = tagOf(userId);
+    const { newSince, allReadUntil } = await cache.remember(tag, [tag], () => this.#load(userId));
+    const oldest = clock.now() - days() * DAY;
+    return { userId, newSince: new Date(Math.max(newSince.getTime(), oldest)), allReadUntil };
+  }
+
+  async #load(userId: string): Promise<Row> {
+    const { data, clock } = this.#deps;
+    const row = await data.one(sql<Row>`select ${COLUMNS} from read_start where user_id = ${userId}`);
+    if (row) return row;
+    const now = new Date(clock.now());
+    const made =
+      await data.one(sql<Row>`insert into read_start (user_id, new_since, all_read_until) values (${userId}, ${now}, ${now})
+      on conflict (user_id) do update set user_id = excluded.user_id returning ${COLUMNS}`);
+    return made!;
+  }
+
+  /** Both moments move on, and never back; `unless` somebody has changed the second one since it was read. */
+  async advance({ userId, allReadUntil }: ReadStart, to: Row, { unless = false } = {}): Promise<void> {
+    await this.#deps.data.all(sql`update read_start
+      set new_since = greatest(new_since, ${to.newSince}), all_read_until = greatest(all_read_until, ${to.allReadUntil})
+      where user_id = ${userId}${unless ? sql` and all_read_until = ${allReadUntil}` : sql``}`);
+    await this.#deps.cache.purge(tagOf(userId));
+  }
+
+  /** A discussion whose last post is of `lastPostAt` may be unread again. It always changes, for `unless` to notice. */
+  async reopen(userId: string, lastPostAt: Date): Promise<void> {
+    await this.#deps.data.all(sql`update read_start
+      set all_read_until = least(all_read_until, ${lastPostAt}::timestamptz) - interval '1 millisecond' where user_id = ${userId}`);
+    await this.#deps.cache.purge(tagOf(userId));
+  }
+}

@@ -1,0 +1,103 @@
+import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
+import { accessTag } from 'parley-forum/plugins/access';
+import { api, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
+import { ReadMark } from 'parley-forum/plugins/read-marks';
+import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
+import { memberOf, type ReadMarkService } from './read-mark-service.ts';
+
+export interface RouteDeps {
+  readonly plugin: PluginHandle;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly discussions: Discussions;
+  readonly marks: ReadMarkService;
+  readonly web: Web | undefined;
+}
+/** Discussions in one request. */
+const MAX_BATCH = 100;
+/** Cache tags of a list of what is unread. */
+export const unreadTags: readonly string[] = [
+  discussionCacheTags.lists,
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
+  accessTag,
+];
+
+/** /api/unread and /api/read-marks. */
+export function addRoutes({ plugin, settings, clock, discussions, marks, web }: RouteDeps): void {
+  plugin.route(api, {
+    method: 'get',
+    path: '/unread',
+    can: 'member',
+    summary: 'Discussions with posts that the caller has not read, last activity first',
+    query: Type.Object({
+      ...Paging,
+      new: Type.Optional(Type.Boolean({ description: 'Only those that the caller never opened, the latest first' })),
+    }),
+    result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
+    cacheTags: () => [...unreadTags, renderedTag],
+  })(async (call) => {
+    const { actor, query } = call;
+    const { limit, offset, cursor, new: onlyNew = false } = query;
+    const page = await marks.listOf(memberOf(actor), { onlyNew, limit: limitOf(settings, limit), offset, cursor });
+    if (web) call.expiresAt = clock.now() + RENDERED_TTL;
+    const html = await web?.fragment(actor, '@discussions/rows', {
+      discussions: await discussions.listItems(page.items),
+    });
+    return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'post',
+    path: '/read-marks',
+    can: 'member',
+    summary: 'Moves the caller’s marks on; a mark that is further on already stays',
+    body: Type.Object({
+      read_marks: Type.Array(
+        Type.Object({
+          discussion_id: Type.String({ format: 'uuid' }),
+          number: Type.Integer({ minimum: 1, maximum: 2_147_483_647, description: 'Of the last post that was seen' }),
+        }),
+        { minItems: 1, maxItems: MAX_BATCH },
+      ),
+    }),
+    result: Type.Object({ read_marks: Type.Array(ReadMark) }),
+  })(async ({ actor, body }) => {
+    const numbers = new Map<string, number>();
+    for (const { discussion_id, number } of body.read_marks) {
+      const id = discussion_id.toLowerCase();
+      numbers.set(id, Math.max(number, numbers.get(id) ?? 0));
+    }
+    const seen = await marks.read(memberOf(actor), numbers);
+    return { read_marks: [...(await marks.of(seen, memberOf(actor)))] };
+  });
+
+  plugin.route(api, {
+    method: 'post',
+    path: '/read-marks/all',
+    can: 'member',
+    summary: 'Marks everything read, or everything in a category',
+    body: Type.Object({
+      category_id: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'Id or slug' })),
+    }),
+    result: Type.Object({}),
+  })(async ({ actor, body }) => {
+    await marks.readAll(memberOf(actor), body.category_id);
+    return {};
+  });
+
+  plugin.route(api, {
+    method: 'post',
+    path: '/posts/:id/unread',
+    can: 'member',
+    summary: 'Makes a post and all behind it unread',
+    params: IdParams,
+    result: Type.Object({ read_mark: ReadMark }),
+    load: ({ actor, params }) => discussions.findPost(params.id, actor),
+  })(async ({ actor, target }) => {
+    await marks.unreadFrom(target, memberOf(actor));
+    const [mark] = await marks.of([target.discussion.id], memberOf(actor));
+    return { read_mark: mark! };
+  });
+}

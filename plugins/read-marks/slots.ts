@@ -1,0 +1,100 @@
+import type { PluginHandle } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import {
+  afterPosts,
+  cardTitle,
+  categoryActions,
+  listToolbar,
+  postBefore,
+  postMenu,
+  type CategoryRecord,
+  type DiscussionRecord,
+  type PostRecord,
+  type ShownDiscussion,
+} from 'parley-forum/plugins/discussions';
+import { fill, headerEnd, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
+import { entryOf, isMember, type ReadMarkService, type VisitStart } from './read-mark-service.ts';
+
+interface SlotDeps {
+  readonly plugin: PluginHandle;
+  readonly marks: ReadMarkService;
+  readonly web: Web;
+}
+
+/** What other plugins' pages show of read marks. Guests get the same page each: their marks are in their browsers. */
+export function fillSlots({ plugin, marks, web }: SlotDeps): void {
+  const everyone = { shared: true };
+  const next = fill(headerEnd, async (contexts, viewer) => {
+    if (isGuest(viewer)) return [];
+    const link = await web.fragment(viewer, '@read-marks/next', {});
+    return contexts.map(() => link);
+  });
+  plugin.extend(slotFillings, next, 5);
+
+  const rows = async (contexts: readonly unknown[], viewer: Viewer): Promise<readonly SafeHtml[]> => {
+    const element = await web.fragment(viewer, '@read-marks/rows', {});
+    return contexts.map(() => element);
+  };
+  plugin.extend(slotFillings, fill(listToolbar, rows, everyone));
+
+  const titles = async (records: readonly DiscussionRecord[], viewer: Viewer) => {
+    if (!isMember(viewer)) return [];
+    const found = await marks.of(
+      records.map(({ id }) => id),
+      viewer,
+    );
+    return Promise.all(
+      records.map(async ({ number, title, url }, at) => {
+        const mark = found[at]!;
+        if (mark.unread_count === 0) return undefined;
+        const entry = entryOf(mark);
+        const href = entry === undefined ? url : `/d/${number}/${entry}#post-${entry}`;
+        const model = { title, href, begun: entry !== undefined, count: mark.unread_count };
+        return web.fragment(viewer, '@read-marks/title', model);
+      }),
+    );
+  };
+  plugin.extend(slotFillings, fill(cardTitle, titles));
+
+  const readAll = async (categories: readonly CategoryRecord[], viewer: Viewer): Promise<readonly SafeHtml[]> =>
+    isGuest(viewer)
+      ? []
+      : Promise.all(categories.map(({ slug }) => web.fragment(viewer, '@read-marks/read-all', { category_id: slug })));
+  plugin.extend(slotFillings, fill(categoryActions, readAll, everyone));
+
+  const menuItems = async (posts: readonly PostRecord[], viewer: Viewer): Promise<readonly SafeHtml[]> =>
+    isGuest(viewer) ? [] : Promise.all(posts.map(({ id }) => web.fragment(viewer, '@read-marks/menu-item', { id })));
+  plugin.extend(slotFillings, fill(postMenu, menuItems, everyone));
+
+  const reading = async (discussions: readonly ShownDiscussion[], viewer: Viewer): Promise<readonly SafeHtml[]> => {
+    const ids = discussions.map(({ id }) => id);
+    const found = isMember(viewer) ? await marks.of(ids, viewer) : [];
+    return Promise.all(
+      discussions.map((discussion, at) => web.fragment(viewer, '@read-marks/reading', { discussion, mark: found[at] })),
+    );
+  };
+  plugin.extend(slotFillings, fill(afterPosts, reading));
+
+  const lines = async (posts: readonly PostRecord[], viewer: Viewer) => {
+    const first = isMember(viewer) ? await firstOfVisit(posts, viewer, marks) : undefined;
+    if (!first) return [];
+    const line = await web.fragment(viewer, '@read-marks/line', { at: first.at });
+    return posts.map(({ number }) => (number === first.number ? line : undefined));
+  };
+  plugin.extend(slotFillings, fill(postBefore, lines));
+}
+
+/** The post on this page with which begins what the member had not read before this visit, and when that was. */
+async function firstOfVisit(
+  posts: readonly PostRecord[],
+  viewer: Viewer & { readonly id: string },
+  marks: ReadMarkService,
+): Promise<VisitStart | undefined> {
+  const [any] = posts;
+  const visit = any && (await marks.visitStart(any.discussion_id, viewer));
+  const at = visit ? posts.findIndex(({ number }) => number > visit.number) : -1;
+  const first = posts[at];
+  // Deleted ones between are not among these posts.
+  if (!visit || !first || (at === 0 && first.number !== visit.number + 1)) return undefined;
+  return { number: first.number, at: visit.at };
+}

@@ -1,0 +1,47 @@
+import { sql, type RawBuilder } from 'parley-forum';
+import type { DiscussionCondition, DiscussionIds } from 'parley-forum/plugins/discussions';
+
+/** From where on something can be unread for a member. */
+export interface ReadStart {
+  readonly userId: string;
+  /** A discussion that the member never opened is unread if it began after this. */
+  readonly newSince: Date;
+  /** Whatever had its last post by then is read. So the newest discussions alone are looked at. */
+  readonly allReadUntil: Date;
+}
+
+/** What is unread for whom; `muted`: a select of the ids of discussions that are not, if the forum has them. */
+export interface UnreadQuery {
+  readonly start: ReadStart;
+  readonly muted: DiscussionIds | undefined;
+}
+
+const markOf = (userId: string): RawBuilder<unknown> =>
+  sql`(select m.last_read_number from read_mark m where m.user_id = ${userId} and m.discussion_id = d.id)`;
+/** The number up to which the discussion `d` counts as read, where `mark` is null for one that was never opened. */
+const readUpTo = (mark: RawBuilder<unknown>, { newSince }: ReadStart): RawBuilder<unknown> =>
+  sql`coalesce(${mark}, case when d.created_at > ${newSince} then 0 else d.last_number end)`;
+const notMuted = (muted: RawBuilder<unknown> | undefined): RawBuilder<unknown> =>
+  muted ? sql` and d.id not in (${muted})` : sql``;
+
+/** Whether the discussion `d` has a post that is unread. A deleted one is none. */
+export function isUnread({ start, muted }: UnreadQuery): DiscussionCondition {
+  const read = readUpTo(markOf(start.userId), start);
+  return sql<boolean>`d.last_post_at > ${start.allReadUntil} and d.last_number > ${read}
+    and exists (select from post p where p.discussion_id = d.id and p.number > ${read} and p.deleted_at is null)${notMuted(muted)}`;
+}
+
+/** Whether the discussion `d` began lately and was never opened. */
+export const isNew = ({ start, muted }: UnreadQuery): DiscussionCondition =>
+  sql<boolean>`d.created_at > ${start.newSince} and d.last_post_at > ${start.allReadUntil} and ${markOf(start.userId)} is null${notMuted(muted)}`;
+
+/** What has posts behind the member's mark, which the statement joins as `m`. */
+export const isBehind = (start: ReadStart): RawBuilder<unknown> =>
+  sql`d.last_post_at > ${start.allReadUntil} and d.last_number > ${readUpTo(sql`m.last_read_number`, start)}`;
+
+/** How many posts of `d` are unread, where the statement joins the member's mark as `m`. */
+export function unreadCount({ start, muted }: UnreadQuery): RawBuilder<unknown> {
+  const read = readUpTo(sql`m.last_read_number`, start);
+  const deleted = sql`(select count(*)::integer from post p where p.discussion_id = d.id and p.number > ${read} and p.deleted_at is not null)`;
+  return sql`case when d.last_post_at > ${start.allReadUntil} and d.last_number > ${read}${notMuted(muted)} then d.last_number - ${read} - ${deleted} else 0 end`;
+}

@@ -1,0 +1,109 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Discussions, type DiscussionRecord } from 'parley-forum/plugins/discussions';
+import { Access } from 'parley-forum/plugins/access';
+import { listen, movesSideways } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+let discussion: DiscussionRecord;
+
+const write = (content: string) => {
+  const { app } = forum.app;
+  const { id, username } = forum.people.ada;
+  const ada = { id, username, group: app.service(Access).groupOf('member') };
+  return app.service(Discussions).reply(ada, { discussionId: discussion.id, content });
+};
+const row = (page: Page) => page.locator('.card', { hasText: discussion.title });
+const post = (page: Page, number: number) => page.locator(`#post-${number}`);
+const defined = async (page: Page, name: string): Promise<void> => {
+  await expect.poll(() => page.evaluate(`customElements.get('${name}') !== undefined`)).toBe(true);
+};
+/** Waits until the page watches what is read. */
+const watching = (page: Page) => defined(page, 'x-read-marks');
+
+beforeAll(async () => {
+  const { app } = forum.app;
+  const guest = app.service(Access).guest;
+  discussion = (await app.service(Discussions).list({ sort: 'latest', limit: 1 }, guest)).items[0]!;
+});
+
+describe('a member', () => {
+  test('goes on where they left off, with script and the key n', async () => {
+    const page = await forum.open('bob');
+    const messages = listen(page);
+    await page.goto(`/d/${discussion.number}`);
+    await watching(page);
+    await post(page, discussion.last_post_number).scrollIntoViewIfNeeded();
+    const sent = page.waitForResponse((answer) => answer.url().endsWith('/api/read-marks'));
+    expect((await sent).status()).toBe(200);
+    await page.goto('/');
+    for (let time = 0; time < 12; time++) await write(`Tall reply ${time}\n\n${'One more line.\n\n'.repeat(20)}`);
+    await page.reload();
+    expect(await row(page).locator('.unread-count').textContent()).toBe('12 new');
+    await row(page).locator('.card-title a').click();
+    const first = discussion.last_post_number + 1;
+    await page.waitForURL(new RegExp(`#post-${first}$`));
+    expect(page.url()).toContain(`#post-${first}`);
+    expect(await judge(page)).toEqual([]);
+    await watching(page);
+    await page.keyboard.press('n');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe(`post-${first + 1}`);
+    for (let time = 0; time < 11; time++) await page.keyboard.press('n');
+    await page.waitForURL('**/unread');
+    await page.getByRole('status').getByText('You have read everything').waitFor();
+    expect(await judge(page)).toEqual([]);
+    await page.goto(`/d/${discussion.number}/${first + 3}`);
+    await post(page, first + 3)
+      .getByRole('link', { name: 'More about post' })
+      .click();
+    await page.getByRole('button', { name: 'Unread from here' }).and(page.locator(':visible')).click();
+    await page.getByText('and what follows it are unread').waitFor();
+    expect(await row(page).locator('.unread-count').textContent()).toBe('9 new');
+    expect(messages).toEqual([]);
+    await page.context().close();
+  });
+
+  test('reads on without script', async () => {
+    const page = await forum.open('bob', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
+    await page.goto('/unread');
+    expect(await movesSideways(page)).toBe(false);
+    await row(page).locator('.card-title a').click();
+    await page.locator('.new-since').waitFor();
+    expect(await movesSideways(page)).toBe(false);
+    await page.getByRole('main').getByRole('button', { name: 'Next unread' }).click();
+    await page.getByText('You have read everything').first().waitFor();
+    await page.context().close();
+  });
+
+  test('has no single keys where they are switched off', async () => {
+    const page = await forum.open('bob');
+    await page.goto('/settings/appearance');
+    await page.getByRole('group', { name: 'Keys that do something' }).getByLabel('Off').check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.goto('/categories');
+    await defined(page, 'x-next-unread');
+    await page.keyboard.press('n');
+    await page.waitForTimeout(300);
+    expect(new URL(page.url()).pathname).toBe('/categories');
+    await page.context().close();
+  });
+});
+
+test('a guest’s marks are in their browser, and rows say what came since', async () => {
+  const page = await forum.open('guest');
+  const messages = listen(page);
+  await page.goto(`/d/${discussion.number}`);
+  await watching(page);
+  await post(page, discussion.last_post_number).scrollIntoViewIfNeeded();
+  await expect.poll(() => page.evaluate('localStorage.getItem("read-marks")')).toContain(`"d${discussion.number}"`);
+  await write('Somebody was faster.');
+  await page.goto('/');
+  await row(page).locator('.unread-count').waitFor();
+  expect(await judge(page)).toEqual([]);
+  await row(page).locator('.card-title a').click();
+  await page.locator('.new-since').waitFor();
+  expect(messages).toEqual([]);
+  await page.context().close();
+});

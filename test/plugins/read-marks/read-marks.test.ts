@@ -1,0 +1,228 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { sql } from 'parley-forum';
+import type { Client } from 'parley-forum/testing';
+import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
+
+const forum = useForum();
+const DAY = 86_400_000;
+
+/** Time goes on between what is done; members are seen once, from when on things are new for them. */
+const later = (ms = 120_000): Promise<unknown> => forum.app.clock.advance(ms) as unknown as Promise<unknown>;
+const unread = async (client: Client, query = ''): Promise<any[]> =>
+  expectStatus(await client.get(`/api/unread${query}`), 200).body.discussions;
+const titles = async (name: Name, query = ''): Promise<string[]> =>
+  (await unread(forum.as[name], query)).map(({ title }) => title);
+const read = (name: Name, id: string, number: number) =>
+  forum.as[name].post('/api/read-marks', { read_marks: [{ discussion_id: id, number }] });
+const recordOf = async (client: Client, id: string): Promise<any> =>
+  expectStatus(await client.get(`/api/discussions/${id}`), 200).body.discussion;
+const markOf = async (name: Name, id: string): Promise<[number, number]> => {
+  const { last_read_number: last, unread_count: count } = await recordOf(forum.as[name], id);
+  return [last, count];
+};
+const readAll = async (name: Name): Promise<void> =>
+  void expectStatus(await forum.as[name].post('/api/read-marks/all', {}), 200);
+
+beforeAll(async () => {
+  for (const name of ['ada', 'bob', 'mia', 'root'] as const) await forum.as[name].get('/');
+  await later();
+});
+
+describe('what is unread', () => {
+  test('is what others wrote since; what one wrote oneself is read', async () => {
+    const { id } = await forum.start('ada', 'Counted');
+    expect([await markOf('ada', id), await markOf('bob', id)]).toEqual([
+      [1, 0],
+      [0, 1],
+    ]);
+    for (const text of ['One', 'Two', 'Three']) await forum.reply('bob', id, text);
+    expect([await markOf('ada', id), await markOf('bob', id)]).toEqual([
+      [1, 3],
+      [4, 0],
+    ]);
+    expect((await read('ada', id, 3)).body.read_marks).toEqual([
+      { discussion_id: id, last_read_number: 3, unread_count: 1 },
+    ]);
+    expect([await titles('ada'), await titles('bob')]).toEqual([['Counted'], []]);
+    await read('ada', id, 4);
+    expect(await titles('ada')).toEqual([]);
+  });
+
+  test('does not count what was deleted', async () => {
+    const { id } = await forum.start('ada', 'With a gap');
+    const { id: second } = await forum.reply('bob', id, 'Second');
+    const { id: third } = await forum.reply('bob', id, 'Third');
+    await forum.as.mia.delete(`/api/posts/${second}`);
+    expect(await markOf('ada', id)).toEqual([1, 1]);
+    await forum.as.mia.delete(`/api/posts/${third}`);
+    expect([await markOf('ada', id), await titles('ada')]).toEqual([[1, 0], []]);
+    await forum.as.mia.post(`/api/posts/${third}/restore`);
+    expect([await markOf('ada', id), await titles('ada')]).toEqual([[1, 1], ['With a gap']]);
+    await readAll('ada');
+  });
+
+  test('is not what began before one came, until one opens it', async () => {
+    const { id } = await forum.start('ada', 'Older than bob’s start');
+    await later();
+    await readAll('bob');
+    await later();
+    await forum.reply('ada', id, 'Again');
+    expect([await markOf('bob', id), await titles('bob')]).toEqual([[0, 0], []]);
+    await read('bob', id, 2);
+    await forum.reply('ada', id, 'And again');
+    expect([await markOf('bob', id), await titles('bob')]).toEqual([[2, 1], ['Older than bob’s start']]);
+    await readAll('bob');
+  });
+
+  test('is new for as long as the forum says, and never for those who cannot see it', async () => {
+    await readAll('bob');
+    await later();
+    await forum.start('ada', 'Lately begun');
+    await forum.start('mia', 'Among staff', 'staff');
+    expect([await titles('bob', '?new=true'), await titles('bob')]).toEqual([['Lately begun'], ['Lately begun']]);
+    await later(31 * DAY);
+    for (const name of ['ada', 'bob', 'mia', 'root'] as const) await forum.as[name].login(name, 'Plain-Sailing-42');
+    expect(await titles('bob', '?new=true')).toEqual([]);
+  });
+});
+
+describe('marks', () => {
+  test('move on and never back, but from a post that is made unread', async () => {
+    const { id } = await forum.start('ada', 'Monotonic');
+    const posts = [];
+    for (let at = 0; at < 4; at++) posts.push(await forum.reply('ada', id, `Reply ${at}`));
+    await Promise.all([3, 5, 1, 4, 2].map((number) => read('bob', id, number)));
+    expect(await markOf('bob', id)).toEqual([5, 0]);
+    await read('bob', id, 2_000_000);
+    const from = expectStatus(await forum.as.bob.post(`/api/posts/${posts[1].id}/unread`), 200).body.read_mark;
+    expect(from).toEqual({ discussion_id: id, last_read_number: 2, unread_count: 3 });
+    expect(await titles('bob')).toContain('Monotonic');
+  });
+
+  test('are made unread also in what is long past', async () => {
+    const { id, postId } = await forum.start('ada', 'Long past');
+    await later(30 * DAY);
+    for (const name of ['ada', 'bob', 'mia', 'root'] as const) await forum.as[name].login(name, 'Plain-Sailing-42');
+    await readAll('bob');
+    expect(await titles('bob')).toEqual([]);
+    await forum.as.bob.post(`/api/posts/${postId}/unread`);
+    expect([await titles('bob'), await markOf('bob', id)]).toEqual([['Long past'], [0, 1]]);
+    await readAll('bob');
+  });
+
+  test('all at once: everywhere, or in one category', async () => {
+    await later();
+    await forum.start('ada', 'In general');
+    await forum.start('ada', 'In help', 'help');
+    expectStatus(await forum.as.bob.post('/api/read-marks/all', { category_id: 'help' }), 200);
+    expect(await titles('bob')).toEqual(['In general']);
+    await readAll('bob');
+    expect(await titles('bob')).toEqual([]);
+    expect((await forum.as.bob.post('/api/read-marks/all', { category_id: 'staff' })).status).toBe(400);
+  });
+
+  test('are refused from guests, and of what is not there or cannot be seen', async () => {
+    const { id, postId } = await forum.start('mia', 'Staff alone', 'staff');
+    expect((await read('bob', id, 1)).body.read_marks).toEqual([]);
+    expect((await forum.as.bob.post(`/api/posts/${postId}/unread`)).status).toBe(404);
+    expect((await forum.as.bob.submit('/read-marks', { discussion_id: id, number: '1' })).status).toBe(404);
+    expect((await read('bob', 'x', 1)).status).toBe(400);
+    expect((await read('bob', id, 0)).status).toBe(400);
+    const many = Array.from({ length: 101 }, () => ({ discussion_id: id, number: 1 }));
+    expect((await forum.as.bob.post('/api/read-marks', { read_marks: many })).status).toBe(400);
+    await forum.guest.csrf();
+    for (const path of ['/api/read-marks', '/api/read-marks/all', `/api/posts/${postId}/unread`])
+      expect((await forum.guest.post(path, {})).status, path).toBe(401);
+    expect((await forum.guest.get('/api/unread')).status).toBe(401);
+  });
+});
+
+describe('pages', () => {
+  test('say what is new in rows, which lead to it, and draw a line above it', async () => {
+    await readAll('bob');
+    const { id, number } = await forum.start('ada', 'Rows and lines');
+    await forum.reply('ada', id, 'Second');
+    await read('bob', id, 2);
+    await later(1_900_000);
+    await forum.reply('ada', id, 'Third');
+    const home = (await forum.as.bob.get('/')).text;
+    expect(home).toMatch(new RegExp(`<a href="/d/${number}/3#post-3"[^>]*>Rows and lines</a>`));
+    expect(home).toContain('>1 new</span>');
+    const page = (await forum.as.bob.get(`/d/${number}-rows-and-lines`)).text;
+    expect(page).toMatch(/id="post-3"[^>]*>\s*<p class="new-since"/);
+    expect(page.split('new-since').length).toBe(2);
+    await read('bob', id, 3);
+    expect((await forum.as.bob.get('/')).text).toMatch(new RegExp(`<a href="/d/${number}-rows-and-lines"`));
+  });
+
+  test('lead from one unread post to the next, without script too', async () => {
+    await readAll('bob');
+    await later();
+    const first = await forum.start('ada', 'First');
+    await later();
+    const second = await forum.start('ada', 'Second');
+    const go = async (answer: Promise<any>): Promise<string> => (await answer).headers.get('location');
+    expect(await go(forum.as.bob.get('/unread/next'))).toBe(`/d/${second.number}/1`);
+    expect(await go(forum.as.bob.get(`/unread/next?in=${first.id}`))).toBe(`/d/${first.number}/1`);
+    const on = (id: string) => forum.as.bob.submit('/read-marks', { discussion_id: id, number: '1', next: 'true' });
+    expect(await go(on(second.id))).toBe(`/d/${first.number}/1`);
+    expect(await go(on(first.id))).toBe('/unread');
+    expect((await forum.as.bob.get('/unread')).text).toContain('You have read everything.');
+  });
+
+  test('count as read when the next one is opened', async () => {
+    const { id, number } = await forum.start('ada', 'Paged');
+    for (let at = 0; at < 20; at++) await forum.reply(at % 2 ? 'mia' : 'root', id, `Reply ${at}`);
+    await forum.as.bob.get(`/d/${number}-paged`);
+    expect(await markOf('bob', id)).toEqual([0, 21]);
+    await forum.as.bob.get(`/d/${number}-paged?page=2`);
+    await expect.poll(() => markOf('bob', id)).toEqual([20, 1]);
+  });
+
+  test('are never older than what was read or written', async () => {
+    await readAll('bob');
+    const { id } = await forum.start('ada', 'Kept pages');
+    const shown = async () => [
+      (await forum.as.bob.get('/')).text.match(/class="badge strong unread-count">([^<]*)</)?.[1],
+      (await forum.as.bob.get('/unread')).text.includes('Kept pages'),
+      (await forum.as.bob.get('/api/discussions?limit=1')).body.discussions[0].unread_count,
+    ];
+    for (let time = 0; time < 2; time++) expect(await shown()).toEqual(['New', true, 1]);
+    await forum.reply('ada', id, 'Another');
+    expect(await shown()).toEqual(['New', true, 2]);
+    await read('bob', id, 1);
+    expect(await shown()).toEqual(['1 new', true, 1]);
+    await read('bob', id, 2);
+    expect(await shown()).toEqual([undefined, false, 0]);
+  });
+
+  test('cost the same number of statements whatever there is, and guests none', async () => {
+    await readAll('bob');
+    const cost = async (path: string, client: Client): Promise<number> => {
+      await forum.reply('ada', (await forum.start('ada', `Cost of ${path}`)).id, 'Purges what is kept');
+      return forum.app.statements(() => client.get(path));
+    };
+    for (const path of ['/', '/unread', '/api/unread']) {
+      await cost(path, forum.as.bob);
+      expect(await cost(path, forum.as.bob), path).toBe(await cost(path, forum.as.bob));
+    }
+    await forum.guest.get('/');
+    expect(await forum.app.statements(() => forum.guest.get('/'))).toBe(0);
+    expect((await forum.guest.get('/')).text).not.toContain('unread-count');
+    expect((await recordOf(forum.guest, (await forum.start('ada', 'Of guests')).id)).unread_count).toBeUndefined();
+  });
+});
+
+test('marks are forgotten once nobody has read on for as long as they are kept', async () => {
+  const { data, settings } = forum.app.app;
+  await settings.set({ 'read-marks.kept_days': 30 });
+  const old = await forum.start('ada', 'Long ago');
+  await later(31 * DAY);
+  await forum.as.ada.login('ada', PASSWORD);
+  const young = await forum.start('ada', 'Lately');
+  await forum.app.runSchedule('read-marks/job:forget');
+  const left = await data.all(
+    sql<{ id: string }>`select discussion_id as id from read_mark where discussion_id in (${old.id}, ${young.id})`,
+  );
+  expect(left).toEqual([{ id: young.id }]);
+});
