@@ -1,0 +1,87 @@
+import { HttpError, InvalidInput, type Cache, type Data, type PluginHandle } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { acceptAnswers, answerAccepted, answersTag, answerWithdrawn } from 'parley-forum/plugins/answers';
+import {
+  discussionCacheTags,
+  type Categories,
+  type DiscussionHead,
+  type PostHead,
+} from 'parley-forum/plugins/discussions';
+import type { AnswerStore } from './answer-store.ts';
+
+export interface AnswerDeps {
+  readonly plugin: PluginHandle;
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly access: Access;
+  readonly categories: Categories;
+  readonly store: AnswerStore;
+}
+
+/** Accepting answers, moving the mark, and taking it back. */
+export class AnswerService {
+  readonly #deps: AnswerDeps;
+
+  constructor(deps: AnswerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Whether the viewer decides what answers a discussion that was found for them: who asked, and moderators. */
+  mayDecide(discussion: DiscussionHead, viewer: Viewer): boolean {
+    const { access, categories } = this.#deps;
+    if (viewer.id === undefined || !access.allows(viewer, acceptAnswers)) return false;
+    const category = categories.find(discussion.categoryId, viewer);
+    return (
+      viewer.id === discussion.authorId || (category !== undefined && categories.rights(category, viewer).moderate)
+    );
+  }
+
+  /**
+   * In place of another one. The caller checks who may. 400 for what cannot be an answer, 409 where the category does not
+   * ask for answers.
+   */
+  async accept(post: PostHead, viewer: Viewer): Promise<void> {
+    const { store } = this.#deps;
+    const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'post_id', message }]);
+    if (post.number === 1) throw wrong('is the question itself');
+    if (post.deleted) throw wrong('is a deleted post');
+    if (!(await store.categories()).has(post.discussion.categoryId))
+      throw new HttpError(409, 'The category of this discussion does not ask for answers');
+    await this.#write(
+      post,
+      viewer,
+      async () => {
+        await store.forgetElsewhere(post.discussion.id, post.id);
+        return store.accept(post.discussion.id, post.id, viewer.id!);
+      },
+      answerAccepted,
+    );
+  }
+
+  /** Nothing happens where the post is not the accepted answer. The caller checks who may. */
+  withdraw(post: PostHead, viewer: Viewer): Promise<void> {
+    return this.#write(post, viewer, () => this.#deps.store.withdraw(post.discussion.id, post.id), answerWithdrawn);
+  }
+
+  async #write(
+    { id, authorId, discussion }: PostHead,
+    viewer: Viewer,
+    work: () => Promise<boolean>,
+    action: typeof answerAccepted,
+  ): Promise<void> {
+    const { data, cache, plugin } = this.#deps;
+    const changed = await data.transaction(async () => {
+      if (!(await work())) return false;
+      await plugin.emit(action, {
+        discussion_id: discussion.id,
+        post_id: id,
+        author_id: authorId,
+        by: viewer.id!,
+        moderated: discussion.authorId !== viewer.id,
+      });
+      return true;
+    });
+    if (changed)
+      await cache.purge(answersTag, discussionCacheTags.lists, discussionCacheTags.discussion(discussion.id));
+  }
+}
