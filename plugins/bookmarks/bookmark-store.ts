@@ -1,0 +1,125 @@
+import { createId, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { isId, type Page } from 'parley-forum/plugins/api';
+import type { Sort } from 'parley-forum/plugins/bookmarks';
+import { COLUMNS, type Bookmark } from './rows.ts';
+import { after, cursorAfter, orderBy } from './sort-orders.ts';
+
+/** What of a bookmark its owner decides; what is undefined stays. */
+export interface BookmarkChanges {
+  readonly note?: string | undefined;
+  readonly remindAt?: Date | null | undefined;
+}
+/** Which bookmarks of a member. */
+export interface Selection {
+  readonly userId: string;
+  /** A select of `id`, `content` and `title` of the posts that the member may read. */
+  readonly posts: RawBuilder<unknown>;
+  /** Each of them stands in the note, the title or the text, in capitals or not. */
+  readonly words: readonly string[];
+}
+export interface ListRequest {
+  readonly sort: Sort;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** The first half of the advisory locks under which the bookmarks of a member are counted; the number has no meaning. */
+const LOCK = 7_216_023;
+
+/** The table of bookmarks: one row for each member and post. */
+export class BookmarkStore {
+  readonly #data: Data;
+  readonly #clock: Clock;
+
+  constructor({ data, clock }: { data: Data; clock: Clock }) {
+    this.#data = data;
+    this.#clock = clock;
+  }
+
+  find(id: string, userId: string): Promise<Bookmark | undefined> {
+    if (!isId(id)) return Promise.resolve(undefined);
+    return this.#data.one(
+      sql<Bookmark>`select ${COLUMNS} from bookmark b where b.id = ${id} and b.user_id = ${userId}`,
+    );
+  }
+
+  /** The member's own of these posts. */
+  ofPosts(userId: string, postIds: readonly string[]): Promise<readonly Bookmark[]> {
+    return this.#data.all(sql<Bookmark>`select ${COLUMNS} from bookmark b
+      where b.user_id = ${userId} and b.post_id = any(${postIds}::uuid[])`);
+  }
+
+  async list(selection: Selection, { sort, limit, offset = 0, cursor }: ListRequest): Promise<Page<Bookmark>> {
+    const rows = await this.#data.all(sql<Bookmark>`select ${COLUMNS} from ${chosen(selection)}
+      ${cursor === undefined ? sql`` : sql`and ${after(sort, cursor)}`}
+      order by ${orderBy(sort)} limit ${limit + 1} offset ${offset}`);
+    const last = rows[limit - 1];
+    const hasMore = rows.length > limit && last !== undefined;
+    return { items: rows.slice(0, limit), hasMore, nextCursor: hasMore ? cursorAfter(sort, last) : undefined };
+  }
+
+  async count(selection: Selection): Promise<number> {
+    const row = await this.#data.one(
+      sql<{ count: number }>`select count(*)::integer as count from ${chosen(selection)}`,
+    );
+    return row!.count;
+  }
+
+  /**
+   * Inside a transaction. One that is there already stays, with what is given changed. Undefined when the member has
+   * `most` of others.
+   */
+  async add(
+    userId: string,
+    postId: string,
+    { note, remindAt }: BookmarkChanges,
+    most: number,
+  ): Promise<Bookmark | undefined> {
+    if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(${userId}))`);
+    const now = new Date(this.#clock.now());
+    return this.#data.one(sql<Bookmark>`insert into bookmark as b (id, user_id, post_id, note, remind_at, created_at)
+      select ${createId(now.getTime())}::uuid, ${userId}::uuid, ${postId}::uuid, ${note ?? ''}, ${remindAt ?? null}::timestamptz, ${now}::timestamptz
+      where (select count(*) from bookmark where user_id = ${userId} and post_id <> ${postId}) < ${most}
+      on conflict (user_id, post_id) do update set ${changed({ note, remindAt })} returning ${COLUMNS}`);
+  }
+
+  change(id: string, changes: BookmarkChanges): Promise<Bookmark | undefined> {
+    return this.#data.one(
+      sql<Bookmark>`update bookmark b set ${changed(changes)} where b.id = ${id} returning ${COLUMNS}`,
+    );
+  }
+
+  /** Resolves to the ids of those that were the member's. */
+  remove(userId: string, ids: readonly string[]): Promise<readonly string[]> {
+    return this.#remove(sql`user_id = ${userId} and id = any(${ids.filter(isId)}::uuid[])`);
+  }
+
+  removeFrom(userId: string, postId: string): Promise<readonly string[]> {
+    return this.#remove(sql`user_id = ${userId} and post_id = ${postId}`);
+  }
+
+  async #remove(which: RawBuilder<unknown>): Promise<readonly string[]> {
+    const rows = await this.#data.all(sql<{ id: string }>`delete from bookmark where ${which} returning id`);
+    return rows.map(({ id }) => id);
+  }
+
+  /** Ends the reminder of this moment; undefined where the bookmark has it no longer. */
+  endReminder(id: string, remindAt: Date): Promise<Bookmark | undefined> {
+    return this.#data
+      .one(sql<Bookmark>`update bookmark b set remind_at = null, reminded_at = ${new Date(this.#clock.now())}
+      where b.id = ${id} and b.remind_at = ${remindAt} returning ${COLUMNS}`);
+  }
+}
+
+/** `from` and `where` of a selection; `p` is the post. */
+function chosen({ userId, posts, words }: Selection): RawBuilder<unknown> {
+  const found = words.map((word) => {
+    const pattern = `%${word.replace(/[\\%_]/g, String.raw`\$&`)}%`;
+    return sql` and (b.note ilike ${pattern} or p.title ilike ${pattern} or p.content ilike ${pattern})`;
+  });
+  return sql`bookmark b join (${posts}) p on p.id = b.post_id where b.user_id = ${userId}${sql.join(found, sql``)}`;
+}
+
+const changed = ({ note, remindAt }: BookmarkChanges): RawBuilder<unknown> =>
+  sql`note = ${note === undefined ? sql`b.note` : sql`${note}`}, remind_at = ${remindAt === undefined ? sql`b.remind_at` : sql`${remindAt}::timestamptz`}`;

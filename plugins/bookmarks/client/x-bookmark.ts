@@ -1,0 +1,47 @@
+import { announce, api, define, toast } from '@forum/client';
+
+/** The items in a post's menu that keep it and let it go again, without leaving the page; the post's sign follows. */
+class BookmarkItems extends HTMLElement {
+  connectedCallback(): void {
+    this.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#toggle();
+    });
+  }
+
+  async #toggle(): Promise<void> {
+    const { post, bookmark } = this.dataset;
+    try {
+      if (bookmark) await api(`/api/bookmarks/${bookmark}`, {}, 'DELETE');
+      const kept = bookmark ? undefined : await api<{ bookmark: { id: string } }>('/api/bookmarks', { post_id: post });
+      // Only now: whoever has the focus back fetches what the menu offers next.
+      this.closest<HTMLElement>('[popover]')?.hidePopover();
+      this.#show(kept?.bookmark.id ?? '');
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #show(id: string): void {
+    this.dataset['bookmark'] = id;
+    const button = this.querySelector('button')!;
+    const [add, remove] = button.querySelectorAll('span');
+    const details = this.querySelector('a')!;
+    announce((id ? this.dataset['short'] : remove!.textContent) ?? '');
+    button.value = String(!id);
+    [add!.hidden, remove!.hidden, details.hidden] = [id !== '', id === '', id === ''];
+    details.href = `/bookmarks/${id}`;
+    const post = document.getElementById(`post-${this.dataset['number']}`);
+    post?.querySelector('.bookmark-badge')?.remove();
+    if (id) post?.querySelector('.post-by')?.after(this.#badge(id));
+  }
+
+  #badge(id: string): HTMLAnchorElement {
+    const badge = document.createElement('a');
+    Object.assign(badge, { className: 'badge bookmark-badge', href: `/bookmarks/${id}` });
+    badge.ariaLabel = this.dataset['label'] ?? '';
+    badge.append(this.querySelector('.icon')!.cloneNode(true), this.dataset['short'] ?? '');
+    return badge;
+  }
+}
+define('x-bookmark', BookmarkItems);

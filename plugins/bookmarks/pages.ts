@@ -1,0 +1,158 @@
+import { InvalidInput, notFound, Type, type Clock } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { Id } from 'parley-forum/plugins/api';
+import { MAX_NOTE, SORTS, type Sort } from 'parley-forum/plugins/bookmarks';
+import {
+  formErrors,
+  navigation,
+  pagerOf,
+  pages,
+  redirect,
+  shortcuts,
+  view,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
+import type { FoundBookmark } from './bookmark-service.ts';
+import type { PageDeps } from './post-marks.ts';
+import { consumeChange } from './rate-limit.ts';
+import { shownBookmarks } from './records.ts';
+import { MAX_SEARCH } from './routes.ts';
+import { LOCAL_TIME, localTimeOf, momentOf } from './site-time.ts';
+
+const LIST = '/bookmarks';
+/** Rows of a page. */
+const PAGE = 20;
+
+interface Shown {
+  readonly q: string;
+  readonly sort: Sort;
+  readonly page: number;
+}
+const addressOf = ({ q, sort, page }: Shown): string => {
+  const query = new URLSearchParams({
+    ...(q !== '' && { q }),
+    ...(sort !== 'newest' && { sort }),
+    ...(page > 1 && { page: String(page) }),
+  });
+  return query.size > 0 ? `${LIST}?${query}` : LIST;
+};
+const Search = Type.Optional(Type.String({ maxLength: MAX_SEARCH }));
+const Order = Type.Optional(Type.Enum([...SORTS]));
+/** Lines of a form end with two characters, those of a note with one; how long it is in the end is checked later. */
+const Note = Type.Optional(Type.String({ maxLength: 2 * MAX_NOTE }));
+
+/** /bookmarks, what is done there with several at once, and /bookmarks/{id}: note and reminder of one. */
+export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly reminds: boolean }): void {
+  const { plugin, settings, clock, bookmarks, limits, web, reminds } = deps;
+  const zone = (): string => String(settings.get('site.timezone') ?? 'UTC');
+  const change = (viewer: Viewer) => consumeChange(limits, viewer, plugin.settings['bookmarks.rate_limit']);
+  plugin.extend(navigation, { area: 'account', label: 'bookmarks:title', href: LIST, icon: 'bookmark' });
+  plugin.extend(shortcuts, {
+    id: 'bookmarks.list',
+    keys: 'g b',
+    label: 'bookmarks:keys.list',
+    area: 'everywhere',
+    href: LIST,
+    visible: (viewer) => !isGuest(viewer),
+  });
+
+  plugin.route(pages, {
+    method: 'get',
+    path: LIST,
+    can: 'member',
+    query: Type.Object({ q: Search, sort: Order, page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) }),
+  })(async ({ actor, query }) => {
+    const shown: Shown = { q: (query.q ?? '').trim(), sort: query.sort ?? 'newest', page: query.page ?? 1 };
+    const total = await bookmarks.count(actor, shown.q);
+    const last = Math.max(1, Math.ceil(total / PAGE));
+    if (shown.page > last) throw notFound('The list ends before this page');
+    const request = { search: shown.q, sort: shown.sort, limit: PAGE, offset: (shown.page - 1) * PAGE };
+    const { items } = await bookmarks.list(actor, request);
+    const rows = await shownBookmarks(deps, items, actor);
+    const model = {
+      ...shown,
+      total,
+      longest: MAX_SEARCH,
+      rows: rows.map(({ record, category, path }) => ({ ...record, category, path })),
+      sorts: SORTS.map((sort) => ({
+        label: `bookmarks:sort.${sort}`,
+        href: addressOf({ ...shown, sort, page: 1 }),
+        current: sort === shown.sort,
+      })),
+      pager: pagerOf(shown.page, last, (page) => addressOf({ ...shown, page })),
+    };
+    return view('@bookmarks/list', { name: 'bookmarks', title: 'Bookmarks', noindex: true, current: LIST }, model);
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: `${LIST}/remove`,
+    can: 'member',
+    body: Type.Object({
+      ids: Type.Optional(Type.Array(Id, { maxItems: 100 })),
+      q: Search,
+      sort: Order,
+    }),
+  })(async ({ actor, body: { ids = [], q = '', sort = 'newest' } }) => {
+    await change(actor);
+    const count = await bookmarks.remove(ids, actor);
+    const notice = ids.length === 0 ? web.text('bookmarks:none-chosen') : web.text('bookmarks:removed', { count });
+    return redirect(addressOf({ q, sort, page: 1 }), { notice });
+  });
+
+  const load = ({ actor, params }: Pick<Retry, 'actor' | 'params'>) => bookmarks.find(params['id'] ?? '', actor);
+  const form = async ({ bookmark }: FoundBookmark, viewer: Viewer, retry?: Retry): Promise<View> => {
+    const [shown] = await shownBookmarks(deps, [bookmark], viewer);
+    if (!shown) throw notFound();
+    const { remindAt } = bookmark;
+    const model = {
+      ...shown.record,
+      path: shown.path,
+      values: retry?.body ?? { note: bookmark.note, remind_at: remindAt ? localTimeOf(remindAt, zone()) : '' },
+      earliest: localTimeOf(new Date(clock.now()), zone()),
+      zone: zone(),
+      longest: MAX_NOTE,
+      reminds,
+      ...formErrors(retry),
+    };
+    return view('@bookmarks/edit', { name: 'bookmark', title: 'Bookmark', noindex: true }, model, retry?.status);
+  };
+  const rerender = async (retry: Retry): Promise<View> => {
+    const found = await load(retry);
+    if (!found) throw notFound();
+    return form(found, retry.actor, retry);
+  };
+
+  plugin.route(pages, { method: 'get', path: `${LIST}/:id`, can: 'member', load })(({ actor, target }) =>
+    form(target, actor),
+  );
+
+  plugin.route(pages, {
+    method: 'post',
+    path: `${LIST}/:id`,
+    can: 'member',
+    options: { rerender },
+    load,
+    body: Type.Object({
+      note: Note,
+      remind_at: Type.Optional(Type.Union([Type.Literal(''), Type.String({ pattern: LOCAL_TIME })])),
+    }),
+  })(async ({ actor, target, body: { note, remind_at: local } }) => {
+    await change(actor);
+    await bookmarks.change(
+      target.bookmark,
+      { note, remindAt: local === undefined ? undefined : reminder(local) },
+      actor,
+    );
+    return redirect(LIST, { notice: web.text('bookmarks:saved') });
+  });
+
+  /** Of a form's field; empty takes the reminder back. */
+  const reminder = (local: string): Date | null => {
+    if (local === '') return null;
+    const moment = momentOf(local, zone());
+    if (!moment) throw new InvalidInput([{ field: 'remind_at', message: 'must be a date and time' }]);
+    return moment;
+  };
+}

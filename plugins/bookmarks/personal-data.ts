@@ -1,0 +1,27 @@
+import { sql, type Data } from 'parley-forum';
+import { jsonList, readInBatches, type PersonalData } from 'parley-forum/ports/personal-data';
+
+interface Row {
+  readonly id: string;
+  readonly post_id: string;
+  readonly note: string;
+  readonly remind_at: Date | null;
+  readonly reminded_at: Date | null;
+  readonly created_at: Date;
+}
+const ZERO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** What a member bookmarked, with their notes. A reminder whose bookmark is erased finds nothing to remind of. */
+export const bookmarksPersonalData = (data: Data): PersonalData => ({
+  name: 'bookmarks',
+  async *entries(accountId) {
+    const rows = readInBatches<Row>((after, limit) =>
+      data.all(sql<Row>`select id, post_id, note, remind_at, reminded_at, created_at from bookmark
+      where user_id = ${accountId} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
+    );
+    yield { path: 'bookmarks.json', content: jsonList(rows) };
+  },
+  async erase(accountId) {
+    await data.all(sql`delete from bookmark where user_id = ${accountId}`);
+  },
+});

@@ -1,0 +1,79 @@
+import { Type, type Clock, type Data, type Job, type PluginHandle } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
+import type { BookmarkStore } from './bookmark-store.ts';
+import type { Bookmark } from './rows.ts';
+
+export interface ReminderDeps {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly accounts: Pick<Accounts, 'viewers'>;
+  readonly discussions: Pick<Discussions, 'findPost'>;
+  readonly notifications: Notifications | undefined;
+  readonly store: BookmarkStore;
+}
+/** What is stored of a reminder, which is keyed by its bookmark. */
+interface ReminderJob {
+  readonly bookmark: string;
+  readonly at: string;
+}
+
+const TYPE = 'bookmark_reminder';
+
+/** One job for the reminder of each bookmark, stored and taken back in the transactions that change the bookmark. */
+export class Reminders {
+  readonly #deps: ReminderDeps;
+  readonly #job: Job<ReminderJob>;
+
+  constructor(plugin: PluginHandle, deps: ReminderDeps) {
+    this.#deps = deps;
+    this.#job = plugin.job<ReminderJob>('remind', {
+      schema: Type.Object({ bookmark: Type.String(), at: Type.String() }),
+      key: ({ bookmark }) => bookmark,
+      run: (reminder) => this.#remind(reminder),
+    });
+    if (deps.notifications)
+      plugin.extend(notificationTypes, {
+        type: TYPE,
+        label: 'bookmarks:notify',
+        sentence: 'bookmarks:notified',
+        mailed: true,
+      });
+  }
+
+  /** In place of the one that the bookmark had. Inside a transaction. */
+  async schedule({ id, remindAt }: Bookmark): Promise<void> {
+    await this.cancel(id);
+    if (!remindAt) return;
+    // Jobs go by real time, whatever the forum's clock says.
+    const at = new Date(Date.now() + remindAt.getTime() - this.#deps.clock.now());
+    await this.#job.add({ bookmark: id, at: remindAt.toISOString() }, { at });
+  }
+
+  cancel(bookmarkId: string): Promise<void> {
+    return this.#job.cancelKey(bookmarkId);
+  }
+
+  /** Nothing is sent where the bookmark has another reminder by now, or its owner may not see the post. */
+  #remind({ bookmark: id, at }: ReminderJob): Promise<void> {
+    const { data, accounts, discussions, notifications, store } = this.#deps;
+    return data.transaction(async () => {
+      const bookmark = await store.endReminder(id, new Date(at));
+      const owner = bookmark && (await accounts.viewers([bookmark.userId])).get(bookmark.userId);
+      const post = owner && (await discussions.findPost(bookmark.postId, owner));
+      if (!post || post.deleted) return;
+      await notifications?.notify([
+        {
+          type: TYPE,
+          userId: bookmark.userId,
+          discussionId: post.discussion.id,
+          postId: post.id,
+          url: `/d/${post.discussion.number}/${post.number}`,
+          group: `bookmark:${id}`,
+          key: `bookmark:${id}:${at}`,
+        },
+      ]);
+    });
+  }
+}

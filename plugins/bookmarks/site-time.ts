@@ -1,0 +1,23 @@
+import { Cron } from 'croner';
+
+/** Date and time of a form's field, as `2026-03-29T09:00`. */
+export const LOCAL_TIME = String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$`;
+
+/**
+ * The moment of a date and time in a time zone, of two the first; the next one that exists where clocks are put forward.
+ * Undefined where it cannot be read.
+ */
+export function momentOf(local: string, zone: string): Date | undefined {
+  try {
+    const text = local.length === 16 ? `${local}:00` : local;
+    return new Cron(text, { timezone: zone, paused: true }).nextRun(new Date(0)) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The moment as a field for date and time shows it. */
+export const localTimeOf = (moment: Date, zone: string): string =>
+  new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short', timeZone: zone })
+    .format(moment)
+    .replace(' ', 'T');

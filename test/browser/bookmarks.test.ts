@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { listen, movesSideways } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+
+test('a post is bookmarked and let go without leaving the page', async () => {
+  const page = await forum.open('bob');
+  const messages = listen(page);
+  await page.goto('/d/1');
+  const post = page.locator('#post-2');
+  const item = async (name: string): Promise<void> => {
+    await post.getByRole('link', { name: 'More about post 2' }).click();
+    await page.getByRole('button', { name, exact: true }).waitFor();
+    await page.evaluate('customElements.whenDefined("x-bookmark").then(() => true)');
+    await page.getByRole('button', { name, exact: true }).click();
+  };
+  await item('Bookmark');
+  await post.getByRole('link', { name: 'Bookmarked: note and reminder of post 2' }).waitFor();
+  expect(new URL(page.url()).pathname).toMatch(/^\/d\/1-/);
+  expect(await judge(page)).toEqual([]);
+  await item('Remove bookmark');
+  await post.locator('.bookmark-badge').waitFor({ state: 'detached' });
+  await page.goto('/d/1');
+  await item('Bookmark');
+  await post.locator('.bookmark-badge').click();
+  await page.getByLabel('Note').fill('The scarf joint');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('The scarf joint').waitFor();
+  expect(messages).toEqual([]);
+  await page.context().close();
+});
+
+test('several bookmarks are removed without script, on a phone', async () => {
+  const page = await forum.open('mia', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
+  for (const number of [1, 2]) {
+    await page.goto('/d/1');
+    await page.getByRole('link', { name: `More about post ${number}`, exact: true }).click();
+    await page.getByRole('button', { name: 'Bookmark', exact: true }).click();
+  }
+  await page.goto('/bookmarks');
+  expect(await movesSideways(page)).toBe(false);
+  for (const box of await page.getByRole('checkbox').all()) await box.check();
+  await page.getByRole('button', { name: 'Remove those chosen' }).click();
+  await page.getByRole('heading', { name: 'Nothing kept yet' }).waitFor();
+  await page.context().close();
+});
