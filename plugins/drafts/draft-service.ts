@@ -1,0 +1,109 @@
+import { HttpError, InvalidInput, type Data, type Environment } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Page } from 'parley-forum/plugins/api';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import { MAX_DRAFT_BYTES, type DraftFields, type DraftRecord } from 'parley-forum/plugins/drafts';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { formsOf, type DraftForm } from './draft-forms.ts';
+import type { Draft, DraftStore, Limits, ListRequest } from './draft-store.ts';
+
+export interface DraftDeps {
+  readonly data: Data;
+  readonly environment: Environment;
+  readonly discussions: Discussions;
+  readonly markdown: Pick<Markdown, 'excerpt'>;
+  readonly store: DraftStore;
+  readonly limits: () => Limits;
+}
+/** A draft as its owner sees it, and the path of the form to go on in. */
+export interface ShownDraft {
+  readonly record: DraftRecord;
+  readonly path: string | null;
+}
+
+/** Fields of a form; more than any has. */
+const MOST_FIELDS = 60;
+/** Of fields that no form for texts has, should a program send them. */
+const SECRET = /passw|secret|token|_csrf/i;
+/** Characters of a text that are shown of it. */
+const EXCERPT = 200;
+
+/** The drafts of members, each for its owner alone; `viewer` is always a member here. */
+export class DraftService {
+  readonly #deps: DraftDeps;
+
+  constructor(deps: DraftDeps) {
+    this.#deps = deps;
+  }
+
+  /** One of the viewer's own. */
+  find(key: string, viewer: Viewer): Promise<Draft | undefined> {
+    return this.#deps.store.find(viewer.id!, key);
+  }
+
+  /** Undefined where a key names no form that the viewer may see. */
+  async formOf(key: string, viewer: Viewer): Promise<DraftForm | undefined> {
+    const [form] = await formsOf([key], this.#deps.discussions, viewer);
+    return form;
+  }
+
+  list(viewer: Viewer, request: ListRequest): Promise<Page<Draft>> {
+    return this.#deps.store.list(viewer.id!, request);
+  }
+
+  /**
+   * In place of the one that there is. 400 for what is no text of a form, 409 where the member has as many as they
+   * may, or where the draft is not the one of `replaces` (null: none) but was written elsewhere meanwhile.
+   */
+  async put(viewer: Viewer, key: string, fields: DraftFields, replaces?: Date | null): Promise<Draft> {
+    const { data, store, limits } = this.#deps;
+    check(fields);
+    return data.transaction(async () => {
+      const put = await store.put(viewer.id!, key, fields, { ...limits(), replaces });
+      if (put) return put;
+      const there = await store.find(viewer.id!, key);
+      if (replaces !== undefined && there?.updatedAt.getTime() !== replaces?.getTime())
+        throw new HttpError(409, 'The draft was changed elsewhere meanwhile', { code: 'draft_changed' });
+      throw new HttpError(409, 'You have too many drafts; discard some that you need no longer', {
+        code: 'draft_limit',
+      });
+    });
+  }
+
+  /** Resolves to whether there was one. */
+  remove(key: string, viewer: Viewer): Promise<boolean> {
+    return this.#deps.store.remove(viewer.id!, key);
+  }
+
+  /** A constant number of statements. */
+  async shown(drafts: readonly Draft[], viewer: Viewer): Promise<readonly ShownDraft[]> {
+    const { discussions, environment, markdown } = this.#deps;
+    const keys = drafts.map(({ key }) => key);
+    const forms = await formsOf(keys, discussions, viewer);
+    return drafts.map(({ key, fields, updatedAt }, at) => {
+      const form = forms[at];
+      const path = form ? `${form.path}?draft=1` : null;
+      const typed = textOf(fields['title']);
+      const record = {
+        key,
+        fields,
+        updated_at: updatedAt.toISOString(),
+        title: form?.title ?? (typed === '' ? null : typed),
+        excerpt: markdown.excerpt(textOf(fields['content']), EXCERPT),
+        url: path === null ? null : environment.baseUrl + path,
+      };
+      return { record, path };
+    });
+  }
+}
+
+const textOf = (value: string | boolean | undefined): string => (typeof value === 'string' ? value.trim() : '');
+
+function check(fields: DraftFields): void {
+  const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'fields', message }]);
+  const names = Object.keys(fields);
+  if (names.length === 0 || names.length > MOST_FIELDS) throw wrong(`must have 1 to ${MOST_FIELDS} fields`);
+  if (names.some((name) => SECRET.test(name))) throw wrong('has a field that is no text for the forum');
+  if (Buffer.byteLength(JSON.stringify(fields)) > MAX_DRAFT_BYTES)
+    throw wrong(`must have at most ${MAX_DRAFT_BYTES} bytes together`);
+}

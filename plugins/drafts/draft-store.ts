@@ -1,0 +1,123 @@
+import { sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { badCursor, decodeCursor, encodeCursor, type Page } from 'parley-forum/plugins/api';
+import type { DraftFields } from 'parley-forum/plugins/drafts';
+
+/** A draft as stored. */
+export interface Draft {
+  readonly key: string;
+  readonly fields: DraftFields;
+  readonly updatedAt: Date;
+}
+export interface ListRequest {
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+/** How many drafts a member may have, and bytes of all together. */
+export interface Limits {
+  readonly most: number;
+  readonly bytes: number;
+}
+interface Conditions extends Limits {
+  /** When the draft that is replaced was written, null for none; undefined replaces any. */
+  readonly replaces: Date | null | undefined;
+}
+
+const COLUMNS = sql<Draft>`key, fields, updated_at as "updatedAt"`;
+/** The first half of the advisory locks under which the drafts of a member are counted; the number has no meaning. */
+const LOCK = 7_216_031;
+const DAY = 86_400_000;
+const words = (text: RawBuilder<unknown>): RawBuilder<unknown> => sql`btrim(regexp_replace(${text}, '\\s+', ' ', 'g'))`;
+
+/** The table of drafts: one row for each member and form. */
+export class DraftStore {
+  readonly #data: Data;
+  readonly #clock: Clock;
+
+  constructor({ data, clock }: { readonly data: Data; readonly clock: Clock }) {
+    this.#data = data;
+    this.#clock = clock;
+  }
+
+  find(userId: string, key: string): Promise<Draft | undefined> {
+    return this.#data.one(sql<Draft>`select ${COLUMNS} from draft where user_id = ${userId} and key = ${key}`);
+  }
+
+  /** When those of them that there are were written last. */
+  async times(userId: string, keys: readonly string[]): Promise<ReadonlyMap<string, Date>> {
+    const rows = await this.#data.all(sql<{
+      key: string;
+      updatedAt: Date;
+    }>`select key, updated_at as "updatedAt" from draft
+      where user_id = ${userId} and key = any(${keys}::text[])`);
+    return new Map(rows.map(({ key, updatedAt }) => [key, updatedAt]));
+  }
+
+  /** The newest first. */
+  async list(userId: string, { limit, offset = 0, cursor }: ListRequest): Promise<Page<Draft>> {
+    const after = cursor === undefined ? sql`` : sql`and (updated_at, key) < ${positionOf(cursor)}`;
+    const rows = await this.#data.all(sql<Draft>`select ${COLUMNS} from draft where user_id = ${userId} ${after}
+      order by updated_at desc, key desc limit ${limit + 1} offset ${offset}`);
+    const last = rows[limit - 1];
+    const hasMore = rows.length > limit && last !== undefined;
+    const nextCursor = hasMore ? encodeCursor([last.updatedAt.getTime(), last.key]) : undefined;
+    return { items: rows.slice(0, limit), hasMore, nextCursor };
+  }
+
+  async count(userId: string): Promise<number> {
+    const row = await this.#data.one(
+      sql<{ count: number }>`select count(*)::integer as count from draft where user_id = ${userId}`,
+    );
+    return row!.count;
+  }
+
+  /** Inside a transaction. Undefined where the member would have more than they may, or there is another one by now. */
+  async put(
+    userId: string,
+    key: string,
+    fields: DraftFields,
+    { most, bytes, replaces }: Conditions,
+  ): Promise<Draft | undefined> {
+    if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(${userId}))`);
+    const json = JSON.stringify(fields);
+    const size = Buffer.byteLength(json);
+    const own = sql`from draft where user_id = ${userId}`;
+    const unchanged =
+      replaces === undefined
+        ? sql`true`
+        : sql`(select updated_at ${own} and key = ${key}) is not distinct from ${replaces}::timestamptz`;
+    return this.#data.one(sql<Draft>`insert into draft (user_id, key, fields, bytes, updated_at)
+      select ${userId}::uuid, ${key}::text, ${json}::jsonb, ${size}::integer, ${new Date(this.#clock.now())}::timestamptz
+      where ${unchanged} and (select count(*) < ${most} and coalesce(sum(bytes), 0) + ${size} <= ${bytes} ${own} and key <> ${key})
+      on conflict (user_id, key) do update set fields = excluded.fields, bytes = excluded.bytes, updated_at = excluded.updated_at
+      returning ${COLUMNS}`);
+  }
+
+  /** Resolves to whether it was there. */
+  async remove(userId: string, key: string): Promise<boolean> {
+    const rows = await this.#data.all(
+      sql<object>`delete from draft where user_id = ${userId} and key = ${key} returning key`,
+    );
+    return rows.length > 0;
+  }
+
+  /** Where this field of it is what was sent: another one under the same key was written elsewhere, and stays. */
+  async removeSent(userId: string, key: string, field: 'title' | 'content', sent: string): Promise<void> {
+    await this.#data.all(sql`delete from draft where user_id = ${userId} and key = ${key}
+      and ${words(sql`fields->>${field}::text`)} = ${words(sql`${sent}::text`)}`);
+  }
+
+  /** Some of those that were not changed for so many days; resolves to how many that were. */
+  async removeOld(days: number, limit: number): Promise<number> {
+    const before = new Date(this.#clock.now() - days * DAY);
+    const rows = await this.#data.all(sql`delete from draft where (user_id, key) in (
+      select user_id, key from draft where updated_at < ${before} order by updated_at limit ${limit}) returning key`);
+    return rows.length;
+  }
+}
+
+function positionOf(cursor: string): RawBuilder<unknown> {
+  const [time, key] = decodeCursor(cursor, 2);
+  if (typeof time !== 'number' || typeof key !== 'string' || Number.isNaN(new Date(time).getTime())) throw badCursor();
+  return sql`(${new Date(time)}::timestamptz, ${key}::text)`;
+}

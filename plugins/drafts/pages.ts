@@ -1,0 +1,69 @@
+import { notFound, Type } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { composerFields, listTabs } from 'parley-forum/plugins/discussions';
+import {
+  fill,
+  html,
+  navigation,
+  pagerOf,
+  pages,
+  redirect,
+  slotFillings,
+  view,
+  type Web,
+} from 'parley-forum/plugins/web';
+import type { DraftStore } from './draft-store.ts';
+import type { RouteDeps } from './routes.ts';
+
+export interface PageDeps extends RouteDeps {
+  readonly store: DraftStore;
+  readonly web: Web;
+}
+const LIST = '/drafts';
+/** Rows of a page. */
+const PAGE = 20;
+const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
+
+/** /drafts, and what writing fields have of it. */
+export function draftPages({ plugin, drafts, store, web }: PageDeps): void {
+  plugin.extend(navigation, { area: 'account', label: 'drafts:title', href: LIST, icon: 'edit' });
+  plugin.extend(listTabs, { label: 'drafts:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 30);
+
+  const elements = fill(composerFields, async (forms, viewer) => {
+    if (isGuest(viewer)) return [];
+    const keys = forms.flatMap(({ key }) => (key === undefined ? [] : [key]));
+    const times = keys.length === 0 ? new Map<string, Date>() : await store.times(viewer.id!, keys);
+    return forms.map(({ key }) =>
+      key === undefined
+        ? undefined
+        : html`<x-draft data-key="${key}" data-at="${times.get(key)?.toISOString() ?? ''}"></x-draft>`,
+    );
+  });
+  plugin.extend(slotFillings, elements);
+
+  plugin.route(pages, {
+    method: 'get',
+    path: LIST,
+    can: 'member',
+    query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) }),
+  })(async ({ actor, query: { page = 1 } }) => {
+    const total = await store.count(actor.id!);
+    const last = Math.max(1, Math.ceil(total / PAGE));
+    if (page > last) throw notFound('The list ends before this page');
+    const { items } = await drafts.list(actor, { limit: PAGE, offset: (page - 1) * PAGE });
+    const shown = await drafts.shown(items, actor);
+    const rows = shown.map(({ record, path }) => ({ ...record, path, kind: record.key.split('-', 1)[0] }));
+    const model = { rows, total, pager: pagerOf(page, last, addressOf) };
+    return view('@drafts/list', { name: 'drafts', title: 'Drafts', noindex: true, current: LIST }, model);
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: `${LIST}/discard`,
+    can: 'member',
+    body: Type.Object({ key: Type.String({ maxLength: 100 }) }),
+  })(async ({ actor, body: { key } }) => {
+    await drafts.remove(key, actor);
+    return redirect(LIST, { notice: web.text('drafts:discarded') });
+  });
+}

@@ -1,0 +1,100 @@
+import { Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
+import {
+  composerValues,
+  discussionCreated,
+  Discussions,
+  postCreated,
+  postUpdated,
+} from 'parley-forum/plugins/discussions';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
+import { Web } from 'parley-forum/plugins/web';
+import { DraftService } from './draft-service.ts';
+import { DraftStore } from './draft-store.ts';
+import { draftPages } from './pages.ts';
+import { draftsPersonalData } from './personal-data.ts';
+import { draftRoutes } from './routes.ts';
+
+export default definePlugin({
+  id: 'drafts',
+  name: 'Drafts',
+  version: '1.0.0',
+  description: 'What members began to write is there on each of their devices.',
+  needs: {
+    data: Data,
+    clock: Clock,
+    environment: Environment,
+    settings: Settings,
+    discussions: Discussions,
+    markdown: Markdown,
+  },
+  wants: { web: Web },
+  settings: Type.Object({
+    'drafts.most': Type.Integer({
+      default: 100,
+      minimum: 1,
+      maximum: 1_000,
+      title: 'Drafts of a member',
+      description: 'How many one member may have.',
+    }),
+    'drafts.bytes': Type.Integer({
+      default: 2_000_000,
+      minimum: 100_000,
+      title: 'Bytes of a member’s drafts',
+      description: 'How much all drafts of one member may have together.',
+    }),
+    'drafts.days': Type.Integer({
+      default: 365,
+      minimum: 0,
+      title: 'Days for which drafts are kept',
+      description: 'Counted from the last change; 0 keeps them for ever.',
+    }),
+    'drafts.rate_limit': Type.Integer({
+      default: 600,
+      minimum: 1,
+      title: 'Changes of drafts in ten minutes',
+      description: 'How often one member’s texts are kept while they write; moderators five times as often.',
+      'x-group': 'limits',
+    }),
+  }),
+  setup({ data, clock, environment, settings, discussions, markdown, web }, plugin) {
+    const store = new DraftStore({ data, clock });
+    const limits = () => ({ most: plugin.settings['drafts.most'], bytes: plugin.settings['drafts.bytes'] });
+    const drafts = new DraftService({ data, environment, discussions, markdown, store, limits });
+    draftRoutes({ plugin, settings, drafts });
+    if (web) draftPages({ plugin, settings, drafts, store, web });
+    plugin.extend(personalData, draftsPersonalData(data));
+
+    plugin.on(composerValues, async (values, { key, viewer }) => {
+      const draft = viewer.id === undefined ? undefined : await drafts.find(key, viewer);
+      return { ...values, ...draft?.fields };
+    });
+    // Whatever sent it: browsers say so themselves, those without script do not.
+    const done = { awaited: true };
+    plugin.on(
+      discussionCreated,
+      ({ discussion: { author, title } }) => store.removeSent(author.id, 'new', 'title', title),
+      done,
+    );
+    plugin.on(
+      postCreated,
+      ({ post: { author, discussion_id, content } }) =>
+        store.removeSent(author.id, `reply-${discussion_id}`, 'content', content),
+      done,
+    );
+    plugin.on(
+      postUpdated,
+      ({ post: { author, id, content } }) => store.removeSent(author.id, `edit-${id}`, 'content', content),
+      done,
+    );
+
+    plugin.job('forget', {
+      schema: Type.Object({}),
+      cron: '53 3 * * *',
+      run: async () => {
+        const days = plugin.settings['drafts.days'];
+        if (days > 0) await repeatInBatches(plugin.signal, (limit) => store.removeOld(days, limit));
+      },
+    });
+  },
+});

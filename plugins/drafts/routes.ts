@@ -1,0 +1,87 @@
+import { Type, type PluginHandle, type Settings } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { api, limitOf, listOf, pageFields, Paging, Time } from 'parley-forum/plugins/api';
+import { DraftFields, DraftRecord } from 'parley-forum/plugins/drafts';
+import type { DraftService } from './draft-service.ts';
+
+export interface RouteDeps {
+  readonly plugin: PluginHandle;
+  readonly settings: Settings;
+  readonly drafts: DraftService;
+}
+const KeyParams = Type.Object({ key: Type.String({ maxLength: 100 }) });
+const BUCKET = { name: 'drafts', window: 600, limit: 'drafts.rate_limit' };
+
+const dateOf = (time: string | null | undefined): Date | null | undefined =>
+  time ? new Date(time) : (time as null | undefined);
+
+interface Named {
+  readonly actor: Viewer;
+  readonly params: { readonly key: string };
+}
+
+/** /api/drafts and what lies below it: always the caller's own. */
+export function draftRoutes({ plugin, settings, drafts }: RouteDeps): void {
+  const write = { can: 'member', options: { bucket: BUCKET }, params: KeyParams } as const;
+  const load = ({ actor, params }: Named) => drafts.find(params.key, actor);
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/drafts',
+    can: 'member',
+    summary: 'What the caller began to write, the newest first',
+    query: Type.Object(Paging),
+    result: listOf('drafts', DraftRecord),
+  })(async ({ actor, query: { limit, offset, cursor } }) => {
+    const page = await drafts.list(actor, { limit: limitOf(settings, limit), offset, cursor });
+    const shown = await drafts.shown(page.items, actor);
+    return { drafts: shown.map(({ record }) => record), ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/drafts/:key',
+    can: 'member',
+    summary: 'One draft of the caller',
+    params: KeyParams,
+    result: Type.Object({ draft: DraftRecord }),
+    load,
+  })(async ({ actor, target }) => {
+    const [shown] = await drafts.shown([target], actor);
+    return { draft: shown!.record };
+  });
+
+  plugin.route(api, {
+    ...write,
+    method: 'put',
+    path: '/drafts/:key',
+    options: { bucket: BUCKET, longText: true },
+    summary: 'Keep what is filled into a form, in place of what was kept of it',
+    body: Type.Object({
+      fields: DraftFields,
+      replaces: Type.Optional(
+        Type.Union([Time, Type.Null()], {
+          description: '`updated_at` of the draft that is replaced, null for none; 409 `draft_changed` for another one',
+        }),
+      ),
+    }),
+    result: Type.Object({ key: Type.String(), updated_at: Time }),
+    load: ({ actor, params }: Named) => drafts.formOf(params.key, actor),
+  })(async ({ actor, params, body: { fields, replaces } }) => {
+    const draft = await drafts.put(actor, params.key, fields, dateOf(replaces));
+    return { key: draft.key, updated_at: draft.updatedAt.toISOString() };
+  });
+
+  plugin.route(api, {
+    ...write,
+    method: 'delete',
+    path: '/drafts/:key',
+    summary: 'Discard a draft; harmless where there is none',
+    result: Type.Object({}),
+    // One that was begun is discarded though its form is hidden by now.
+    load: async (named: Named) => (await load(named)) ?? drafts.formOf(named.params.key, named.actor),
+  })(async ({ actor, params }) => {
+    await drafts.remove(params.key, actor);
+    return {};
+  });
+}

@@ -1,0 +1,107 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import type { Client } from 'parley-forum/testing';
+import { listen, movesSideways } from './checks.ts';
+import { logIn, PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const area = (page: Page): Locator => page.getByLabel('Your text');
+const line = (page: Page): Locator => page.locator('.composer-state');
+
+/** A device of bob's, with a storage of its own. */
+async function device(): Promise<Page> {
+  const page = await forum.open('guest');
+  await logIn(page, 'bob');
+  return page;
+}
+async function open(page: Page, path = '/d/1/reply'): Promise<void> {
+  await page.goto(path);
+  await page.locator('.composer-bar').waitFor();
+}
+let bob: Client | undefined;
+/** What the server has, by kind of form. */
+async function kept(): Promise<Record<string, any>> {
+  if (!bob) await (bob = forum.app.client()).login('bob', PASSWORD);
+  const { drafts } = (await bob.get('/api/drafts')).body as { drafts: readonly { key: string; fields: object }[] };
+  return Object.fromEntries(drafts.map(({ key, fields }) => [key.replace(/-.*/, ''), fields]));
+}
+const untilKept = async (content: string): Promise<void> => {
+  await expect.poll(async () => (await kept())['reply']?.content, { timeout: 15_000 }).toBe(content);
+};
+
+test('what is written on one device is there on the next, and gone everywhere once it is sent', async () => {
+  const [first, second] = [await device(), await device()];
+  const heard = [...listen(first), ...listen(second)];
+  await open(first);
+  await area(first).pressSequentially('Begun on the train');
+  await untilKept('Begun on the train');
+  await open(second);
+  await expect.poll(() => area(second).inputValue()).toBe('Begun on the train');
+  expect(await line(second).textContent()).toMatch(/^Draft of .* from another device\. Discard it$/);
+  await area(second).press('Control+End');
+  await area(second).pressSequentially(', ended at home');
+  await untilKept('Begun on the train, ended at home');
+  // Nothing was written there since: the newer one wins.
+  await open(first);
+  await expect.poll(() => area(first).inputValue()).toBe('Begun on the train, ended at home');
+  await first.getByRole('button', { name: 'Post reply' }).click();
+  await first.locator('.post', { hasText: 'ended at home' }).waitFor();
+  await expect.poll(kept).toEqual({});
+  expect(heard).toEqual([]);
+  for (const page of [first, second]) await page.context().close();
+});
+
+test('what was written on both is for the writer to choose; neither is lost', async () => {
+  const [first, second] = [await device(), await device()];
+  await open(first);
+  await open(second);
+  await area(first).pressSequentially('Here');
+  await untilKept('Here');
+  await area(second).pressSequentially('There');
+  await line(second).getByText('from another device').waitFor();
+  expect([await area(second).inputValue(), (await kept())['reply'].content]).toEqual(['There', 'Here']);
+  await second.getByRole('button', { name: 'Bring it back' }).click();
+  expect(await area(second).inputValue()).toBe('Here');
+  await area(second).fill('');
+  await expect.poll(kept, { timeout: 15_000 }).toEqual({});
+  for (const page of [first, second]) await page.context().close();
+});
+
+test('a page that is left at once has kept all of its form', async () => {
+  const page = await device();
+  await open(page, '/new');
+  await page.getByLabel('Title').fill('Which varnish');
+  await page.getByLabel('Tags').fill('oak');
+  await page.getByLabel('Category').selectOption('General');
+  await area(page).pressSequentially('Holds best?');
+  await page.goto('/drafts');
+  await expect
+    .poll(async () => (await kept())['new'])
+    .toMatchObject({ title: 'Which varnish', tags: 'oak', content: 'Holds best?' });
+  await page.reload();
+  await page.getByRole('link', { name: 'Which varnish' }).click();
+  expect([await area(page).inputValue(), await page.getByLabel('Tags').inputValue()]).toEqual(['Holds best?', 'oak']);
+  expect(await page.getByLabel('Category').locator('option:checked').textContent()).toBe('General');
+  await open(page, '/new');
+  await page.getByRole('button', { name: 'Discard it' }).click();
+  await expect.poll(kept).toEqual({});
+  await page.context().close();
+});
+
+test.each([320, 1280])('the list of drafts is accessible at %i pixels', async (width) => {
+  await kept();
+  const { id } = (await bob!.get('/api/discussions/3')).body.discussion as { id: string };
+  await bob!.put('/api/drafts/new', {
+    fields: { title: 'A long title that goes on and on until it wraps', content: 'x '.repeat(200) },
+  });
+  await bob!.put(`/api/drafts/reply-${id}`, { fields: { content: 'Short' } });
+  const page = await forum.open('bob', { viewport: { width, height: 800 } });
+  await page.goto('/drafts');
+  expect(await judge(page)).toEqual([]);
+  expect(await movesSideways(page)).toBe(false);
+  await page.getByRole('button', { name: /^Discard the draft “A long/ }).click();
+  await page.getByText('The draft is gone.').waitFor();
+  expect(Object.keys(await kept())).toEqual(['reply']);
+  await page.context().close();
+});

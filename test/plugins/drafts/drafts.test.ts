@@ -1,0 +1,191 @@
+import { describe, expect, test } from 'vitest';
+import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+
+const forum = useForum({ 'drafts.most': 4, 'drafts.bytes': 400_000 });
+const DAY = 86_400_000;
+
+const put = (name: Name, key: string, fields: object, replaces?: string | null) =>
+  forum.as[name].put(`/api/drafts/${key}`, { fields, ...(replaces !== undefined && { replaces }) });
+const listed = async (name: Name, query = ''): Promise<any[]> =>
+  expectStatus(await forum.as[name].get(`/api/drafts${query}`), 200).body.drafts;
+const keysOf = async (name: Name): Promise<string[]> => (await listed(name)).map(({ key }) => key);
+const page = async (path: string, name: Name): Promise<string> =>
+  expectStatus(await forum.as[name].get(path), 200).text;
+/** Later than anything before. */
+const later = (): void => void forum.app.clock.advance(1_000);
+async function clear(name: Name): Promise<void> {
+  for (const key of await keysOf(name)) expectStatus(await forum.as[name].delete(`/api/drafts/${key}`), 200);
+}
+
+describe('a draft', () => {
+  test('is kept as it was filled in, one of each form, the newest first, for its owner alone', async () => {
+    const { id, number, postId } = await forum.start('ada', 'Varnish');
+    const own = await forum.start('bob', 'Own');
+    await put('bob', 'new', { title: 'Which oil', content: 'First', tags: 'oil' });
+    later();
+    await put('bob', `reply-${id}`, { content: 'Not that' });
+    later();
+    await put('bob', `edit-${own.postId}`, { content: 'Otherwise' });
+    later();
+    const fields = { title: 'Which oil', content: 'Second **one**', tags: 'oil', category_id: 'x', 'poll=yes': true };
+    const { body } = expectStatus(await put('bob', 'new', fields), 200);
+    const all = await listed('bob');
+    expect(all).toMatchObject([
+      {
+        key: 'new',
+        fields,
+        updated_at: body.updated_at,
+        title: 'Which oil',
+        excerpt: 'Second one',
+        url: 'http://forum.test/new?draft=1',
+      },
+      { key: `edit-${own.postId}`, title: 'Own', url: `http://forum.test/p/${own.postId}/edit?draft=1` },
+      { key: `reply-${id}`, title: 'Varnish', url: `http://forum.test/d/${number}/reply?draft=1` },
+    ]);
+    expect((await forum.as.bob.get('/api/drafts/new')).body.draft).toEqual(all[0]);
+    expect([await listed('ada'), (await forum.as.ada.get('/api/drafts/new')).status]).toEqual([[], 404]);
+    expect((await forum.guest.get('/api/drafts')).status).toBe(401);
+    const first = (await forum.as.bob.get('/api/drafts?limit=2')).body;
+    expect(await listed('bob', `?limit=2&cursor=${first.next_cursor}`)).toEqual(all.slice(2));
+    expect(postId).not.toBe(own.postId);
+    await clear('bob');
+  });
+
+  test('stays as it is where another device has written it meanwhile', async () => {
+    const { updated_at: first } = expectStatus(await put('bob', 'new', { content: 'Here' }, null), 200).body;
+    later();
+    const { updated_at: second } = expectStatus(await put('bob', 'new', { content: 'There' }, first), 200).body;
+    for (const replaces of [first, null]) {
+      const refused = await put('bob', 'new', { content: 'Here again' }, replaces);
+      expect([refused.status, refused.body.code]).toEqual([409, 'draft_changed']);
+    }
+    expect((await listed('bob'))[0].fields).toEqual({ content: 'There' });
+    expectStatus(await put('bob', 'new', { content: 'Both' }, second), 200);
+    await clear('bob');
+  });
+
+  test('is of a form for texts that the member may see, and of nothing else', async () => {
+    const hidden = await forum.start('mia', 'Hidden', 'staff');
+    const absent = '01890000-0000-7000-8000-000000000000';
+    const none = [
+      `reply-${hidden.id}`,
+      `edit-${hidden.postId}`,
+      `reply-${absent}`,
+      'login',
+      'settings',
+      'reply-',
+      'new-1',
+    ];
+    for (const key of none) expect((await put('ada', key, { content: 'x' })).status, key).toBe(404);
+    for (const fields of [
+      { password: 'x' },
+      { new_password: 'x' },
+      { _csrf: 'x' },
+      {},
+      { content: 1 },
+      { content: 'x'.repeat(300_001) },
+    ])
+      expect((await put('ada', 'new', fields)).status, JSON.stringify(fields).slice(0, 50)).toBe(400);
+    expect(await listed('ada')).toEqual([]);
+  });
+
+  test('has no room beyond the limits, and what is there may still be changed', async () => {
+    const some = await Promise.all([1, 2, 3, 4].map((at) => forum.start('mia', `Room ${at}`)));
+    for (const { id } of some) expectStatus(await put('ada', `reply-${id}`, { content: 'x' }), 200);
+    const refused = await put('ada', 'new', { content: 'x' });
+    expect([refused.status, refused.body.code]).toEqual([409, 'draft_limit']);
+    expectStatus(await put('ada', `reply-${some[0]!.id}`, { content: 'y'.repeat(250_000) }), 200);
+    expect((await put('ada', `reply-${some[1]!.id}`, { content: 'y'.repeat(250_000) })).status).toBe(409);
+    await clear('ada');
+  });
+
+  test('goes when what it says is posted, and stays when something else is', async () => {
+    const { id, number } = await forum.start('ada', 'Sent');
+    const own = await forum.start('bob', 'Changed');
+    await put('bob', 'new', { title: 'A question', content: 'Why?' });
+    await put('bob', `reply-${id}`, { content: 'Because\r\nof this' });
+    await put('bob', `edit-${own.postId}`, { content: 'Better' });
+    await forum.start('bob', 'Another question');
+    await forum.reply('bob', id, 'By the way');
+    await forum.as.bob.put(`/api/posts/${own.postId}`, { content: 'Worse' });
+    expect((await keysOf('bob')).length).toBe(3);
+    await forum.as.bob.submit('/new', { title: 'A question', content: 'Why?', category_id: 'general' });
+    await forum.as.bob.submit(`/d/${number}/reply`, { content: 'Because\nof this' });
+    await forum.as.bob.put(`/api/posts/${own.postId}`, { content: 'Better' });
+    expect(await keysOf('bob')).toEqual([]);
+  });
+
+  test('is discarded though it is gone already, and not where no form is', async () => {
+    await put('bob', 'new', { content: 'Away with it' });
+    for (let time = 0; time < 2; time++) expectStatus(await forum.as.bob.delete('/api/drafts/new'), 200);
+    expect(await keysOf('bob')).toEqual([]);
+    expectStatus(await forum.as.bob.delete('/api/drafts/nothing'), 404);
+    expectStatus(await forum.as.bob.delete(`/api/drafts/reply-${crypto.randomUUID()}`), 404);
+  });
+
+  test('is forgotten when it was not changed for long', async () => {
+    await put('ada', 'new', { content: 'Old' });
+    forum.app.clock.advance(364 * DAY);
+    await forum.as.bob.login('bob', 'Plain-Sailing-42');
+    await put('bob', 'new', { content: 'Young' });
+    forum.app.clock.advance(2 * DAY);
+    await forum.app.runSchedule('drafts/job:forget');
+    for (const name of ['ada', 'bob', 'mia'] as const) await forum.as[name].login(name, 'Plain-Sailing-42');
+    expect([await keysOf('ada'), await keysOf('bob')]).toEqual([[], ['new']]);
+    await clear('bob');
+  });
+});
+
+describe('pages', () => {
+  test('list drafts, go on in their forms and discard them, without script', async () => {
+    const { id, number } = await forum.start('ada', 'Oars & rowlocks');
+    await put('bob', 'new', { title: 'Mine', content: 'Begun here', tags: 'oak, ash', category_id: 'general' });
+    await put('bob', `reply-${id}`, { content: 'I think' });
+    const list = await page('/drafts', 'bob');
+    expect(list).toContain('2 drafts');
+    expect(list).toMatch(/href="\/new\?draft=1"[^>]*>Mine</);
+    expect(list).toContain(`href="/d/${number}/reply?draft=1"`);
+    expect(await page('/', 'bob')).toMatch(/<a href="\/drafts">Drafts<\/a>/);
+    const form = await page('/new?draft=1', 'bob');
+    for (const text of ['value="Mine"', 'Begun here</textarea>', 'value="oak, ash"']) expect(form).toContain(text);
+    expect(await page(`/d/${number}/reply?draft=1`, 'bob')).toContain('I think</textarea>');
+    expect(await page(`/d/${number}/reply`, 'bob')).not.toContain('I think');
+    expect(await page('/new?draft=1', 'ada')).not.toContain('Begun here');
+    expect((await forum.as.ada.submit('/drafts/discard', { key: 'new' })).status).toBe(303);
+    expect((await forum.as.bob.submit('/drafts/discard', { key: 'new' })).status).toBe(303);
+    expect(await keysOf('bob')).toEqual([`reply-${id}`]);
+    expect((await forum.guest.get('/drafts')).headers.get('location')).toMatch(/^\/login/);
+    await clear('bob');
+    expect(await page('/drafts', 'bob')).toContain('Nothing begun');
+  });
+
+  test('show what was written about a discussion that is hidden now, and no way to it', async () => {
+    const { id } = await forum.start('ada', 'Soon hidden');
+    await put('bob', `reply-${id}`, { content: 'My own words' });
+    expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' }), 200);
+    const list = await page('/drafts', 'bob');
+    expect(list).toContain('My own words');
+    expect(list).not.toContain('Soon hidden');
+    expect((await listed('bob'))[0]).toMatchObject({ title: null, url: null });
+    await clear('bob');
+  });
+
+  test('say when a draft was written, with one statement more, and nothing to guests', async () => {
+    const { id, number } = await forum.start('ada', 'Marked');
+    const { updated_at } = expectStatus(await put('bob', `reply-${id}`, { content: 'x' }), 200).body;
+    const path = `/d/${number}-marked`;
+    expect(await page(path, 'bob')).toContain(`<x-draft data-key="reply-${id}" data-at="${updated_at}">`);
+    expect(await page(path, 'ada')).toContain(`<x-draft data-key="reply-${id}" data-at="">`);
+    expect((await forum.guest.get(path)).text).not.toContain('<x-draft');
+    await clear('bob');
+  });
+});
+
+test('with the plugin off nothing is kept, and what was is there again afterwards', async () => {
+  await put('bob', 'new', { content: 'Still here' });
+  await forum.app.app.plugins.disable('drafts');
+  expect((await forum.as.bob.get('/api/drafts')).status).toBe(404);
+  expect(await page('/new', 'bob')).not.toContain('<x-draft');
+  await forum.app.app.plugins.enable('drafts');
+  expect(await keysOf('bob')).toEqual(['new']);
+});
