@@ -1,0 +1,101 @@
+import { define, request, toFragment } from '@forum/client';
+
+/** Milliseconds for which a pointer rests on a name before its card is shown, and is away before it goes. */
+const REST = 450;
+const AWAY = 250;
+/** Pixels between a name and its card. */
+const GAP = 6;
+const LINK = "main a[href^='/u/']";
+const CARD = /^\/u\/[^/]+$/;
+
+/** One card for all members' names and pictures on the page, fetched when one is pointed at or has the focus. */
+class MemberCard extends HTMLElement {
+  readonly #card = Object.assign(document.createElement('div'), { className: 'menu member-card', popover: 'manual' });
+  readonly #known = new Map<string, Promise<string>>();
+  #gone: AbortController | undefined;
+  #link: HTMLAnchorElement | undefined;
+  #waiting: ReturnType<typeof setTimeout> | undefined;
+
+  connectedCallback(): void {
+    this.#card.role = 'dialog';
+    this.append(this.#card);
+    this.#gone = new AbortController();
+    const { signal } = this.#gone;
+    // What a finger touches leads where it leads.
+    document.addEventListener('pointerover', (event) => event.pointerType !== 'touch' && this.#over(event.target), {
+      signal,
+    });
+    document.addEventListener('focusin', (event) => this.#over(event.target, true), { signal });
+    document.addEventListener('keydown', (event) => this.#escape(event), { signal });
+    addEventListener('scroll', () => void (this.#card.matches(':popover-open') && this.#hide()), {
+      signal,
+      passive: true,
+    });
+    // Its module came because of one of these.
+    const pointed = matchMedia('(hover: hover)').matches ? document.querySelector(`${LINK}:hover`) : null;
+    this.#over(pointed ?? document.activeElement, !pointed);
+  }
+
+  disconnectedCallback(): void {
+    this.#gone?.abort();
+    clearTimeout(this.#waiting);
+  }
+
+  #over(target: EventTarget | null, focused = false): void {
+    const element = target instanceof Element ? target : null;
+    if (element && this.#card.contains(element)) return clearTimeout(this.#waiting);
+    const link = element?.closest<HTMLAnchorElement>(LINK) ?? undefined;
+    if (link === this.#link && link) return clearTimeout(this.#waiting);
+    clearTimeout(this.#waiting);
+    if (!link || !CARD.test(link.pathname) || (focused && !link.matches(':focus-visible'))) {
+      if (this.#link) this.#waiting = setTimeout(() => this.#hide(), AWAY);
+      return;
+    }
+    this.#waiting = setTimeout(() => void this.#show(link), REST);
+  }
+
+  async #show(link: HTMLAnchorElement): Promise<void> {
+    this.#link = link;
+    const html = await this.#fetch(`${link.pathname}/card`).catch(() => undefined);
+    if (html === undefined || this.#link !== link || !link.isConnected) return;
+    this.#card.replaceChildren(toFragment(html));
+    this.#card.ariaLabel = link.textContent;
+    this.#card.showPopover({ source: link });
+    const { left, right, top, bottom } = link.getBoundingClientRect();
+    const { offsetWidth: width, offsetHeight: height } = this.#card;
+    const start = getComputedStyle(link).direction === 'rtl' ? right - width : left;
+    const below = bottom + GAP + height <= innerHeight || top < height;
+    Object.assign(this.#card.style, {
+      left: `${Math.max(GAP, Math.min(start, innerWidth - width - GAP))}px`,
+      top: `${below ? bottom + GAP : top - GAP - height}px`,
+    });
+  }
+
+  #fetch(path: string): Promise<string> {
+    const known = this.#known.get(path);
+    if (known) return known;
+    const card = request(path, { headers: { Accept: 'application/json' } }).then(async (answer) => {
+      if (!answer.ok) throw new Error(String(answer.status));
+      return ((await answer.json()) as { readonly html: string }).html;
+    });
+    card.catch(() => this.#known.delete(path));
+    this.#known.set(path, card);
+    return card;
+  }
+
+  #escape(event: KeyboardEvent): void {
+    if (event.key !== 'Escape' || !this.#card.matches(':popover-open')) return;
+    if (this.#card.contains(document.activeElement)) this.#link?.focus();
+    this.#hide(true);
+    event.preventDefault();
+  }
+
+  /** `keep`: not again for the same name until another one was pointed at. */
+  #hide(keep = false): void {
+    clearTimeout(this.#waiting);
+    if (this.#card.contains(document.activeElement) && !keep) return;
+    if (!keep) this.#link = undefined;
+    if (this.#card.matches(':popover-open')) this.#card.hidePopover();
+  }
+}
+define('x-member-card', MemberCard);

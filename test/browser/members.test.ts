@@ -1,0 +1,82 @@
+import { expect, test } from 'vitest';
+import { listen, movesSideways } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+
+test('a card comes with a name that is pointed at for a while, and goes with Escape or the pointer', async () => {
+  const page = await forum.open('guest');
+  const messages = listen(page);
+  const cards: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().endsWith('/card')) cards.push(new URL(request.url()).pathname);
+  });
+  await page.goto('/d/1');
+  expect(await page.evaluate('customElements.get("x-member-card") === undefined')).toBe(true);
+  const name = page.locator('#post-2 .post-by a');
+  await name.hover();
+  const card = page.getByRole('dialog', { name: 'bob' });
+  await card.getByText('bob mends boats').waitFor();
+  expect(await judge(page)).toEqual([]);
+  await card.hover();
+  await page.waitForTimeout(500);
+  expect(await card.isVisible()).toBe(true);
+  await page.keyboard.press('Escape');
+  await card.waitFor({ state: 'hidden' });
+  await page.mouse.move(5, 5);
+  await page.waitForTimeout(400);
+  await name.hover();
+  await card.waitFor();
+  await page.mouse.move(5, 5);
+  await card.waitFor({ state: 'hidden' });
+  expect(cards).toEqual(['/u/bob/card']);
+  expect(messages).toEqual([]);
+  await page.context().close();
+});
+
+test('by keyboard the card comes with the focus, and its links are next', async () => {
+  const page = await forum.open('guest');
+  await page.goto('/d/1');
+  await page.locator('#post-1').evaluate((post: any) => {
+    post.tabIndex = -1;
+    post.focus();
+  });
+  await page.keyboard.press('Tab');
+  const card = page.getByRole('dialog', { name: 'ada' });
+  await card.waitFor();
+  await page.keyboard.press('Tab');
+  expect(await page.evaluate('document.activeElement.closest(".member-card") !== null')).toBe(true);
+  await page.keyboard.press('Escape');
+  await card.waitFor({ state: 'hidden' });
+  expect(await page.evaluate('document.activeElement.matches("#post-1 .post-by a")')).toBe(true);
+  await page.context().close();
+});
+
+test('a finger on a name opens the profile, without a card', async () => {
+  const page = await forum.open('guest', { hasTouch: true, isMobile: true, viewport: { width: 320, height: 700 } });
+  await page.goto('/d/1');
+  await page.locator('#post-2 .post-by a').tap();
+  await page.waitForURL('**/u/bob');
+  expect(await page.locator('.member-card:popover-open').count()).toBe(0);
+  await page.context().close();
+});
+
+test('the list of members is whole at 320 pixels, and goes on without script', async () => {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    const page = await forum.open('ada', { viewport: { width: 320, height: 700 }, colorScheme });
+    const messages = listen(page);
+    await page.goto('/members?sort=posts');
+    expect(await movesSideways(page)).toBe(false);
+    expect(await judge(page)).toEqual([]);
+    expect(messages).toEqual([]);
+    await page.context().close();
+  }
+  const page = await forum.open('guest', { javaScriptEnabled: false });
+  await page.goto('/members');
+  await page.getByLabel('Names that begin with').fill('Z');
+  await page.getByRole('main').getByRole('button', { name: 'Search' }).click();
+  await page.waitForURL('**/members?name=Z');
+  expect(await page.locator('.user-card h2').allTextContents()).toEqual(['zoe Member']);
+  await page.context().close();
+});

@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { seeMembers } from 'parley-forum/plugins/members';
+import type { Client } from 'parley-forum/testing';
+import { useForum } from '../discussions/forum.ts';
+
+const forum = useForum();
+const DAY = 86_400_000;
+const accounts = () => forum.app.app.service(Accounts);
+const names = async (query = '', client: Client = forum.guest): Promise<readonly string[]> => {
+  const { status, body } = await client.get(`/api/members${query}`);
+  expect(status).toBe(200);
+  return (body.users as readonly { username: string }[]).map(({ username }) => username);
+};
+const cardOf = (name: string, client: Client = forum.guest) =>
+  client.request('GET', `/u/${name}/card`, { headers: { accept: 'application/json' } });
+
+describe('the list of members', () => {
+  test('has the newest first, or goes by name, and pages follow one another', async () => {
+    expect((await names('?sort=name')).slice(0, 3)).toEqual(['ada', 'bad', 'bob']);
+    await accounts().importAccounts([
+      { username: 'Aardvark', email: 'a@forum.test', joinedAt: new Date(forum.app.clock.now() + DAY) },
+    ]);
+    const all = await names();
+    expect(all[0]).toBe('Aardvark');
+    for (const sort of ['newest', 'name']) {
+      const whole = await names(`?sort=${sort}`);
+      let paged: string[] = [];
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const { body } = await forum.guest.get(`/api/members?sort=${sort}&limit=2${cursor && `&cursor=${cursor}`}`);
+        paged = [...paged, ...(body.users as { username: string }[]).map(({ username }) => username)];
+        cursor = body.next_cursor as string | null;
+      }
+      expect(paged).toEqual(whole);
+      expect(await names(`?sort=${sort}&limit=2&offset=2`)).toEqual(whole.slice(2, 4));
+    }
+    const other = (await forum.guest.get('/api/members?sort=name&limit=1')).body.next_cursor as string;
+    expect((await forum.guest.get(`/api/members?sort=newest&cursor=${other}`)).status).toBe(400);
+  });
+
+  test('is narrowed by the beginning of a name, in any case', async () => {
+    expect(await names('?name=A&sort=name')).toEqual(['Aardvark', 'ada']);
+    expect(await names('?name=%25')).toEqual([]);
+    expect((await forum.guest.get(`/api/members?name=${'a'.repeat(31)}`)).status).toBe(400);
+  });
+
+  test('goes by posts that the viewer may read', async () => {
+    await forum.start('mia', 'Rota', 'staff');
+    await forum.start('mia', 'Rota again', 'staff');
+    await forum.start('bob', 'Oars');
+    const { id } = await forum.start('ada', 'Sails');
+    await forum.reply('ada', id, 'More of them');
+    expect(await names('?sort=posts')).toEqual(['ada', 'bob']);
+    expect(await names('?sort=posts', forum.as.mia)).toEqual(expect.arrayContaining(['ada', 'mia', 'bob']));
+    const first = (await forum.guest.get('/api/members?sort=posts&limit=1')).body;
+    expect(await names(`?sort=posts&limit=1&cursor=${first.next_cursor}`)).toEqual(['bob']);
+    expect((await forum.guest.get('/members?sort=posts')).text).toContain('2 posts');
+  });
+
+  test('does not place by their last visit who hides it, and has no one who is disabled', async () => {
+    expect(await names('?sort=last_seen')).toContain('bob');
+    const hide = await forum.as.bob.submit('/settings/privacy', { hide_last_seen: 'true' });
+    expect(hide.status).toBeLessThan(400);
+    expect(await names('?sort=last_seen')).not.toContain('bob');
+    expect(await names()).toContain('bob');
+    await accounts().setStatus(forum.ids.bad, 'disabled');
+    expect(await names()).not.toContain('bad');
+    expect((await cardOf('bad')).status).toBe(404);
+  });
+
+  test('shows no e-mail or IP address, to administrators neither', async () => {
+    const { text } = await forum.as.root.get('/api/members');
+    expect(text).not.toMatch(/@forum|"last_ip"|"email"/);
+  });
+
+  test('takes a page a number of statements that does not grow with it', async () => {
+    await forum.guest.get('/members?sort=name');
+    const few = await forum.app.statements(() => forum.guest.get('/members?name=ad'));
+    expect(await forum.app.statements(() => forum.guest.get('/members'))).toBe(few);
+  });
+
+  test('is closed to guests where an administrator closes it', async () => {
+    const access = forum.app.app.service(Access);
+    expect((await forum.guest.get('/')).text).toContain('href="/members"');
+    await access.decide('guest', seeMembers, false);
+    expect((await forum.guest.get('/api/members')).status).toBe(401);
+    expect((await forum.guest.get('/members')).headers.get('location')).toContain('/login');
+    expect((await forum.guest.get('/')).text).not.toContain('href="/members"');
+    expect((await forum.as.ada.get('/members')).status).toBe(200);
+    await access.decide('guest', seeMembers, undefined);
+  });
+});
+
+describe('the card of a member', () => {
+  test('says who they are in short, as a page and for scripts', async () => {
+    await forum.as.ada.submit('/settings/profile', { bio: `Mends boats. ${'And more. '.repeat(90)}` });
+    const { body, status } = await cardOf('ada');
+    expect(status).toBe(200);
+    for (const words of ['href="/u/ada"', 'Mends boats.', 'Joined', '2 posts', 'last here', 'New here'])
+      expect(body.html).toContain(words);
+    expect(body.html.length).toBeLessThan(1_500);
+    expect((await forum.guest.get('/u/ADA/card')).text).toContain('class="user-card"');
+    expect((await cardOf('bob')).body.html).not.toContain('last here');
+    expect((await cardOf('nobody')).status).toBe(404);
+  });
+
+  test('stops saying that they are new after some days', async () => {
+    await forum.app.app.settings.set({ 'members.new_days': 0 });
+    expect((await cardOf('ada')).body.html).not.toContain('New here');
+  });
+});
+
+describe('the posts of new authors', () => {
+  test('say so for some days, on pages that are the same for all', async () => {
+    const { number, id } = await forum.start('mia', 'Hello');
+    const badge = '<span class="badge">New here</span>';
+    const shown = async (client: Client) => (await client.get(`/d/${number}-hello`)).text.split(badge).length - 1;
+    expect([await shown(forum.guest), await shown(forum.as.ada)]).toEqual([1, 1]);
+    expect((await forum.guest.get(`/api/discussions/${id}/posts`)).body.posts[0].author_since).toMatch(/^\d{4}-/);
+    const before = await forum.app.statements(() => forum.guest.get(`/d/${number}-hello?x=1`));
+    await forum.app.app.settings.set({ 'discussions.new_author_days': 0 });
+    expect(await shown(forum.guest)).toBe(0);
+    expect(await forum.app.statements(() => forum.guest.get(`/d/${number}-hello?x=2`))).toBeLessThanOrEqual(before);
+  });
+});
