@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { Settings } from 'parley-forum';
+import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
+
+const forum = useForum();
+const DAY = 86_400_000;
+const PLUGIN = 'first-steps';
+
+/** How many it takes to answer ada, once all is warm but this page. */
+async function statementsOf(path: string): Promise<number> {
+  await forum.as.ada.get('/');
+  return forum.app.statements(() => forum.as.ada.get(path));
+}
+
+/** What the front page proposes to somebody: the steps, with a check before those that are done. */
+async function steps(name: Name | 'guest'): Promise<readonly string[]> {
+  const { text } = expectStatus(await (name === 'guest' ? forum.guest : forum.as[name]).get('/'), 200);
+  const panel = /<section class="panel first-steps"[^]*?<\/section>/.exec(text)?.[0] ?? '';
+  return [...panel.matchAll(/<li>([^]*?)<\/li>/g)].map(([, step = '']) => {
+    const words = /<(?:s|a [^>]*)>([^<]*)</.exec(step)![1]!;
+    return step.includes('<s>') ? `✓ ${words}` : words;
+  });
+}
+
+test('new members see what to begin with, and what they have done of it, until all is done', async () => {
+  expect(await steps('guest')).toEqual([]);
+  expect(await steps('bob')).toEqual([
+    'Say who you are',
+    'Start a discussion, or reply to one',
+    'Choose what you are told of',
+  ]);
+  await forum.as.bob.submit('/settings/profile', { bio: 'I mend boats.' });
+  expect(await steps('bob')).toContain('✓ Say who you are');
+  await forum.start('bob', 'Good morning');
+  expect(await steps('bob')).toContain('✓ Start a discussion, or reply to one');
+  await forum.as.bob.submit('/settings/notifications', { 'channels[mention]': 'site' });
+  expect(await steps('bob')).toEqual([]);
+});
+
+test('who puts them away sees them no more, on no device', async () => {
+  expect(await steps('mia')).not.toEqual([]);
+  expect((await forum.guest.post('/first-steps/hide', {}, { accept: 'application/json' })).status).toBe(401);
+  for (let time = 0; time < 2; time++) expect((await forum.as.mia.submit('/first-steps/hide', {})).status).toBe(303);
+  expect(await steps('mia')).toEqual([]);
+  expect(await steps('ada')).not.toEqual([]);
+});
+
+test('they are gone after the days that are set, and cost no statement then', async () => {
+  const settings = forum.app.app.service(Settings);
+  await settings.set({ 'first-steps.days': 0 });
+  expect(await steps('ada')).toEqual([]);
+  await settings.set({ 'first-steps.days': 14 });
+  expect(await steps('ada')).not.toEqual([]);
+  forum.app.clock.advance(15 * DAY);
+  // Pages that were kept for minutes are made anew.
+  await settings.set({ 'first-steps.days': 15 });
+  await forum.as.ada.login('ada', PASSWORD);
+  expect(await steps('ada')).toEqual([]);
+  const then = await statementsOf('/?sort=newest');
+  await forum.app.app.plugins.disable(PLUGIN);
+  expect(await statementsOf('/?sort=oldest')).toBe(then);
+  expect((await forum.as.ada.submit('/first-steps/hide', {})).status).toBe(404);
+  await forum.app.app.plugins.enable(PLUGIN);
+});
