@@ -1,0 +1,105 @@
+import type { GuardedResponse, UrlGuard } from 'parley-forum/plugins/protection';
+
+/** Milliseconds from the first lookup to the last byte, redirects included. */
+const TIMEOUT = 5_000;
+const MAX_REDIRECTS = 3;
+const REDIRECTS = [301, 302, 303, 307, 308];
+/** Bytes of a page that are read: its head is there. */
+const MAX_PAGE_BYTES = 512 * 1024;
+/** A picture has to be whole. */
+const MAX_PICTURE_BYTES = 4 * 1024 * 1024;
+
+interface DownloaderDeps {
+  readonly guard: UrlGuard;
+  /** How this forum introduces itself. */
+  readonly userAgent: string;
+}
+/** A page as far as it was read, and the URL to which redirects led. */
+export interface Page {
+  readonly url: URL;
+  readonly text: string;
+}
+
+/** Gets pages and pictures of other servers, bounded in time and size; each redirect passes the guard. */
+export class Downloader {
+  readonly #deps: DownloaderDeps;
+
+  constructor(deps: DownloaderDeps) {
+    this.#deps = deps;
+  }
+
+  /** Throws for everything but HTML. */
+  async page(url: URL, stop: AbortSignal): Promise<Page> {
+    const { response, url: last } = await this.#get(url, 'text/html', stop);
+    const type = response.headers['content-type'] ?? '';
+    if (!/^text\/html\b/i.test(type)) throw refused(response, `is no HTML but ${type || 'of no type'}`);
+    const { bytes } = await read(response, MAX_PAGE_BYTES);
+    return { url: last, text: decoded(bytes, type) };
+  }
+
+  /** Whatever calls itself a picture. */
+  async picture(url: URL, stop: AbortSignal): Promise<Uint8Array> {
+    const { response } = await this.#get(url, 'image/webp,image/png,image/jpeg,image/gif', stop);
+    if (!/^image\//i.test(response.headers['content-type'] ?? '')) throw refused(response, 'is no picture');
+    const { bytes, whole } = await read(response, MAX_PICTURE_BYTES);
+    if (!whole) throw new Error('The picture is too large');
+    return bytes;
+  }
+
+  async #get(
+    first: URL,
+    accept: string,
+    stop: AbortSignal,
+  ): Promise<{ readonly response: GuardedResponse; readonly url: URL }> {
+    const { guard, userAgent } = this.#deps;
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT)]);
+    // Compressed answers may be much larger than they look.
+    const headers = { Accept: accept, 'Accept-Encoding': 'identity', 'User-Agent': userAgent };
+    for (let url = first, redirects = 0; ; redirects++) {
+      const response = await guard.request(url, { method: 'GET', headers, signal });
+      const { statusCode = 0, headers: answered } = response;
+      if (REDIRECTS.includes(statusCode) && answered.location !== undefined) {
+        response.destroy();
+        if (redirects === MAX_REDIRECTS) throw new Error('There are too many redirects');
+        url = new URL(answered.location, url);
+        continue;
+      }
+      if (statusCode !== 200) throw refused(response, `answered ${statusCode}`);
+      if ((answered['content-encoding'] ?? 'identity') !== 'identity') throw refused(response, 'is compressed');
+      return { response, url };
+    }
+  }
+}
+
+/** The rest of the response is not waited for. */
+function refused(response: GuardedResponse, why: string): Error {
+  response.destroy();
+  return new Error(`The address ${why}`);
+}
+
+/** The first bytes of a response; then its connection is closed. */
+async function read(
+  response: GuardedResponse,
+  most: number,
+): Promise<{ readonly bytes: Buffer; readonly whole: boolean }> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > most) break;
+  }
+  return { bytes: Buffer.concat(chunks).subarray(0, most), whole: length <= most };
+}
+
+/** In the character set that the header names, or else the page itself. */
+function decoded(bytes: Buffer, type: string): string {
+  const inHead = (): string => bytes.subarray(0, 1_024).toString('latin1');
+  const [, charset = 'utf-8'] =
+    /charset=["']?([\w-]+)/i.exec(type) ?? /<meta[^>]+charset=["']?([\w-]+)/i.exec(inHead()) ?? [];
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    return new TextDecoder().decode(bytes);
+  }
+}

@@ -1,0 +1,75 @@
+import { messageOf, type JobDelivery, type Logger } from 'parley-forum';
+import type { Limits } from 'parley-forum/plugins/limits';
+import type { Thumbnail, Thumbnails } from 'parley-forum/ports/pictures';
+import type { FetchedPage, PreviewStore } from '../preview-store.ts';
+import type { Downloader } from './downloader.ts';
+import { summarise } from './page-summary.ts';
+
+/** Pixels of a picture: enough for a dense screen. */
+const PICTURE_SIDE = 240;
+const MINUTE = { name: 'link-previews', window: 60 };
+
+/** A page to fetch. `host` is the key, so that no server is asked by many jobs at a time. */
+export interface FetchJob {
+  readonly id: string;
+  readonly host: string;
+}
+interface FetcherDeps {
+  readonly store: PreviewStore;
+  readonly limits: Pick<Limits, 'consume'>;
+  readonly downloader: Downloader;
+  /** Absent: cards have no pictures. */
+  readonly thumbnails: Thumbnails | undefined;
+  readonly log: Logger;
+  enabled(): boolean;
+  allowed(url: URL): boolean;
+  /** Pages a minute, of all together. */
+  rate(): number;
+}
+
+/** Runs the jobs that fetch pages. No transaction is open during a request. */
+export class Fetcher {
+  readonly #deps: FetcherDeps;
+
+  constructor(deps: FetcherDeps) {
+    this.#deps = deps;
+  }
+
+  /** Does nothing while previews are off: what is due stays so. */
+  async run(job: FetchJob, { signal, continueWith }: JobDelivery<FetchJob>): Promise<void> {
+    const { store, limits, enabled, rate } = this.#deps;
+    const url = enabled() ? await store.due(job.id) : undefined;
+    if (url === undefined) return;
+    const { allowed, resetAt } = await limits.consume(MINUTE, 'all', rate());
+    if (!allowed) return continueWith(job, { after: Math.max(1, Math.ceil((resetAt - Date.now()) / 1_000)) });
+    await store.save(job.id, await this.#fetch(new URL(url), signal));
+  }
+
+  /** Rejects only when `signal` aborts. */
+  async #fetch(url: URL, signal: AbortSignal): Promise<FetchedPage | undefined> {
+    const { downloader, allowed, log } = this.#deps;
+    try {
+      const page = allowed(url) ? await downloader.page(url, signal) : undefined;
+      // A short link may lead to a host that is not to be shown.
+      const found = page && allowed(page.url) ? summarise(page.text, page.url) : undefined;
+      return found && { ...found, picture: await this.#picture(found.pictureUrl, signal) };
+    } catch (error) {
+      signal.throwIfAborted();
+      log.info({ host: url.host, problem: messageOf(error) }, 'a page for a link preview could not be fetched');
+      return undefined;
+    }
+  }
+
+  /** A card is worth showing without its picture. */
+  async #picture(url: URL | undefined, signal: AbortSignal): Promise<Thumbnail | undefined> {
+    const { downloader, thumbnails, log } = this.#deps;
+    if (!url || !thumbnails) return undefined;
+    try {
+      return await thumbnails.square(await downloader.picture(url, signal), PICTURE_SIDE);
+    } catch (error) {
+      signal.throwIfAborted();
+      log.info({ host: url.host, problem: messageOf(error) }, 'a picture for a link preview could not be fetched');
+      return undefined;
+    }
+  }
+}

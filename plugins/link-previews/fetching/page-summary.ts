@@ -1,0 +1,69 @@
+import { Parser } from 'htmlparser2';
+import type { PageSummary } from '../preview-store.ts';
+
+const [MAX_TITLE, MAX_DESCRIPTION, MAX_SITE] = [200, 300, 60];
+
+/** What a page says of itself, with the URL of its picture. */
+export interface DescribedPage extends PageSummary {
+  readonly pictureUrl: URL | undefined;
+}
+
+/** From the head of a page; undefined where it has no title. All of it is text that anyone may have written. */
+export function summarise(page: string, url: URL): DescribedPage | undefined {
+  const said = headOf(page);
+  const first = (...names: readonly string[]): string | undefined =>
+    names.map((name) => said.get(name)).find((value) => value !== undefined);
+  const title = cut(first('og:title', 'twitter:title', 'title'), MAX_TITLE);
+  if (title === undefined) return undefined;
+  const picture = first('og:image:secure_url', 'og:image', 'og:image:url', 'twitter:image');
+  return {
+    title,
+    description: cut(first('og:description', 'twitter:description', 'description'), MAX_DESCRIPTION),
+    site: cut(first('og:site_name'), MAX_SITE),
+    pictureUrl: picture === undefined ? undefined : (URL.parse(picture, url.href) ?? undefined),
+  };
+}
+
+/** The first value of each `<meta>` before the body, and of `<title>`, where there is text in it. */
+function headOf(page: string): ReadonlyMap<string, string> {
+  const said = new Map<string, string>();
+  const add = (name: string, value: string): void => {
+    if (value.trim() !== '' && !said.has(name)) said.set(name, value);
+  };
+  let title: string | undefined;
+  let over = false;
+  const parser = new Parser({
+    onopentag(name, { property, name: meta, content = '' }) {
+      over ||= name === 'body';
+      if (over) return;
+      if (name === 'title') title = '';
+      if (name === 'meta') add((property ?? meta ?? '').trim().toLowerCase(), content);
+    },
+    ontext(text) {
+      if (title !== undefined) title += text;
+    },
+    onclosetag(name) {
+      if (name !== 'title' || title === undefined) return;
+      add('title', title);
+      title = undefined;
+    },
+  });
+  parser.end(page);
+  return said;
+}
+
+/** Control characters and what turns the direction of the text around it. */
+const UNSEEN = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
+
+/** One line of at most so many characters. */
+function cut(text: string | undefined, length: number): string | undefined {
+  const line = text?.toWellFormed().replace(UNSEEN, ' ').replace(/\s+/g, ' ').trim();
+  if (line === undefined || line === '') return undefined;
+  const characters = [...line];
+  return characters.length <= length
+    ? line
+    : `${characters
+        .slice(0, length - 1)
+        .join('')
+        .trimEnd()}…`;
+}

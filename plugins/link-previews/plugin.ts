@@ -1,0 +1,119 @@
+import { Cache, Clock, Data, definePlugin, Environment, Http, Type } from 'parley-forum';
+import { discussionCacheTags, Discussions, postProjections, shownPosts } from 'parley-forum/plugins/discussions';
+import { Limits } from 'parley-forum/plugins/limits';
+import { repeatInBatches } from 'parley-forum/ports/personal-data';
+import { Thumbnails } from 'parley-forum/ports/pictures';
+import { Protection } from 'parley-forum/plugins/protection';
+import { withCards } from './cards.ts';
+import { Downloader } from './fetching/downloader.ts';
+import { Fetcher, type FetchJob } from './fetching/fetcher.ts';
+import { LinkUses } from './link-uses.ts';
+import { servePictures } from './picture-surface.ts';
+import { ALL_PREVIEWS, PreviewStore, type DuePreview } from './preview-store.ts';
+
+/** Pages for which jobs are added at a time; the rest is due the next time. */
+const MAX_DUE = 500;
+const PROCESS_REQUESTS = 4;
+
+export default definePlugin({
+  id: 'link-previews',
+  name: 'Link previews',
+  version: '1.0.0',
+  description: 'Shows links that stand alone as cards with what their pages say of themselves.',
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    environment: Environment,
+    http: Http,
+    limits: Limits,
+    protection: Protection,
+    discussions: Discussions,
+  },
+  wants: { thumbnails: Thumbnails },
+  settings: Type.Object({
+    'link-previews.enabled': Type.Boolean({
+      default: true,
+      title: 'Previews of links',
+      description:
+        'A link that stands alone in a paragraph is shown as a card. This server fetches its page, whose host sees that.',
+    }),
+    'link-previews.excluded_hosts': Type.Array(Type.String({ minLength: 1, maxLength: 255 }), {
+      default: [],
+      title: 'Hosts without previews',
+      description: 'Their pages, and those of hosts below them, are neither fetched nor shown as cards.',
+    }),
+    'link-previews.days': Type.Integer({
+      default: 30,
+      minimum: 1,
+      maximum: 3_650,
+      title: 'Days for which previews are kept',
+      description: 'Then the page is fetched again; one that could not be fetched is asked again sooner.',
+    }),
+    'link-previews.most': Type.Integer({
+      default: 10_000,
+      minimum: 10,
+      title: 'Previews at most',
+      description:
+        'Beyond them links that were written earliest lose theirs. A picture takes about 10 kB of the database.',
+    }),
+    'link-previews.rate_limit': Type.Integer({
+      default: 60,
+      minimum: 1,
+      title: 'Pages fetched in a minute',
+      description: 'For previews of links, of all hosts together; what is more waits.',
+      'x-group': 'limits',
+    }),
+  }),
+  async setup({ data, cache, clock, environment, http, limits, protection, discussions, thumbnails }, plugin) {
+    const { settings, log } = plugin;
+    const enabled = (): boolean => settings['link-previews.enabled'];
+    const allowed = ({ hostname }: URL): boolean =>
+      !settings['link-previews.excluded_hosts'].some((host) => `.${hostname}`.endsWith(`.${host.toLowerCase()}`));
+    const store = new PreviewStore({ data, cache, clock, days: () => settings['link-previews.days'] });
+
+    const guard = protection.urlGuard({
+      allowedHosts: environment.previewHosts,
+      allowedPorts: [80, 443],
+      variables: { hosts: 'LINK_PREVIEWS_ALLOWED_HOSTS' },
+      secure: false,
+    });
+    const userAgent = `Parley/${environment.version} (link previews; +${environment.baseUrl})`;
+    const downloader = new Downloader({ guard, userAgent });
+    const rate = (): number => settings['link-previews.rate_limit'];
+    const fetcher = new Fetcher({ store, limits, downloader, thumbnails, log, enabled, allowed, rate });
+    const job = plugin.job<FetchJob>('fetch', {
+      schema: Type.Object({ id: Type.String(), host: Type.String() }),
+      key: ({ host }) => host,
+      perKey: 1,
+      limit: PROCESS_REQUESTS,
+      external: true,
+      run: (payload, delivery) => fetcher.run(payload, delivery),
+    });
+    // One job for a preview, however often it is asked for.
+    const fetch = async ({ id, url }: DuePreview): Promise<void> =>
+      void (await job.add({ id, host: new URL(url).host }, { id }));
+
+    const uses = new LinkUses({ data, clock, fetch });
+    plugin.extend(postProjections, uses);
+    await plugin.backfill(discussions.postBackfill(uses));
+    plugin.job('renew', {
+      schema: Type.Object({}),
+      cron: '*/10 * * * *',
+      run: async () => {
+        await repeatInBatches(plugin.signal, (limit) => store.remove(settings['link-previews.most'], limit));
+        if (!enabled()) return;
+        await data.transaction(async () => {
+          for (const preview of await store.allDue(MAX_DUE)) await fetch(preview);
+        });
+      },
+    });
+
+    plugin.on(shownPosts, (posts) => (enabled() ? withCards(posts, { cache, store, allowed }) : posts));
+    plugin.onSettings(async (keys) => {
+      if (keys.includes('link-previews.enabled') || keys.includes('link-previews.excluded_hosts'))
+        await cache.purge(ALL_PREVIEWS, discussionCacheTags.all);
+    });
+    servePictures(plugin, { http, protection, store });
+  },
+});

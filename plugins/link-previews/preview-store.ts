@@ -1,0 +1,136 @@
+import { createId, sql, type Cache, type Clock, type Data } from 'parley-forum';
+import { isId } from 'parley-forum/plugins/api';
+import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import type { Thumbnail } from 'parley-forum/ports/pictures';
+
+const DAY = 86_400_000;
+/** Discussions whose pages are dropped one by one; a link that is in more of them drops all. */
+const MAX_DISCUSSIONS = 100;
+
+/** Cache tag of everything that previews are part of. */
+export const ALL_PREVIEWS = 'link-previews';
+/** Cache tag of what one URL is shown as. */
+export const previewTag = (url: string): string => `link-preview:${url}`;
+
+/** What a page says of itself. */
+export interface PageSummary {
+  readonly title: string;
+  readonly description: string | undefined;
+  readonly site: string | undefined;
+}
+/** What was fetched of a page. */
+export interface FetchedPage extends PageSummary {
+  readonly picture: Thumbnail | undefined;
+}
+/** A preview as a card shows it. */
+export interface ShownPreview {
+  readonly url: string;
+  readonly title: string;
+  readonly description: string | null;
+  readonly site: string | null;
+  readonly picture: { readonly id: string; readonly width: number; readonly height: number } | null;
+}
+/** A page that is to be fetched, for the first time or again. */
+export interface DuePreview {
+  readonly id: string;
+  readonly url: string;
+}
+interface PreviewStoreDeps {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  /** For which a fetched page is shown. */
+  days(): number;
+}
+
+/** Previews by URL, with their pictures. Failures are stored too, so that no server is asked again and again. */
+export class PreviewStore {
+  readonly #deps: PreviewStoreDeps;
+
+  constructor(deps: PreviewStoreDeps) {
+    this.#deps = deps;
+  }
+
+  /** Those of the URLs whose pages were fetched. */
+  shown(urls: readonly string[]): Promise<readonly ShownPreview[]> {
+    return this.#deps.data.all(sql<ShownPreview>`
+      select l.url, l.title, l.description, l.site,
+        case when p.id is not null then json_build_object('id', p.id, 'width', p.width, 'height', p.height) end as picture
+      from link_preview l left join link_preview_picture p on p.preview_id = l.id
+      where l.url = any(${urls}::text[]) and l.title is not null`);
+  }
+
+  async picture(id: string): Promise<Uint8Array | undefined> {
+    if (!isId(id)) return undefined;
+    const row = await this.#deps.data.one(
+      sql<{ bytes: Uint8Array }>`select bytes from link_preview_picture where id = ${id}`,
+    );
+    return row?.bytes;
+  }
+
+  /** The URL to fetch; undefined where that is done already, or no post has it any more. */
+  async due(id: string): Promise<string | undefined> {
+    const { clock, data } = this.#deps;
+    const row = await data.one(
+      sql<{ url: string }>`select url from link_preview where id = ${id} and due_at <= ${new Date(clock.now())}`,
+    );
+    return row?.url;
+  }
+
+  async allDue(limit: number): Promise<readonly DuePreview[]> {
+    const { clock, data } = this.#deps;
+    return data.all(
+      sql<DuePreview>`select id, url from link_preview where due_at <= ${new Date(clock.now())} order by due_at, id limit ${limit}`,
+    );
+  }
+
+  /** Nothing: it failed. Then it is asked again after a day, two, four and so on, up to the days of what succeeded. */
+  save(id: string, page: FetchedPage | undefined): Promise<void> {
+    const { clock, data, days } = this.#deps;
+    return data.transaction(async () => {
+      const now = clock.now();
+      const row = await data.one(sql<{ url: string; before: boolean; failures: number }>`
+        select url, title is not null as before, failures from link_preview where id = ${id} for update`);
+      if (!row) return;
+      const failures = page ? 0 : Math.min(row.failures + 1, 15);
+      const due = page ? days() : Math.min(days(), 2 ** (failures - 1));
+      await data.all(sql`update link_preview set title = ${page?.title ?? null}, description = ${page?.description ?? null},
+        site = ${page?.site ?? null}, failures = ${failures}, due_at = ${new Date(now + due * DAY)} where id = ${id}`);
+      await data.all(sql`delete from link_preview_picture where preview_id = ${id}`);
+      // A new id each time, so that browsers may keep what is under the old one.
+      if (page?.picture)
+        await data.all(sql`insert into link_preview_picture (id, preview_id, width, height, bytes)
+          values (${createId(now)}, ${id}, ${page.picture.width}, ${page.picture.height}, ${page.picture.bytes})`);
+      if (page || row.before) await this.#purge(id, row.url);
+    });
+  }
+
+  /** Those that no post has had for a day, and the oldest beyond `most`. Resolves to how many were removed, at most `limit`. */
+  async remove(most: number, limit: number): Promise<number> {
+    const { cache, clock, data } = this.#deps;
+    const rows = await data.all(sql<{ shown: boolean }>`
+      delete from link_preview where id in (
+        select id from (
+          select id from link_preview l where created_at < ${new Date(clock.now() - DAY)}
+            and not exists (select 1 from link_preview_use u where u.preview_id = l.id)
+          union (select id from link_preview order by created_at desc, id desc offset ${most})
+        ) as gone limit ${limit}
+      ) returning title is not null as shown`);
+    if (rows.some(({ shown }) => shown)) await cache.purge(ALL_PREVIEWS, discussionCacheTags.all);
+    return rows.length;
+  }
+
+  async #purge(id: string, url: string): Promise<void> {
+    const { cache, data } = this.#deps;
+    const rows = await data.all(
+      sql<{
+        discussion: string;
+      }>`select distinct discussion_id as discussion from link_preview_use where preview_id = ${id} limit ${MAX_DISCUSSIONS + 1}`,
+    );
+    const tags =
+      rows.length > MAX_DISCUSSIONS
+        ? [discussionCacheTags.all]
+        : rows.map(({ discussion }) => discussionCacheTags.discussion(discussion));
+    await cache.purge(previewTag(url), ...tags);
+  }
+}

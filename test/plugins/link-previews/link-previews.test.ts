@@ -1,0 +1,348 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { sql } from 'parley-forum';
+import { leastOf } from 'parley-forum/testing';
+import { loneLinks } from '../../../plugins/link-previews/lone-links.ts';
+import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
+import { picture } from '../uploads/forum.ts';
+import { page, titled, useOutside } from './outside.ts';
+
+const forum = useForum({ 'link-previews.rate_limit': 10_000 }, { previewHosts: ['127.0.0.1'] });
+const outside = useOutside();
+const DAY = 86_400_000;
+const FETCH = 'link-previews/job:fetch';
+const RENEW = 'link-previews/job:renew';
+
+/** Until no page is to be fetched any more. */
+const settled = (): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      const report = await forum.app.app.jobs.report();
+      const fetching = report.find(({ listener }) => listener === FETCH);
+      expect((fetching?.waiting ?? 0) + (fetching?.running ?? 0)).toBe(0);
+    },
+    { timeout: 20_000, interval: 20 },
+  );
+const shown = async (number: number, as: Name | 'guest' = 'guest'): Promise<string> => {
+  const client = as === 'guest' ? forum.guest : forum.as[as];
+  const at = `/d/${number}`;
+  return expectStatus(await client.get((await client.get(at)).headers.get('location') ?? at), 200).text;
+};
+const cardsIn = (text: string): readonly string[] =>
+  [...text.matchAll(/<div class="link-preview" dir="auto">.*?<\/div><\/div>/gs)].map(([card]) => card);
+const titlesIn = (text: string): readonly string[] =>
+  cardsIn(text).map((card) => /link-preview-title"><a [^>]*>([^<]*)</.exec(card)?.[1] ?? '');
+
+interface Written {
+  readonly number: number;
+  readonly discussionId: string;
+  readonly postId: string;
+}
+/** A reply with this text in a discussion of its own, when everything it links to was fetched. */
+async function write(content: string): Promise<Written> {
+  const { id, number } = await forum.start('ada', 'About a link');
+  const { id: postId } = await forum.reply('ada', id, content);
+  await settled();
+  return { number, discussionId: id, postId };
+}
+/** The titles of the cards that this text makes. */
+const titlesOf = async (content: string): Promise<readonly string[]> =>
+  titlesIn(await shown((await write(content)).number));
+const set = (values: Readonly<Record<string, unknown>>): Promise<unknown> => forum.app.app.settings.set(values);
+/** After so many days what is due then has been fetched again; who writes has logged in again. */
+async function later(days: number): Promise<void> {
+  forum.app.clock.advance(days * DAY);
+  for (const name of ['ada', 'bob'] as const) await forum.as[name].login(name, PASSWORD);
+  await forum.app.runSchedule(RENEW);
+  await settled();
+}
+const previews = (): Promise<readonly { url: string }[]> =>
+  forum.app.app.data.all(sql<{ url: string }>`select url from link_preview`);
+
+afterEach(() =>
+  set({ 'link-previews.enabled': true, 'link-previews.excluded_hosts': [], 'link-previews.most': 10_000 }),
+);
+
+describe('a link that stands alone', () => {
+  test('is a card with what its page says of itself, and the host in the words of nobody else', async () => {
+    outside.pages.set(
+      '/bees',
+      page(`<title>Old</title><meta property="og:title" content="Bees &amp; hives">
+      <meta property="og:description" content="What they\n  do all day"><meta property="og:site_name" content="The Garden">`),
+    );
+    const { number } = await write(`Look at this:\n\n${outside.url('/bees')}\n\nNice.`);
+    const text = await shown(number);
+    expect(titlesIn(text)).toEqual(['Bees &amp; hives']);
+    const [card] = cardsIn(text);
+    expect(card).toContain(`<bdi>The Garden</bdi> · <bdi>${new URL(outside.url('/')).host}</bdi>`);
+    expect(card).toContain(`<a href="${outside.url('/bees')}" rel="nofollow ugc noopener">`);
+    expect(card).toContain('What they do all day');
+    expect(text).toContain('<p dir="auto">Look at this:</p>');
+    expect(await shown(number, 'bob')).toContain(card);
+  });
+
+  test('is a plain link until its page was fetched, and the page that was cached before is made anew', async () => {
+    outside.pages.set('/late', titled('Late'));
+    await set({ 'link-previews.enabled': false });
+    const { number } = await write(outside.url('/late'));
+    expect(cardsIn(await shown(number))).toEqual([]);
+    expect(await shown(number)).toContain(`<p dir="auto"><a href="${outside.url('/late')}"`);
+    expect(outside.asked).toEqual([]);
+    await set({ 'link-previews.enabled': true });
+    expect(cardsIn(await shown(number))).toEqual([]);
+    await later(0);
+    expect(titlesIn(await shown(number))).toEqual(['Late']);
+  });
+
+  test('is fetched once, however often it is written, and five of a post are shown', async () => {
+    const paths = ['/1', '/2', '/3', '/4', '/5', '/6'];
+    for (const path of paths) outside.pages.set(path, titled(`Page ${path}`));
+    const all = paths.map((path) => outside.url(path)).join('\n\n');
+    expect(await titlesOf(all)).toEqual(paths.slice(0, 5).map((path) => `Page ${path}`));
+    expect(await titlesOf(outside.url('/1'))).toEqual(['Page /1']);
+    expect(outside.asked.toSorted()).toEqual(paths.slice(0, 5));
+  });
+
+  test('under words, in a sentence, a quotation, a list or code stays as it was written', async () => {
+    outside.pages.set('/in', titled('In'));
+    const url = outside.url('/in');
+    for (const content of [
+      `See ${url}`,
+      `[words](${url})`,
+      `> ${url}`,
+      `- ${url}`,
+      `    ${url}`,
+      `${url}\nand more`,
+      '/d/1',
+    ])
+      expect(await titlesOf(content)).toEqual([]);
+    expect(outside.asked).toEqual([]);
+  });
+
+  test('takes its card along when it is edited away, and the API has the text alone', async () => {
+    outside.pages.set('/gone', titled('Gone'));
+    const { number, postId } = await write(outside.url('/gone'));
+    expect(titlesIn(await shown(number))).toEqual(['Gone']);
+    const { post } = expectStatus(await forum.guest.get(`/api/posts/${postId}`), 200).body;
+    expect(post.html).not.toContain('link-preview');
+    expectStatus(await forum.as.ada.put(`/api/posts/${postId}`, { content: 'Nothing' }), 200);
+    expect(cardsIn(await shown(number))).toEqual([]);
+    await later(2);
+    expect((await previews()).map(({ url }) => url)).not.toContain(outside.url('/gone'));
+  });
+});
+
+test.each(['http://[', 'http://a.example:99999/', `https://a.example/${'é'.repeat(1_000)}`])(
+  'a link that is no URL, or too long to be kept, stays as it is: %s',
+  (url) => expect(loneLinks(`<p dir="auto"><a href="${url}" rel="nofollow">${url}</a></p>`)).toEqual([]),
+);
+
+describe('what a page says', () => {
+  test('is text, whatever it is', async () => {
+    outside.pages.set(
+      '/evil',
+      page(`<meta property="og:title" content="&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x">
+        <meta property="og:description" content="&lt;img src=x onerror=alert(1)&gt;\u202Ednim">
+        <meta property="og:site_name" content="&lt;/bdi&gt;&lt;b&gt;Your Bank">
+        <meta property="og:image" content="javascript:alert(1)">`),
+    );
+    const text = await shown((await write(outside.url('/evil'))).number);
+    const [card = ''] = cardsIn(text);
+    expect(titlesIn(text)).toEqual(['&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x']);
+    expect(card).not.toMatch(/<script|<img|<b>|onerror=alert\(1\)>|\u202E/);
+    expect(card).toContain('&lt;img src=x onerror=alert(1)&gt; dnim');
+  });
+
+  test('is cut, and read in the character set of the page', async () => {
+    outside.pages.set('/long', titled('word '.repeat(100)));
+    outside.pages.set('/latin', {
+      headers: { 'content-type': 'text/html' },
+      body: Buffer.from('<meta charset="iso-8859-1"><title>Caf\u00E9</title>', 'latin1'),
+    });
+    const [long = ''] = await titlesOf(outside.url('/long'));
+    expect(long).toMatch(/^(?:word )+word…$/);
+    expect(long.length).toBeLessThanOrEqual(200);
+    expect(await titlesOf(outside.url('/latin'))).toEqual(['Café']);
+  });
+});
+
+describe('a picture', () => {
+  test('is made anew, small, and comes from this site alone', async () => {
+    outside.pages.set('/pictured', titled('Pictured', '<meta property="og:image" content="/big.png">'));
+    outside.pages.set('/big.png', {
+      headers: { 'content-type': 'image/png' },
+      body: await picture('png', { width: 800, height: 400 }),
+    });
+    const [card = ''] = cardsIn(await shown((await write(outside.url('/pictured'))).number));
+    const [, path = ''] =
+      /<img src="(\/link-previews\/[^"]+)" alt="" width="240" height="240" loading="lazy"/.exec(card) ?? [];
+    const answer = expectStatus(await forum.guest.get(path), 200);
+    expect(answer.headers.get('content-type')).toBe('image/webp');
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+    expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(answer.headers.get('cache-control')).toContain('immutable');
+    const again = await forum.guest.request('GET', path, { headers: { 'if-none-match': answer.headers.get('etag')! } });
+    expect(again.status).toBe(304);
+    for (const missing of ['/link-previews/x', `/link-previews/${forum.ids.ada}`])
+      expectStatus(await forum.guest.get(missing), 404);
+  });
+
+  test.each([
+    ['is no picture', { headers: { 'content-type': 'image/png' }, body: '<svg onload="alert(1)"/>' }],
+    ['is too large', { headers: { 'content-type': 'image/png' }, body: Buffer.alloc(5 * 1024 * 1024) }],
+    ['calls itself text', { headers: { 'content-type': 'text/html' }, body: 'x' }],
+    ['leads to this network', { status: 302, headers: { location: 'http://127.0.0.2/secret.png' } }],
+  ])('that %s is left out of the card', async (what, answer) => {
+    const path = `/${what.replaceAll(' ', '-')}`;
+    outside.pages.set(path, titled(what, `<meta property="og:image" content="${path}.png">`));
+    outside.pages.set(`${path}.png`, answer);
+    const text = await shown((await write(outside.url(path))).number);
+    expect(titlesIn(text)).toEqual([what]);
+    expect(cardsIn(text)[0]).not.toContain('<img');
+    expect(outside.asked).toContain(`${path}.png`);
+  });
+});
+
+describe('a page is left alone', () => {
+  test.each(['127.0.0.2', 'localhost', '[::1]', '0.0.0.0', '169.254.169.254', '10.0.0.1'])(
+    'at the private address %s',
+    async (host) => {
+      outside.pages.set('/inside', titled('Secret'));
+      expect(await titlesOf(outside.url('/inside', host))).toEqual([]);
+      expect(outside.asked).toEqual([]);
+    },
+  );
+
+  test('that redirects to a private address, or without end', async () => {
+    outside.pages.set('/away', { status: 302, headers: { location: outside.url('/inside', '127.0.0.2') } });
+    outside.pages.set('/inside', titled('Secret'));
+    outside.pages.set('/loop', { status: 301, headers: { location: '/loop' } });
+    expect(await titlesOf(outside.url('/away'))).toEqual([]);
+    expect(outside.asked).toEqual(['/away']);
+    expect(await titlesOf(outside.url('/loop'))).toEqual([]);
+    expect(outside.asked.filter((path) => path === '/loop')).toHaveLength(4);
+  });
+
+  test('but not one that redirects to a page', async () => {
+    outside.pages.set('/short', { status: 302, headers: { location: '/whole' } });
+    outside.pages.set('/whole', titled('Whole'));
+    expect(await titlesOf(outside.url('/short'))).toEqual(['Whole']);
+  });
+
+  test.each([
+    ['has no title', page('')],
+    ['is no HTML', { headers: { 'content-type': 'application/pdf' }, body: '<title>No</title>' }],
+    ['is an error', { ...titled('No'), status: 500 }],
+    ['is compressed', page('<title>No</title>', { 'content-encoding': 'gzip' })],
+    ['has its title after half a megabyte', page(`<!--${'x'.repeat(512 * 1024)}--><title>No</title>`)],
+  ])('that %s', async (what, answer) => {
+    const path = `/${what.replaceAll(' ', '-')}`;
+    outside.pages.set(path, answer);
+    expect(await titlesOf(outside.url(path))).toEqual([]);
+    expect(outside.asked).toEqual([path]);
+  });
+
+  test('that takes too long', async () => {
+    outside.pages.set('/slow', undefined);
+    const start = performance.now();
+    expect(await titlesOf(outside.url('/slow'))).toEqual([]);
+    expect(outside.asked).toEqual(['/slow']);
+    expect(performance.now() - start).toBeLessThan(15_000);
+  });
+
+  test('of a host that is excluded, also where a card was shown before', async () => {
+    outside.pages.set('/excluded', titled('Excluded'));
+    const { number } = await write(outside.url('/excluded'));
+    expect(titlesIn(await shown(number))).toEqual(['Excluded']);
+    await set({ 'link-previews.excluded_hosts': ['127.0.0.1'] });
+    expect(cardsIn(await shown(number))).toEqual([]);
+    outside.pages.set('/excluded-too', titled('Excluded'));
+    expect(await titlesOf(outside.url('/excluded-too'))).toEqual([]);
+    expect(outside.asked).toEqual(['/excluded']);
+  });
+});
+
+describe('in time', () => {
+  test('a page is fetched again, and its card says what it says by then', async () => {
+    outside.pages.set('/news', titled('Monday'));
+    const { number } = await write(outside.url('/news'));
+    await later(29);
+    expect(titlesIn(await shown(number))).toEqual(['Monday']);
+    outside.pages.set('/news', titled('Tuesday'));
+    await later(2);
+    expect(titlesIn(await shown(number))).toEqual(['Tuesday']);
+    outside.pages.delete('/news');
+    await later(31);
+    expect(cardsIn(await shown(number))).toEqual([]);
+  });
+
+  test('one that failed is asked again after a day, then after two', async () => {
+    const asked = (): number => outside.asked.filter((path) => path === '/shy').length;
+    const { number } = await write(outside.url('/shy'));
+    await write(outside.url('/shy'));
+    await later(0.5);
+    expect(asked()).toBe(1);
+    await later(1);
+    expect(asked()).toBe(2);
+    await later(1);
+    expect(asked()).toBe(2);
+    outside.pages.set('/shy', titled('Here'));
+    await later(1.5);
+    expect(titlesIn(await shown(number))).toEqual(['Here']);
+  });
+
+  test('the oldest beyond the most are given up, and their links are plain', async () => {
+    outside.pages.set('/first', titled('First'));
+    const { number } = await write(outside.url('/first'));
+    forum.app.clock.advance(1_000);
+    for (let each = 0; each < 10; each += 5)
+      await write([0, 1, 2, 3, 4].map((one) => outside.url(`/more-${each + one}`)).join('\n\n'));
+    await set({ 'link-previews.most': 10 });
+    await later(0);
+    expect(await previews()).toHaveLength(10);
+    expect(cardsIn(await shown(number))).toEqual([]);
+  });
+});
+
+test('nothing is fetched or shown while previews are off', async () => {
+  outside.pages.set('/off', titled('Off'));
+  const { number } = await write(outside.url('/off'));
+  expect(titlesIn(await shown(number))).toEqual(['Off']);
+  await set({ 'link-previews.enabled': false });
+  expect(cardsIn(await shown(number))).toEqual([]);
+  outside.pages.set('/off-too', titled('Off'));
+  expect(await titlesOf(outside.url('/off-too'))).toEqual([]);
+  expect(outside.asked).toEqual(['/off']);
+});
+
+test('a page costs no statement more for its cards once it was shown, and one the first time, however many they are', async () => {
+  const withLinks = async (posts: number): Promise<number> => {
+    const { id, number } = await forum.start('ada', 'Many links');
+    for (let post = 0; post < posts; post++) {
+      outside.pages.set(`/${posts}-${post}`, titled(`${posts}-${post}`));
+      await forum.reply('ada', id, outside.url(`/${posts}-${post}`));
+    }
+    await settled();
+    return number;
+  };
+  const [none, few, many] = [await withLinks(0), await withLinks(2), await withLinks(12)];
+  const cost = (number: number) => leastOf(() => forum.app.statements(() => shown(number, 'bob')));
+  const plain = await cost(none);
+  expect(await cost(few)).toBe(plain);
+  expect(await cost(many)).toBe(plain);
+  expect(titlesIn(await shown(many, 'bob'))).toHaveLength(12);
+  const firstTime = async (number: number): Promise<number> => {
+    await forum.app.app.cache.purge('link-previews', 'discussion-records');
+    return forum.app.statements(() => shown(number, 'bob'));
+  };
+  expect(await leastOf(() => firstTime(many))).toBe(await leastOf(() => firstTime(few)));
+});
+
+test('what is more than the pages of a minute waits', async () => {
+  outside.pages.set('/patient', titled('Patient'));
+  await set({ 'link-previews.rate_limit': 1 });
+  const { id } = await forum.start('ada', 'Too many');
+  await forum.reply('ada', id, outside.url('/patient'));
+  const fetching = async () => (await forum.app.app.jobs.report()).find(({ listener }) => listener === FETCH);
+  await vi.waitFor(async () => expect((await fetching())?.oldest?.getTime()).toBeGreaterThan(Date.now()));
+  expect(outside.asked).toEqual([]);
+});
