@@ -1,0 +1,49 @@
+/**
+ * Writes the names of emoji that browsers load, from a folder in which the npm package `emojibase-data` was unpacked:
+ * `node config/tools/emoji.ts FOLDER`. Once a year there are new ones.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+interface Emoji {
+  readonly hexcode: string;
+  readonly emoji: string;
+  readonly order?: number;
+  readonly group?: number;
+  readonly version: number;
+  readonly skins?: readonly { readonly emoji: string; readonly tone: number | readonly number[] }[];
+}
+/** What devices of the last years can draw. */
+const NEWEST = 16;
+/** The group of what is only a part of emoji. */
+const COMPONENTS = 'component';
+const LIGHTEST = 0x1f3fb;
+
+const [folder = ''] = process.argv.slice(2);
+const read = <T>(path: string): T => JSON.parse(readFileSync(join(folder, 'en', path), 'utf8')) as T;
+const { groups } = read<{ groups: readonly { readonly key: string; readonly order: number }[] }>('messages.json');
+const namesIn = (set: string) => read<Readonly<Record<string, string | readonly string[]>>>(`shortcodes/${set}.json`);
+const [known, others] = [namesIn('github'), namesIn('cldr')];
+
+const namesOf = (hexcode: string): readonly string[] =>
+  [known[hexcode] ?? known[hexcode.replaceAll('-FE0F', '')] ?? others[hexcode] ?? []].flat();
+
+/** Whether each tone of skin is its sign behind the first one: those alone are offered. */
+const takesTones = ({ emoji, skins = [] }: Emoji): boolean => {
+  const [first, ...rest] = [...emoji.replace(/^(.)\ufe0f/u, '$1')];
+  const toned = (tone: number): string => [first, String.fromCodePoint(LIGHTEST + tone - 1), ...rest].join('');
+  return skins.some(({ tone, emoji: drawn }) => typeof tone === 'number' && drawn === toned(tone));
+};
+
+const all = read<readonly Emoji[]>('data.json').filter(({ version }) => version <= NEWEST);
+const inOrder = all.toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0));
+const lines = groups
+  .filter(({ key }) => key !== COMPONENTS)
+  .map(({ key, order }) => [
+    key,
+    inOrder
+      .filter(({ group, hexcode }) => group === order && namesOf(hexcode).length > 0)
+      .map((one) => [one.emoji + (takesTones(one) ? '*' : ''), ...namesOf(one.hexcode)].join(' '))
+      .join('\n'),
+  ]);
+writeFileSync('plugins/emoji/public/emoji.json', `${JSON.stringify(Object.fromEntries(lines))}\n`);

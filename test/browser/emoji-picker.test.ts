@@ -1,0 +1,177 @@
+import type { Locator, Page } from 'playwright-core';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { listen, movesSideways } from './checks.ts';
+import { PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const area = (page: Page): Locator => page.getByLabel('Your text');
+const button = (page: Page): Locator => page.getByRole('button', { name: 'Emoji', exact: true });
+const dialog = (page: Page): Locator => page.getByRole('dialog', { name: 'Emoji' });
+const focused = (page: Page): Promise<string> =>
+  page.evaluate('document.activeElement.getAttribute("aria-label") ?? document.activeElement.localName');
+const said = (page: Page): Promise<string> => page.evaluate('document.getElementById("announcer").textContent');
+const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
+  for (const key of keys) await page.keyboard.press(key);
+};
+
+/** What an earlier test left would come back. */
+beforeEach(async () => {
+  const bob = forum.app.client();
+  await bob.login('bob', PASSWORD);
+  for (const { key } of (await bob.get('/api/drafts')).body.drafts) await bob.delete(`/api/drafts/${key}`);
+});
+
+interface Opened {
+  readonly page: Page;
+  readonly asked: readonly string[];
+}
+async function write(options: Parameters<typeof forum.open>[1] = {}): Promise<Opened> {
+  const page = await forum.open('bob', options);
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
+  await page.goto('/new');
+  await page.locator('.composer-bar').waitFor();
+  return { page, asked };
+}
+async function openByKeyboard(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Bold' }).focus();
+  await press(page, 'ArrowLeft');
+  expect(await focused(page)).toBe('Emoji');
+  await press(page, 'Enter');
+  await dialog(page).getByRole('gridcell').first().waitFor();
+}
+
+describe('the emoji of the bar', () => {
+  test('are loaded when they are asked for, chosen by keyboard, and put at the caret, which undo takes back', async () => {
+    const { page, asked } = await write();
+    const heard = listen(page);
+    await area(page).fill('Fair wind');
+    await page.evaluate('document.querySelector("textarea").setSelectionRange(4, 5)');
+    expect(asked.filter((url) => url.includes('emoji'))).toEqual([]);
+    await openByKeyboard(page);
+    expect(await focused(page)).toBe('Find an emoji');
+    await press(page, 'Tab', 'Tab');
+    expect(await focused(page)).toBe('Smileys and feelings');
+    await press(page, 'ArrowRight');
+    expect(await focused(page)).toBe('People');
+    expect(await dialog(page).getByRole('tab', { selected: true }).getAttribute('aria-label')).toBe('People');
+    await press(page, 'End', 'Home', 'Tab');
+    expect(await focused(page)).toBe('grinning');
+    await press(page, 'ArrowRight', 'ArrowDown', 'End', 'ArrowDown', 'ArrowUp', 'Home', 'Control+End', 'Control+Home');
+    expect(await focused(page)).toBe('grinning');
+    await press(page, 'ArrowDown', 'ArrowRight');
+    const chosen = await page.evaluate<string>('document.activeElement.textContent');
+    expect(await judge(page)).toEqual([]);
+    await press(page, 'Enter');
+    expect(await area(page).inputValue()).toBe(`Fair${chosen}wind`);
+    expect(await focused(page)).toBe('textarea');
+    expect(await dialog(page).count()).toBe(0);
+    await press(page, 'Control+z');
+    expect(await area(page).inputValue()).toBe('Fair wind');
+    await press(page, 'Control+Shift+z');
+    expect(await area(page).inputValue()).toBe(`Fair${chosen}wind`);
+    expect(heard).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are found by name, and the last ones used are the first to be offered, on this device', async () => {
+    const { page } = await write();
+    await openByKeyboard(page);
+    await page.keyboard.type('red ha');
+    const count = await dialog(page).getByRole('gridcell').count();
+    expect(count).toBeGreaterThan(0);
+    expect(await said(page)).toBe(`${count} found`);
+    await page.keyboard.type('zzz');
+    await dialog(page).getByText('No emoji has that name.').waitFor();
+    expect(await said(page)).toBe('No emoji has that name.');
+    expect(await judge(page)).toEqual([]);
+    await page.getByLabel('Find an emoji').fill('tada');
+    await press(page, 'Enter');
+    expect(await area(page).inputValue()).toBe('🎉');
+    await openByKeyboard(page);
+    await page.getByLabel('Find an emoji').fill('anchor');
+    await press(page, 'ArrowDown', 'Enter');
+    expect(await area(page).inputValue()).toBe('🎉⚓️');
+    await page.reload();
+    await openByKeyboard(page);
+    expect(await dialog(page).getByRole('tab', { selected: true }).getAttribute('aria-label')).toBe('Used lately');
+    expect(await dialog(page).getByRole('gridcell').allTextContents()).toEqual(['⚓️', '🎉']);
+    await page.context().close();
+  });
+
+  test('take the tone of skin that was chosen, which is kept, where they are completed as well', async () => {
+    const { page } = await write();
+    await openByKeyboard(page);
+    await page.getByLabel('Tone of skin').selectOption({ label: '✋🏽 Medium' });
+    await page.getByLabel('Find an emoji').fill('wave');
+    await press(page, 'Enter');
+    expect(await area(page).inputValue()).toBe('👋🏽');
+    await page.keyboard.type(' :thumbsu');
+    await page.locator('.completions:popover-open').waitFor();
+    await press(page, 'Enter');
+    expect(await area(page).inputValue()).toBe('👋🏽 👍🏽 ');
+    await page.reload();
+    await area(page).fill('');
+    await openByKeyboard(page);
+    expect(await page.getByLabel('Tone of skin').inputValue()).toBe('3');
+    expect(await dialog(page).getByRole('gridcell').first().textContent()).toBe('👋🏽');
+    // Every one of them is an emoji that devices know.
+    await dialog(page).getByRole('tab', { name: 'People' }).click();
+    const signs = await dialog(page).getByRole('gridcell').allTextContents();
+    expect(signs.filter((sign) => sign.includes('🏽')).length).toBeGreaterThan(200);
+    expect(signs.filter((sign) => sign.includes('🏽') && !/^\p{RGI_Emoji}$/v.test(sign))).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are left with Escape for the text, with Tab for what follows, and by a press elsewhere', async () => {
+    const { page } = await write();
+    await area(page).fill('Aye');
+    await openByKeyboard(page);
+    await press(page, 'Escape');
+    expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
+    await page.keyboard.type('!');
+    expect(await area(page).inputValue()).toBe('Aye!');
+    await openByKeyboard(page);
+    await page.getByLabel('Title').click();
+    await dialog(page).waitFor({ state: 'hidden' });
+    expect(await page.evaluate('document.activeElement.id')).toBe('f-title');
+    await openByKeyboard(page);
+    await button(page).click();
+    await dialog(page).waitFor({ state: 'hidden' });
+    await openByKeyboard(page);
+    await press(page, 'Tab', 'Tab', 'Tab', 'Tab');
+    expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
+    await page.context().close();
+  });
+
+  test.each([
+    { width: 320, colorScheme: 'dark' as const, rtl: true },
+    { width: 320, colorScheme: 'light' as const, rtl: false },
+    { width: 1280, colorScheme: 'dark' as const, rtl: true },
+  ])('have room at $width pixels, $colorScheme, right to left: $rtl', async ({ width, colorScheme, rtl }) => {
+    const { page } = await write({ viewport: { width, height: 700 }, colorScheme, hasTouch: width === 320 });
+    if (rtl) await page.evaluate('document.documentElement.dir = "rtl"');
+    await button(page).click();
+    const cells = dialog(page).getByRole('gridcell');
+    await cells.first().waitFor();
+    const box = (await dialog(page).boundingBox())!;
+    expect(box.x >= 0 && box.x + box.width <= width && box.y + box.height <= 700, JSON.stringify(box)).toBe(true);
+    // On a narrow one it is a sheet at the foot.
+    const sheet = box.x === 0 && box.width === width && box.y + box.height === 700;
+    expect(sheet).toBe(width === 320);
+    expect(await movesSideways(page)).toBe(false);
+    expect(await judge(page)).toEqual([]);
+    await cells.first().focus();
+    await press(page, rtl ? 'ArrowLeft' : 'ArrowRight');
+    expect(await focused(page)).toBe('smiley');
+    await page.context().close();
+  });
+});
+
+test('without script there is no button', async () => {
+  const page = await forum.open('bob', { javaScriptEnabled: false });
+  await page.goto('/new');
+  expect(await button(page).count()).toBe(0);
+  await page.context().close();
+});
