@@ -1,0 +1,30 @@
+import { define, toast } from '@forum/client';
+
+/** Its link opens the device's own dialog for sharing, or is copied where there is none. */
+class Share extends HTMLElement {
+  connectedCallback(): void {
+    this.querySelector('a')?.addEventListener('click', (event) => {
+      const { button, ctrlKey, metaKey, shiftKey, altKey, currentTarget } = event;
+      if (button !== 0 || ctrlKey || metaKey || shiftKey || altKey) return;
+      const { href } = currentTarget as HTMLAnchorElement;
+      // Neither is there without https: then the link is a link.
+      if (!('share' in navigator || 'clipboard' in navigator)) return;
+      event.preventDefault();
+      void this.#share(href).catch(() => location.assign(href));
+    });
+  }
+
+  async #share(url: string): Promise<void> {
+    const data = { title: this.dataset['title'] ?? document.title, url };
+    if (navigator.canShare?.(data)) {
+      await navigator.share(data).catch((error: unknown) => {
+        // Whoever closes the dialog has not changed their mind about reading on.
+        if (!(error instanceof DOMException && error.name === 'AbortError')) throw error;
+      });
+      return;
+    }
+    await navigator.clipboard.writeText(url);
+    toast(this.dataset['done'] ?? '');
+  }
+}
+define('x-share', Share);

@@ -1,0 +1,50 @@
+import { definePlugin } from 'parley-forum';
+import { isGuest } from 'parley-forum/plugins/access';
+import { Discussions, headActions, postMenu } from 'parley-forum/plugins/discussions';
+import { fill, shortcuts, slotFillings, Web } from 'parley-forum/plugins/web';
+
+export default definePlugin({
+  id: 'sharing',
+  name: 'Sharing',
+  version: '1.0.0',
+  description: 'Passes on the address of a discussion or a post.',
+  needs: { discussions: Discussions, web: Web },
+  setup({ web }, plugin) {
+    plugin.extend(
+      slotFillings,
+      fill(
+        headActions,
+        (discussions, viewer) =>
+          Promise.all(
+            discussions.map(({ number, title }) =>
+              web.fragment(viewer, '@sharing/discussion', { href: `/d/${number}`, title }),
+            ),
+          ),
+        { shared: true },
+      ),
+    );
+    plugin.extend(shortcuts, {
+      id: 'sharing.share',
+      keys: 's',
+      label: 'sharing:keys.share',
+      area: 'posts',
+      press: 'x-share a',
+    });
+    plugin.extend(shortcuts, {
+      id: 'sharing.post',
+      keys: 'l',
+      label: 'sharing:keys.post',
+      area: 'posts',
+      press: 'x-share a',
+      inMenu: true,
+      visible: (viewer) => !isGuest(viewer),
+    });
+    plugin.extend(
+      slotFillings,
+      fill(postMenu, (posts, viewer) =>
+        Promise.all(posts.map(({ url }) => web.fragment(viewer, '@sharing/menu-item', { href: url }))),
+      ),
+      -5,
+    );
+  },
+});
