@@ -1,11 +1,14 @@
 import { defineToken, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { Author, type Author as AuthorRecord } from 'parley-forum/plugins/accounts';
+import type { DiscussionRecord } from 'parley-forum/plugins/discussions';
 import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import { defineSlot } from 'parley-forum/plugins/web';
 
 export const SEARCH_TYPES = ['discussions', 'posts', 'users'] as const;
 export type SearchType = (typeof SEARCH_TYPES)[number];
+export const SEARCH_SORTS = ['relevance', 'newest'] as const;
+export type SearchSort = (typeof SEARCH_SORTS)[number];
 
 /** One result. `excerpt` is safe HTML: escaped text with what was found in `<mark>`. */
 export const SearchResult = Type.Object({
@@ -26,10 +29,13 @@ export interface SearchRequest {
   /** Words, `"phrases"`, `-not`, `author:`, `category:`, `tag:`, `before:`, `after:`. */
   readonly q: string;
   readonly type: SearchType;
+  /** `relevance` by default; members come by name. */
+  readonly sort?: SearchSort | undefined;
   readonly limit: number;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
+
 /** Finds discussions, posts and members. */
 export interface Search {
   /**
@@ -37,6 +43,11 @@ export interface Search {
    * one that took longer than 2 s.
    */
   search(request: SearchRequest, viewer: Viewer): Promise<Page<SearchResult>>;
+  /**
+   * Discussions that the viewer may see whose titles have at least half of a title's telling words, the closest first;
+   * the last word may be the beginning of one. None for less than three characters.
+   */
+  similar(title: string, viewer: Viewer): Promise<readonly DiscussionRecord[]>;
 }
 export const Search = defineToken<Search>('Search');
 

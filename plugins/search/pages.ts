@@ -1,9 +1,31 @@
 import { HttpError, Type, type Http, type PluginHandle, type Request } from 'parley-forum';
 import { isStaff, type Viewer } from 'parley-forum/plugins/access';
 import { assertAllowed, type Limits } from 'parley-forum/plugins/limits';
-import { SEARCH_TYPES, type Search, type SearchResult, type SearchType } from 'parley-forum/plugins/search';
-import { fill, headerSearch, pagerOf, pages, SafeHtml, slotFillings, view, type Web } from 'parley-forum/plugins/web';
-import { MAX_QUERY_LENGTH, parseQuery } from './query.ts';
+import type { Categories } from 'parley-forum/plugins/discussions';
+import {
+  SEARCH_SORTS,
+  SEARCH_TYPES,
+  type Search,
+  type SearchResult,
+  type SearchSort,
+  type SearchType,
+} from 'parley-forum/plugins/search';
+import {
+  composerCompletion,
+  fill,
+  headerSearch,
+  html,
+  pagerOf,
+  pages,
+  redirect,
+  SafeHtml,
+  shortcuts,
+  slotFillings,
+  view,
+  type Web,
+} from 'parley-forum/plugins/web';
+import { FILTERS, filtersOf, withFilters } from './query/filters.ts';
+import { MAX_QUERY_LENGTH, parseQuery } from './query/query.ts';
 import { BUCKET } from './routes.ts';
 
 const PAGE = 20;
@@ -12,10 +34,14 @@ interface PageDeps {
   readonly web: Web;
   readonly limits: Limits;
   readonly http: Http;
+  readonly categories: Categories;
+  /** Whether there are tags. */
+  readonly tagged: boolean;
 }
 interface SearchParams {
   readonly q: string;
   readonly type: SearchType;
+  readonly sort: SearchSort;
   readonly page: number;
 }
 interface SearchOutcome {
@@ -24,14 +50,31 @@ interface SearchOutcome {
   readonly failure?: HttpError;
 }
 
-const searchPath = ({ q, type, page }: SearchParams): string =>
-  `/search?${new URLSearchParams({ q, ...(type !== 'discussions' && { type }), ...(page > 1 && { page: String(page) }) })}`;
+const searchPath = ({ q, type, sort, page }: SearchParams): string =>
+  `/search?${new URLSearchParams({
+    q,
+    ...(type !== 'discussions' && { type }),
+    ...(sort !== 'relevance' && { sort }),
+    ...(page > 1 && { page: String(page) }),
+  })}`;
+const paramsOf = ({
+  q = '',
+  type = 'discussions',
+  sort = 'relevance',
+  page = 1,
+}: Partial<SearchParams>): SearchParams => ({
+  q: q.trim(),
+  type,
+  sort,
+  page,
+});
+const filterValue = Type.Optional(Type.String({ maxLength: 100 }));
 
 /** /search, and the field in the header of every page. */
 export function addPages(
   plugin: PluginHandle<{ readonly 'search.rate_limit': number }>,
   search: Search,
-  { web, limits, http }: PageDeps,
+  { web, limits, http, categories, tagged }: PageDeps,
 ): void {
   const consumeRateLimit = async (req: Request, viewer: Viewer): Promise<void> => {
     const limit = plugin.settings['search.rate_limit'] * (isStaff(viewer) ? 5 : 1);
@@ -42,10 +85,10 @@ export function addPages(
     );
     assertAllowed(allowance, (seconds) => `You have searched a lot; wait ${seconds} s before the next search`);
   };
-  const find = async (req: Request, viewer: Viewer, { q, type, page }: SearchParams): Promise<SearchOutcome> => {
+  const find = async (req: Request, viewer: Viewer, { q, type, sort, page }: SearchParams): Promise<SearchOutcome> => {
     try {
       await consumeRateLimit(req, viewer);
-      const { items, hasMore } = await search.search({ q, type, limit: PAGE, offset: (page - 1) * PAGE }, viewer);
+      const { items, hasMore } = await search.search({ q, type, sort, limit: PAGE, offset: (page - 1) * PAGE }, viewer);
       return { results: items, hasMore };
     } catch (error) {
       // Errors that another query avoids are shown beside the search field.
@@ -61,15 +104,22 @@ export function addPages(
     query: Type.Object({
       q: Type.Optional(Type.String()),
       type: Type.Optional(Type.Enum([...SEARCH_TYPES])),
+      sort: Type.Optional(Type.Enum([...SEARCH_SORTS])),
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+      shown: Type.Optional(
+        Type.String({ maxLength: 1_000, description: 'The query that the filters were filled from' }),
+      ),
+      author: filterValue,
+      category: filterValue,
+      tag: filterValue,
+      after: filterValue,
+      before: filterValue,
     }),
   })(async ({ req, res, actor, query }) => {
-    const request: SearchParams = {
-      q: (query.q ?? '').trim(),
-      type: query.type ?? 'discussions',
-      page: query.page ?? 1,
-    };
-    const { q, type, page } = request;
+    const request = paramsOf(query);
+    if (FILTERS.some((name) => query[name] !== undefined))
+      return redirect(searchPath({ ...request, q: withFilters(request.q, query.shown ?? '', query), page: 1 }));
+    const { q, type, sort, page } = request;
     const { results, hasMore, failure } =
       q === '' ? { results: [], hasMore: false, failure: undefined } : await find(req, actor, request);
     if (failure) res.set({ ...failure.headers });
@@ -82,17 +132,38 @@ export function addPages(
       message: failure && sentence(failure),
       tabs: SEARCH_TYPES.map((name) => ({
         name,
-        href: searchPath({ q, type: name, page: 1 }),
+        href: searchPath({ q, type: name, sort, page: 1 }),
         current: name === type,
       })),
       results: results.map((result) => ({ ...result, excerpt: new SafeHtml(result.excerpt) })),
       pager: pagerOf(page, hasMore ? page + 1 : page, (number) => searchPath({ ...request, page: number })),
       wider: !failure && broaderSearch(request),
+      filters: type !== 'users' && (await filterFields(q, actor)),
+      sort,
     };
     const head = { name: 'search', title: q === '' ? 'Search' : `${q} – Search`, canonical: '/search', noindex: true };
     return view('@search/search', head, model, failure?.status);
   });
 
+  const filterFields = async (q: string, viewer: Viewer): Promise<object> => {
+    await categories.refresh();
+    const values = filtersOf(q);
+    return {
+      ...values,
+      any: Object.keys(values).length > 0,
+      tagged,
+      categories: categories.visible(viewer).map(({ slug, name }) => ({ value: slug, label: name })),
+      sorts: SEARCH_SORTS.map((name) => ({ value: name, label: web.text(`search:sort.${name}`) })),
+    };
+  };
+
+  plugin.extend(shortcuts, {
+    id: 'search.field',
+    keys: '/',
+    label: 'search:header',
+    area: 'everywhere',
+    press: '.search-field input, .search-link, .search-form input',
+  });
   plugin.extend(
     slotFillings,
     fill(headerSearch, async (places, viewer) => {
@@ -100,15 +171,24 @@ export function addPages(
       return places.map(() => field);
     }),
   );
+  const titles = html`<x-complete-title data-trigger="[[" data-words></x-complete-title>`;
+  plugin.extend(
+    slotFillings,
+    fill(composerCompletion, (places) => places.map(() => titles), { shared: true }),
+  );
 }
 
 const sentence = ({ details: [problem], message }: HttpError): string =>
   problem ? `The search ${problem.message}` : message;
 
 /** A broader search: without the filters, else among the members. */
-function broaderSearch({ q, type }: SearchParams): { readonly href: string; readonly plain: boolean } | undefined {
+function broaderSearch({
+  q,
+  type,
+  sort,
+}: SearchParams): { readonly href: string; readonly plain: boolean } | undefined {
   if (q === '') return undefined;
   const { text } = parseQuery(q);
-  if (text !== '' && text !== q) return { href: searchPath({ q: text, type, page: 1 }), plain: true };
-  return { href: searchPath({ q, type: type === 'users' ? 'discussions' : 'users', page: 1 }), plain: false };
+  if (text !== '' && text !== q) return { href: searchPath({ q: text, type, sort, page: 1 }), plain: true };
+  return { href: searchPath({ q, type: type === 'users' ? 'discussions' : 'users', sort, page: 1 }), plain: false };
 }

@@ -4,6 +4,7 @@ import { Categories, Discussions, postProjections } from 'parley-forum/plugins/d
 import { Limits } from 'parley-forum/plugins/limits';
 import { Search, searchTag } from 'parley-forum/plugins/search';
 import { Tags } from 'parley-forum/ports/tags';
+import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { Web } from 'parley-forum/plugins/web';
 import { IndexMaintenance } from './index-maintenance.ts';
 import { LANGUAGES } from './languages.ts';
@@ -11,6 +12,8 @@ import { SearchProjection } from './projection.ts';
 import { addPages } from './pages.ts';
 import { addRoutes } from './routes.ts';
 import { SearchService } from './service.ts';
+import { addSimilarDiscussions } from './similar-discussions.ts';
+import { addSuggestions } from './suggestions.ts';
 
 export default definePlugin({
   id: 'search',
@@ -31,6 +34,7 @@ export default definePlugin({
   },
   wants: { tags: Tags, web: Web },
   provides: { search: Search },
+  extensionPoints: [suggestionSources],
   settings: Type.Object({
     'search.language': Type.Enum([...LANGUAGES], {
       default: 'english',
@@ -43,6 +47,14 @@ export default definePlugin({
       minimum: 1,
       title: 'Searches a minute',
       description: 'Per member, or per address for guests; moderators five times as many.',
+      'x-group': 'limits',
+    }),
+    'search.suggestion_rate_limit': Type.Integer({
+      default: 120,
+      minimum: 1,
+      title: 'Suggestions a minute',
+      description:
+        'How often a search field, or that of a new title, may ask while one types: per member, or per address for guests.',
       'x-group': 'limits',
     }),
   }),
@@ -67,7 +79,9 @@ export default definePlugin({
 
     const search = new SearchService({ data, environment, accounts, categories, discussions, tags, language });
     addRoutes(plugin, { search, settings, clock });
-    if (web) addPages(plugin, search, { web, limits, http });
+    addSuggestions(plugin, { clock, web });
+    addSimilarDiscussions(plugin, search, web);
+    if (web) addPages(plugin, search, { web, limits, http, categories, tagged: tags !== undefined });
     return { search };
   },
 });

@@ -3,9 +3,9 @@ import { accountsTag } from 'parley-forum/plugins/accounts';
 import { api, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { Bucket } from 'parley-forum/plugins/limits';
-import { SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
+import { SEARCH_SORTS, SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
 import { tagsTag } from 'parley-forum/ports/tags';
-import { MAX_QUERY_LENGTH } from './query.ts';
+import { MAX_QUERY_LENGTH } from './query/query.ts';
 
 export const BUCKET: Bucket & { readonly limit: string } = { name: 'search', window: 60, limit: 'search.rate_limit' };
 
@@ -41,14 +41,15 @@ export function addRoutes(plugin: PluginHandle, { search, settings, clock }: Rou
         description: 'Words, "phrases", -not, author:, category:, tag:, before: and after: a date',
       }),
       type: Type.Optional(Type.Enum([...SEARCH_TYPES], { description: 'discussions by default' })),
+      sort: Type.Optional(Type.Enum([...SEARCH_SORTS], { description: 'relevance by default' })),
       ...Paging,
     }),
     result: Type.Object({ results: Type.Array(SearchResult), ...pagingResult, type: Type.Enum([...SEARCH_TYPES]) }),
     options: { bucket: BUCKET },
     cacheTags,
   })(async (call) => {
-    const { q, type = 'discussions', limit, offset, cursor } = call.query;
-    const page = await search.search({ q, type, limit: limitOf(settings, limit), offset, cursor }, call.actor);
+    const { q, type = 'discussions', sort, limit, offset, cursor } = call.query;
+    const page = await search.search({ q, type, sort, limit: limitOf(settings, limit), offset, cursor }, call.actor);
     call.expiresAt = clock.now() + MAX_AGE;
     return { results: [...page.items], ...pageFields(page), type };
   });

@@ -1,19 +1,22 @@
-import { HttpError, InvalidInput, sql, type Data, type Environment } from 'parley-forum';
+import { HttpError, InvalidInput, sql, type Data, type Environment, type RawBuilder } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { badCursor, decodeCursor, decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
-import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import type { Categories, DiscussionRecord, Discussions } from 'parley-forum/plugins/discussions';
 import type { Search, SearchRequest, SearchResult } from 'parley-forum/plugins/search';
 import type { Tags } from 'parley-forum/ports/tags';
-import { queryConditions } from './query-conditions.ts';
+import { queryConditions } from './query/query-conditions.ts';
 import type { Language } from './languages.ts';
-import { MAX_QUERY_LENGTH, parseQuery, type Query } from './query.ts';
+import { MAX_QUERY_LENGTH, parseQuery, type Query } from './query/query.ts';
 import { discussionResults, memberResult, postResults } from './results.ts';
 import { bucketsBefore } from './time-buckets.ts';
-import { newestMatches, MAX_RANKED, rankedPage, type FoundRow, type PostFilter } from './statements.ts';
+import { newestMatches, MAX_RANKED, rankedPage } from './statements.ts';
+import { closestTitles, newestTitles, titleWords, wordsOf } from './query/similar-titles.ts';
 
 /** Milliseconds after which a search is cancelled. */
 const TIMEOUT = 2_000;
+/** Characters of a title from which others are like it. */
+const MIN_TITLE = 3;
 /** PostgreSQL's code for a cancelled statement. */
 const QUERY_CANCELED = '57014';
 
@@ -44,16 +47,19 @@ export class SearchService implements Search {
 
   async #posts(
     query: Query,
-    { type, limit, offset = 0, cursor }: SearchRequest,
+    { type, sort, limit, offset = 0, cursor }: SearchRequest,
     viewer: Viewer,
   ): Promise<Page<SearchResult>> {
     const after = cursor === undefined ? undefined : readCursor(cursor);
     const conditions = await queryConditions(query, this.#deps, viewer);
     if (!conditions) return { items: [], hasMore: false, nextCursor: undefined };
     const perDiscussion = type === 'discussions';
-    const filter = { language: this.#deps.language(), text: query.text, conditions, perDiscussion };
+    const { text } = query;
+    const filter = { language: this.#deps.language(), text, conditions, perDiscussion, newestFirst: sort === 'newest' };
     const rows = await this.#bounded(async (begun, newest) => {
-      const ids = await this.#candidates(filter, begun, query.before && query.before < newest ? query.before : newest);
+      const until = query.before && query.before < newest ? query.before : newest;
+      const statement = (bucket: string | undefined) => newestMatches(filter, bucket);
+      const ids = await this.#candidates(statement, begun, text === '' ? [undefined] : bucketsBefore(until));
       return ids.length === 0 ? [] : this.#deps.data.all(rankedPage(filter, ids, { limit, offset, after }));
     });
     const found = rows.slice(0, limit);
@@ -67,11 +73,32 @@ export class SearchService implements Search {
     return { items, hasMore, nextCursor: hasMore && last ? encodeCursor([last.score, last.id]) : undefined };
   }
 
-  /** Searches ever longer time buckets until there are enough matches. */
-  async #candidates(filter: PostFilter, begun: number, newest: Date): Promise<readonly string[]> {
-    for (const bucket of filter.text === '' ? [undefined] : bucketsBefore(newest)) {
+  async similar(title: string, viewer: Viewer): Promise<readonly DiscussionRecord[]> {
+    const { data, discussions, categories, language } = this.#deps;
+    if (title.trim().length < MIN_TITLE) return [];
+    await categories.refresh();
+    const visible = categories.visible(viewer).map(({ id }) => id);
+    const rows = await this.#bounded(async (begun, newest) => {
+      const words = wordsOf((await data.one(titleWords(title, language())))!);
+      const statement = (bucket: string | undefined) => newestTitles(words, visible, bucket);
+      const ids = words.length === 0 ? [] : await this.#candidates(statement, begun, bucketsBefore(newest));
+      return ids.length === 0 ? [] : data.all(closestTitles(words, ids));
+    });
+    return discussions.records(
+      rows.map((row) => row.discussion_id),
+      viewer,
+    );
+  }
+
+  /** Asks for ever longer time buckets until there are enough matches. */
+  async #candidates(
+    statement: (bucket: string | undefined) => RawBuilder<{ ids: string[] }>,
+    begun: number,
+    buckets: readonly (string | undefined)[],
+  ): Promise<readonly string[]> {
+    for (const bucket of buckets) {
       if (performance.now() - begun > TIMEOUT) throw tooSlow();
-      const row = await this.#deps.data.one(newestMatches(filter, bucket));
+      const row = await this.#deps.data.one(statement(bucket));
       if (bucket === undefined || row!.ids.length >= MAX_RANKED) return row!.ids;
     }
     return [];
@@ -93,7 +120,7 @@ export class SearchService implements Search {
    * The server cancels each statement after two seconds. The embedded database cannot be interrupted: there the search
    * stops between two statements.
    */
-  async #bounded(work: (begun: number, newest: Date) => Promise<readonly FoundRow[]>): Promise<readonly FoundRow[]> {
+  async #bounded<Row>(work: (begun: number, newest: Date) => Promise<readonly Row[]>): Promise<readonly Row[]> {
     const { data } = this.#deps;
     try {
       return await data.transaction(async () => {

@@ -25,6 +25,8 @@ export interface PostFilter {
   readonly conditions: readonly RawBuilder<unknown>[];
   /** Each discussion once, by its best post. */
   readonly perDiscussion: boolean;
+  /** How well a post fits does not count, only its time. */
+  readonly newestFirst: boolean;
 }
 /** A post as a search finds it. */
 export interface FoundRow {
@@ -80,9 +82,9 @@ export function rankedPage(
   ids: readonly string[],
   { limit, offset, after }: PageRange,
 ): RawBuilder<FoundRow> {
-  const { language, text, perDiscussion } = filter;
+  const { language, text, perDiscussion, newestFirst } = filter;
   const words = wordsOf(filter);
-  const fit = text === '' ? sql`0` : sql`ln(greatest(ts_rank(vector, ${words}, 1), 1e-6)::float8)`;
+  const fit = text === '' || newestFirst ? sql`0` : sql`ln(greatest(ts_rank(vector, ${words}, 1), 1e-6)::float8)`;
   const begin = sql`left(body, room)`;
   const before = sql`sum(least(length(body), ${EXCERPT_SOURCE.most}::int)) over (order by score desc, id desc rows between unbounded preceding and 1 preceding)`;
   // The title comes before the text where the text alone would not show why it was found.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { InvalidInput } from 'parley-forum';
-import { parseQuery } from '../../../plugins/search/query.ts';
+import { parseQuery } from '../../../plugins/search/query/query.ts';
 
 describe('a query', () => {
   test('is words with filters among them', () => {

@@ -15,16 +15,16 @@ export interface Query {
 
 /** Characters of a query; it bounds what one search can cost. */
 export const MAX_QUERY_LENGTH = 256;
-const PARTS = /-?"[^"]*"?|\S+/g;
-const FILTER = /^(author|category|tag|before|after):(.+)$/i;
+export const QUERY_PARTS = /-?"[^"]*"?|\S+/g;
+export const QUERY_FILTER = /^(author|category|tag|before|after):(.+)$/i;
 const DAY = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?)?)?$/;
 
 /** 400 where a date is none. */
 export function parseQuery(q: string): Query {
   const words: string[] = [];
   const found: Record<string, string[]> = { author: [], category: [], tag: [], before: [], after: [] };
-  for (const [part] of q.toWellFormed().matchAll(PARTS)) {
-    const [, name, value] = FILTER.exec(part) ?? [];
+  for (const [part] of q.toWellFormed().matchAll(QUERY_PARTS)) {
+    const [, name, value] = QUERY_FILTER.exec(part) ?? [];
     if (name === undefined || value === undefined) words.push(part);
     else found[name.toLowerCase()]!.push(value.replaceAll('"', ''));
   }

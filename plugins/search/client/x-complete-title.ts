@@ -1,0 +1,25 @@
+import { api, define, escapeMarkdown, type Completion, type CompletionSource } from '@forum/client';
+
+/** Letters from which titles are looked for. */
+const LEAST = 2;
+
+interface Group {
+  readonly of: string;
+  readonly suggestions: readonly { readonly label: string; readonly path: string; readonly detail: string | null }[];
+}
+
+/** Discussions by the words of their titles, as links. */
+class Titles extends HTMLElement implements CompletionSource {
+  async complete(typed: string, signal: AbortSignal): Promise<readonly Completion[]> {
+    if (typed.trim().length < LEAST) return [];
+    const path = `/api/search/suggestions?q=${encodeURIComponent(typed)}`;
+    const { groups } = await api<{ groups: readonly Group[] }>(path, undefined, 'GET', { signal });
+    const found = groups.find(({ of }) => of === 'discussions')?.suggestions ?? [];
+    return found.map(({ label, path: to, detail }) => ({
+      text: `[${escapeMarkdown(label)}](${to})`,
+      label,
+      ...(detail !== null && { hint: detail }),
+    }));
+  }
+}
+define('x-complete-title', Titles);

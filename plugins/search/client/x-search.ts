@@ -1,0 +1,187 @@
+import { announce, button, define, store } from '@forum/client';
+
+interface Suggestion {
+  readonly label: string;
+  readonly path: string;
+  readonly detail: string | null;
+}
+interface Group {
+  readonly label: string;
+  readonly suggestions: readonly Suggestion[];
+}
+/** Milliseconds without a key until it asks. */
+const PAUSE = 150;
+const MIN_LETTERS = 2;
+const RECENT = 'recent-searches';
+const MOST_RECENT = 8;
+
+function recentSearches(): readonly string[] {
+  try {
+    return JSON.parse(store.get(RECENT) ?? '[]') as string[];
+  } catch {
+    return [];
+  }
+}
+const searchPath = (q: string): string => `/search?${new URLSearchParams({ q })}`;
+
+/** A search field that suggests where to go while one types, and what this browser searched for lately. */
+class SearchBox extends HTMLElement {
+  readonly #popup = document.createElement('div');
+  readonly #list = document.createElement('div');
+  readonly #known = new Map<string, readonly Group[]>();
+  #input!: HTMLInputElement;
+  #waiting: ReturnType<typeof setTimeout> | undefined;
+  #asking: AbortController | undefined;
+  #gone: AbortController | undefined;
+
+  connectedCallback(): void {
+    const input = this.querySelector('input');
+    if (!input) return;
+    this.#input = input;
+    this.#gone = new AbortController();
+    const { signal } = this.#gone;
+    this.#popup.className = 'suggestions';
+    this.#popup.hidden = true;
+    Object.assign(this.#list, { id: `${input.id}-list`, role: 'listbox', ariaLabel: this.dataset['label'] });
+    this.#popup.append(this.#list);
+    this.append(this.#popup);
+    Object.assign(input, { role: 'combobox', ariaAutoComplete: 'list', ariaExpanded: 'false' });
+    input.setAttribute('aria-controls', this.#list.id);
+    input.addEventListener('input', () => this.#later(), { signal });
+    input.addEventListener('focus', () => this.#later(), { signal });
+    input.addEventListener('keydown', (event) => this.#key(event), { signal });
+    input.form?.addEventListener('submit', () => this.#remember(), { signal });
+    this.addEventListener(
+      'focusout',
+      ({ relatedTarget }) => {
+        if (!this.contains(relatedTarget as Node | null)) this.#close();
+      },
+      { signal },
+    );
+    // A press on a suggestion leaves the focus in the field.
+    this.#list.addEventListener('mousedown', (event) => event.preventDefault(), { signal });
+    if (document.activeElement === input) this.#later();
+  }
+
+  disconnectedCallback(): void {
+    this.#gone?.abort();
+    this.#asking?.abort();
+    clearTimeout(this.#waiting);
+  }
+
+  get #options(): HTMLElement[] {
+    return [...this.#list.querySelectorAll<HTMLElement>('[role="option"]')];
+  }
+
+  get #chosen(): HTMLElement | undefined {
+    return this.#options.find((option) => option.ariaSelected === 'true');
+  }
+
+  #later(): void {
+    clearTimeout(this.#waiting);
+    this.#asking?.abort();
+    const text = this.#input.value.toLowerCase().trim().replace(/\s+/g, ' ');
+    const known = this.#known.get(text);
+    if (known) return this.#show(known);
+    if (!text.split(' ').some((word) => word.length >= MIN_LETTERS)) return this.#showRecent(text);
+    this.#waiting = setTimeout(() => void this.#ask(text), PAUSE);
+  }
+
+  async #ask(text: string): Promise<void> {
+    const asking = (this.#asking = new AbortController());
+    try {
+      const answer = await fetch(`/api/search/suggestions?${new URLSearchParams({ q: text })}`, {
+        credentials: 'same-origin',
+        signal: asking.signal,
+      });
+      // Without suggestions the field is what it was: Enter searches.
+      if (!answer.ok) return this.#close();
+      const { groups } = (await answer.json()) as { readonly groups: readonly Group[] };
+      this.#known.set(text, groups);
+      if (document.activeElement === this.#input) this.#show(groups);
+    } catch {
+      if (!asking.signal.aborted) this.#close();
+    }
+  }
+
+  #showRecent(text: string): void {
+    const found = recentSearches().filter((q) => q.toLowerCase().startsWith(text));
+    const suggestions = found.map((q) => ({ label: q, path: searchPath(q), detail: null }));
+    this.#show(suggestions.length > 0 ? [{ label: this.dataset['recent'] ?? '', suggestions }] : []);
+    if (suggestions.length === 0) return;
+    const clear = button(this.dataset['clear'] ?? '', () => {
+      store.set(RECENT, undefined);
+      this.#input.focus();
+      this.#close();
+    });
+    clear.className = 'button quiet small';
+    this.#popup.append(clear);
+  }
+
+  #show(groups: readonly Group[]): void {
+    this.#choose(undefined);
+    this.#list.replaceChildren(...groups.map((group, at) => this.#group(group, `${this.#list.id}-${at}`)));
+    this.#popup.querySelector('button')?.remove();
+    const count = this.#options.length;
+    if (count === 0) return this.#close();
+    this.#popup.hidden = false;
+    this.#input.ariaExpanded = 'true';
+    announce((this.dataset['count'] ?? '').replace('{count}', String(count)));
+  }
+
+  #group({ label, suggestions }: Group, id: string): HTMLElement {
+    const group = document.createElement('div');
+    Object.assign(group, { role: 'group', ariaLabel: label });
+    const heading = Object.assign(document.createElement('p'), { className: 'suggestions-title', textContent: label });
+    heading.ariaHidden = 'true';
+    const options = suggestions.map(({ label: text, path, detail }, at) => {
+      const option = Object.assign(document.createElement('a'), { id: `${id}-${at}`, href: path, tabIndex: -1 });
+      Object.assign(option, { role: 'option', ariaSelected: 'false', dir: 'auto', textContent: text });
+      if (detail) option.append(' ', Object.assign(document.createElement('small'), { textContent: detail }));
+      return option;
+    });
+    group.append(heading, ...options);
+    return group;
+  }
+
+  #key(event: KeyboardEvent): void {
+    if (event.isComposing || this.#popup.hidden) return;
+    const { key } = event;
+    const chosen = this.#chosen;
+    if (key === 'Escape') {
+      event.preventDefault();
+      this.#close();
+    } else if (key === 'Enter' && chosen) {
+      event.preventDefault();
+      chosen.click();
+    } else if (key === 'ArrowDown' || key === 'ArrowUp') {
+      event.preventDefault();
+      // Behind the last one, and before the first, is what was typed.
+      const options = [undefined, ...this.#options];
+      const at = options.indexOf(chosen) + (key === 'ArrowDown' ? 1 : -1);
+      this.#choose(options.at(at % options.length));
+    }
+  }
+
+  #choose(option: HTMLElement | undefined): void {
+    for (const one of this.#options) one.ariaSelected = String(one === option);
+    if (option) this.#input.setAttribute('aria-activedescendant', option.id);
+    else this.#input.removeAttribute('aria-activedescendant');
+    option?.scrollIntoView({ block: 'nearest' });
+  }
+
+  #close(): void {
+    clearTimeout(this.#waiting);
+    this.#choose(undefined);
+    this.#popup.hidden = true;
+    this.#input.ariaExpanded = 'false';
+  }
+
+  #remember(): void {
+    const q = this.#input.value.trim();
+    if (q === '') return;
+    const others = recentSearches().filter((other) => other !== q);
+    store.set(RECENT, JSON.stringify([q, ...others].slice(0, MOST_RECENT)));
+  }
+}
+define('x-search', SearchBox);

@@ -1,0 +1,55 @@
+import { Type, type PluginHandle } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { api } from 'parley-forum/plugins/api';
+import { composerAfterTitle, DiscussionRecord } from 'parley-forum/plugins/discussions';
+import type { Search } from 'parley-forum/plugins/search';
+import { fill, html, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
+import { SUGGESTIONS_BUCKET } from './suggestions.ts';
+
+/** Characters that a title may have. */
+const LONGEST = 200;
+
+/** GET /api/search/similar, and the list of them below the title of a new discussion. */
+export function addSimilarDiscussions(plugin: PluginHandle, search: Search, web: Web | undefined): void {
+  const listOf = async (discussions: readonly object[], viewer: Viewer): Promise<SafeHtml | undefined> =>
+    discussions.length === 0 ? undefined : web?.fragment(viewer, '@search/similar', { discussions });
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/search/similar',
+    can: 'member',
+    summary: 'Discussions whose titles are like one, the closest first; five at most',
+    query: Type.Object({ title: Type.String({ pattern: '\\S', maxLength: LONGEST }) }),
+    result: Type.Object({
+      discussions: Type.Array(
+        Type.Pick(DiscussionRecord, ['id', 'number', 'title', 'url', 'category', 'reply_count', 'last_post_at']),
+      ),
+      html: Type.String({ description: 'The same as a list; empty without any' }),
+    }),
+    options: { bucket: SUGGESTIONS_BUCKET },
+  })(async ({ actor, query }) => {
+    const found = await search.similar(query.title, actor);
+    const discussions = found.map(({ id, number, title, url, category, reply_count, last_post_at }) => ({
+      id,
+      number,
+      title,
+      url,
+      category,
+      reply_count,
+      last_post_at,
+    }));
+    return { discussions, html: (await listOf(discussions, actor))?.toString() ?? '' };
+  });
+
+  // Where the form is shown with a title, as after its preview, the list is there without script.
+  const place = fill(composerAfterTitle, (forms, viewer) =>
+    Promise.all(
+      forms.map(async ({ values: { title } }) => {
+        const typed = typeof title === 'string' ? title.slice(0, LONGEST) : '';
+        const list = await listOf(await search.similar(typed, viewer), viewer);
+        return html`<x-similar class="similar" data-when="[name=title]">${list}</x-similar>`;
+      }),
+    ),
+  );
+  plugin.extend(slotFillings, place);
+}

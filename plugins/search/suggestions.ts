@@ -1,0 +1,55 @@
+import { Type, type Clock, type PluginHandle } from 'parley-forum';
+import { api, combineTags, nullable } from 'parley-forum/plugins/api';
+import type { Bucket } from 'parley-forum/plugins/limits';
+import { suggestionSources } from 'parley-forum/ports/suggestions';
+import type { Web } from 'parley-forum/plugins/web';
+
+/** What is asked while one types. */
+export const SUGGESTIONS_BUCKET: Bucket & { readonly limit: string } = {
+  name: 'suggestions',
+  window: 60,
+  limit: 'search.suggestion_rate_limit',
+};
+/** Of each kind. */
+const MOST = 5;
+/** Milliseconds for which others wait for one kind. */
+const TIMEOUT = 500;
+/** Milliseconds for which an answer holds though newer things may be better. */
+const MAX_AGE = 60_000;
+const MIN_LETTERS = 2;
+
+const Suggestions = Type.Object({
+  of: Type.String({ description: 'Id of the plugin that suggests them' }),
+  label: Type.String(),
+  suggestions: Type.Array(Type.Object({ label: Type.String(), path: Type.String(), detail: nullable(Type.String()) })),
+});
+
+/** GET /api/search/suggestions: what other plugins suggest while one types. Guests' answers are cached by what was typed. */
+export function addSuggestions(plugin: PluginHandle, { clock, web }: { clock: Clock; web: Web | undefined }): void {
+  plugin.route(api, {
+    method: 'get',
+    path: '/search/suggestions',
+    can: 'public',
+    summary: 'Discussions, members and tags whose names begin like what is being typed',
+    query: Type.Object({
+      q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Beginnings of words; two letters at least' }),
+    }),
+    result: Type.Object({ groups: Type.Array(Suggestions) }),
+    options: { bucket: SUGGESTIONS_BUCKET },
+    cacheTags: () => combineTags([], plugin.extensions(suggestionSources)),
+  })(async (call) => {
+    const { actor, query } = call;
+    const text = query.q.toWellFormed().toLowerCase().trim().replace(/\s+/g, ' ');
+    call.expiresAt = clock.now() + MAX_AGE;
+    if (!text.split(' ').some((word) => word.length >= MIN_LETTERS)) return { groups: [] };
+    const groups = await Promise.all(
+      plugin.extensions(suggestionSources).map(async ({ plugin: id, value }) => {
+        const find = () => value.find(text, actor, MOST);
+        const found = (await plugin.attempt(id, `suggestions ${value.label}`, find, TIMEOUT)) ?? [];
+        const suggestions = found.map(({ label, path, detail = null }) => ({ label, path, detail }));
+        return { of: id, label: web?.text(value.label) ?? value.label, suggestions };
+      }),
+    );
+    return { groups: groups.filter(({ suggestions }) => suggestions.length > 0) };
+  });
+}

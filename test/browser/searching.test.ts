@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { listen, movesSideways } from './checks.ts';
+import { TITLES } from './content.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const WORD = TITLES[0]!.split(' ')[0]!;
+
+test('the field in the bar suggests while one types, and is gone through by keyboard', async () => {
+  const page = await forum.open('guest');
+  const messages = listen(page);
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.url().includes('/suggestions')) asked.push(new URL(request.url()).searchParams.get('q')!);
+  });
+  await page.goto('/categories');
+  expect(await page.evaluate('customElements.get("x-search") === undefined')).toBe(true);
+  const field = page.getByRole('combobox', { name: 'Search for' }).or(page.locator('#header-search')).first();
+  await field.focus();
+  await expect.poll(() => page.evaluate('customElements.get("x-search") !== undefined')).toBe(true);
+  await field.pressSequentially(WORD.slice(0, 4), { delay: 10 });
+  const options = page.getByRole('option');
+  await options.first().waitFor();
+  expect(asked).toEqual([WORD.slice(0, 4).toLowerCase()]);
+  expect(await field.getAttribute('aria-expanded')).toBe('true');
+  expect(await judge(page)).toEqual([]);
+  await page.keyboard.press('ArrowDown');
+  expect(await field.getAttribute('aria-activedescendant')).toBe(await options.first().getAttribute('id'));
+  await page.keyboard.press('Escape');
+  expect(await options.first().isVisible()).toBe(false);
+  expect(await field.inputValue()).toBe(WORD.slice(0, 4));
+  await field.press('Backspace');
+  await options.first().waitFor();
+  const path = await options.first().getAttribute('href');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**${path}`);
+  expect(messages).toEqual([]);
+  await page.context().close();
+});
+
+test('Enter without a choice searches; what was searched for is offered again until it is forgotten', async () => {
+  const page = await forum.open('ada', { viewport: { width: 320, height: 700 }, colorScheme: 'dark' });
+  await page.goto('/search');
+  const field = page.locator('#f-q');
+  await field.fill('keel bolts');
+  await field.press('Enter');
+  await page.waitForURL('**/search?q=keel+bolts*');
+  await page.goto('/search');
+  await field.focus();
+  const recent = page.getByRole('option', { name: 'keel bolts' });
+  await recent.waitFor();
+  expect(await movesSideways(page)).toBe(false);
+  expect(await judge(page)).toEqual([]);
+  await page.getByRole('button', { name: 'Forget them' }).click();
+  await recent.waitFor({ state: 'hidden' });
+  await page.reload();
+  await field.focus();
+  await page.waitForTimeout(300);
+  expect(await recent.count()).toBe(0);
+  await page.context().close();
+});
+
+test('filters are fields that write the query, without script as well', async () => {
+  const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
+  await page.goto('/search?q=keel');
+  await page.getByText('Filters').click();
+  await page.getByLabel('Written by').fill('bob');
+  await page.getByLabel('In the category').selectOption({ label: 'General' });
+  await page.getByLabel('Order').selectOption({ label: 'Newest' });
+  await page.getByRole('main').getByRole('button', { name: 'Search' }).click();
+  await page.waitForURL('**/search?q=keel+author*');
+  expect(await page.locator('#f-q').inputValue()).toBe('keel author:bob category:general');
+  expect(await page.getByLabel('Written by').inputValue()).toBe('bob');
+  expect(await page.getByLabel('Order').inputValue()).toBe('newest');
+  expect(await movesSideways(page)).toBe(false);
+  await page.context().close();
+});
