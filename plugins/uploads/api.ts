@@ -11,6 +11,9 @@ export const UploadRecord = Type.Object({
   size: Type.Integer({ description: 'Bytes, as stored' }),
   width: nullable(Type.Integer({ description: 'Of pictures' })),
   height: nullable(Type.Integer()),
+  copies: Type.Array(Type.Object({ url: Type.String(), width: Type.Integer() }), {
+    description: 'Smaller copies of pictures, the smallest first; made when the picture is uploaded',
+  }),
   created_at: Time,
 });
 export type UploadRecord = Static<typeof UploadRecord>;

@@ -2,7 +2,7 @@ import { profileSettingsEnd } from 'parley-forum/plugins/accounts';
 import { uploadFiles } from 'parley-forum/plugins/uploads';
 import { fill, pages, redirect, slotFillings, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { formOf, type PageDeps } from './files-page.ts';
+import { FileForm, formOf, type PageDeps } from './files-page.ts';
 import { extensionsOf, picturesOf } from './processing/formats.ts';
 import { megabytes } from './processing/multipart-reader.ts';
 import { consumeUpload } from './rate-limit.ts';
@@ -50,9 +50,10 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
     path: AVATAR,
     can: uploadFiles,
     options: { ...options, multipart: formOf(reader) },
-  })(async ({ actor, req }) => {
+    body: FileForm,
+  })(async ({ actor, req, body }) => {
     await consumeUpload(limits, actor, settings['uploads.rate_limit']);
-    await uploads.setAvatar(actor.id!, await processor.avatar(req));
+    await uploads.setAvatar(actor.id!, await processor.avatar(req, body.part));
     return redirect(PROFILE, { notice: 'Your new picture is shown from now on.' });
   });
 

@@ -18,11 +18,14 @@ import {
 import { DATA_POLICY, type Policy, type Protection } from 'parley-forum/plugins/protection';
 import type { Web } from 'parley-forum/plugins/web';
 import type { FileStorage } from './storage/file-storage.ts';
-import { urlFileName } from './processing/file-names.ts';
-import type { Upload, UploadStore } from './storage/upload-store.ts';
+import { copyName, urlFileName } from './processing/file-names.ts';
+import type { UploadStore } from './storage/upload-store.ts';
 
 interface StoredFile {
-  readonly upload: Upload;
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
   readonly path: string;
 }
 /** Without sessions: everyone who knows the URL may have the file. */
@@ -54,7 +57,7 @@ class FileSurface implements SurfaceBehaviour<AnonymousContext, StoredFile> {
     return { actor: undefined };
   }
 
-  async respond({ req, res }: Exchange, { upload: { id, name, type, size }, path }: StoredFile): Promise<void> {
+  async respond({ req, res }: Exchange, { id, name, type, size, path }: StoredFile): Promise<void> {
     const shown = type.startsWith('image/');
     const etag = `"${id}"`;
     this.#setHeaders(req, res, FILE_POLICY, {
@@ -94,17 +97,33 @@ interface ServeFilesDeps extends FileSurfaceDeps {
   readonly files: FileStorage;
 }
 
-/** /uploads/{id}/{name}. */
+/** /uploads/{id}/{name}, and /uploads/{id}/{width}/{name} of smaller copies of pictures. */
 export function serveFiles(plugin: PluginHandle, { store, files: disk, ...deps }: ServeFilesDeps): void {
   plugin.surface(files, new FileSurface(deps));
+  const found = async (file: Omit<StoredFile, 'size'>): Promise<StoredFile> => {
+    const size = (await stat(file.path).catch(() => undefined))?.size;
+    if (size === undefined) throw notFound('There is no such file');
+    return { ...file, size };
+  };
   plugin.route(files, { method: 'get', path: '/:id/:name', can: 'public', summary: 'A file that a member uploaded' })(
     async ({ params }) => {
       const upload = await store.find(params['id'] ?? '');
       // With a different name the URL could claim anything about the file.
       if (!upload || params['name'] !== urlFileName(upload.name)) throw notFound('There is no such file');
-      const path = disk.pathOf(upload.id);
-      if (!(await stat(path).catch(() => undefined))) throw notFound('There is no such file');
-      return { upload, path };
+      const { id, name, type } = upload;
+      return found({ id, name, type, path: disk.pathOf(id) });
     },
   );
+  plugin.route(files, {
+    method: 'get',
+    path: '/:id/:width/:name',
+    can: 'public',
+    summary: 'A smaller copy of a picture that a member uploaded',
+  })(async ({ params }) => {
+    const upload = await store.find(params['id'] ?? '');
+    const width = upload?.widths.find((one) => String(one) === params['width']);
+    const name = copyName(upload?.name ?? '');
+    if (!upload || width === undefined || params['name'] !== urlFileName(name)) throw notFound('There is no such file');
+    return found({ id: `${upload.id}.${width}`, name, type: 'image/webp', path: disk.pathOf(upload.id, width) });
+  });
 }

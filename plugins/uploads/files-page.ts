@@ -19,7 +19,7 @@ import {
   type Web,
 } from 'parley-forum/plugins/web';
 import { extensionsOf } from './processing/formats.ts';
-import { megabytes, type MultipartReader } from './processing/multipart-reader.ts';
+import { megabytes, type MultipartReader, type ReceivedPart } from './processing/multipart-reader.ts';
 import type { UploadProcessor } from './processing/upload-processor.ts';
 import type { UploadSettings } from './settings.ts';
 import { consumeUpload } from './rate-limit.ts';
@@ -42,13 +42,14 @@ const FILES = '/settings/uploads';
 /** Rows of a page. */
 const PAGE = 50;
 
+export const FileForm = Type.Object({ part: Type.Unsafe<ReceivedPart>({}) });
 /**
  * Reads the form of a page; whether its file can be taken is told by the handler, which then knows whose form it is.
  */
-export const formOf =
-  (reader: MultipartReader) =>
-  async (req: Request): Promise<Readonly<Record<string, string>>> =>
-    (await reader.form(req)).fields;
+export const formOf = (reader: MultipartReader) => async (req: Request) => {
+  const { fields, ...part } = await reader.form(req);
+  return { ...fields, part };
+};
 
 /** How a file is shown, or linked to, in a text. */
 function markdownOf(upload: Upload): string {
@@ -120,9 +121,10 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
     path: FILES,
     can: uploadFiles,
     options: { ...options, multipart: formOf(reader) },
-  })(async ({ actor, req }) => {
+    body: FileForm,
+  })(async ({ actor, req, body }) => {
     await consumeUpload(limits, actor, settings['uploads.rate_limit']);
-    const { name } = await uploads.add(actor.id!, await processor.upload(req));
+    const { name } = await uploads.add(actor.id!, await processor.upload(req, body.part));
     return redirect(FILES, { notice: `${name} is uploaded.` });
   });
 
@@ -141,11 +143,15 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
 
   plugin.extend(
     slotFillings,
-    fill(composerFields, async (contexts, viewer) => {
-      if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
-      const shown = await web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES });
-      // Files are put into a text: there is none where only title and fields of a discussion are changed.
-      return contexts.map(({ writes, discussion }) => (writes === 'discussion' && discussion ? undefined : shown));
-    }),
+    fill(
+      composerFields,
+      async (contexts, viewer) => {
+        if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
+        const shown = await web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES });
+        // Files are put into a text: there is none where only title and fields of a discussion are changed.
+        return contexts.map(({ writes, discussion }) => (writes === 'discussion' && discussion ? undefined : shown));
+      },
+      { shared: true },
+    ),
   );
 }

@@ -7,6 +7,7 @@ import { Discussions, postProjections } from 'parley-forum/plugins/discussions';
 import { Limits } from 'parley-forum/plugins/limits';
 import { markdownHtml } from 'parley-forum/plugins/markdown';
 import { personalData } from 'parley-forum/ports/personal-data';
+import { Thumbnails } from 'parley-forum/ports/pictures';
 import { Protection } from 'parley-forum/plugins/protection';
 import { manageUploads, uploadDeleted, uploadFiles } from 'parley-forum/plugins/uploads';
 import { Web } from 'parley-forum/plugins/web';
@@ -21,8 +22,9 @@ import { usageCounter } from './storage/usage-counter.ts';
 import { UploadReferences } from './storage/references.ts';
 import { uploadRoutes } from './routes.ts';
 import { uploadSettings } from './settings.ts';
-import { addImageSizes } from './image-sizes.ts';
+import { showPictures } from './shown-pictures.ts';
 import { UploadStore } from './storage/upload-store.ts';
+import { pictureViewer } from './picture-viewer.ts';
 import { serveFiles } from './file-surface.ts';
 import { UploadCleanup } from './storage/cleanup.ts';
 import { Uploads } from './uploads.ts';
@@ -46,6 +48,7 @@ export default definePlugin({
     protection: Protection,
   },
   wants: { web: Web },
+  provides: { thumbnails: Thumbnails },
   hooks: [uploadDeleted],
   permissions: [uploadFiles, manageUploads],
   settings: uploadSettings,
@@ -64,7 +67,7 @@ export default definePlugin({
     const pictures = new Pictures({ maxPixels: () => own['uploads.max_pixels'], log });
     const processor = new UploadProcessor({ reader, pictures, types: () => own['uploads.types'] });
 
-    plugin.on(markdownHtml, (html) => addImageSizes(html, store));
+    plugin.on(markdownHtml, (html) => showPictures(html, store));
     const references = new UploadReferences({ data, clock });
     plugin.extend(postProjections, references);
     await plugin.backfill(discussions.postBackfill(references));
@@ -97,9 +100,11 @@ export default definePlugin({
             },
       ),
     );
-    if (!web) return;
+    if (!web) return { thumbnails: pictures };
     const pages = { plugin, access, accounts, limits, web, reader, processor, store, uploads, quota };
     filesPage(pages);
     avatarPage(pages);
+    pictureViewer(plugin, web);
+    return { thumbnails: pictures };
   },
 });

@@ -1,4 +1,4 @@
-import { Type, type PluginHandle, type Request, type Settings } from 'parley-forum';
+import { Type, type PluginHandle, type Request, type Settings, type Static } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { manageUploads, uploadFiles, UploadRecord } from 'parley-forum/plugins/uploads';
@@ -17,13 +17,8 @@ export interface RouteDeps {
   readonly store: UploadStore;
   readonly uploads: Uploads;
 }
-/** Identifies a repeated request; the file itself is on disk. */
-interface FileFingerprint {
-  readonly name: string;
-  readonly sha256: string;
-}
 const UploadForm = Type.Object({
-  file: Type.Unsafe<FileFingerprint>({
+  file: Type.Unsafe<ProcessedFile>({
     contentMediaType: 'application/octet-stream',
     description: 'The file, with its name',
   }),
@@ -32,13 +27,11 @@ const BUCKET = { ...UPLOAD_BUCKET, limit: 'uploads.rate_limit' };
 
 /** /api/uploads. */
 export function uploadRoutes({ plugin, settings, access, reader, processor, store, uploads }: RouteDeps): void {
-  const processed = new WeakMap<Request, ProcessedFile>();
   /** Everything that takes long, before a transaction begins. */
-  const multipart = async (req: Request): Promise<{ readonly file: FileFingerprint }> => {
-    const { name, sha256 } = await reader.file(req);
-    processed.set(req, await processor.upload(req));
-    return { file: { name, sha256 } };
-  };
+  const multipart = async (req: Request): Promise<Static<typeof UploadForm>> => ({
+    file: await processor.upload(req, await reader.form(req)),
+  });
+  const fingerprint = ({ file: { name, sha256 } }: Static<typeof UploadForm>): unknown => [name, sha256];
 
   plugin.route(api, {
     method: 'post',
@@ -46,10 +39,10 @@ export function uploadRoutes({ plugin, settings, access, reader, processor, stor
     can: uploadFiles,
     status: 201,
     summary: 'Upload a file; pictures are written anew without their metadata',
-    options: { multipart, bucket: BUCKET },
+    options: { multipart, fingerprint, bucket: BUCKET },
     body: UploadForm,
     result: Type.Object({ upload: UploadRecord }),
-  })(async ({ actor, req }) => ({ upload: uploads.toRecord(await uploads.add(actor.id!, processed.get(req)!)) }));
+  })(async ({ actor, body }) => ({ upload: uploads.toRecord(await uploads.add(actor.id!, body.file)) }));
 
   plugin.route(api, {
     method: 'get',

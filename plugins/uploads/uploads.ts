@@ -2,7 +2,7 @@ import { sql, type Data, type Environment, type PluginHandle } from 'parley-foru
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { uploadDeleted, type UploadRecord } from 'parley-forum/plugins/uploads';
-import { urlFileName } from './processing/file-names.ts';
+import { copyName, urlFileName } from './processing/file-names.ts';
 import type { ProcessedFile } from './processing/upload-processor.ts';
 import type { Upload, UploadStore } from './storage/upload-store.ts';
 
@@ -18,6 +18,10 @@ interface UploadsDeps {
 export const uploadPath = ({ id, name }: Pick<Upload, 'id' | 'name'>): string =>
   `/uploads/${id}/${encodeURIComponent(urlFileName(name))}`;
 
+/** The path of a smaller copy of a picture. */
+export const copyPath = ({ id, name }: Pick<Upload, 'id' | 'name'>, width: number): string =>
+  `/uploads/${id}/${width}/${encodeURIComponent(urlFileName(copyName(name)))}`;
+
 /** Members' operations on files and avatars. Callers check permissions. */
 export class Uploads {
   readonly #deps: UploadsDeps;
@@ -31,7 +35,7 @@ export class Uploads {
     return this.#deps.store.add(accountId, 'post', processed);
   }
 
-  toRecord({ id, name, type, size, width, height, createdAt }: Upload): UploadRecord {
+  toRecord({ id, name, type, size, width, height, widths, createdAt }: Upload): UploadRecord {
     return {
       id,
       url: this.#deps.environment.baseUrl + uploadPath({ id, name }),
@@ -40,6 +44,7 @@ export class Uploads {
       size,
       width,
       height,
+      copies: widths.map((one) => ({ url: this.#deps.environment.baseUrl + copyPath({ id, name }, one), width: one })),
       created_at: createdAt.toISOString(),
     };
   }

@@ -22,16 +22,17 @@ const hand = (page: Page, event: 'paste' | 'drop', bytes: Buffer): Promise<void>
   area.dispatchEvent('${event}' === 'paste' ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
     : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
 }`);
-async function write(): Promise<Page> {
+/** A reply to each discussion in one test only: what is left of it comes back. */
+async function write(discussion: number): Promise<Page> {
   const page = await forum.open('bob');
-  await page.goto('/d/1/reply');
+  await page.goto(`/d/${discussion}/reply`);
   await page.getByRole('button', { name: 'Add pictures or files' }).waitFor();
   return page;
 }
 
 describe('a picture in a text', () => {
   test('is chosen, and then in the post', async () => {
-    const page = await write();
+    const page = await write(1);
     const said = listen(page);
     await page
       .locator('x-upload input[type="file"]')
@@ -46,15 +47,18 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
-  test.each(['paste', 'drop'] as const)('comes by %s', async (event) => {
-    const page = await write();
+  test.each([
+    ['paste', 3],
+    ['drop', 4],
+  ] as const)('comes by %s', async (event, discussion) => {
+    const page = await write(discussion);
     await hand(page, event, await picture());
     await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
     await page.context().close();
   });
 
   test('that cannot be taken leaves no trace in the text, and says why', async () => {
-    const page = await write();
+    const page = await write(5);
     await text(page).fill('Before');
     await page
       .locator('x-upload input[type="file"]')

@@ -1,4 +1,4 @@
-import { announce, csrf, define, t } from '@forum/client';
+import { announce, csrf, define, escapeMarkdown, t } from '@forum/client';
 
 interface Sent {
   readonly name: string;
@@ -164,7 +164,7 @@ function answerOf({ responseText }: XMLHttpRequest): { readonly upload?: Sent; r
 
 function markdownOf({ name, url, type }: Sent): string {
   const path = new URL(url).pathname;
-  const label = name.replace(/[\\[\]*_`<>]/g, '\\$&');
+  const label = escapeMarkdown(name);
   return type.startsWith('image/') ? `![${label.replace(/\.\w+$/, '')}](${path})` : `[${label}](${path})`;
 }
 define('x-upload', Upload);

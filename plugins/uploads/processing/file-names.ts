@@ -30,6 +30,9 @@ export function parseFileName(given: string): FileName {
   return { stem: stem || 'file', extension: dot < 0 ? '' : plain.slice(dot + 1).toLowerCase() };
 }
 
+/** The name of a picture's smaller copies. */
+export const copyName = (name: string): string => `${parseFileName(name).stem}.webp`;
+
 /** The last part of the file's URL: words that need no escaping in Markdown and in URLs. */
 export const urlFileName = (name: string): string => {
   const { stem, extension } = parseFileName(name);

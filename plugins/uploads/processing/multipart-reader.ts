@@ -13,12 +13,16 @@ export interface ReceivedFile {
   readonly size: number;
   readonly sha256: string;
 }
-/** A multipart body. The file is the part named `file`; all others are fields. */
-export interface ReceivedForm {
-  readonly fields: Readonly<Record<string, string>>;
+/** Why a file is refused, though the rest of its form can be read. */
+type Refusal = 'file too large' | 'field too large' | 'too many parts';
+/** What a form has in its part named `file`, as plain data: it is part of the request's body. */
+export interface ReceivedPart {
   readonly file: ReceivedFile | undefined;
-  /** Why the file is refused, though the rest of the form can be read. */
-  readonly refused: HttpError | undefined;
+  readonly refused: Refusal | undefined;
+}
+/** A multipart body. All parts but the file are fields. */
+export interface ReceivedForm extends ReceivedPart {
+  readonly fields: Readonly<Record<string, string>>;
 }
 
 interface MultipartReaderOptions {
@@ -37,45 +41,43 @@ const ONE_FILE = 'must be one file, with at most 20 other fields';
 /** Reads multipart bodies: the file is streamed to disk and is never in memory as a whole. */
 export class MultipartReader {
   readonly #options: MultipartReaderOptions;
-  readonly #forms = new WeakMap<Request, Promise<ReceivedForm>>();
 
   constructor(deps: MultipartReaderOptions) {
     this.#options = deps;
   }
 
-  /** Read once for each request. Throws 400, 413 or 415 where nothing of it can be read. */
-  form(req: Request): Promise<ReceivedForm> {
-    let form = this.#forms.get(req);
-    if (!form) this.#forms.set(req, (form = this.#read(req)));
-    return form;
-  }
-
-  /** The file of the request's form; throws where there is none, or it was refused. */
-  async file(req: Request): Promise<ReceivedFile> {
-    const { file, refused } = await this.form(req);
-    if (refused) throw refused;
+  /** The file of a form; throws where there is none, or it was refused. */
+  fileOf({ file, refused }: ReceivedPart): ReceivedFile {
+    if (refused) throw this.#refusal(refused);
     if (!file) throw new InvalidInput([{ field: 'file', message: 'is missing: choose a file' }]);
     return file;
   }
 
-  async #read(req: Request): Promise<ReceivedForm> {
-    const maxBytes = this.#options.maxSize();
+  #refusal(refused: Refusal): HttpError {
+    if (refused === 'too many parts') return new InvalidInput([{ field: 'file', message: ONE_FILE }]);
+    if (refused === 'field too large') return new HttpError(413, 'A field beside the file is too long');
     // What follows the response is not read, so the connection cannot be reused.
-    const tooLarge = new HttpError(413, `A file may have at most ${megabytes(maxBytes)}`, {
+    return new HttpError(413, `A file may have at most ${megabytes(this.#options.maxSize())}`, {
       headers: { Connection: 'close' },
     });
+  }
+
+  /** Called once for each request. Throws 400, 413 or 415 where nothing of it can be read. */
+  async form(req: Request): Promise<ReceivedForm> {
+    const maxBytes = this.#options.maxSize();
+    const tooLarge = this.#refusal('file too large');
     const parser = await parserOf(req, maxBytes);
     if (Number(req.headers['content-length'] ?? 0) > maxBytes + DRAIN_LIMIT) throw tooLarge;
     const fields: Record<string, string> = {};
-    let refused: HttpError | undefined;
+    let refused: Refusal | undefined;
     let writing: Promise<ReceivedFile> | undefined;
     let stream: BusboyFileStream | undefined;
     parser.on('field', (name, value, _cut, truncated) => {
-      if (truncated) refused ??= new HttpError(413, `The field ${name} is too long`);
+      if (truncated) refused ??= 'field too large';
       else if (name !== '__proto__') fields[name] = value;
     });
     parser.on('file', (name, part, given) => {
-      part.on('limit', () => (refused ??= tooLarge));
+      part.on('limit', () => (refused ??= 'file too large'));
       // The whole body fails with it; without a listener the process would.
       part.on('error', () => undefined);
       if (name !== 'file') return void part.resume();
@@ -84,10 +86,13 @@ export class MultipartReader {
       // It is awaited below, perhaps much later.
       writing.catch(() => undefined);
     });
-    const more = new InvalidInput([{ field: 'file', message: ONE_FILE }]);
-    for (const limit of ['filesLimit', 'fieldsLimit'] as const) parser.on(limit, () => (refused ??= more));
+    for (const limit of ['filesLimit', 'fieldsLimit'] as const) parser.on(limit, () => (refused ??= 'too many parts'));
     try {
-      await feed(req, parser, { maxBytes: maxBytes + DRAIN_LIMIT, tooLarge, tooManyParts: more });
+      await feed(req, parser, {
+        maxBytes: maxBytes + DRAIN_LIMIT,
+        tooLarge,
+        tooManyParts: this.#refusal('too many parts'),
+      });
     } catch (error) {
       stream?.destroy(new Error('the upload was broken off'));
       await writing?.catch(() => undefined);

@@ -1,12 +1,12 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 /** Milliseconds after which a file without a request, or without a row, is a leftover. */
 const LEFTOVER_AGE = 24 * 3_600_000;
 
 /**
- * The bytes of uploads, below the data directory: `files/<two letters>/<id>`, without an extension, and `incoming/` for
- * uploads in progress.
+ * The bytes of uploads, below the data directory: `files/<two letters>/<id>`, without an extension, `<id>.<width>` beside
+ * it for smaller copies, and `incoming/` for uploads in progress.
  */
 export class FileStorage {
   readonly incoming: string;
@@ -17,39 +17,44 @@ export class FileStorage {
     this.#folder = join(folder, 'files');
   }
 
-  pathOf(id: string): string {
-    return join(this.#folder, id.slice(-2), id);
+  /** `width`: of a smaller copy. */
+  pathOf(id: string, width?: number): string {
+    return join(this.#folder, id.slice(-2), width === undefined ? id : `${id}.${width}`);
   }
 
   /** Moves a file here; when this resolves it is on the disk. */
-  async store(id: string, from: string): Promise<void> {
+  async store(id: string, from: string, width?: number): Promise<void> {
     const file = await open(from, 'r+');
     try {
       await file.sync();
     } finally {
       await file.close();
     }
-    const to = this.pathOf(id);
+    const to = this.pathOf(id, width);
     await mkdir(join(to, '..'), { recursive: true });
     await rename(from, to);
   }
 
-  /** Missing files are ignored. */
+  /** With their smaller copies. Missing files are ignored. */
   async remove(ids: readonly string[]): Promise<void> {
-    for (const id of ids) await rm(this.pathOf(id), { force: true });
+    for (const [folder, some] of Map.groupBy(ids, (id) => dirname(this.pathOf(id)))) {
+      const gone = new Set(some);
+      for (const name of await names(folder)) if (gone.has(idOf(name))) await rm(join(folder, name), { force: true });
+    }
   }
 
   /** Removes what a crash left behind: files whose id is not `known`, and unfinished ones. */
   async removeLeftovers(now: number, known: (ids: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
     for (const name of await names(this.incoming)) await removeIfOld(join(this.incoming, name), now);
     for (const shard of await names(this.#folder)) {
-      const ids = await names(join(this.#folder, shard));
-      const rows = await known(ids);
-      for (const id of ids) if (!rows.has(id)) await removeIfOld(join(this.#folder, shard, id), now);
+      const found = await names(join(this.#folder, shard));
+      const rows = await known([...new Set(found.map(idOf))]);
+      for (const name of found) if (!rows.has(idOf(name))) await removeIfOld(join(this.#folder, shard, name), now);
     }
   }
 }
 
+const idOf = (name: string): string => name.split('.', 1)[0]!;
 const names = (folder: string): Promise<readonly string[]> => readdir(folder).catch(() => []);
 
 async function removeIfOld(path: string, now: number): Promise<void> {

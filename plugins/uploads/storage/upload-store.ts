@@ -15,7 +15,13 @@ export interface Upload {
   readonly size: number;
   readonly width: number | null;
   readonly height: number | null;
+  /** Of smaller copies, in pixels, the smallest first. */
+  readonly widths: readonly number[];
   readonly createdAt: Date;
+}
+export interface PictureSizes extends Pick<Upload, 'id' | 'name' | 'widths'> {
+  readonly width: number;
+  readonly height: number;
 }
 export interface Quota {
   readonly files: number;
@@ -30,7 +36,7 @@ interface UploadStoreDeps {
   quota(): Quota;
 }
 const COLUMNS = sql.raw(
-  'id, account_id as "accountId", purpose, name, type, size, width, height, created_at as "createdAt"',
+  'id, account_id as "accountId", purpose, name, type, size, width, height, widths, created_at as "createdAt"',
 );
 /** Cache tag of one upload: purged when it is gone. */
 const tagOf = (id: string): string => `upload:${id}`;
@@ -50,7 +56,7 @@ export class UploadStore {
   async add(
     accountId: string,
     purpose: Purpose,
-    { path, name, type, size, width, height }: ProcessedFile,
+    { path, name, type, size, width, height, copies = [] }: ProcessedFile,
   ): Promise<Upload> {
     const { data, clock, files, quota } = this.#deps;
     const quotaLimit = quota();
@@ -68,8 +74,8 @@ export class UploadStore {
             : sql`(select count(*) < ${quotaLimit.files}::bigint and coalesce(sum(size), 0) + ${size}::bigint <= ${quotaLimit.bytes}::bigint
           from upload where account_id = ${accountId} and purpose = 'post')`;
         const row = await data.one(sql<Upload>`
-          insert into upload (id, account_id, purpose, name, type, size, width, height, created_at, unused_since)
-          select ${id}::uuid, ${accountId}::uuid, ${purpose}::text, ${name}::text, ${type}::text, ${size}::integer, ${width ?? null}::integer, ${height ?? null}::integer,
+          insert into upload (id, account_id, purpose, name, type, size, width, height, widths, created_at, unused_since)
+          select ${id}::uuid, ${accountId}::uuid, ${purpose}::text, ${name}::text, ${type}::text, ${size}::integer, ${width ?? null}::integer, ${height ?? null}::integer, ${copies.map((copy) => copy.width)}::smallint[],
             ${new Date(now)}::timestamptz, ${purpose === 'post' ? new Date(now) : null}::timestamptz
           where ${room} returning ${COLUMNS}`);
         if (!row)
@@ -77,8 +83,9 @@ export class UploadStore {
             409,
             `Your files may be ${quotaLimit.files}, with ${megabytes(quotaLimit.bytes)} together; delete some under Settings → Files first`,
           );
-        await files.store(id, path);
         moved = id;
+        await files.store(id, path);
+        for (const copy of copies) await files.store(id, copy.path, copy.width);
         return row;
       });
     } catch (error) {
@@ -150,13 +157,11 @@ export class UploadStore {
     return ids;
   }
 
-  /** Pixels of those of the ids that are pictures. One statement. */
-  async sizes(
-    ids: readonly string[],
-  ): Promise<ReadonlyMap<string, { readonly width: number; readonly height: number }>> {
-    const rows = await this.#deps.data.all(sql<{ id: string; width: number; height: number }>`
-      select id, width, height from upload where id = any(${ids}::uuid[]) and width is not null and height is not null`);
-    return new Map(rows.map(({ id, ...size }) => [id, size]));
+  /** Pixels of those of the ids that are pictures, and what their copies' URLs need. One statement. */
+  async sizes(ids: readonly string[]): Promise<ReadonlyMap<string, PictureSizes>> {
+    const rows = await this.#deps.data.all(sql<PictureSizes>`
+      select id, name, width, height, widths from upload where id = any(${ids}::uuid[]) and width is not null and height is not null`);
+    return new Map(rows.map((sizes) => [sizes.id, sizes]));
   }
 
   /** Those of the ids that are known. One statement. */

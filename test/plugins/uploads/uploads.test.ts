@@ -1,3 +1,5 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import sharp from 'sharp';
 import { expectStatus, useForum } from '../discussions/forum.ts';
@@ -39,6 +41,37 @@ describe('uploading', () => {
     expect(upload).toMatchObject({ name: `x.${extension}`, type, width: 40, height: 30 });
     const bytes = Buffer.from(await (await fetch(forum.app.url + pathOf(upload))).arrayBuffer());
     expect(await sharp(bytes).metadata()).toMatchObject({ format: type.split('/')[1], width: 40, height: 30 });
+  });
+
+  test('makes smaller copies of a wide picture, which a post offers beside the whole file', async () => {
+    const wide = await picture('jpeg', { width: 1_300, height: 650 });
+    const { upload } = expectStatus(await send(forum.as.ada, wide, 'Two boats.jpg'), 201).body;
+    const base = `/uploads/${upload.id}`;
+    expect(upload.copies).toEqual(
+      [480, 960].map((width) => ({ url: `http://forum.test${base}/${width}/two-boats.webp`, width })),
+    );
+    const copy = await fetch(`${forum.app.url}${base}/480/two-boats.webp`);
+    expect(copy.headers.get('content-type')).toBe('image/webp');
+    const bytes = Buffer.from(await copy.arrayBuffer());
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 480, height: 240 });
+    expect((await forum.guest.get(`${base}/480/two-boats.jpg`)).status).toBe(404);
+    expect((await forum.guest.get(`${base}/481/two-boats.webp`)).status).toBe(404);
+
+    const content = `![Two](${pathOf(upload)}) [![Linked](${pathOf(upload)})](/d/1)`;
+    const post = expectStatus(
+      await forum.as.ada.post('/api/discussions', { title: 'Two boats', content, category_id: 'general' }),
+      201,
+    ).body.discussion;
+    const { posts } = (await forum.guest.get(`/api/discussions/${post.id}/posts`)).body;
+    const file = `${base}/two-boats.jpg`;
+    const srcset = `${base}/480/two-boats.webp 480w, ${base}/960/two-boats.webp 960w, ${file} 1300w`;
+    expect(posts[0].html).toContain(
+      `<a href="${file}" class="picture"><img src="${file}" srcset="${srcset}" sizes="(min-width: 48rem) 44rem, 100vw" alt="Two" width="1300" height="650" loading="lazy" decoding="async" /></a> <a href="/d/1"><img src="${file}" srcset="`,
+    );
+
+    expect((await forum.as.ada.delete(`/api/uploads/${upload.id}`)).status).toBe(200);
+    const left = await readdir(join(forum.app.app.environment.dataDir, 'uploads/files', upload.id.slice(-2)));
+    expect(left.filter((name) => name.startsWith(upload.id))).toEqual([]);
   });
 
   test('keeps what moves moving', async () => {
