@@ -89,6 +89,15 @@ export class ReactionService implements Reactions {
     return postIds.map((id) => sorted(id).map(({ type, count, reacted }) => ({ reaction: type, count, reacted })));
   }
 
+  /** What the viewer gave to these posts, by post. */
+  async ownOn(postIds: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, readonly string[]>> {
+    if (viewer.id === undefined || postIds.length === 0) return new Map();
+    const rows = await this.#deps.data.all(sql<{ postId: string; type: string }>`select post_id as "postId", type
+      from reaction where user_id = ${viewer.id} and post_id = any(${postIds}::uuid[]) order by post_id, type`);
+    const byPost = Map.groupBy(rows, ({ postId }) => postId);
+    return new Map([...byPost].map(([postId, given]) => [postId, given.map(({ type }) => type)]));
+  }
+
   /** Ids of those who reacted last, at most `limit` for each type. */
   async recentReactors(postId: string, limit: number): Promise<ReadonlyMap<string, readonly string[]>> {
     const rows = await this.#deps.data.all(sql<{

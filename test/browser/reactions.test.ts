@@ -13,9 +13,9 @@ describe('reactions below a post', () => {
     const post = page.locator('#post-1');
     const given = post.locator('.reaction', { hasText: 'Love' });
     const address = page.url();
-    await page.evaluate('customElements.whenDefined("x-reactions-bar").then(() => true)');
-    await post.getByRole('button', { name: 'React to post 1' }).click();
-    await post.getByRole('button', { name: 'Love' }).click();
+    await page.evaluate('customElements.whenDefined("x-reactions").then(() => true)');
+    await post.getByRole('link', { name: 'React to post 1' }).click();
+    await page.locator('.reaction-menu').getByRole('button', { name: 'Love' }).click();
     await given.waitFor();
     expect([await given.getAttribute('aria-pressed'), await given.textContent(), page.url()]).toEqual([
       'true',
@@ -32,8 +32,8 @@ describe('reactions below a post', () => {
   test('are given without script', async () => {
     const page = await forum.open('bob', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
     await page.goto('/d/1');
-    await page.locator('#post-1').getByRole('button', { name: 'React to post 1' }).click();
-    await page.locator('#post-1').getByRole('button', { name: 'Thanks' }).click();
+    await page.locator('#post-1').getByRole('link', { name: 'React to post 1' }).click();
+    await page.getByRole('main').getByRole('button', { name: 'Thanks' }).click();
     await page.locator('#post-1 .reaction', { hasText: 'Thanks' }).waitFor();
     expect(await movesSideways(page)).toBe(false);
     await page.context().close();

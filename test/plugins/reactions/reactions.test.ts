@@ -224,15 +224,25 @@ describe('a page of posts', () => {
       for (const client of [forum.guest, forum.as.bob]) await page(number, 'fresh', client);
     expect(await page(number, 'fresh')).not.toContain('class="reactions"');
     await toggle(forum.as.mia, postId, 'thanks');
-    expect(await page(number, 'fresh')).toMatch(/<li class="reaction" title="Thanks">.*thanks\.svg.*1/);
+    expect(await page(number, 'fresh')).toMatch(/<li class="reaction" title="Thanks">.*thanks\.svg.*1/s);
     expect(await page(number, 'fresh', forum.as.bob)).toMatch(/name="reaction" value="thanks" aria-pressed="false"/);
     expect(await page(number, 'fresh', forum.as.mia)).toMatch(/name="reaction" value="thanks" aria-pressed="true"/);
     expect(await page(number, 'fresh', forum.as.bad)).not.toContain(`/p/${postId}/react`);
   });
 
-  test('has buttons that work without script', async () => {
+  test('has a page of who reacted, where one reacts without script', async () => {
     const { number, postId } = await forum.start('ada', 'Buttons');
-    expect(await page(number, 'buttons', forum.as.bob)).toContain(`action="/p/${postId}/react"`);
+    expect(await page(number, 'buttons', forum.as.bob)).toContain(`href="/p/${postId}/reactions"`);
+    const reactors = async (client = forum.as.bob) =>
+      expectStatus(await client.get(`/p/${postId}/reactions`), 200).text;
+    expect(await reactors()).toContain(`action="/p/${postId}/react"`);
+    expect(await reactors()).toContain('No one has reacted yet');
+    for (const client of [forum.guest, forum.as.bad]) expect(await reactors(client)).not.toContain('/react"');
+    await toggle(forum.as.mia, postId, 'wow');
+    expect(await reactors(forum.guest)).toMatch(/Wow.*<a class="row" href="\/u\/mia">/s);
+    await toggle(forum.as.mia, postId, 'wow');
+    expect(await reactors(forum.guest)).not.toContain('/u/mia');
+    expect((await forum.guest.get('/p/xyz/reactions')).status).toBe(404);
     const given = await forum.as.bob.submit(`/p/${postId}/react`, { reaction: 'love' });
     expect([given.status, given.headers.get('location')]).toEqual([303, `/d/${number}/1`]);
     expect(await reactionsOf(postId, forum.as.bob)).toEqual([{ reaction: 'love', count: 1, reacted: true }]);

@@ -1,0 +1,89 @@
+import { announce, api, define, toast, togglePopover } from '@forum/client';
+
+interface Toggled {
+  readonly action: 'added' | 'removed';
+  readonly reactions: readonly { readonly reaction: string; readonly count: number; readonly reacted: boolean }[];
+}
+
+/** The id of the post that a bar is below: its link leads to /p/{id}/reactions. */
+const postOf = (bar: HTMLElement): string => bar.querySelector('a')!.pathname.split('/')[2]!;
+
+/** The form of all reactions on the page, sent without leaving it; the buttons of a post follow what the server counted. */
+class Reactions extends HTMLElement {
+  readonly #form = this.querySelector('form')!;
+  readonly #picker = this.querySelector<HTMLElement>('[popover]')!;
+  /** Of the post that the choice stands beside. */
+  #bar: HTMLElement | undefined;
+
+  connectedCallback(): void {
+    this.#form.addEventListener('submit', (event) => {
+      const chosen = event.submitter as HTMLButtonElement | null;
+      const bar = chosen?.closest<HTMLElement>('.reactions') ?? this.#bar;
+      if (!chosen?.value || !bar) return;
+      event.preventDefault();
+      if (this.#picker.matches(':popover-open')) this.#picker.hidePopover();
+      void this.#toggle(bar, chosen.value);
+    });
+    document.addEventListener('click', (event) => {
+      const link = (event.target as Element).closest<HTMLElement>('div.reactions > a');
+      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      event.preventDefault();
+      this.#bar = link.parentElement!;
+      togglePopover(this.#picker, link, event);
+    });
+  }
+
+  async #toggle(bar: HTMLElement, reaction: string): Promise<void> {
+    try {
+      const { reactions } = await api<Toggled>('/api/reactions/toggle', { post_id: postOf(bar), reaction });
+      this.#show(bar, reactions);
+      const count = reactions.find((one) => one.reaction === reaction)?.count ?? 0;
+      announce(`${this.#choice(reaction)?.title ?? reaction} ${count}`);
+    } catch (error) {
+      toast(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  #show(bar: HTMLElement, reactions: Toggled['reactions']): void {
+    const opener = bar.querySelector('a');
+    const before = new Map(
+      [...bar.querySelectorAll<HTMLButtonElement>('.reaction')].map((button) => [button.value, button]),
+    );
+    for (const { reaction, count, reacted } of reactions) {
+      const button = before.get(reaction) ?? this.#made(bar, reaction);
+      before.delete(reaction);
+      button.ariaPressed = String(reacted);
+      button.querySelector('.reaction-count')!.textContent = count.toLocaleString(document.documentElement.lang);
+      // Moving a button would take the focus from it.
+      if (!button.isConnected) opener?.before(button);
+    }
+    for (const gone of before.values()) {
+      if (gone === document.activeElement) opener?.focus();
+      gone.remove();
+    }
+  }
+
+  #choice(reaction: string): HTMLButtonElement | undefined {
+    return [...this.querySelectorAll<HTMLButtonElement>('.reaction-choice')].find(({ value }) => value === reaction);
+  }
+
+  #made(bar: HTMLElement, reaction: string): HTMLButtonElement {
+    const choice = this.#choice(reaction);
+    const button = document.createElement('button');
+    const [label, count] = [document.createElement('span'), document.createElement('span')];
+    const sign = choice?.firstElementChild?.cloneNode(true) ?? reaction;
+    Object.assign(button, {
+      className: 'reaction',
+      name: 'reaction',
+      value: reaction,
+      title: choice?.title ?? reaction,
+    });
+    button.setAttribute('form', this.#form.id);
+    button.setAttribute('formaction', `/p/${postOf(bar)}/react`);
+    Object.assign(label, { className: 'hidden', textContent: choice?.title ?? reaction });
+    count.className = 'reaction-count';
+    button.append(sign, label, ' ', count);
+    return button;
+  }
+}
+define('x-reactions', Reactions);
