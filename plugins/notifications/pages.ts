@@ -13,6 +13,7 @@ import {
   pages,
   pageViewListeners,
   redirect,
+  shortcuts,
   slotFillings,
   view,
   type Web,
@@ -37,6 +38,14 @@ const Query = Type.Object({
 /** /notifications, the bell in every page's head, and marking a discussion's notifications read when it is opened. */
 export function addPages(plugin: PluginHandle, { cache, discussions, reader, web, types }: PagesDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'notifications:title', href: LIST, icon: 'bell' }, -10);
+  plugin.extend(shortcuts, {
+    id: 'notifications.list',
+    keys: 'g n',
+    label: 'notifications:keys.list',
+    area: 'everywhere',
+    href: LIST,
+    visible: (viewer) => !isGuest(viewer),
+  });
 
   plugin.route(pages, {
     method: 'get',
@@ -81,10 +90,13 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     return negotiated(redirect(LIST), { success: true, count: await reader.unread(actor) });
   });
 
+  const cacheTags = (viewer: Viewer): readonly string[] => [accountTag(viewer.id!), accessTag, ...readTags()];
   const unread = (viewer: Viewer): Promise<number> =>
-    cache.remember(`notifications.unread:${viewer.id}`, [accountTag(viewer.id!), accessTag, ...readTags()], () =>
-      reader.unread(viewer),
-    );
+    cache.remember(`notifications.unread:${viewer.id}`, cacheTags(viewer), () => reader.unread(viewer));
+  const unreadIn = (viewer: Viewer): Promise<ReadonlySet<string>> =>
+    cache.remember(`notifications.unread-in:${viewer.id}`, cacheTags(viewer), () => reader.unreadIn(viewer), {
+      bytes: ({ size }) => 100 * (size + 1),
+    });
   plugin.extend(
     slotFillings,
     fill(headerEnd, async (contexts, viewer) => {
@@ -98,7 +110,8 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
   const opened = async (number: string, viewer: Viewer): Promise<void> => {
     if ((await unread(viewer)) === 0) return;
     const discussion = await discussions.find(number, viewer);
-    if (discussion) await reader.read(viewer, { discussionId: discussion.id });
+    if (discussion && (await unreadIn(viewer)).has(discussion.id))
+      await reader.read(viewer, { discussionId: discussion.id });
   };
   plugin.extend(pageViewListeners, {
     onPageView({ path, viewer }) {

@@ -154,7 +154,7 @@ export default definePlugin({
     });
     addSources(plugin, { environment, accounts, discussions, subscriptions, notifications, visibility });
     addRoutes(plugin, { settings, reader });
-    addPreferencePages(plugin, { preferences, emails, types });
+    addPreferencePages(plugin, { cache, preferences, emails, types });
     plugin.extend(counters, unreadCounter({ data, changed }));
     plugin.extend(
       personalData,

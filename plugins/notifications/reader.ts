@@ -37,6 +37,10 @@ export class NotificationReader {
     return (await this.#deps.visibility.unread([viewer.id!])).get(viewer.id!) ?? 0;
   }
 
+  unreadIn({ id }: Viewer): Promise<ReadonlySet<string>> {
+    return this.#deps.store.unreadIn(id!);
+  }
+
   /** All of them, or those of `which`; ids that are not among the viewer's are left alone. */
   async read(viewer: Viewer, which: Parameters<Store['read']>[1] = {}): Promise<void> {
     const { data, store, changed } = this.#deps;

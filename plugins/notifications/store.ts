@@ -137,6 +137,16 @@ export class Store {
       ) n order by n."userId", n."createdAt" desc, n.id desc`);
   }
 
+  /** The discussions that a member's unread ones are about. */
+  async unreadIn(userId: string): Promise<ReadonlySet<string>> {
+    const rows = await this.#data.all(
+      sql<{
+        id: string;
+      }>`select distinct discussion_id as id from notification where user_id = ${userId} and not is_read and discussion_id is not null`,
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
   /** By member and category. */
   counts(
     userIds: readonly string[],

@@ -1,6 +1,8 @@
-import { notFound, Type, type PluginHandle, type Static } from 'parley-forum';
+import { notFound, Type, type Cache, type PluginHandle, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
+import { accountTag } from 'parley-forum/plugins/accounts';
 import { CHANNELS, DIGESTS, type Channel, type Digest } from 'parley-forum/plugins/notifications';
+import { firstSteps } from 'parley-forum/ports/first-steps';
 import type { NotificationType } from 'parley-forum/ports/notifications';
 import {
   navigation,
@@ -16,6 +18,7 @@ import { DIGEST, type NotificationEmails } from '../emails/emails.ts';
 import type { Preferences, PreferenceStore } from './preferences.ts';
 
 export interface PreferencePagesDeps {
+  readonly cache: Cache;
   readonly preferences: PreferenceStore;
   /** Undefined where no email can be sent. */
   readonly emails: NotificationEmails | undefined;
@@ -29,8 +32,13 @@ const Choice = Type.Object({
 const Stop = Type.Object({ user: Type.String(), kind: Type.String(), signature: Type.String() });
 
 /** The preferences page, and the page that an email's unsubscribe link leads to. */
-export function addPreferencePages(plugin: PluginHandle, { preferences, emails, types }: PreferencePagesDeps): void {
+export function addPreferencePages(
+  plugin: PluginHandle,
+  { cache, preferences, emails, types }: PreferencePagesDeps,
+): void {
   plugin.extend(navigation, { area: 'settings', label: 'notifications:title', href: SETTINGS });
+  const step = { label: 'notifications:first-step', href: SETTINGS };
+  plugin.extend(firstSteps, { ...step, done: ({ id }) => preferences.chosen(id!) }, 30);
   const offered = (actor: Viewer): readonly NotificationType[] => types().filter((one) => one.visible?.(actor) ?? true);
   const channels = CHANNELS.filter((channel) => channel !== 'mail' || emails !== undefined);
 
@@ -38,6 +46,7 @@ export function addPreferencePages(plugin: PluginHandle, { preferences, emails, 
   const stored = async ({ id }: Viewer): Promise<Preferences> =>
     (await preferences.of(id === undefined ? [] : [id]))(id ?? '');
   const page = (actor: Viewer, chosen: Preferences, retry?: Retry): View => {
+    const columns = channels.map((channel) => ({ label: `notifications:channel.${channel}` }));
     const kinds = offered(actor).map(({ type, label }) => {
       const current = preferences.channel(chosen, type);
       const choices = channels.map((value) => ({
@@ -53,7 +62,7 @@ export function addPreferencePages(plugin: PluginHandle, { preferences, emails, 
     return view(
       '@notifications/settings',
       { name: 'settings', title: 'Notifications', noindex: true },
-      { kinds, digests, ...formErrors(retry) },
+      { columns, kinds, digests, ...formErrors(retry) },
       retry?.status ?? 200,
     );
   };
@@ -75,6 +84,7 @@ export function addPreferencePages(plugin: PluginHandle, { preferences, emails, 
         offered(actor).some(({ type }) => type === name),
       );
       await preferences.save(actor.id!, { channels: Object.fromEntries(known), digest: body.digest });
+      await cache.purge(accountTag(actor.id!));
       return negotiated(redirect(SETTINGS, { notice: 'Saved.' }), { success: true });
     },
   );

@@ -40,6 +40,14 @@ export class PreferenceStore {
     return (userId) => known.get(userId) ?? DEFAULTS;
   }
 
+  /** Whether the member has chosen anything. */
+  async chosen(userId: string): Promise<boolean> {
+    const row = await this.#data.one(
+      sql<object>`select user_id from notification_preference where user_id = ${userId}`,
+    );
+    return row !== undefined;
+  }
+
   /** The member's channel for a type, or its default. */
   channel({ channels }: Preferences, type: string): Channel {
     return channels[type] ?? (this.#types().find((one) => one.type === type)?.mailed ? 'mail' : 'site');

@@ -150,7 +150,7 @@ describe('pages', () => {
   test('preferences are chosen by a form, beside the other settings', async () => {
     const settings = await page('/settings/notifications');
     expect(settings).toMatch(
-      /<select id="f-channels\[mention\]" name="channels\[mention\]">[\s\S]*?<option value="mail" selected>/,
+      /<th scope="row">somebody mentions me<\/th>(?:(?!<tr>)[^])*name="channels\[mention\]" value="mail" checked>/,
     );
     expect(settings).toMatch(/href="\/settings\/profile"[\s\S]*href="\/settings\/notifications" aria-current="page"/);
     expect(await page('/settings/profile')).toContain('href="/settings/notifications"');
