@@ -1,6 +1,11 @@
-import MarkdownIt, { type StateBlock, type StateCore, type Token } from 'markdown-it';
+import MarkdownIt, { type StateCore, type Token } from 'markdown-it';
 import { EXTERNAL_REL, imageSource, linkTarget, type UrlRules } from './url-rules.ts';
-import { mention } from './mentions.ts';
+import { codeBlocks, type Highlight } from './syntax/code-blocks.ts';
+import { footnoteKey, footnotes } from './syntax/footnotes.ts';
+import { mention } from './syntax/mentions.ts';
+import { spoilerNesting, spoilers } from './syntax/spoilers.ts';
+import { tables } from './syntax/tables.ts';
+import { taskLists } from './syntax/task-lists.ts';
 
 /**
  * Repeated link definitions multiply their URLs: all attributes of one text together may be this many characters.
@@ -26,49 +31,24 @@ export interface Parser {
   plainText(source: string): string;
 }
 
-/** Markdown for one site: CommonMark with tables, strikethrough, bare links, mentions and line breaks kept; no HTML. */
-export function createParser(rules: UrlRules): Parser {
+/**
+ * Markdown for one site: CommonMark with tables, tasks, footnotes, spoilers, strikethrough, bare links, mentions and line
+ * breaks kept; no HTML.
+ */
+export function createParser(rules: UrlRules, highlight?: Highlight): Parser {
   const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: MAX_NESTING });
   markdown.validateLink = (url) => linkTarget(url, rules) !== undefined;
   markdown.inline.ruler.push('mention', mention);
-  boundTables(markdown);
+  tables(markdown, MAX_CELLS);
+  footnotes(markdown);
+  spoilers(markdown);
   markdown.core.ruler.push('site_rules', (state) => siteRules(state, rules));
-  markdown.renderer.rules['fence'] = (tokens, index) => code(tokens[index]!, tokens[index]!.info);
-  markdown.renderer.rules['code_block'] = (tokens, index) => code(tokens[index]!, '');
+  taskLists(markdown);
+  codeBlocks(markdown, highlight);
   return {
-    parse: (source) => markdown.render(source, { cells: MAX_CELLS }),
+    parse: (source) => markdown.render(source, { cells: MAX_CELLS, footnoteKey: footnoteKey() }),
     plainText: (source) => plainText(markdown.parse(source, { cells: MAX_EXCERPT_CELLS })),
   };
-}
-
-type BlockRule = (state: StateBlock, start: number, end: number, silent: boolean) => boolean;
-
-/**
- * Lets the rule for tables see only as many lines as the cells left in `env` may still fill: a table that goes on
- * beyond them refuses the text.
- */
-function boundTables(markdown: InstanceType<typeof MarkdownIt>): void {
-  const table = (markdown.block.ruler.getRules('') as readonly BlockRule[]).find(({ name }) => name === 'table')!;
-  const bounded: BlockRule = (state, start, end, silent) => {
-    if (!table(state, start, end, true)) return false;
-    if (silent) return true;
-    const columns = state.src
-      .slice(state.bMarks[start + 1], state.eMarks[start + 1])
-      .trim()
-      .replace(/^\||\|$/g, '')
-      .split('|').length;
-    const left = state.env['cells'] as number;
-    const stop = start + 1 + Math.floor(left / columns);
-    const fits = stop >= start + 2 && table(state, start, Math.min(end, stop), false);
-    if (!fits || (state.line === stop && stop < end && !state.isEmpty(stop))) {
-      throw new RangeError(
-        `has tables of more than ${MAX_CELLS.toLocaleString('en')} cells; every row counts as wide as its table`,
-      );
-    }
-    state.env['cells'] = left - (state.line - start - 1) * columns;
-    return true;
-  };
-  markdown.block.ruler.at('table', bounded, { alt: ['paragraph', 'reference'] });
 }
 
 /** Core rule: what this site requires of every block, link and image. */
@@ -82,7 +62,6 @@ function siteRules(state: StateCore, rules: UrlRules): void {
     for (const child of token.children) for (const [, value] of child.attrs ?? []) spent += String(value).length;
     if (spent > MAX_ATTRIBUTE_CHARACTERS) throw new RangeError('has links that repeat too often');
   }
-  taskLists(state.tokens);
 }
 
 /** `outline`: the levels, as written, of the heading that was last and of those above it. */
@@ -98,8 +77,6 @@ function block(token: Token, outline: number[]): void {
   if (token.type === 'th_open' || token.type === 'td_open') align(token);
   // Only the outermost: an element with a direction of its own does not count for its parent's.
   if (token.level === 0 && token.nesting === 1) token.attrSet('dir', 'auto');
-  // Focusable, so that a wide one can be scrolled by keyboard.
-  if (token.type === 'table_open') token.attrSet('tabindex', '0');
 }
 
 /** Column alignment as a class: the content security policy forbids inline style. */
@@ -143,28 +120,12 @@ function image(token: Token, state: StateCore, rules: UrlRules, inLink: boolean)
   return [open, text, new state.Token('link_close', 'a', -1)];
 }
 
-/** `- [ ]` and `- [x]` as signs: a real checkbox that cannot be ticked would be a riddle to screen readers. */
-function taskLists(tokens: readonly Token[]): void {
-  for (const [index, token] of tokens.entries()) {
-    if (token.type !== 'inline' || tokens[index - 2]?.type !== 'list_item_open') continue;
-    const first = token.children?.[0];
-    if (first?.type === 'text')
-      first.content = first.content.replace(/^\[([ xX])\] /, (_, mark: string) => (mark === ' ' ? '☐ ' : '☑ '));
-  }
-}
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-
-function code({ content }: Token, info: string): string {
-  const language = /^[a-z0-9+#-]{1,30}/.exec(info.trim().toLowerCase())?.[0];
-  const name = language === undefined ? '' : ` class="language-${language}"`;
-  // Focusable, so that wide code can be scrolled by keyboard.
-  return `<pre dir="ltr" tabindex="0"><code${name}>${escapeHtml(content)}</code></pre>\n`;
-}
-
 function plainText(tokens: readonly Token[]): string {
+  let hidden = 0;
   const parts = tokens.map((token) => {
+    hidden += spoilerNesting(token);
+    if (hidden > 0) return '';
+    if (spoilerNesting(token) < 0) return token.block ? '… ' : '…';
     if (token.type === 'image') return plainText(token.children ?? []) || token.content;
     if (token.children) return plainText(token.children);
     if (token.type === 'text' || token.type === 'code_inline') return token.content;

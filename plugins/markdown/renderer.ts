@@ -3,7 +3,7 @@ import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
 import type { UrlRules } from './url-rules.ts';
 import { createParser } from './parser.ts';
 import { createSanitiser } from './sanitise.ts';
-import { RenderThread } from './render-thread.ts';
+import { RenderThread, type TimeBudget } from './render-thread.ts';
 
 /**
  * Up to this many characters a text without tables is rendered on the spot (a few milliseconds at worst), beyond it in
@@ -29,6 +29,8 @@ const PROFILES = {
   preview: { maxBytes: 64 * 1024, timeLimit: 2_000, inline: true },
   guest: { maxBytes: 8 * 1024, timeLimit: 200, inline: false, hint: ' for guests; log in to preview more' },
 } as const satisfies Readonly<Record<string, RenderProfile>>;
+/** What code in a text begins with, of which only worker threads know the words. */
+const CODE = /`{3}|~{3}/;
 export type RenderProfileName = keyof typeof PROFILES;
 
 /** 400 for HTML of more bytes than it may have. */
@@ -54,14 +56,31 @@ export class Renderer {
   }
 
   async render(source: string, profile: RenderProfileName = 'post'): Promise<string> {
-    const { maxBytes, timeLimit, inline, hint = '' }: RenderProfile = PROFILES[profile];
+    const { maxBytes, timeLimit, hint = '' }: RenderProfile = PROFILES[profile];
     if (Buffer.byteLength(source) > maxBytes)
       throw new InvalidInput([{ field: 'content', message: `must be at most ${maxBytes / 1024} KiB${hint}` }]);
+    if (!CODE.test(source)) return this.#render(source, profile, 'parse', { left: timeLimit });
+    const half = timeLimit / 2;
+    try {
+      return await this.#render(source, profile, 'parse with colours', { left: half });
+    } catch (error) {
+      // Colours that take too long, or too much room, are left out; the text is not refused for them.
+      if (!(error instanceof InvalidInput)) throw error;
+      return this.#render(source, profile, 'parse', { left: half });
+    }
+  }
+
+  async #render(
+    source: string,
+    profile: RenderProfileName,
+    step: 'parse' | 'parse with colours',
+    budget: TimeBudget,
+  ): Promise<string> {
+    const { inline }: RenderProfile = PROFILES[profile];
     const thread = this.#threads[profile];
-    const budget = { left: timeLimit };
     // A few characters can make a table of thousands of cells.
-    const small = inline && source.length <= INLINE_LENGTH && !source.includes('|');
-    const parsed = small ? this.#parseHere(source) : await thread.run({ step: 'parse', text: source }, budget);
+    const small = step === 'parse' && inline && source.length <= INLINE_LENGTH && !source.includes('|');
+    const parsed = small ? this.#parseHere(source) : await thread.run({ step, text: source }, budget);
     // The sanitiser writes some characters shorter, but never by half a page: what is too large before it is not worth
     // its time.
     limitHtml(parsed, 2 * MAX_HTML_BYTES);

@@ -1,15 +1,22 @@
 import sanitizeHtml, { type Attributes, type IOptions } from 'sanitize-html';
+import { FOOTNOTE_ID } from './syntax/footnotes.ts';
 import { EXTERNAL_REL, imageSource, linkTarget, type UrlRules } from './url-rules.ts';
 
 const DIRECTION = { name: 'dir', multiple: false, values: ['auto', 'ltr', 'rtl'] };
 const FOCUSABLE = { name: 'tabindex', multiple: false, values: ['0'] };
 /** Pixels of an image. */
 const PIXELS = /^[1-9]\d{0,4}$/;
-const BLOCKS = ['p', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'li', 'hr', 'table', 'td', 'th'];
+/** How wide pictures are shown: as the column of text, which is as wide as narrow windows are. */
+const SIZES = '(min-width: 48rem) 44rem, 100vw';
+const CANDIDATE = /^(\S+) [1-9]\d{0,4}w$/;
+const BLOCKS = ['p', 'div', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'hr', 'table', 'td', 'th', 'figure', 'details'];
+/** What may be said about footnotes and tables; no text can pass for a part of the page. */
+const ROLES = ['doc-noteref', 'doc-backlink', 'doc-endnotes', 'region'];
 
 const ALLOWED: IOptions = {
   allowedTags: [
     'p',
+    'div',
     'br',
     'hr',
     'h3',
@@ -20,8 +27,17 @@ const ALLOWED: IOptions = {
     'ul',
     'ol',
     'li',
+    'label',
+    'input',
+    'figure',
+    'figcaption',
+    'x-copy',
     'pre',
     'code',
+    'details',
+    'summary',
+    'section',
+    'sup',
     'em',
     'strong',
     's',
@@ -35,19 +51,39 @@ const ALLOWED: IOptions = {
     'th',
     'td',
   ],
-  // No id, no name, no style: a text can neither shadow what scripts look for nor dress up as the page.
+  // No id but those of footnotes, no name, no style: a text can neither shadow what scripts look for nor dress up as the
+  // page.
   allowedAttributes: {
     ...Object.fromEntries(BLOCKS.map((tag) => [tag, [DIRECTION]])),
-    a: ['href', 'rel', 'title'],
-    img: ['src', 'alt', 'title', 'loading', 'decoding', 'width', 'height'],
+    a: ['href', 'rel', 'title', 'id', 'role'],
+    div: [DIRECTION, FOCUSABLE, 'role', 'aria-label'],
+    input: ['type', 'disabled', 'checked'],
+    li: ['id', DIRECTION],
+    section: ['role'],
+    img: ['src', 'srcset', 'sizes', 'alt', 'title', 'loading', 'decoding', 'width', 'height'],
     ol: ['start', DIRECTION],
     pre: [DIRECTION, FOCUSABLE],
     table: [DIRECTION, FOCUSABLE],
   },
   allowedClasses: {
-    a: ['mention'],
+    a: ['mention', 'picture', 'footnote', 'footnote-back'],
     code: ['language-*'],
-    span: ['code-comment', 'code-string', 'code-number', 'code-keyword'],
+    details: ['spoiler', 'words'],
+    div: ['table-scroll'],
+    figure: ['code'],
+    li: ['task'],
+    section: ['footnotes'],
+    span: [
+      'code-comment',
+      'code-keyword',
+      'code-string',
+      'code-number',
+      'code-name',
+      'code-type',
+      'code-attribute',
+      'code-addition',
+      'code-deletion',
+    ],
     td: ['align-left', 'align-center', 'align-right'],
     th: ['align-left', 'align-center', 'align-right'],
   },
@@ -79,13 +115,14 @@ export function createSanitiser(rules: UrlRules): (html: string) => string {
     tagName: string,
     { href, rel: _rel, ...rest }: Attributes,
   ): { tagName: string; attribs: Attributes } => {
+    if (href?.startsWith('#') && FOOTNOTE_ID.test(href.slice(1))) return { tagName, attribs: { href, ...rest } };
     const target = href === undefined ? undefined : linkTarget(href, rules);
     if (!target) return { tagName, attribs: rest };
     return { tagName, attribs: { href: target.href, ...(target.external ? { rel: EXTERNAL_REL } : {}), ...rest } };
   };
   const image = (
     tagName: string,
-    { src, alt = '', title, width = '', height = '' }: Attributes,
+    { src, srcset, alt = '', title, width = '', height = '' }: Attributes,
   ): { tagName: string; attribs: Attributes } => {
     const source = src === undefined ? undefined : imageSource(src, rules);
     if (source === undefined) return { tagName, attribs: {} };
@@ -93,6 +130,7 @@ export function createSanitiser(rules: UrlRules): (html: string) => string {
       tagName,
       attribs: {
         src: source,
+        ...(srcset !== undefined && isPermitted(srcset, rules) && { srcset, sizes: SIZES }),
         alt,
         ...(title === undefined ? {} : { title }),
         ...(PIXELS.test(width) && PIXELS.test(height) ? { width, height } : {}),
@@ -103,8 +141,37 @@ export function createSanitiser(rules: UrlRules): (html: string) => string {
   };
   const options: IOptions = {
     ...ALLOWED,
-    transformTags: { a: link, img: image },
-    exclusiveFilter: ({ tag, attribs }) => tag === 'img' && attribs['src'] === undefined,
+    transformTags: {
+      '*': knownNames,
+      a: link,
+      img: image,
+      input: taskBox,
+    },
+    exclusiveFilter: ({ tag, attribs }) =>
+      (tag === 'img' && attribs['src'] === undefined) || (tag === 'input' && attribs['type'] === undefined),
   };
   return (html) => sanitizeHtml(html, options);
+}
+
+/** Ids other than those of footnotes are left out, and roles other than those above. */
+const knownNames = (tagName: string, attribs: Attributes): { tagName: string; attribs: Attributes } => ({
+  tagName,
+  attribs: Object.fromEntries(
+    Object.entries(attribs).filter(
+      ([name, value]) => (name !== 'id' || FOOTNOTE_ID.test(value)) && (name !== 'role' || ROLES.includes(value)),
+    ),
+  ),
+});
+
+/** Whether a picture's other sizes may be shown as well, all of them. */
+const isPermitted = (srcset: string, rules: UrlRules): boolean =>
+  srcset.split(', ').every((candidate) => {
+    const url = CANDIDATE.exec(candidate)?.[1];
+    return url !== undefined && imageSource(url, rules) === url;
+  });
+
+/** A box that shows whether a task is done: it can be neither ticked nor sent. */
+function taskBox(tagName: string, { type, checked }: Attributes): { tagName: string; attribs: Attributes } {
+  if (type !== 'checkbox') return { tagName, attribs: {} };
+  return { tagName, attribs: { type, disabled: 'disabled', ...(checked !== undefined && { checked: 'checked' }) } };
 }

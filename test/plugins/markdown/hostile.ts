@@ -142,6 +142,19 @@ const blocks = [
   `1000000000. <script>`,
   `<a name="x">`,
   `[x]: <script> "</script>"\n[x]`,
+  `||<script>${SCRIPT}</script>||`,
+  `||[x](javascript:${SCRIPT})||`,
+  `:::spoiler "><script>${SCRIPT}</script>\n<img src=x onerror=${SCRIPT}>\n:::`,
+  `[^"><script>]\n\n[^"><script>]: <img src=x onerror=${SCRIPT}>`,
+  `[x](#fn-00000000-1"onclick="${SCRIPT})`,
+  `[x](#main)`,
+  `- [x] <input autofocus onfocus=${SCRIPT}>`,
+  `|" onfocus="${SCRIPT}|\n|-|\n|a|`,
+  `\`\`\`xml\n<a href="javascript:${SCRIPT}">]]></span><script>${SCRIPT}</script>\n\`\`\``,
+  `\`\`\`js\n"</span></code></pre><img src=x onerror=${SCRIPT}>"\n\`\`\``,
+  `<input type="checkbox" name="admin"><input type="text"><input type="checkbox" autofocus>`,
+  `<a id="fn-00000000-1" href="#fn-00000000-1"><li id="announcer"><x-copy data-x="1" class="x">`,
+  `<div role="dialog" aria-label="x" class="toast" id="forum"><label for="q"><section role="main">`,
 ];
 
 export const HOSTILE: readonly string[] = [...html, ...links, ...pictures, ...blocks];
@@ -200,10 +213,41 @@ export const REPEATING: readonly string[] = [
   '***\n',
   '|',
   '|\n',
+  '||',
+  '||a',
+  '[^a]',
+  '[^a]: a\n',
+  '^[',
+  ':::spoiler\n',
 ].map((marks) => marks.repeat((64 * 1024) / marks.length));
+
+/** Code that grammars look at again and again, in languages that have many rules. */
+export const SLOW_CODE: readonly string[] = [
+  ['js', '<a '],
+  ['js', '`${'],
+  ['js', '(a,'],
+  ['xml', '<!'],
+  ['xml', '<script>'],
+  ['markdown', '*_['],
+  ['perl', '/a'],
+  ['ruby', '#{"'],
+  ['cpp', 'a<'],
+  ['csharp', '$"{'],
+  ['less', '@{'],
+  ['swift', '#"\\('],
+  ['php', '<?php '],
+  ['yaml', '- a: "'],
+  ['latex', '\\begin{'],
+  ['bash', '$(('],
+].map(([language, code]) => `\`\`\`${language}\n${code!.repeat(Math.floor(60_000 / code!.length))}\n\`\`\``);
 
 /** Small texts that make careless parsers slow. */
 export const INTRICATE: readonly string[] = [
+  '^['.repeat(1_000),
+  '[^a]: '.repeat(340),
+  `${'[^a]'.repeat(500)}\n\n[^a]: b`,
+  '||a'.repeat(680),
+  `${':::spoiler\n'.repeat(180)}a`,
   '['.repeat(2_000),
   '[]('.repeat(680),
   '!['.repeat(1_000),

@@ -1,9 +1,10 @@
 import { afterAll, describe, expect, it, vi } from 'vitest';
+import { InvalidInput } from 'parley-forum';
 import { permittedImages } from '../../../plugins/markdown/permitted-images.ts';
 import { Renderer } from '../../../plugins/markdown/renderer.ts';
 import { createSanitiser } from '../../../plugins/markdown/sanitise.ts';
 import { RenderThread } from '../../../plugins/markdown/render-thread.ts';
-import { REPEATING, SWELLING } from './hostile.ts';
+import { REPEATING, SLOW_CODE, SWELLING } from './hostile.ts';
 
 const rules = { origin: 'http://localhost:3000', imageHosts: ['pictures.example'] };
 const renderer = new Renderer(rules, async (html) => html);
@@ -27,14 +28,33 @@ describe('Markdown', () => {
   it('lets the first strong letter decide the direction of each outermost block', async () => {
     const html = await render('مرحبا\n\n> quote\n\n- item\n\n|a|\n|-|\n|b|');
     for (const tag of ['p', 'blockquote', 'ul']) expect(html).toContain(`<${tag} dir="auto">`);
-    expect(html).toContain('<table dir="auto" tabindex="0">');
+    expect(html).toContain('<div class="table-scroll" tabindex="0" role="region" aria-label="a" dir="auto"><table>');
     expect(html).toContain('<li>item</li>');
   });
 
-  it('shows code as it is, left to right, with its language as a class', async () => {
-    expect(await render('```TypeScript {1}\nif (a < b && c) "x";\n```')).toBe(
-      '<pre dir="ltr" tabindex="0"><code class="language-typescript">if (a &lt; b &amp;&amp; c) "x";\n</code></pre>\n',
+  it('shows code as it is, left to right, under the name of its language', async () => {
+    expect(await render('```Cobol {1}\nif (a < b && c) "x";\n```')).toBe(
+      '<figure class="code" dir="ltr"><figcaption>cobol</figcaption><x-copy></x-copy><pre dir="ltr" tabindex="0"><code class="language-cobol">if (a &lt; b &amp;&amp; c) "x";\n</code></pre></figure>\n',
     );
+  });
+
+  it('gives the words of code classes, in dozens of languages and those within them', async () => {
+    const html = await render('```html\n<b>1</b><script>let a = "<"; // x</script>\n```\n\n~~~rs\nfn main() {}\n~~~');
+    expect(html).toContain('<figcaption>HTML</figcaption>');
+    expect(html).toContain('<span class="code-keyword">let</span> a = <span class="code-string">"&lt;"</span>');
+    expect(html).toContain('<span class="code-comment">// x</span>');
+    expect(html).toContain('<span class="code-keyword">fn</span> <span class="code-name">main</span>() {}');
+  });
+
+  it('leaves colours out where they would make the page too large, or take too long', async () => {
+    const large = '{"a":1,"b":[true,null]}\n'.repeat(1_800);
+    expect(await render(`\`\`\`json\n${large}\`\`\``)).not.toContain('<span');
+    expect(await render(`\`\`\`json\n${large.slice(0, 4_000)}\`\`\``)).toContain('<span');
+    const slow = vi
+      .spyOn(RenderThread.prototype, 'run')
+      .mockImplementationOnce(() => Promise.reject(new InvalidInput([{ field: 'content', message: 'too intricate' }])));
+    expect(await render('```js\nlet a\n```')).toContain('<code class="language-js">let a\n</code>');
+    slow.mockRestore();
   });
 
   it('aligns columns by class, never by style', async () => {
@@ -50,8 +70,31 @@ describe('Markdown', () => {
     );
   });
 
-  it('shows tasks as signs', async () => {
-    expect(await render('- [ ] sand\n- [x] varnish')).toContain('<li>☐ sand</li>\n<li>☑ varnish</li>');
+  it('shows tasks as boxes with a label, which nobody can tick', async () => {
+    expect(await render('- [ ] sand\n- [x] *varnish*')).toContain(
+      '<li class="task"><label><input type="checkbox" disabled="disabled" /> sand</label></li>\n' +
+        '<li class="task"><label><input type="checkbox" disabled="disabled" checked="checked" /> <em>varnish</em></label></li>',
+    );
+  });
+
+  it('links notes both ways, under ids that no other text has', async () => {
+    const source = 'One[^a], again[^a].\n\n[^a]: The *note*.';
+    const [first, second] = [await render(source), await render(source)];
+    const ids = [...first.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id!);
+    expect(ids).toHaveLength(3);
+    for (const id of ids) {
+      expect(first).toContain(`href="#${id}"`);
+      expect(second).not.toContain(id);
+    }
+  });
+
+  it('closes spoilers, words and blocks, until they are opened', async () => {
+    expect(await render('He ||really *dies*|| there || and || .')).toBe(
+      '<div dir="auto">He <details class="spoiler words"><summary>Spoiler</summary>really <em>dies</em></details> there <details class="spoiler words"><summary>Spoiler</summary> and </details> .</div>\n',
+    );
+    expect(await render(':::spoiler The <end>\n- He dies\n:::\n\n|| || a')).toBe(
+      '<details dir="auto" class="spoiler"><summary>The &lt;end&gt;</summary>\n<ul>\n<li>He dies</li>\n</ul>\n</details>\n<p dir="auto">|| || a</p>\n',
+    );
   });
 });
 
@@ -232,6 +275,17 @@ describe('rendering', () => {
     },
   );
 
+  it.each(SLOW_CODE.map((source) => [source.slice(0, 20), source] as const))(
+    'shows code that is hard to colour, in bounded time and size: %j…',
+    async (_, source) => {
+      const begun = performance.now();
+      const html = await render(source);
+      expect(performance.now() - begun).toBeLessThan(4_000);
+      expect(html).toContain('<pre');
+      expect(Buffer.byteLength(html)).toBeLessThanOrEqual(256 * 1024);
+    },
+  );
+
   it('takes tables as large as people make them', async () => {
     const rows = `| one | two | three | four |\n|-|-|-|-|\n${'| a cell | 12 | 34 | 56 |\n'.repeat(1_000)}`;
     expect((await render(rows)).match(/<tr>/g)).toHaveLength(1_001);
@@ -307,6 +361,12 @@ describe('an excerpt', () => {
     expect(
       renderer.excerpt('# Title\n\nSome **bold** [link](/x) and\n`code`.\n\n```\nhidden\n```\n![Alt](/a.png)', 200),
     ).toBe('Title Some bold link and code. Alt');
+  });
+
+  it('never tells what a spoiler hides', () => {
+    expect(renderer.excerpt('So ||he dies|| then.\n\n:::spoiler End\nAll die.\n:::\n\nBye', 200)).toBe(
+      'So … then. … Bye',
+    );
   });
 
   it('ends at a word, within its length', () => {

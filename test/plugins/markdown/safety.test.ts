@@ -1,20 +1,39 @@
 import { describe, expect, it } from 'vitest';
 import { createParser } from '../../../plugins/markdown/parser.ts';
 import { createSanitiser } from '../../../plugins/markdown/sanitise.ts';
+import { highlight } from '../../../plugins/markdown/syntax/highlighter.ts';
 import { HOSTILE, INTRICATE } from './hostile.ts';
 
 const rules = { origin: 'http://localhost:3000', imageHosts: ['pictures.example'] };
-const { parse } = createParser(rules);
+const { parse } = createParser(rules, highlight);
 const clean = createSanitiser(rules);
 const render = (source: string): string => clean(parse(source));
 
-const TAG = /<(\/?)([a-z][a-z0-9]*)((?: [a-z]+="[^"<>]*")*)( \/)?>/g;
-const ATTRIBUTE = / ([a-z]+)="([^"]*)"/g;
+const TAG = /<(\/?)([a-z][a-z0-9-]*)((?: [a-z-]+="[^"<>]*")*)( \/)?>/g;
+const ATTRIBUTE = / ([a-z-]+)="([^"]*)"/g;
 const TAGS = new Set(
-  'p br hr h3 h4 h5 h6 blockquote ul ol li pre code em strong s span a img table thead tbody tr th td'.split(' '),
+  'p div br hr h3 h4 h5 h6 blockquote ul ol li label input figure figcaption x-copy pre code details summary section sup em strong s span a img table thead tbody tr th td'.split(
+    ' ',
+  ),
 );
-const ATTRIBUTES = new Set('href src rel alt title class dir start tabindex loading decoding'.split(' '));
-const CLASS = /^(mention|language-[a-z0-9+#-]+|align-(left|center|right)|code-(comment|string|number|keyword))$/;
+const ATTRIBUTES = new Set(
+  'href src rel alt title class dir start tabindex loading decoding id role aria-label type disabled checked'.split(
+    ' ',
+  ),
+);
+const CLASS =
+  /^(mention|footnote|footnote-back|footnotes|language-[a-z0-9+#-]+|align-(left|center|right)|table-scroll|task|spoiler|words|code|code-[a-z]+)$/;
+const NOTE = /^(fn|fnref)-[0-9a-f]{8}-\d+(-\d+)?$/;
+const BOX = ' type="checkbox" disabled="disabled"';
+/** Attributes of which not every value is harmless. */
+const ALLOWED: Readonly<Record<string, (value: string) => boolean>> = {
+  id: (value) => NOTE.test(value),
+  href: (value) =>
+    NOTE.test(value.replace(/^#/, '')) || /^(https?:\/\/[^@/\\]+(\/|$|\?|#)|mailto:|\/(?![/\\]))/.test(value),
+  src: (value) => /^(\/(?![/\\])|https?:\/\/(localhost:3000|pictures\.example)\/)/.test(value),
+  class: (value) => value.split(' ').every((word) => CLASS.test(word)),
+  role: (value) => /^(region|doc-noteref|doc-backlink|doc-endnotes)$/.test(value),
+};
 const decode = (text: string): string =>
   text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 
@@ -25,14 +44,11 @@ function fault(html: string): string | undefined {
     return `a stray bracket near ${rest.slice(Math.max(0, rest.search(/[<>]/) - 20)).slice(0, 60)}`;
   for (const [, , tag, attributes] of html.matchAll(TAG)) {
     if (!TAGS.has(tag!)) return `the element ${tag}`;
+    if (tag === 'input' && !attributes!.startsWith(BOX)) return 'a box that can be ticked';
     for (const [, name, raw] of attributes!.matchAll(ATTRIBUTE)) {
-      const value = decode(raw!);
       if (!ATTRIBUTES.has(name!)) return `the attribute ${name}`;
-      if (name === 'href' && !/^(https?:\/\/[^@/\\]+(\/|$|\?|#)|mailto:|\/(?![/\\]))/.test(value))
-        return `a link to ${value}`;
-      if (name === 'src' && !/^(\/(?![/\\])|https?:\/\/(localhost:3000|pictures\.example)\/)/.test(value))
-        return `a picture from ${value}`;
-      if (name === 'class' && !value.split(' ').every((word) => CLASS.test(word))) return `the class ${value}`;
+      const value = decode(raw!);
+      if (ALLOWED[name!]?.(value) === false) return `${name} with ${value}`;
     }
   }
   return undefined;

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import type MarkdownIt from 'markdown-it';
+import footnote from 'markdown-it-footnote';
+
+/** What the ids of footnotes look like, and nothing that scripts or styles look for. */
+export const FOOTNOTE_ID = /^(?:fn|fnref)-[0-9a-f]{8}-\d{1,5}(?:-\d{1,5})?$/;
+
+interface Note {
+  readonly id: number;
+  readonly subId: number;
+}
+
+/** What the ids of one text's footnotes have in common, so that many texts stand on one page. */
+export const footnoteKey = (): string => randomUUID().slice(0, 8);
+
+/**
+ * `[^1]` and `[^1]: …`; a link leads there and another one back. Notes within the sentence, `^[…]`, are left out: nested
+ * in each other they take time out of proportion. `env.footnoteKey` holds the text's key.
+ */
+export function footnotes(markdown: InstanceType<typeof MarkdownIt>): void {
+  markdown.use(footnote);
+  markdown.inline.ruler.disable('footnote_inline');
+  const { rules } = markdown.renderer;
+  const ids = (
+    note: unknown,
+    env: unknown,
+  ): { readonly note: string; readonly reference: string; readonly number: number } => {
+    const { id, subId } = note as Note;
+    const name = `${(env as { readonly footnoteKey: string }).footnoteKey}-${id + 1}`;
+    return { note: `fn-${name}`, reference: `fnref-${name}${subId > 0 ? `-${subId}` : ''}`, number: id + 1 };
+  };
+  rules['footnote_ref'] = (tokens, index, _options, env) => {
+    const { note, reference, number } = ids(tokens[index]!.meta, env);
+    return `<sup><a class="footnote" href="#${note}" id="${reference}" role="doc-noteref">${number}</a></sup>`;
+  };
+  rules['footnote_block_open'] = () => '<section class="footnotes" role="doc-endnotes">\n<ol>\n';
+  rules['footnote_open'] = (tokens, index, _options, env) =>
+    `<li id="${ids({ ...tokens[index]!.meta, subId: 0 }, env).note}" dir="auto">`;
+  rules['footnote_anchor'] = (tokens, index, _options, env) =>
+    ` <a class="footnote-back" href="#${ids(tokens[index]!.meta, env).reference}" role="doc-backlink">↩\uFE0E</a>`;
+}

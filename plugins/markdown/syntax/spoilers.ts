@@ -1,0 +1,73 @@
+import type MarkdownIt from 'markdown-it';
+import type { StateCore, StateInline } from 'markdown-it';
+import container from 'markdown-it-container';
+
+const MARK = '||';
+/** What is shown in place of the text; the word that is written for it, in every language. */
+const LABEL = 'Spoiler';
+const MAX_TITLE = 200;
+
+/** `||a few words||`, and `:::spoiler Title` … `:::` for blocks: closed until they are opened, by pointer or keyboard. */
+export function spoilers(markdown: InstanceType<typeof MarkdownIt>): void {
+  markdown.inline.ruler.before('text', 'spoiler', words);
+  stopAtMarks(markdown);
+  markdown.core.ruler.push('spoiler_paragraphs', paragraphs);
+  markdown.renderer.rules['spoiler_open'] = () => `<details class="spoiler words"><summary>${LABEL}</summary>`;
+  container(markdown, 'spoiler', {
+    render: (tokens, index, _options, _env, renderer) => {
+      const token = tokens[index]!;
+      if (token.nesting === -1) return '</details>\n';
+      const title = token.info.trim().slice('spoiler'.length).trim().slice(0, MAX_TITLE) || LABEL;
+      token.attrJoin('class', 'spoiler');
+      return `<details${renderer.renderAttrs(token)}><summary>${markdown.utils.escapeHtml(title)}</summary>\n`;
+    },
+  });
+}
+
+/** Whether a token opens (1) or closes (-1) what is not to be read by accident. */
+export const spoilerNesting = ({ type, nesting }: { readonly type: string; readonly nesting: number }): number =>
+  type.startsWith('spoiler_') || type.startsWith('container_spoiler_') ? nesting : 0;
+
+function words(state: StateInline, silent: boolean): boolean {
+  const { pos, posMax } = state;
+  if (!state.src.startsWith(MARK, pos) || state.linkLevel > 0) return false;
+  const end = state.src.indexOf(MARK, pos + MARK.length);
+  if (end < 0 || end + MARK.length > posMax || state.src.slice(pos + MARK.length, end).trim() === '') return false;
+  if (!silent) {
+    state.push('spoiler_open', 'details', 1);
+    state.pos = pos + MARK.length;
+    state.posMax = end;
+    state.md.inline.tokenize(state);
+    state.push('spoiler_close', 'details', -1);
+  }
+  state.pos = end + MARK.length;
+  state.posMax = posMax;
+  return true;
+}
+
+type InlineRule = (state: StateInline, silent: boolean) => boolean;
+
+/** The rule for plain text runs past these marks: what it took of them is given back. */
+function stopAtMarks(markdown: InstanceType<typeof MarkdownIt>): void {
+  const text = (markdown.inline.ruler.getRules('') as readonly InlineRule[]).find(({ name }) => name === 'text')!;
+  markdown.inline.ruler.at('text', (state, silent) => {
+    const from = state.pos;
+    if (!text(state, silent)) return false;
+    const mark = state.src.slice(from, state.pos).indexOf(MARK, 1);
+    if (mark < 0) return true;
+    if (!silent) state.pending = state.pending.slice(0, from + mark - state.pos);
+    state.pos = from + mark;
+    return true;
+  });
+}
+
+/** A paragraph cannot hold what is opened and closed. */
+function paragraphs({ tokens }: StateCore): void {
+  for (const [index, token] of tokens.entries()) {
+    const [open, close] = [tokens[index - 1], tokens[index + 1]];
+    if (open?.type !== 'paragraph_open' || !close || !token.children?.some(({ type }) => type === 'spoiler_open'))
+      continue;
+    open.tag = 'div';
+    close.tag = 'div';
+  }
+}
