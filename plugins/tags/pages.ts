@@ -1,3 +1,4 @@
+import { Paging } from 'parley-forum/plugins/api';
 import { Type } from 'parley-forum';
 import {
   composerFields,
@@ -9,11 +10,13 @@ import {
 import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
 import type { TagReference } from 'parley-forum/plugins/tags';
 import {
+  composerCompletion,
   fill,
   html,
   navigation,
   pagerOf,
   pages,
+  shared,
   slotFillings,
   view,
   type SafeHtml,
@@ -48,43 +51,47 @@ export function tagPages({ plugin, visible, discussions }: TagDeps): void {
     can: 'public',
     query: Type.Object({ page: Page }),
     cacheTags,
-  })(async ({ actor, query: { page = 1 } }) => {
-    const all = (await visible.visible(actor)).toSorted(byUsage);
-    const last = Math.max(1, Math.ceil(all.length / PAGE));
-    const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
-    const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
-    return view(
-      '@tags/tags',
-      {
-        name: 'tags',
-        title: 'Tags',
-        canonical: pager.page > 1 ? `/tags?page=${pager.page}` : '/tags',
-        current: '/tags',
-      },
-      { tags: shown, pager },
-    );
-  });
+  })(({ query: { page = 1 } }) =>
+    shared(async (actor) => {
+      const all = (await visible.visible(actor)).toSorted(byUsage);
+      const last = Math.max(1, Math.ceil(all.length / PAGE));
+      const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
+      const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
+      return view(
+        '@tags/tags',
+        {
+          name: 'tags',
+          title: 'Tags',
+          canonical: pager.page > 1 ? `/tags?page=${pager.page}` : '/tags',
+          current: '/tags',
+        },
+        { tags: shown, pager },
+      );
+    }),
+  );
 
   plugin.route(pages, {
     method: 'get',
     path: '/t/:slug',
     can: 'public',
-    query: Type.Object({ page: Page, sort: Type.Optional(Type.Enum([...SORTS])) }),
+    query: Type.Object({ page: Page, cursor: Paging.cursor, sort: Type.Optional(Type.Enum([...SORTS])) }),
     load: findTag(visible),
     cacheTags,
-  })(async ({ actor, query, target }) => {
-    const path = pathOf(target);
-    const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;
-    const list = await discussions.listPage(
-      { ...query, path, api, within: visible.discussionsWith(target.id), total: target.discussion_count },
-      actor,
-    );
-    return view(
-      '@tags/tag',
-      { name: 'tag', title: target.name, canonical: list.canonical, current: '/tags', subject: target.id },
-      { ...list, tag: target },
-    );
-  });
+  })(({ query, target }) =>
+    shared(async (actor) => {
+      const path = pathOf(target);
+      const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;
+      const list = await discussions.listPage(
+        { ...query, path, api, within: visible.discussionsWith(target.id), total: target.discussion_count },
+        actor,
+      );
+      return view(
+        '@tags/tag',
+        { name: 'tag', title: target.name, canonical: list.canonical, current: '/tags', subject: target.id },
+        { ...list, tag: target },
+      );
+    }),
+  );
 }
 
 /**
@@ -101,7 +108,12 @@ export function tagSlots(
       : html`<p class="row">${tags.map((tag) => html`<a class="tag" href="${pathOf(tag)}" dir="auto">${tag.name}</a>`)}</p>`;
   const below = async (records: readonly DiscussionRecord[]) =>
     (await assignments.of(records.map(({ id }) => id))).map(links);
-  plugin.extend(slotFillings, fill(headAfterTitle, below));
+  plugin.extend(slotFillings, fill(headAfterTitle, below, { shared: true }));
+  const names = html`<x-complete-tag data-trigger="#"></x-complete-tag>`;
+  plugin.extend(
+    slotFillings,
+    fill(composerCompletion, (places) => places.map(() => names), { shared: true }),
+  );
 
   const chosen = async ({ discussion, values }: ComposerSlot): Promise<string> => {
     if (values['tags'] !== undefined || !discussion) return [values['tags'] ?? []].flat().join(', ');

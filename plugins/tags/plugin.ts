@@ -3,6 +3,7 @@ import { Access } from 'parley-forum/plugins/access';
 import { Admin } from 'parley-forum/plugins/admin';
 import { Categories, discussionFields, Discussions, postProjections } from 'parley-forum/plugins/discussions';
 import { personalData } from 'parley-forum/ports/personal-data';
+import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { createTags, manageTags, tagDeleted, tagSaved } from 'parley-forum/plugins/tags';
 import { Tags } from 'parley-forum/ports/tags';
 import { Web } from 'parley-forum/plugins/web';
@@ -13,6 +14,7 @@ import { tagPages, tagSlots } from './pages.ts';
 import { tagsPersonalData } from './personal-data.ts';
 import { tagCounters } from './recount.ts';
 import { tagRoutes } from './routes.ts';
+import { tagSuggestions } from './suggestions.ts';
 import { TagService } from './tag-service.ts';
 import { VisibleTags } from './visible-tags.ts';
 
@@ -56,6 +58,7 @@ export default definePlugin({
     await plugin.backfill(discussions.postBackfill(projection));
 
     const deps = { plugin, settings, clock, tags, counts, visible, discussions, web };
+    plugin.extend(suggestionSources, tagSuggestions(tags, counts), 20);
     tagRoutes(deps);
     tagPages(deps);
     plugin.extend(personalData, tagsPersonalData(data));

@@ -4,6 +4,7 @@ import { api, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from '
 import { SORTS, discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import { TagRecord, tagsTag } from 'parley-forum/ports/tags';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
+import { keyOf } from './names.ts';
 import type { TagCounts } from './tag-counts.ts';
 import type { TagService } from './tag-service.ts';
 import type { VisibleTags } from './visible-tags.ts';
@@ -53,11 +54,16 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     path: '/tags',
     can: 'public',
     summary: 'All tags of discussions the caller may see, the most used first',
-    query: Type.Object(Paging),
+    query: Type.Object({
+      ...Paging,
+      q: Type.Optional(Type.String({ maxLength: 100, description: 'A part of their names, in capitals or not' })),
+    }),
     result: listOf('tags', TagRecord),
     cacheTags,
   })(async ({ actor, query }) => {
-    const page = pageOf((await visible.visible(actor)).toSorted(byUsage), {
+    const part = keyOf(query.q ?? '');
+    const named = (await visible.visible(actor)).filter(({ name }) => keyOf(name).includes(part));
+    const page = pageOf(named.toSorted(byUsage), {
       ...query,
       limit: limitOf(settings, query.limit),
     });

@@ -1,5 +1,6 @@
-import { sql, type RawBuilder } from 'parley-forum';
+import { sql } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
+import type { DiscussionIds } from 'parley-forum/plugins/discussions';
 import type { TagRecord, Tags } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
 import type { TagService } from './tag-service.ts';
@@ -27,7 +28,7 @@ export class VisibleTags implements Tags {
     return record && record.discussion_count > 0 ? record : undefined;
   }
 
-  discussionsWith(tagId: string): RawBuilder<unknown> {
+  discussionsWith(tagId: string): DiscussionIds {
     return sql`select discussion_id from discussion_tag where tag_id = ${tagId}`;
   }
 }

@@ -22,6 +22,18 @@ const tagOf = async (slug: string, client: Client = forum.guest): Promise<any> =
 const countOf = async (slug: string, client: Client = forum.guest): Promise<number> =>
   (await client.get(`/api/tags/${encodeURIComponent(slug)}`)).body.tag?.discussion_count ?? 0;
 
+test('are found by a part of the name, in any case, as far as one may see them', async () => {
+  await start(['Copper pipes', 'Pipe cutters']);
+  await start(['Hidden pipes'], 'staff', forum.as.mia);
+  const found = async (q: string, client: Client = forum.guest): Promise<readonly string[]> =>
+    expectStatus(await client.get(`/api/tags?q=${encodeURIComponent(q)}`), 200).body.tags.map(
+      ({ name }: { name: string }) => name,
+    );
+  expect((await found('PIPE')).toSorted()).toEqual(['Copper pipes', 'Pipe cutters']);
+  expect((await found('pipe', forum.as.mia)).toSorted()).toEqual(['Copper pipes', 'Hidden pipes', 'Pipe cutters']);
+  expect(await found('%')).toEqual([]);
+});
+
 describe('a discussion', () => {
   test('gets its tags when it is started, and new names become tags', async () => {
     const discussion = await start(['Boats', 'Old engines']);
