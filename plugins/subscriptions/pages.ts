@@ -1,11 +1,27 @@
 import { notFound, Type, type PluginHandle } from 'parley-forum';
-import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
-import { Id } from 'parley-forum/plugins/api';
-import { headActions, type DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
+import { accessTag, isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { Id, Paging } from 'parley-forum/plugins/api';
+import {
+  discussionCacheTags,
+  headActions,
+  listTabs,
+  type DiscussionRecord,
+  type Discussions,
+} from 'parley-forum/plugins/discussions';
 import { follow } from 'parley-forum/plugins/subscriptions';
 import { LEVELS } from 'parley-forum/ports/subscriptions';
-import { fill, negotiated, pages, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import type { SubscriptionService } from './subscription-service.ts';
+import {
+  fill,
+  negotiated,
+  pages,
+  redirect,
+  shortcuts,
+  slotFillings,
+  view,
+  type SafeHtml,
+  type Web,
+} from 'parley-forum/plugins/web';
+import { trackedBy, type SubscriptionService } from './subscription-service.ts';
 
 export interface PageDeps {
   readonly access: Access;
@@ -14,7 +30,9 @@ export interface PageDeps {
   readonly web: Web;
 }
 
-/** The menu at the head of a discussion, and the form behind it. */
+const FOLLOWING = '/following';
+
+/** The menu at the head of a discussion and the form behind it, and the list of what a member follows. */
 export function addPages(plugin: PluginHandle, { access, discussions, subscriptions, web }: PageDeps): void {
   const control = async ({ id }: DiscussionRecord, viewer: Viewer): Promise<SafeHtml | undefined> => {
     if (isGuest(viewer) || !access.allows(viewer, follow)) return undefined;
@@ -35,6 +53,38 @@ export function addPages(plugin: PluginHandle, { access, discussions, subscripti
     slotFillings,
     fill(headActions, (records, viewer) => Promise.all(records.map((record) => control(record, viewer)))),
   );
+
+  plugin.extend(shortcuts, {
+    id: 'subscriptions.level',
+    keys: 'f',
+    label: 'subscriptions:keys.level',
+    area: 'posts',
+    press: '[popovertarget="follow-menu"]',
+    visible: (viewer) => access.allows(viewer, follow),
+  });
+  plugin.extend(
+    listTabs,
+    { label: 'subscriptions:following', href: FOLLOWING, visible: (viewer) => access.allows(viewer, follow) },
+    20,
+  );
+  plugin.route(pages, {
+    method: 'get',
+    path: FOLLOWING,
+    can: follow,
+    query: Type.Object({
+      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+      cursor: Paging.cursor,
+    }),
+    cacheTags: () => [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories, accessTag],
+  })(async ({ actor, query }) => {
+    const within = trackedBy(actor.id!);
+    const list = await discussions.listPage(
+      { ...query, within, sort: 'latest', oneOrder: true, path: FOLLOWING },
+      actor,
+    );
+    const head = { name: 'home', title: 'Following', noindex: true, current: '/' };
+    return view('@subscriptions/following', head, list);
+  });
 
   plugin.route(pages, {
     method: 'post',

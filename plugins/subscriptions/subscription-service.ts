@@ -1,5 +1,6 @@
 import { sql, type Cache, type Clock, type Data } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
+import type { DiscussionIds } from 'parley-forum/plugins/discussions';
 import type { Level, Subscriptions } from 'parley-forum/ports/subscriptions';
 
 /** Who follows what: one row for each member and discussion. */
@@ -32,6 +33,10 @@ export class SubscriptionService implements Subscriptions {
 
   async level(discussionId: string, userId: string): Promise<Level> {
     return (await this.levels(discussionId, [userId])).get(userId) ?? 'normal';
+  }
+
+  mutedBy(userId: string): DiscussionIds {
+    return sql`select discussion_id from subscription where user_id = ${userId} and level = 'muted'`;
   }
 
   async set(discussionId: string, userId: string, level: Level): Promise<void> {
@@ -76,6 +81,9 @@ export class SubscriptionService implements Subscriptions {
   }
 }
 
+/** A select of the discussions that a member follows. */
+export const trackedBy = (userId: string): DiscussionIds =>
+  sql`select discussion_id from subscription where user_id = ${userId} and level in ('watching', 'tracking')`;
 /** A select of the discussions that a member follows or has muted. */
-export const followedBy = (userId: string) =>
+export const followedBy = (userId: string): DiscussionIds =>
   sql`select discussion_id from subscription where user_id = ${userId} and level <> 'normal'`;
