@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -8,6 +8,9 @@ import { columns, rounded, type Report } from './report.ts';
 
 const run = promisify(execFile);
 const ROOT = resolve(import.meta.dirname, '../..');
+const BENCH = 'test/bench';
+/** Where this tree's bench lies in the earlier tree, for parts that the earlier bench does not have. */
+const BENCH_OF_NOW = 'test/bench-of-now';
 /** Turns of each: the median of three outlives one that was disturbed. */
 const TURNS = 3;
 /** No figure of this tree may be worse than this share of the earlier one's. */
@@ -24,8 +27,9 @@ export interface Comparison {
 }
 
 /**
- * Measures the parts, `quick` as `--quick` does, of this tree and of the one at `commit` in turns. What only one of the
- * two measures is left out.
+ * Measures the parts, `quick` as `--quick` does, of this tree and of the one at `commit` in turns, each by its own bench;
+ * a part that the earlier bench does not have is measured there by this tree's. What only one of the two measures is
+ * left out.
  */
 export async function compare(
   commit: string,
@@ -36,14 +40,15 @@ export async function compare(
   try {
     await run('git', ['worktree', 'add', '--detach', '--force', earlier, commit], { cwd: ROOT });
     await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: earlier });
+    await cp(join(ROOT, BENCH), join(earlier, BENCH_OF_NOW), { recursive: true });
     const compared: Comparison[] = [];
     for (const part of parts) {
       const before: Report[] = [];
       const after: Report[] = [];
       for (let turn = 0; turn < TURNS; turn++) {
         say(`${part}, turn ${turn + 1} of ${TURNS} …`);
-        before.push(await measure(earlier, part, quick));
-        after.push(await measure(ROOT, part, quick));
+        before.push(await measureEarlier(earlier, part, quick));
+        after.push(await measure(join(ROOT, BENCH), part, quick));
       }
       compared.push(...compareReports(before, after));
     }
@@ -54,8 +59,14 @@ export async function compare(
   }
 }
 
-async function measure(folder: string, part: string, quick: boolean): Promise<Report> {
-  const words = ['test/bench/main.ts', '--json', '--only', part, ...(quick ? ['--quick'] : [])];
+async function measureEarlier(tree: string, part: string, quick: boolean): Promise<Report> {
+  const own = await measure(join(tree, BENCH), part, quick);
+  return own.results.length > 0 ? own : measure(join(tree, BENCH_OF_NOW), part, quick);
+}
+
+async function measure(bench: string, part: string, quick: boolean): Promise<Report> {
+  const folder = resolve(bench, '../..');
+  const words = [join(bench, 'main.ts'), '--json', '--only', part, ...(quick ? ['--quick'] : [])];
   const node = join(folder, 'node_modules/.bin/node');
   // A goal that is missed ends it with 1; what it measured is printed all the same.
   const { stdout } = await run(node, words, { cwd: folder, maxBuffer: 2 ** 24 }).catch(

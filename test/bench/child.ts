@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { resolve } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
@@ -16,7 +17,7 @@ export interface Child extends AsyncDisposable {
   readonly pid: number;
   /** Sends a message and resolves to the next answer. */
   ask<T>(message: object): Promise<T>;
-  /** Resident memory in MiB, as the system counts it. */
+  /** As `memoryOf`. */
   memory(): Promise<number>;
 }
 
@@ -42,17 +43,19 @@ export async function startChild(module: string, environment: Readonly<Record<st
       child.send(message);
       return ((await answer) as [T])[0];
     },
-    async memory() {
-      const { readFile } = await import('node:fs/promises');
-      const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
-      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
-    },
+    memory: () => memoryOf(child.pid!),
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null) return;
       child.kill('SIGTERM');
       await once(child, 'exit');
     },
   };
+}
+
+/** Resident memory of a process in MiB, as the system counts it. */
+export async function memoryOf(pid: number): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
 }
 
 /** In the child: listens on a free port and tells the parent which. */

@@ -7,16 +7,22 @@ import pg from 'pg';
 import { createApp } from '../../core/host/app.ts';
 import { readOptions } from '../../core/host/serve.ts';
 import { createLogger } from '../../core/host/logger.ts';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
-import { prepare } from './data.ts';
+import { populate } from './crowd/population.ts';
+import type { Visitor } from './crowd/requests.ts';
+import { MEMBER, prepare } from './data.ts';
 import { feedCosts } from './feeds.ts';
+import { kernelCosts } from './kernel.ts';
+import bench from './plugin.ts';
 import { searchCosts } from './search.ts';
 import { freePort } from './start.ts';
 
 /**
  * The forum under measurement, in a process of its own: the real application with limits raised, not removed. Messages:
- * `{ do: 'prepare', … }` fills the database, `{ do: 'record' }` and `{ do: 'recorded' }` bracket one request whose
- * statements the write baseline replays, `{ do: 'search' }` and `{ do: 'feeds' }` measure searches and feeds, `{ do:
+ * `{ do: 'prepare', … }` and `{ do: 'populate' }` fill the database, `{ do: 'record' }` and `{ do: 'recorded' }` bracket one request whose
+ * statements the write baseline replays, `{ do: 'search' }`, `{ do: 'feeds' }` and `{ do: 'kernel', … }` measure searches, feeds and the
+ * kernel, `{ do: 'member' }` tells who may log in, `{ do:
  * 'calm' }` waits until nothing is left of the work that was stored for later, `{ do: 'watch' }` and `{ do: 'watched'
  * }` bracket one request whose longest hold of the event loop is told.
  */
@@ -87,6 +93,7 @@ const app = await createApp({
   log: createLogger({ level: 'warn', terminal: false }),
   configuration: {
     ...options.configuration,
+    plugins: [...options.configuration.plugins, bench],
     settings: {
       ...options.configuration.settings,
       ...Object.fromEntries(LIMITS.map((key) => [key, RAISED])),
@@ -118,8 +125,11 @@ process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
 /** What each message asks for, by its `do`; the answer is sent back. */
 const COMMANDS: Readonly<Record<string, (message: never) => unknown>> = {
   prepare: (message) => prepare(app, message),
+  populate: () => populate(app),
   search: () => searchCosts(app),
   feeds: () => feedCosts(app, port),
+  member: () => app.service(Accounts).findByIdentifier(MEMBER.username),
+  kernel: ({ visitor }: { visitor: Visitor }) => kernelCosts(app, visitor),
   calm: async () => ({ calm: await calm() }),
   watch: () => {
     delays.enable();

@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startChild } from './child.ts';
+import { measureCold } from './crowd/cold.ts';
+import { measureLife } from './crowd/life.ts';
 import { createDatabase } from './database.ts';
 import type { Prepared } from './data.ts';
 import { measureFeeds } from './feeds.ts';
 import { measureHostile } from './hostile.ts';
-import { measureHooks } from './hooks.ts';
+import { measureKernel } from './kernel.ts';
 import { measureIsolation } from './isolation.ts';
 import { measureDurable } from './durable.ts';
 import { measureLarge, SMALL } from './large.ts';
@@ -16,7 +18,7 @@ import { compare, comparisonTable, LEAST } from './against.ts';
 import { generator } from './load.ts';
 import { login, measureLists, measureReads } from './reads.ts';
 import { met, report, table, type Result } from './report.ts';
-import { measureStart } from './start.ts';
+import { measureDemo, measureStart } from './start.ts';
 import { measureWebhooks } from './webhooks.ts';
 import { measureWrites } from './writes.ts';
 
@@ -27,7 +29,21 @@ import { measureWrites } from './writes.ts';
  * is broken instead (`faults/main.ts`).
  */
 /** What a commit is compared by where nothing is named: what the bench measures within minutes. */
-const COMPARED = ['hooks', 'reads', 'lists', 'feeds', 'writes', 'streams', 'webhooks', 'durable', 'starts'];
+const COMPARED = [
+  'kernel',
+  'reads',
+  'lists',
+  'feeds',
+  'writes',
+  'streams',
+  'webhooks',
+  'durable',
+  'starts',
+  'cold',
+  'life',
+];
+/** Parts that fill a forum of their own, or need none. */
+const ALONE: ReadonlySet<string> = new Set(['demo', 'large', 'cold', 'life']);
 if (process.argv.includes('--faults')) {
   await import('./faults/main.ts');
   process.exit();
@@ -66,8 +82,8 @@ const add = async (what: string, measure: () => Promise<readonly Result[]>): Pro
   say(table(measured));
 };
 
-try {
-  await add('hooks', measureHooks);
+/** The parts of one forum, filled once for all of them. */
+async function measurePrepared(): Promise<void> {
   let prepared: Prepared;
   // The very first start strips the types of every module and keeps the compiler that does it, some 20 MiB, until it
   // ends.
@@ -95,9 +111,17 @@ try {
   await add('streams', () => measureLive(environment, prepared));
   await add('webhooks', () => measureWebhooks(environment, prepared, quick));
   await add('isolation', () => measureIsolation(environment, prepared, quick ? 2 : 8));
+  await add('kernel', () => measureKernel(environment));
   await add('durable', () => measureDurable(environment, seconds));
   await add('starts', () => measureStart(environment, database !== undefined));
+}
+
+try {
+  if (!only?.every((part) => ALONE.has(part))) await measurePrepared();
+  await add('demo', measureDemo);
   await add('large', () => measureLarge(server, quick));
+  await add('cold', () => measureCold(server, quick));
+  await add('life', () => measureLife(server, quick ? undefined : process.env['REDIS_URL'], quick ? 12 : 60));
 } finally {
   await database?.drop();
   await rm(dataDir, { recursive: true, force: true });

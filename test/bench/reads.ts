@@ -1,3 +1,4 @@
+import type { BareAnswer } from './bare.ts';
 import { startChild, type Child } from './child.ts';
 import { MEMBER, type Prepared } from './data.ts';
 import { load } from './load.ts';
@@ -45,7 +46,7 @@ export async function login(url: string): Promise<Member> {
 }
 
 /** Turns taken with the baseline: what else the machine does meanwhile meets both alike. */
-const TURNS = 4;
+export const TURNS = 4;
 
 /** What a visitor reads, and how fast it should be. */
 export interface Read {
@@ -64,10 +65,8 @@ export async function besideBare(forum: Child, reads: readonly Read[], seconds: 
     if (!response.ok) throw new Error(`${path} answered ${response.status}`);
     const body = new Uint8Array(await response.arrayBuffer());
     const url = response.url;
-    await bare.ask({
-      body: Buffer.from(body).toString('base64'),
-      type: response.headers.get('content-type') ?? 'text/html',
-    });
+    const type = response.headers.get('content-type') ?? 'text/html';
+    await bare.ask({ answers: [{ body: Buffer.from(body).toString('base64'), type }] satisfies BareAnswer[] });
     await load({ url, headers, seconds: 1 });
     const [rates, ratios]: [number[], number[]] = [[], []];
     for (let turn = 0; turn < TURNS; turn++) {

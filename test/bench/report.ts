@@ -6,8 +6,8 @@ export interface Result {
   readonly unit: string;
   /** To the baseline measured in the same run. */
   readonly ratio: number | undefined;
-  /** What `ratio`, or `value` where there is none, should be. */
-  readonly goal: number;
+  /** What `ratio`, or `value` where there is none, should be; undefined: it is only told. */
+  readonly goal: number | undefined;
   /** True: the goal is an upper bound; false: a lower one. */
   readonly atMost: boolean;
 }
@@ -16,7 +16,7 @@ const figure = (result: Result): number | undefined => result.ratio ?? result.va
 
 export function met(result: Result): boolean | undefined {
   const measured = figure(result);
-  if (measured === undefined) return undefined;
+  if (measured === undefined || result.goal === undefined) return undefined;
   return result.atMost ? measured <= result.goal : measured >= result.goal;
 }
 
@@ -30,10 +30,16 @@ export function table(results: readonly Result[]): string {
     result.name,
     `${rounded(result.value)} ${result.unit}`,
     rounded(result.ratio),
-    `${result.atMost ? '≤' : '≥'} ${result.goal}`,
-    { true: 'met', false: 'MISSED', undefined: 'not measured' }[String(met(result))] ?? '',
+    result.goal === undefined ? '' : `${result.atMost ? '≤' : '≥'} ${result.goal}`,
+    verdict(result),
   ]);
   return columns([['what', 'measured', 'ratio', 'goal', ''], ...rows]);
+}
+
+function verdict(result: Result): string {
+  const good = met(result);
+  if (good !== undefined) return good ? 'met' : 'MISSED';
+  return figure(result) === undefined ? 'not measured' : '';
 }
 
 /** Rows of cells, each column as wide as its longest. */
@@ -52,9 +58,10 @@ export function columns(rows: readonly (readonly string[])[]): string {
 /** What `--json` prints. */
 export interface Report {
   readonly database: string;
-  readonly results: readonly (Omit<Result, 'value' | 'ratio'> & {
+  readonly results: readonly (Omit<Result, 'value' | 'ratio' | 'goal'> & {
     readonly value: number | null;
     readonly ratio: number | null;
+    readonly goal: number | null;
     readonly met: boolean | null;
   })[];
 }
@@ -66,6 +73,7 @@ export const report = (database: string, results: readonly Result[]): Report => 
     ...result,
     value: result.value ?? null,
     ratio: result.ratio ?? null,
+    goal: result.goal ?? null,
     met: met(result) ?? null,
   })),
 });
