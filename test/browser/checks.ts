@@ -35,13 +35,19 @@ const PAINTED = `(async () => {
   await new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 1_000); });
 })()`;
 
-/** Scrolls through the page, so that every element on it has loaded its module, and waits for them. */
+/** Scrolls through the page, so that every element on it has loaded its module that does so by being in view, and waits for them. */
 export const settle = (page: Page): Promise<void> =>
   page.evaluate(`(async () => {
   const { elements } = JSON.parse(document.getElementById('forum').textContent);
-  const tags = Object.keys(elements).filter((tag) => document.querySelector(tag));
-  for (const element of document.querySelectorAll(tags.join() || 'none')) element.scrollIntoView();
-  await Promise.all(tags.map((tag) => customElements.whenDefined(tag)));
+  // What is hidden, or waits to be pointed at, is loaded when somebody needs it.
+  const first = (tag) => [...document.querySelectorAll(tag + ':not([data-when])')].find((one) => one.checkVisibility());
+  const found = Object.keys(elements).map(first).filter(Boolean);
+  for (const element of found) {
+    element.scrollIntoView();
+    // What is near is looked for once in a frame.
+    await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
+  }
+  await Promise.all(found.map(({ localName }) => customElements.whenDefined(localName)));
   scrollTo(0, 0);
 })()`);
 

@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { listen, movesSideways } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
@@ -7,6 +7,13 @@ import { judge } from './look.ts';
 
 const forum = useForum();
 const TEXT = 'A long letter about a small boat.';
+
+/** What an earlier test left would come back. */
+beforeEach(async () => {
+  const bob = forum.app.client();
+  await bob.login('bob', PASSWORD);
+  for (const { key } of (await bob.get('/api/drafts')).body.drafts) await bob.delete(`/api/drafts/${key}`);
+});
 
 /** Ends every session of bob, as a new password does. */
 const endSessions = (): Promise<void> => forum.app.app.service(Accounts).setPassword(forum.people.bob.id, PASSWORD);
@@ -211,8 +218,8 @@ describe('a draft of a new discussion', () => {
 
   test('is offered, not forced, where the server sent a text', async () => {
     const page = await open('/d/1', true);
-    await page.getByRole('button', { name: 'More about post 1', exact: true }).click();
-    const quote = await page.locator('a[href*="?quote="]').first().getAttribute('href');
+    await page.getByRole('link', { name: 'More about post 1', exact: true }).click();
+    const quote = await page.getByRole('link', { name: 'Quote' }).getAttribute('href');
     await page.goto(quote!);
     const quoted = await text(page).inputValue();
     await text(page).press('Control+End');
@@ -287,8 +294,9 @@ describe('a menu', () => {
   test.each([320, 1280])('is within the window, accessible and left with Escape at %i pixels', async (width) => {
     const page = await forum.open('mia', { viewport: { width, height: 700 } });
     await page.goto('/d/1');
+    await page.evaluate('customElements.whenDefined("x-posts").then(() => true)');
     for (const name of ['Account of mia', 'More about this discussion', 'More about post 1']) {
-      const button = page.getByRole('button', { name, exact: true });
+      const button = page.locator(`[aria-label="${name}"]`);
       await button.focus();
       await page.keyboard.press('Enter');
       const menu = page.locator('.menu:popover-open');

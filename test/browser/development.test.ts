@@ -62,7 +62,7 @@ test('the page of a failed request says what failed, and comes back when it is m
   await site.write('plugins/greeting/plugin.ts', greetingPlugin({ handler: `throw new Error('no ink');` }));
   await overlay().getByText('plugins/greeting/plugin.ts:10').waitFor();
   expect(await overlay().textContent()).toContain('no ink');
-  expect(await page.title()).toContain('Something went wrong');
+  await expect.poll(() => page.title()).toContain('Something went wrong');
 });
 
 test('Alt+S outlines the slots of the page with their names, and takes that back', async () => {

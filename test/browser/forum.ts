@@ -1,5 +1,5 @@
 import type { Browser, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll } from 'vitest';
+import { afterAll, beforeAll, onTestFailed } from 'vitest';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
@@ -75,9 +75,31 @@ export function useForum({ launch = {}, also = [] }: ForumOptions = {}): Forum {
     };
     const context = await forum.browser.newContext({ ...own, ...options });
     context.setDefaultTimeout(20_000);
-    return context.newPage();
+    const page = await context.newPage();
+    explainFailure(page, forum.app);
+    return page;
   };
   return forum;
+}
+
+/** Where a test fails, what the page was is printed with it: who it was for, and whether it is drawn at all; and which sessions ended. */
+function explainFailure(page: Page, { lines }: TestForum): void {
+  const seen = `new Promise((resolve) => {
+    const { member } = JSON.parse(document.getElementById('forum')?.textContent ?? '{}');
+    const tell = (drawn) => resolve({ drawn, member, text: document.body.innerText.slice(0, 400) });
+    requestAnimationFrame(() => tell(true));
+    setTimeout(tell, 1000, false);
+  })`;
+  try {
+    onTestFailed(async () => {
+      if (page.isClosed()) return;
+      console.error(lines.filter(({ message }) => message === 'a session was ended'));
+      const waited = new Promise((resolve) => setTimeout(resolve, 3_000, 'the page does not answer'));
+      console.error(page.url(), await Promise.race([page.evaluate(seen).catch(String), waited]));
+    });
+  } catch {
+    // Opened for all tests of a file.
+  }
 }
 
 /** Through the form, as a person does. Leaves the page where the form leads. */

@@ -16,8 +16,7 @@ const heading = (page: Page): Promise<string | null> => page.locator('h1').textC
 
 describe('the installer in a browser', () => {
   test('every step can be read, reached and used, wide and narrow, light and dark', async () => {
-    // Nothing says where its data are to lie, so it asks.
-    await using site = await openSite({ variables: { DATABASE_URL: '', REDIS_URL: '' } });
+    await using site = await openSite({ embedded: true });
     const address = addressesOf(site);
     const context = await browser.newContext({ reducedMotion: 'reduce' });
     const page = await context.newPage();

@@ -5,14 +5,17 @@ import { logIn, PASSWORD, useForum } from './forum.ts';
 
 const forum = useForum();
 
-/** Opens the menu behind the button of this name and chooses from it. */
+/** Opens the menu behind the button, or the link, of this name and chooses from it. */
 async function choose(
   page: Page,
   menu: string | RegExp,
   entry: string,
   role: 'link' | 'button' = 'link',
 ): Promise<void> {
-  await page.getByRole('button', { name: menu }).click();
+  await page
+    .getByRole('button', { name: menu })
+    .or(page.getByRole('link', { name: menu }))
+    .click();
   await page.getByRole(role, { name: entry, exact: true }).and(page.locator(':visible')).click();
 }
 /** Waits until it can be seen; throws when that does not happen. */
@@ -232,8 +235,8 @@ describe('a moderator', () => {
     await page.getByRole('button', { name: 'Post', exact: true }).click();
     const own = page.locator('.post', { hasText: 'Mine.' });
     await own.waitFor();
-    await own.getByRole('button', { name: /^More about/ }).click();
-    await own.getByRole('link', { name: 'Delete' }).click();
+    await own.getByRole('link', { name: /^More about/ }).click();
+    await page.getByRole('link', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.locator('.post.removed').getByRole('button', { name: 'Restore' }).click();
     expect(await shown(page, 'The post is back.')).toBe(true);

@@ -36,7 +36,7 @@ test('a wide table keeps its words whole and scrolls by keyboard, a picture has 
   await page.goto(path);
   expect(await movesSideways(page)).toBe(false);
   const seen = await page.evaluate(`(() => {
-    const [table, picture] = [document.querySelector('.prose table'), document.querySelector('.prose img')];
+    const [table, picture] = [document.querySelector('.prose .table-scroll'), document.querySelector('.prose img')];
     const range = document.createRange();
     range.selectNodeContents(table.querySelector('th'));
     const { width, height } = picture.getBoundingClientRect();
@@ -46,9 +46,11 @@ test('a wide table keeps its words whole and scrolls by keyboard, a picture has 
     };
   })()`);
   expect(seen).toEqual({ scrolls: true, lines: 1, lazy: 'lazy', ratio: 18, small: 0 });
-  await page.locator('.prose table').first().focus();
+  await page.locator('.prose .table-scroll').first().focus();
   await page.keyboard.press('ArrowRight');
-  await expect.poll(() => page.evaluate(`document.querySelector('.prose table').scrollLeft`)).toBeGreaterThan(0);
+  await expect
+    .poll(() => page.evaluate(`document.querySelector('.prose .table-scroll').scrollLeft`))
+    .toBeGreaterThan(0);
   expect(await judge(page)).toEqual([]);
   await page.context().close();
 });
@@ -118,10 +120,10 @@ test('the signs of the writing bar and of the usual reactions are drawn', async 
     await page.evaluate(
       `[...document.querySelectorAll('.composer-bar button')].map((one) => one.textContent.trim() + one.querySelectorAll('svg path').length > 0)`,
     ),
-  ).toEqual(Array.from({ length: 7 }, () => true));
+  ).toEqual(Array.from({ length: 8 }, () => true));
   await page.locator('#post-1 .reaction').first().waitFor();
   const pictures = await page.evaluate(`(async () => {
-    const all = [...document.querySelectorAll('#post-1 .reaction-picture, #post-1 .reaction-choice img')];
+    const all = [...document.querySelectorAll('#post-1 .reaction-picture, .reaction-menu img')];
     await Promise.all(all.map((one) => one.decode()));
     return { letters: /\\p{Extended_Pictographic}/u.test(document.querySelector('#post-1 .reactions').textContent), drawn: all.length > 5 && all.every((one) => one.naturalWidth > 0) };
   })()`);

@@ -1,0 +1,157 @@
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { movesSideways } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const area = (page: Page): Locator => page.getByLabel('Your text');
+const list = (page: Page): Locator => page.locator('.completions:popover-open');
+const offered = (page: Page): Promise<readonly string[]> => list(page).locator('.completion-label').allTextContents();
+const active = (page: Page): Promise<string | undefined> =>
+  page.evaluate(
+    `document.getElementById(document.querySelector('textarea').getAttribute('aria-activedescendant'))?.textContent`,
+  );
+
+/** The writing field of a reply, and what its page asks the server from now on. */
+async function write(width = 1280): Promise<{ readonly page: Page; readonly asked: string[] }> {
+  const page = await forum.open('bob', { viewport: { width, height: 800 } });
+  await page.goto('/d/1');
+  await area(page).scrollIntoViewIfNeeded();
+  await page.locator('.composer-bar').waitFor();
+  const asked: string[] = [];
+  page.on('request', (request) => asked.push(request.url().slice(forum.url.length)));
+  await area(page).focus();
+  return { page, asked };
+}
+
+describe('what is offered while somebody writes', () => {
+  test('are members: those of the page at once, of all others from two letters on', async () => {
+    const { page, asked } = await write();
+    await page.keyboard.type('Ask @');
+    await list(page).waitFor();
+    expect(await offered(page)).toContain('ada');
+    expect(await offered(page)).not.toContain('zoe');
+    await page.keyboard.type('z');
+    await list(page).waitFor({ state: 'hidden' });
+    expect(asked.filter((url) => url.startsWith('/api/users'))).toEqual([]);
+    await page.keyboard.type('o');
+    await list(page).waitFor();
+    expect(await offered(page)).toEqual(['zoe']);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => area(page).inputValue()).toBe('Ask @zoe ');
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => area(page).inputValue()).toBe('Ask @zo');
+    await page.context().close();
+  });
+
+  test.each([
+    { what: 'tags', typed: '#fir', label: /first aid/, text: /^\[#first aid\]\(\/t\/first-aid\) $/ },
+    {
+      what: 'discussions by title',
+      typed: '[[water in the bil',
+      label: /Water in the bilge/,
+      text: /^\[.+\]\(\/d\/\d+-\S+\) $/,
+    },
+    { what: 'emoji', typed: ':tad', label: /^tada$/, text: /^🎉 $/ },
+  ])('are $what', async ({ typed, label, text }) => {
+    const { page } = await write();
+    await page.keyboard.type(typed);
+    await list(page).waitFor();
+    expect((await offered(page))[0]).toMatch(label);
+    await page.keyboard.press('Enter');
+    await expect.poll(() => area(page).inputValue()).toMatch(text);
+    await page.context().close();
+  });
+
+  test('is chosen by keys as in every list, and gone with Escape until another sign is typed', async () => {
+    const { page } = await write();
+    await page.keyboard.type('@');
+    await list(page).waitFor();
+    const [first, second] = await offered(page);
+    expect(await active(page)).toBe(first);
+    await page.keyboard.press('ArrowDown');
+    expect(await active(page)).toBe(second);
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    expect(await active(page)).toBe((await offered(page)).at(-1));
+    expect(await judge(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.keyboard.type('a');
+    await page.waitForTimeout(300);
+    expect(await list(page).count()).toBe(0);
+    expect(await area(page).getAttribute('aria-activedescendant')).toBeNull();
+    await expect.poll(() => area(page).inputValue()).toBe('@a');
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('@a');
+    await list(page).waitFor();
+    await page.keyboard.press('Tab');
+    await expect.poll(() => area(page).inputValue()).toMatch(/^@a\n@a\w+ $/);
+    expect(await page.evaluate('document.activeElement.localName')).toBe('textarea');
+    await page.context().close();
+  });
+
+  test('is nothing in addresses, times and code, and while an input method composes', async () => {
+    const { page, asked } = await write();
+    for (const text of ['mail ada@bo', '12:30', '```\n@ad', 'see a#b']) {
+      await area(page).fill('');
+      await page.keyboard.type(text);
+      await page.waitForTimeout(250);
+      expect(await list(page).count(), text).toBe(0);
+    }
+    await area(page).fill('');
+    const input = await page.context().newCDPSession(page);
+    await input.send('Input.imeSetComposition', { text: '@ad', selectionStart: 3, selectionEnd: 3 });
+    await page.waitForTimeout(250);
+    expect([await area(page).inputValue(), await list(page).count()]).toEqual(['@ad', 0]);
+    expect(asked.filter((url) => url.startsWith('/api/users'))).toEqual([]);
+    await input.send('Input.insertText', { text: '@ad' });
+    await list(page).waitFor();
+    await page.context().close();
+  });
+
+  test('asks once where somebody types on, and never offers what no longer fits', async () => {
+    const { page, asked } = await write();
+    await page.keyboard.type('@zo', { delay: 20 });
+    await list(page).waitFor();
+    await page.keyboard.type('x');
+    expect(await list(page).count()).toBe(0);
+    expect(asked.filter((url) => url.startsWith('/api/users'))).toEqual(['/api/users/search?limit=8&q=zo']);
+    await page.context().close();
+  });
+
+  test.each([320, 1280])('stands at its sign, within the window of %i pixels, right to left as well', async (width) => {
+    const { page } = await write(width);
+    for (const [text, rtl] of [
+      [`${'word '.repeat(20)}@`, false],
+      ['ספינות @', true],
+    ] as const) {
+      await area(page).fill('');
+      await page.keyboard.type(text);
+      await list(page).waitFor();
+      const [box, field] = [await list(page).boundingBox(), await area(page).boundingBox()];
+      expect(box!.x >= 8 && box!.x + box!.width <= width - 8, `${text}: ${JSON.stringify(box)}`).toBe(true);
+      // On a wide window it begins where the text does: at the right.
+      expect(!rtl || width < 400 || box!.x > field!.x + field!.width / 2).toBe(true);
+      expect(await movesSideways(page)).toBe(false);
+      await page.keyboard.press('Escape');
+    }
+    await page.context().close();
+  });
+
+  test('is chosen with the mouse, which leaves the focus in the field', async () => {
+    const { page } = await write();
+    await page.keyboard.type('@ad');
+    // A later answer may put another row under the pointer.
+    await expect
+      .poll(async () => {
+        if ((await area(page).inputValue()) === '@ad')
+          await list(page).getByRole('option', { name: 'ada' }).click({ timeout: 1_000 });
+        return area(page).inputValue();
+      })
+      .toBe('@ada ');
+    await page.keyboard.type('!');
+    await expect.poll(() => area(page).inputValue()).toBe('@ada !');
+    await page.context().close();
+  });
+});

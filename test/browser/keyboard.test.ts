@@ -1,0 +1,140 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { listen, movesSideways } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const active = (page: Page, what: string) => page.evaluate(`document.activeElement.${what}`);
+const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
+  for (const key of keys) await page.keyboard.press(key);
+};
+const path = (page: Page): string => new URL(page.url()).pathname;
+
+test('rows are gone through with j and k, with a ring that is seen, and opened', async () => {
+  const page = await forum.open('guest');
+  const messages = listen(page);
+  await page.goto('/');
+  const titles = await page.locator('.card-title a').allTextContents();
+  await press(page, 'j');
+  await expect.poll(() => active(page, 'textContent')).toBe(titles[0]);
+  await press(page, 'j', 'j', 'k');
+  expect(await active(page, 'textContent')).toBe(titles[1]);
+  expect(await page.evaluate('getComputedStyle(document.activeElement).outlineStyle')).toBe('solid');
+  await press(page, 'Enter');
+  await page.waitForURL('**/d/**');
+  expect(messages).toEqual([]);
+  await page.context().close();
+});
+
+test('whoever scrolled goes on from what is in view', async () => {
+  const page = await forum.open('guest');
+  await page.goto('/d/1');
+  await page.locator('#post-9').evaluate((post) => post.scrollIntoView());
+  await press(page, 'j');
+  await expect.poll(() => active(page, 'id')).toBe('post-9');
+  expect(await page.evaluate('document.activeElement.getBoundingClientRect().top')).toBeGreaterThan(50);
+  await page.context().close();
+});
+
+test('a member replies, quotes, bookmarks, reacts and opens menus without a pointer', async () => {
+  const page = await forum.open('ada');
+  const messages = listen(page);
+  await page.goto('/d/1');
+  await press(page, 'j', 'j');
+  await expect.poll(() => active(page, 'id')).toBe('post-2');
+  await press(page, 'x');
+  await page.locator('.reaction-menu').waitFor();
+  expect(await active(page, 'className')).toBe('reaction-choice');
+  await press(page, 'Enter');
+  await page.locator('#post-2 .reaction[aria-pressed="true"]').waitFor();
+  await page.locator('#post-2').focus();
+  await press(page, 'm');
+  await page.locator('.menu:popover-open').waitFor();
+  await expect.poll(() => active(page, 'className')).toContain('menu-item');
+  await press(page, 'Escape');
+  expect(await page.evaluate('document.activeElement.matches("#post-2 a[data-menu]")')).toBe(true);
+  await press(page, 'b');
+  await page.locator('#post-2 .bookmark-badge').waitFor();
+  await press(page, 'q');
+  await page.waitForURL('**/reply?quote=2');
+  await page.goto('/d/1');
+  await press(page, 'r');
+  await expect.poll(() => active(page, 'tagName')).toBe('TEXTAREA');
+  await page.keyboard.type('jk?r');
+  expect(await page.locator('#reply textarea').inputValue()).toBe('jk?r');
+  expect(messages).toEqual([]);
+  await page.context().close();
+});
+
+test('two keys lead to pages, Ctrl leaves them alone, and / to the search', async () => {
+  const page = await forum.open('ada');
+  await page.goto('/categories');
+  await press(page, 'Control+j', 'Alt+n');
+  await press(page, '/');
+  await expect.poll(() => active(page, 'id')).toBe('header-search');
+  expect(await page.locator('#header-search').inputValue()).toBe('');
+  await page.locator('main').focus();
+  await press(page, 'g', 'n');
+  await page.waitForURL('**/notifications');
+  await press(page, 'g', 'h');
+  await page.waitForURL((url) => url.pathname === '/');
+  await press(page, 'g', 'z', 'h');
+  await page.waitForTimeout(300);
+  expect(path(page)).toBe('/');
+  await page.context().close();
+});
+
+for (const visitor of ['guest', 'ada'] as const) {
+  test(`? lists what the page of a discussion has, for ${visitor}`, async () => {
+    const page = await forum.open(visitor, { viewport: { width: 320, height: 700 } });
+    const messages = listen(page);
+    await page.goto('/d/1');
+    await page.keyboard.press('?');
+    const dialog = page.getByRole('dialog', { name: 'Keyboard' });
+    await dialog.waitFor();
+    await dialog.getByText('Next row or post').waitFor();
+    expect(await dialog.getByText('React to the post').count()).toBe(visitor === 'ada' ? 1 : 0);
+    expect(await judge(page)).toEqual([]);
+    await press(page, 'j');
+    expect(await dialog.isVisible()).toBe(true);
+    await press(page, 'Escape');
+    expect(await dialog.count()).toBe(0);
+    await page.goto('/categories');
+    await page.keyboard.press('?');
+    await dialog.waitFor();
+    expect(await dialog.getByText('Quote the post').count()).toBe(0);
+    expect(messages).toEqual([]);
+    await page.context().close();
+  });
+}
+
+/** Chooses a key that is taken, and then one that is not. */
+async function chooseNext(page: Page): Promise<void> {
+  const save = page.getByRole('button', { name: 'Save' });
+  await page.goto('/settings/keyboard');
+  await page.getByLabel('Next row or post').fill('k');
+  await save.click();
+  await page.getByRole('alert').getByText('as well').first().waitFor();
+  await page.getByLabel('Next row or post').fill('z');
+  await save.click();
+  await page.getByText('Your keys have been saved.').waitFor();
+}
+
+test('keys are changed on a page that is whole at 320 pixels', async () => {
+  const page = await forum.open('bob', { viewport: { width: 320, height: 800 } });
+  await chooseNext(page);
+  expect(await movesSideways(page)).toBe(false);
+  expect(await judge(page)).toEqual([]);
+  await page.goto('/');
+  await press(page, 'z');
+  await expect.poll(() => page.evaluate('document.activeElement.matches(".card-title a")')).toBe(true);
+  await page.context().close();
+});
+
+test('keys are changed without script', async () => {
+  const page = await forum.open('bob', { javaScriptEnabled: false });
+  await chooseNext(page);
+  expect(await page.getByLabel('Next row or post').inputValue()).toBe('z');
+  await page.context().close();
+});

@@ -1,0 +1,130 @@
+import sharp from 'sharp';
+import { expect, test } from 'vitest';
+import { movesSideways } from './checks.ts';
+import { PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+
+const TEXT = `Glue both faces[^1], says ||the *old man*||.
+
+- [x] Plane the edge
+- [ ] Clamp it *lightly*
+
+\`\`\`ts
+// Hours until the glue holds.
+export const hours = (celsius: number): string => \`\${48 / Math.max(1, celsius / 10)} h\`;
+\`\`\`
+
+:::spoiler How it ends
+The clamp falls off.
+:::
+
+[^1]: Twice on end grain.`;
+
+/** A discussion of ada's with everything that a post can hold; its path. */
+async function write(): Promise<string> {
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  const pictures: string[] = [];
+  for (const background of ['#2a7', '#27a']) {
+    const bytes = await sharp({ create: { width: 1_200, height: 700, channels: 3, background } })
+      .png()
+      .toBuffer();
+    const form = new FormData();
+    form.append('file', new Blob([new Uint8Array(bytes)]), 'boat.png');
+    const { url } = (await ada.request('POST', '/api/uploads', { body: form })).body.upload as { url: string };
+    pictures.push(`![Boat ${pictures.length + 1}](${new URL(url).pathname})`);
+  }
+  const { body } = await ada.post('/api/discussions', {
+    title: 'Everything in one post',
+    content: `${TEXT}\n\n${pictures.join('\n\n')}`,
+    category_id: 'general',
+  });
+  return new URL(body.discussion.url as string).pathname;
+}
+let path: Promise<string> | undefined;
+const written = (): Promise<string> => (path ??= write());
+
+test.each([
+  { width: 320, colorScheme: 'light' },
+  { width: 1_280, colorScheme: 'dark' },
+] as const)('a post with everything is accessible and fits $width px, $colorScheme', async ({ width, colorScheme }) => {
+  const page = await forum.open('guest', { viewport: { width, height: 900 }, colorScheme });
+  await page.goto(await written());
+  await page.locator('x-copy button').waitFor();
+  expect(await movesSideways(page)).toBe(false);
+  for (const summary of await page.locator('.spoiler summary').all()) await summary.click();
+  expect(await judge(page)).toEqual([]);
+  await page.context().close();
+});
+
+test('spoilers open by keyboard, notes lead there and back, and pictures are whole files, all without script', async () => {
+  const page = await forum.open('guest', { javaScriptEnabled: false });
+  await page.goto(await written());
+  const hidden = page.getByText('old man');
+  expect(await hidden.isVisible()).toBe(false);
+  await page.locator('.spoiler summary').first().press('Enter');
+  expect(await hidden.isVisible()).toBe(true);
+  await page.locator('a.footnote').click();
+  expect(page.url()).toMatch(/#fn-/);
+  await page.locator('a.footnote-back').click();
+  expect(page.url()).toMatch(/#fnref-/);
+  expect(await page.getByRole('checkbox', { name: 'Plane the edge' }).isChecked()).toBe(true);
+  expect(await page.locator('figure.code').textContent()).toMatch(/^TypeScript/);
+  const [file] = await Promise.all([
+    page.waitForResponse(/\/uploads\/[^/]+\/boat\.png$/),
+    page.locator('a.picture').first().click(),
+  ]);
+  expect(file.status()).toBe(200);
+  await page.context().close();
+});
+
+test('code is copied as it was written', async () => {
+  const page = await forum.open('guest', { permissions: ['clipboard-read', 'clipboard-write'] });
+  await page.goto(await written());
+  await page.locator('x-copy button').click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(/```ts\n([^]*?)```/.exec(TEXT)![1]);
+  await page.context().close();
+});
+
+test('pictures are shown large, one after the other, by keyboard', async () => {
+  const page = await forum.open('guest');
+  await page.goto(await written());
+  const viewer = page.getByRole('dialog', { name: 'Pictures' });
+  const first = page.locator('a.picture').first();
+  await first.scrollIntoViewIfNeeded();
+  await expect
+    .poll(async () => {
+      if (!(await viewer.isVisible())) await first.press('Enter');
+      return viewer.isVisible();
+    })
+    .toBe(true);
+  await viewer.getByRole('img', { name: 'Boat 1' }).waitFor();
+  await page.keyboard.press('ArrowRight');
+  await viewer.getByRole('img', { name: 'Boat 2' }).waitFor();
+  expect(await viewer.getByRole('status').textContent()).toBe('2 / 2');
+  await page.keyboard.press('+');
+  await viewer.getByRole('button', { name: 'Fit the window' }).waitFor();
+  expect(await judge(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  expect(await viewer.isVisible()).toBe(false);
+  expect(await page.evaluate(`document.activeElement === document.querySelectorAll('a.picture')[1]`)).toBe(true);
+  await page.context().close();
+});
+
+test('the address of a post is copied from its menu where the device has no dialog for it', async () => {
+  const page = await forum.open('ada', { permissions: ['clipboard-read', 'clipboard-write'] });
+  await page.goto('/d/1');
+  await page.evaluate(`delete Navigator.prototype.canShare`);
+  await page.getByRole('link', { name: 'More about post 2', exact: true }).click();
+  const share = page.locator('.menu:popover-open').getByRole('link', { name: 'Share' });
+  const address = `${forum.url}/d/1/2#post-2`;
+  expect(new URL((await share.getAttribute('href'))!, forum.url).href).toBe(address);
+  await expect.poll(() => page.evaluate(`customElements.get('x-share') !== undefined`)).toBe(true);
+  await share.click();
+  await page.getByText('The address is copied.').first().waitFor();
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
+  await page.context().close();
+});

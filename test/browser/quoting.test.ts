@@ -1,0 +1,132 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { movesSideways } from './checks.ts';
+import { PASSWORD, useForum, type Visitor } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const area = (page: Page): Locator => page.getByLabel('Your text');
+const offer = (page: Page): Locator => page.locator('.quote-offer:popover-open').getByRole('button');
+
+/** A discussion of ada's with a reply of mia's; its path. */
+async function written(): Promise<string> {
+  const [ada, mia] = [forum.app.client(), forum.app.client()];
+  await ada.login('ada', PASSWORD);
+  await mia.login('mia', PASSWORD);
+  const { discussion } = (
+    await ada.post('/api/discussions', {
+      title: 'Oars',
+      content: 'Made of *ash*.\n\nNot of oak.',
+      category_id: 'general',
+    })
+  ).body as { discussion: { id: string; number: number } };
+  await mia.post('/api/posts', { discussion_id: discussion.id, content: 'Is 2 \\* 3 m long?\n\n\\- or longer' });
+  return `/d/${discussion.number}`;
+}
+async function open(path: string, visitor: Visitor = 'bob', width = 1280): Promise<Page> {
+  const page = await forum.open(visitor, { viewport: { width, height: 800 } });
+  await page.goto(path);
+  await page.evaluate('customElements.whenDefined("x-posts").then(() => true)');
+  return page;
+}
+const select = (page: Page, post: number, paragraph?: number): Promise<void> =>
+  page.evaluate(`{
+    const prose = document.querySelector('#post-${post} .prose');
+    getSelection().selectAllChildren(${paragraph === undefined ? 'prose' : `prose.children[${paragraph}]`});
+  }`);
+
+test('what is selected in posts goes to the end of the reply, one quotation after another', async () => {
+  const path = await written();
+  const page = await open(path);
+  await area(page).fill('Well.');
+  await select(page, 1, 0);
+  await offer(page).click();
+  await expect.poll(() => area(page).inputValue()).toContain('ash');
+  await select(page, 2);
+  await offer(page)
+    .filter({ hasText: /^Quote$/ })
+    .click();
+  await expect
+    .poll(() => area(page).inputValue())
+    .toBe(
+      `Well.\n\n> [@ada](${path}):\n> Made of ash.\n\n> [@mia](${path}/2#post-2):\n> Is 2 \\* 3 m long?\n>\n> \\- or longer\n\n`,
+    );
+  await expect.poll(() => page.locator('#announcer').textContent()).toBe('The quotation is in your reply.');
+  await page.getByRole('button', { name: 'Go to your reply' }).click();
+  await page.keyboard.type('Yes.');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  const quoted = page.locator('#post-3 blockquote');
+  await quoted.first().waitFor();
+  expect((await quoted.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))).toEqual([
+    '@ada: Made of ash.',
+    '@mia: Is 2 * 3 m long? - or longer',
+  ]);
+  expect(await page.locator('#post-3 .prose').innerText()).toMatch(/Yes\.$/);
+  await page.context().close();
+});
+
+test('by keyboard: with a key, or with Tab from the selection', async () => {
+  const page = await open(await written());
+  await select(page, 1, 1);
+  await offer(page).waitFor();
+  await page.keyboard.press('q');
+  await expect.poll(() => area(page).inputValue()).toContain('> Not of oak.');
+  // The last paragraph, up to what stands behind it.
+  await page.locator('#post-2 .prose p').last().click({ clickCount: 3 });
+  await offer(page)
+    .filter({ hasText: /^Quote$/ })
+    .waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await expect.poll(() => area(page).inputValue()).toContain('> \\- or longer\n\n');
+  expect(await page.evaluate('document.activeElement.textContent')).toBe('Go to your reply');
+  await page.keyboard.press('Enter');
+  expect(await page.evaluate('document.activeElement.localName')).toBe('textarea');
+  await page.context().close();
+});
+
+test('brings a draft back before it adds to it', async () => {
+  const path = await written();
+  const page = await open(path);
+  await area(page).pressSequentially('A thought');
+  await page.getByText('Draft kept on this device').waitFor();
+  await page.goto('/');
+  await page.goto(path);
+  await page.evaluate('scrollTo(0, 0)');
+  await select(page, 1, 0);
+  await offer(page).click();
+  await expect.poll(() => area(page).inputValue()).toMatch(/^A thought\n\n> \[@ada\]/);
+  await page.context().close();
+});
+
+test.each([320, 1280])(
+  'the button is within a window of %i pixels, accessible, and goes with Escape',
+  async (width) => {
+    const page = await open(await written(), 'bob', width);
+    await select(page, 2);
+    await offer(page).waitFor();
+    const box = (await offer(page).boundingBox())!;
+    expect(box.x >= 0 && box.x + box.width <= width && box.height >= 24).toBe(true);
+    expect(await movesSideways(page)).toBe(false);
+    expect(await judge(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await offer(page).waitFor({ state: 'detached' });
+    await page.context().close();
+  },
+);
+
+test('is not offered across posts, nor to those who may not reply', async () => {
+  const path = await written();
+  const page = await open(path);
+  await page.evaluate(
+    `getSelection().setBaseAndExtent(document.querySelector('#post-1 .prose'), 0, document.querySelector('#post-2 .prose'), 1)`,
+  );
+  await page.waitForTimeout(500);
+  expect(await offer(page).count()).toBe(0);
+  await page.context().close();
+  const guest = await open(path, 'guest');
+  await select(guest, 1);
+  await guest.waitForTimeout(500);
+  expect([await offer(guest).count(), await guest.locator('x-quote').count()]).toEqual([0, 0]);
+  await guest.context().close();
+});

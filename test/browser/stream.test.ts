@@ -1,0 +1,283 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import { listen, movesSideways, walkFocus } from './checks.ts';
+import { LONG, SHORT } from './content.ts';
+import { useForum, type Forum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const COUNT = 110;
+let path = '';
+
+/** Brings in a discussion of so many posts, a day apart; its path. */
+async function bring({ app, people }: Forum, title: string): Promise<string> {
+  const [categories, importer, markdown] = [Categories, Importer, Markdown].map((token) =>
+    app.app.service(token as typeof Categories),
+  ) as unknown as [Categories, Importer, Markdown];
+  const texts = await Promise.all(
+    [LONG, ...SHORT].map(async (content) => ({ content, html: await markdown.render(content) })),
+  );
+  const authors = Object.values(people).map(({ id }) => id);
+  const posts = Array.from({ length: COUNT }, (_, at) => ({
+    ...texts[at === 0 ? 0 : 1 + (at % (texts.length - 1))]!,
+    authorId: authors[at % authors.length]!,
+    createdAt: new Date(Date.UTC(2026, 0, 1 + at)),
+  }));
+  const general = categories.all().find(({ slug }) => slug === 'general')!;
+  const { authorId, createdAt } = posts[0]!;
+  await importer.importDiscussions([{ title, categoryId: general.id, authorId, createdAt, posts }]);
+  const { body } = await app.client().get('/api/discussions?limit=100&sort=oldest');
+  const found = body.discussions.find((one: { readonly title: string }) => one.title === title);
+  return new URL(found.url as string).pathname;
+}
+beforeAll(async () => void (path = await bring(forum, 'A very long story')));
+
+const post = (page: Page, number: number) => page.locator(`#post-${number}`);
+const ready = (page: Page) => page.locator('x-stream:defined').waitFor({ state: 'attached' });
+/** Numbers of the posts that are shown, as they stand. */
+const shown = (page: Page): Promise<readonly number[]> =>
+  page.evaluate(`[...document.querySelectorAll('.stream > .post')].map((one) => Number(one.id.slice(5)))`);
+const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at);
+/** Turns the wheel until that post is there. */
+async function turnTo(page: Page, number: number, by: number): Promise<void> {
+  await page.mouse.move(200, 400);
+  for (let turns = 0; turns < 200 && (await post(page, number).count()) === 0; turns++) {
+    await page.mouse.wheel(0, by);
+    await page.waitForTimeout(30);
+  }
+  await page.waitForTimeout(500);
+}
+/** Adds up by how much what is seen moves by itself, and notes what that was. */
+const SHIFTS = `globalThis.shifted = 0;
+globalThis.shifts = [];
+new PerformanceObserver((list) => {
+  for (const { value, hadRecentInput, startTime, sources } of list.getEntries()) {
+    if (hadRecentInput) continue;
+    globalThis.shifted += value;
+    const nodes = sources.map(({ node, previousRect, currentRect }) => [node?.id || node?.className || node?.nodeName, previousRect.y, currentRect.y, previousRect.x, currentRect.x].join(' '));
+    globalThis.shifts.push([value, startTime, ...nodes].join(', '));
+  }
+}).observe({ type: 'layout-shift', buffered: true });`;
+
+describe('with script', () => {
+  test.each([
+    { width: 1280, height: 900, slower: 1 },
+    { width: 412, height: 800, slower: 4 },
+  ])('posts come both ways as one reads, and nothing moves, at $width px', async ({ width, height, slower }) => {
+    const page = await forum.open('ada', { viewport: { width, height } });
+    const messages = listen(page);
+    const session = await page.context().newCDPSession(page);
+    await session.send('Emulation.setCPUThrottlingRate', { rate: slower });
+    await page.addInitScript(SHIFTS);
+    await page.goto(`${path.replace(/-.*/, '')}/50`);
+    await ready(page);
+    expect(page.url()).toContain('?page=3#post-50');
+    await turnTo(page, 40, -400);
+    // On a busy machine one is at the top before they come: then they wait until they are asked for.
+    if ((await post(page, 40).count()) === 0) await page.getByRole('link', { name: 'Earlier posts' }).click();
+    await post(page, 40).waitFor({ state: 'attached' });
+    await turnTo(page, 61, 400);
+    const numbers = await shown(page);
+    expect(numbers).toEqual(range(numbers[0]!, numbers.at(-1)!));
+    expect(numbers[0]).toBeLessThanOrEqual(21);
+    expect(numbers.at(-1)).toBeGreaterThanOrEqual(80);
+    expect(await page.evaluate('globalThis.shifted'), await page.evaluate('globalThis.shifts.join("; ")')).toBeLessThanOrEqual(0.02);
+    expect(await page.title()).toContain('A very long story');
+    expect(await movesSideways(page)).toBe(false);
+    expect(messages).toEqual([]);
+    await page.context().close();
+  });
+
+  test('the address follows what is read, and going back leads to the very place', async () => {
+    const page = await forum.open('guest');
+    await page.goto(path);
+    await ready(page);
+    expect(page.url().endsWith(path)).toBe(true);
+    await turnTo(page, 41, 500);
+    await expect.poll(() => page.url()).toMatch(/\?page=2#post-\d+$/);
+    const place = () =>
+      page.evaluate('[location.hash, document.querySelector(location.hash).getBoundingClientRect().top]');
+    const [hash, top] = (await place()) as [string, number];
+    await page.goto('/categories');
+    await page.goBack();
+    await ready(page);
+    await expect
+      .poll(async () => {
+        const [again, now] = (await place()) as [string, number];
+        return [again, Math.abs(now - top) < 2];
+      })
+      .toEqual([hash, true]);
+    // What was read is not marked as if it had been looked up.
+    expect(await page.evaluate('getComputedStyle(document.querySelector(":target")).backgroundColor')).toBe(
+      'rgba(0, 0, 0, 0)',
+    );
+    await page.context().close();
+  });
+
+  test('posts that came later have their menu and reactions, and are marked read', async () => {
+    const page = await forum.open('bob');
+    const messages = listen(page);
+    await page.goto(path);
+    await ready(page);
+    await turnTo(page, 30, 600);
+    await post(page, 30).scrollIntoViewIfNeeded();
+    await post(page, 30).getByRole('link', { name: 'More about post 30' }).click();
+    await page.getByRole('link', { name: 'Quote' }).and(page.locator(':visible')).waitFor();
+    await page.keyboard.press('Escape');
+    await post(page, 30).getByRole('link', { name: 'React to post 30' }).click();
+    await page.getByRole('button', { name: 'Wow' }).and(page.locator(':visible')).click();
+    await post(page, 30).locator('.reaction[aria-pressed="true"]').waitFor();
+    const sent = page.waitForResponse((answer) => answer.url().endsWith('/api/read-marks'));
+    await post(page, 30).scrollIntoViewIfNeeded();
+    const body = JSON.parse((await sent).request().postData()!) as { read_marks: [{ number: number }] };
+    expect(body.read_marks[0].number).toBeGreaterThanOrEqual(25);
+    expect(messages).toEqual([]);
+    await page.context().close();
+  });
+
+  test('no post comes while somebody writes at its foot, which it would push away', async () => {
+    const page = await forum.open('ada', { viewport: { width: 412, height: 800 } });
+    await page.goto(path.replace(/-.*/, '?page=2'));
+    await ready(page);
+    const text = page.getByLabel('Your text');
+    await text.focus();
+    await text.pressSequentially('What I think of it');
+    await page.waitForTimeout(500);
+    expect(await shown(page)).toEqual(range(21, 40));
+    expect(await text.evaluate((area) => area.getBoundingClientRect().top >= 0)).toBe(true);
+    await turnTo(page, 41, -200);
+    await turnTo(page, 41, 200);
+    expect(await post(page, 41).count()).toBe(1);
+    await page.context().close();
+  });
+
+  test('the links bring more by keyboard, and the focus goes on with the next post', async () => {
+    const page = await forum.open('guest', { viewport: { width: 320, height: 700 } });
+    await page.goto(`${path}?page=3`);
+    await ready(page);
+    expect(await movesSideways(page)).toBe(false);
+    await page.getByRole('link', { name: 'Earlier posts' }).press('Enter');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('post-40');
+    await page.getByRole('status').getByText('20 more are shown.').waitFor({ state: 'attached' });
+    expect(await shown(page)).toEqual(range(21, 60));
+    await page.getByRole('link', { name: 'Later posts' }).press('Enter');
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('post-61');
+    expect(await judge(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  test('three pages come by themselves, then the link asks', async () => {
+    const page = await forum.open('guest');
+    await page.goto(path);
+    await ready(page);
+    await turnTo(page, 81, 2_000);
+    for (let turns = 0; turns < 20; turns++) await page.mouse.wheel(0, 2_000);
+    await page.waitForTimeout(800);
+    expect(await shown(page)).toEqual(range(1, 80));
+    expect(await page.getByRole('contentinfo').isVisible()).toBe(true);
+    await page.getByRole('link', { name: 'Later posts' }).click();
+    await post(page, 81).waitFor();
+    await turnTo(page, COUNT, 2_000);
+    expect(await page.getByRole('link', { name: 'Later posts' }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  test('a page that cannot be fetched is led to by its link', async () => {
+    const page = await forum.open('guest');
+    await page.route(/page=2/, (route) =>
+      route.request().isNavigationRequest() ? route.continue() : route.abort('failed'),
+    );
+    await page.goto(path);
+    await ready(page);
+    await post(page, 20).scrollIntoViewIfNeeded();
+    await page.waitForTimeout(500);
+    await page.getByRole('link', { name: 'Later posts' }).click();
+    await page.waitForURL(/page=2$/);
+    expect(await shown(page)).toEqual(range(21, 40));
+    await page.context().close();
+  });
+});
+
+test('without script the links lead from page to page', async () => {
+  const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width: 320, height: 700 } });
+  await page.goto(path);
+  expect(await page.getByRole('link', { name: 'Earlier posts' }).count()).toBe(0);
+  await page.getByRole('link', { name: 'Later posts' }).click();
+  await page.waitForURL(/page=2$/);
+  expect(await movesSideways(page)).toBe(false);
+  await page.getByRole('link', { name: 'Earlier posts' }).click();
+  await page.waitForURL(new RegExp(`${path}$`));
+  await page.context().close();
+});
+
+describe('the position bar', () => {
+  const slider = (page: Page) => page.getByRole('slider', { name: 'Post' });
+  const open = async (page: Page, address: string): Promise<void> => {
+    await page.goto(address);
+    for (const element of ['x-stream', 'x-position'])
+      await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
+  };
+
+  test.each([1280, 320])('says where one is and leads on by keyboard, at %i px', async (width) => {
+    const page = await forum.open('guest', { viewport: { width, height: 800 } });
+    const messages = listen(page);
+    await open(page, `${path.replace(/-.*/, '')}/50`);
+    await expect.poll(() => slider(page).getAttribute('aria-valuetext')).toContain('Post 50 of 110 · February 19');
+    await slider(page).focus();
+    await page.keyboard.press('End');
+    await post(page, COUNT).waitFor();
+    await expect.poll(() => page.evaluate('document.activeElement.type')).toBe('range');
+    await expect.poll(() => slider(page).inputValue()).toBe(String(COUNT));
+    await page.keyboard.press('Home');
+    await expect.poll(() => page.url()).toMatch(new RegExp(`${path}$`));
+    for (const key of ['ArrowRight', 'PageUp']) await page.keyboard.press(key);
+    await expect.poll(() => page.url()).toMatch(/#post-1[23]$/);
+    await page.getByRole('link', { name: 'Last', exact: true }).click();
+    await expect.poll(() => page.evaluate('document.activeElement.id')).toBe(`post-${COUNT}`);
+    // What is around comes as anywhere else.
+    await turnTo(page, 81, -600);
+    expect(await shown(page)).toEqual(range(81, COUNT));
+    expect(await movesSideways(page)).toBe(false);
+    expect(await judge(page)).toEqual([]);
+    expect(messages).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is drawn to a post, and what is shown comes along when it is let go', async () => {
+    const page = await forum.open('guest');
+    await open(page, path);
+    const { x, y, width, height } = (await slider(page).boundingBox())!;
+    await page.mouse.move(x + 8, y + height / 2);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2, y + height / 2, { steps: 5 });
+    expect(await page.locator('x-position p').textContent()).toMatch(/^Post 5\d of 110$/);
+    expect(new URL(page.url()).hash).toBe('');
+    await page.mouse.up();
+    await expect.poll(() => page.url()).toMatch(/\?page=3#post-5\d$/);
+    expect(await page.locator('x-position p').textContent()).toMatch(/^Post 5\d of 110 · February \d+$/);
+    await page.context().close();
+  });
+
+  test('hides no stop of the Tab key on a phone', async () => {
+    const page = await forum.open('guest', { viewport: { width: 412, height: 800 } });
+    await open(page, `${path}?page=6`);
+    expect(await walkFocus(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  test('goes to a day without script', async () => {
+    const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width: 320, height: 700 } });
+    await page.goto(path);
+    expect(await movesSideways(page)).toBe(false);
+    await page.getByText('Posts 1 to 20 of 110').waitFor();
+    await page.getByRole('button', { name: 'Date', exact: true }).click();
+    await page.getByLabel('First post of or after').fill('2026-03-03');
+    await page.getByRole('button', { name: 'Show', exact: true }).click();
+    await page.waitForURL(/\?page=4#post-62$/);
+    await page.getByRole('link', { name: 'Last', exact: true }).click();
+    await page.waitForURL(/\?page=6#post-110$/);
+    await page.context().close();
+  });
+});
