@@ -1,16 +1,19 @@
 import type { Clock } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
+import type { Answers } from 'parley-forum/ports/answers';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
 import type { DemoContent, Progress } from 'parley-forum/plugins/installer';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { ReactionGenerator } from './demo-reactions.ts';
-import { readContent, type Content, type DemoDiscussion } from './content.ts';
+import { readContent, type Content } from './content.ts';
 import { loginNames, memberEmail, type Logins } from './logins.ts';
 
 /** Categories a plain installation begins with and this content does not use. */
 const UNUSED = ['general', 'help'];
 const DAY = 86_400_000;
+/** Milliseconds after which a post is bookmarked. */
+const KEPT_AFTER = 3_600_000;
 /** Posts rendered at the same time: enough to keep the renderer busy. */
 const RENDERED_AT_ONCE = 16;
 
@@ -23,6 +26,7 @@ export interface ContentInstallerDeps {
   readonly markdown: Markdown;
   readonly clock: Clock;
   readonly logins: Logins;
+  readonly answers: Answers | undefined;
 }
 
 /** Brings content/ into a forum that was just installed. */
@@ -46,7 +50,7 @@ export class ContentInstaller implements DemoContent {
       group: access.groupOf('admin'),
     };
     if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;
-    const ready = await this.#rendered(content.discussions, { categories, members }, progress);
+    const ready = await this.#rendered(content, { categories, members }, progress);
     await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
   }
 
@@ -76,10 +80,10 @@ export class ContentInstaller implements DemoContent {
 
   /** Ids by slug. */
   async #categories({ categories: wanted }: Content): Promise<ReadonlyMap<string, string>> {
-    const { categories } = this.#deps;
+    const { answers, categories } = this.#deps;
     const existing = new Map(categories.all().map(({ slug, id }) => [slug, id]));
     const ids = new Map<string, string>();
-    for (const [position, category] of wanted.entries()) {
+    for (const [position, { asks_for_answers: asks = false, ...category }] of wanted.entries()) {
       const id = existing.get(category.slug);
       const create = category.slug === 'announcements' ? ('staff' as const) : ('members' as const);
       const saved = await categories.save({
@@ -91,13 +95,14 @@ export class ContentInstaller implements DemoContent {
         ...(id !== undefined && { id }),
       });
       ids.set(category.slug, saved.id);
+      if (asks) await answers?.ask(saved.id, true);
     }
     for (const slug of UNUSED) if (existing.has(slug) && !ids.has(slug)) await categories.remove(existing.get(slug)!);
     return ids;
   }
 
   async #rendered(
-    found: readonly DemoDiscussion[],
+    { discussions: found, bookmarks }: Content,
     {
       categories,
       members,
@@ -126,7 +131,22 @@ export class ContentInstaller implements DemoContent {
           html: html.get(content)!,
           createdAt: new Date(begin + after),
         };
-        return { ...post, fields: { reactions: generator.reactionsTo(post, index === 0) } };
+        const kept = bookmarks.filter(
+          ({ discussion: file, post: number }) => file === discussion.file && number === index + 1,
+        );
+        const bookmark = kept.map(({ member, note }) => ({
+          user_id: members.get(member)!,
+          note,
+          created_at: new Date(begin + after + KEPT_AFTER).toISOString(),
+        }));
+        return {
+          ...post,
+          fields: {
+            reactions: generator.reactionsTo(post, index === 0),
+            bookmark,
+            is_accepted_answer: discussion.answer === index + 1,
+          },
+        };
       });
       const categoryId = categories.get(discussion.category)!;
       return {

@@ -7,6 +7,7 @@ interface DemoCategory {
   readonly description: string;
   readonly hue: number;
   readonly icon: string;
+  readonly asks_for_answers?: boolean;
 }
 interface DemoMember {
   readonly username: string;
@@ -20,7 +21,16 @@ interface DemoPost {
   readonly after: number;
   readonly content: string;
 }
+/** A member keeps a post of a discussion, whose file is named without its ending; posts count from 1. */
+interface DemoBookmark {
+  readonly discussion: string;
+  readonly post: number;
+  readonly member: string;
+  readonly note: string;
+}
 export interface DemoDiscussion {
+  /** Its file below content/discussions, without the ending. */
+  readonly file: string;
   readonly title: string;
   /** The category's slug: the name of the folder. */
   readonly category: string;
@@ -31,6 +41,8 @@ export interface DemoDiscussion {
   readonly tags: readonly string[];
   readonly pinned: boolean;
   readonly locked: boolean;
+  /** The number of the post that is the accepted answer. */
+  readonly answer: number | undefined;
   readonly posts: readonly DemoPost[];
 }
 export interface Content {
@@ -38,6 +50,7 @@ export interface Content {
   readonly members: readonly DemoMember[];
   /** Oldest first. */
   readonly discussions: readonly DemoDiscussion[];
+  readonly bookmarks: readonly DemoBookmark[];
 }
 
 const FOLDER = join(import.meta.dirname, 'content');
@@ -67,6 +80,7 @@ export async function readContent(folder: string = FOLDER): Promise<Content> {
     categories: await json<DemoCategory[]>('categories.json'),
     members: await json<DemoMember[]>('members.json'),
     discussions: discussions.toSorted((a, b) => b.age - a.age),
+    bookmarks: await json<DemoBookmark[]>('bookmarks.json'),
   };
 }
 
@@ -93,6 +107,7 @@ export function parseDiscussion(name: string, text: string): DemoDiscussion {
   const age = lengthOf(field('started')) ?? fail(0, '"started: 12d"');
   if (posts[0]!.author !== field('author')) fail(begin, `the first post to be by ${field('author')}`);
   return {
+    file: name.replace(/\.md$/, ''),
     title: field('title'),
     category: name.split('/')[0]!,
     author: field('author'),
@@ -104,6 +119,7 @@ export function parseDiscussion(name: string, text: string): DemoDiscussion {
       .filter(Boolean),
     pinned: header.get('pinned') === 'yes',
     locked: header.get('locked') === 'yes',
+    answer: header.has('answer') ? Number(header.get('answer')) : undefined,
     posts,
   };
 }

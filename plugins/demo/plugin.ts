@@ -1,6 +1,7 @@
 import { Clock, commandLine, definePlugin, Secrets } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { Answers } from 'parley-forum/ports/answers';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { contentSeeded, Seeder } from 'parley-forum/plugins/demo';
 import { Categories, Discussions, Importer } from 'parley-forum/plugins/discussions';
@@ -26,10 +27,11 @@ export default definePlugin({
     clock: Clock,
     secrets: Secrets,
   },
+  wants: { answers: Answers },
   provides: { demo: DemoContent, seeder: Seeder },
   hooks: [contentSeeded],
   commands,
-  setup({ secrets, ...deps }, plugin) {
+  setup({ secrets, answers, ...deps }, plugin) {
     plugin.extend(
       auditRules,
       audited(contentSeeded, ['forum.seeded'], ({ discussions, posts, users }) => ({
@@ -39,7 +41,7 @@ export default definePlugin({
       })),
     );
     return {
-      demo: new ContentInstaller({ ...deps, logins: createLogins(secrets) }),
+      demo: new ContentInstaller({ ...deps, answers, logins: createLogins(secrets) }),
       seeder: {
         // Said before, since it is written in many transactions.
         async seed(amounts, console) {

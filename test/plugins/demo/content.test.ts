@@ -45,6 +45,26 @@ describe('the content of the demonstration', () => {
     expect(ages).toEqual(ages.toSorted((a, b) => b - a));
   });
 
+  test('is bookmarked by its members, each post once', () => {
+    const posts = new Map(content.discussions.map(({ file, posts: all }) => [file, all.length]));
+    for (const { discussion, post, member } of content.bookmarks) {
+      expect(posts.get(discussion), discussion).toBeGreaterThanOrEqual(post);
+      expect(content.members.map(({ username }) => username)).toContain(member);
+    }
+    const keys = content.bookmarks.map(({ discussion, post, member }) => `${discussion} ${post} ${member}`);
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test('has accepted answers where categories ask for them, each a reply', () => {
+    const asking = content.categories.filter((one) => one.asks_for_answers).map(({ slug }) => slug);
+    const solved = content.discussions.filter(({ answer }) => answer !== undefined);
+    expect(solved.length).toBeGreaterThan(0);
+    for (const { title, category, answer, posts } of solved) {
+      expect(asking, title).toContain(category);
+      expect(posts.slice(1), title).toContain(posts[answer! - 1]);
+    }
+  });
+
   test('links only to pictures that are there', async () => {
     const pictures = await readdir(join(FOLDER, 'public'));
     const linked = new Set(
