@@ -20,7 +20,7 @@ const WRAPPED = {
   ioredis: ['cache', '../plugins/cache/redis'],
   'pino|pino-pretty': ['host/logger'],
   culori: ['../plugins/web/themes/colour'],
-  htmlparser2: ['../plugins/web/templates/html-positions'],
+  htmlparser2: ['../plugins/web/templates/html-positions', '../plugins/link-previews/fetching/page-summary'],
 };
 
 const platform = PLATFORM.join('|');

@@ -87,6 +87,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
       'an address or a CIDR range, such as 127.0.0.1 or 10.0.0.0/8',
     ),
     allowedHosts: list('WEBHOOKS_ALLOWED_HOSTS'),
+    previewHosts: list('LINK_PREVIEWS_ALLOWED_HOSTS'),
     allowedPorts:
       ports.length === 0
         ? [80, 443]
@@ -145,6 +146,7 @@ const KEPT = [
   'TRUSTED_PROXIES',
   'WEBHOOKS_ALLOWED_HOSTS',
   'WEBHOOKS_ALLOWED_PORTS',
+  'LINK_PREVIEWS_ALLOWED_HOSTS',
 ] as const;
 
 /**

@@ -90,6 +90,8 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'first-process',
+          // Tests that start a forum of their own make its database, too.
+          testTimeout: 180_000,
           hookTimeout: 180_000,
           include: full ? KERNEL_AND_PLUGINS : FIRST_PROCESS,
           exclude: [SEVERAL, PROXIED, ...WITHOUT],

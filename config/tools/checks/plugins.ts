@@ -3,17 +3,26 @@ import { join } from 'node:path';
 import semver from 'semver';
 import ts from 'typescript';
 import type { Check } from './support/check.ts';
-import { countLines, pluginFolders, readFiles } from './support/files.ts';
-import { nodesOf, parseSource } from './support/source.ts';
+import { countLines, pluginFolders, readFiles, type SourceFile } from './support/files.ts';
+import { nodesOf, parseSource, placeOf } from './support/source.ts';
 
 /** Lines of a README that still fit one screen. */
 const SCREEN = 60;
 
-/** Every plugin has the parts that a reader looks for, under the names they are looked for. */
+/** What plugins see of one another. */
+const CONTRACT = /^plugins\/(?:[^/]+\/api|ports\/[^/]+)\.ts$/;
+
+/**
+ * Every plugin has the parts that a reader looks for, under the names they are looked for, and its contract gives away
+ * nothing that is its own.
+ */
 export const plugins: Check = {
   name: 'plugin folders',
   async run(root) {
-    return pluginFolders(root).flatMap((id) => faults(root, id));
+    return [
+      ...pluginFolders(root).flatMap((id) => faults(root, id)),
+      ...readFiles(root, ['plugins'], CONTRACT).flatMap(givenAway),
+    ];
   },
 };
 
@@ -34,6 +43,23 @@ function faults(root: string, id: string): readonly string[] {
   if (readFiles(root, [`test/plugins/${id}`], /\.test\.ts$/).length === 0)
     found.push(`test/plugins/${id}: has no *.test.ts; a plugin comes with its tests`);
   return found;
+}
+
+/** A plugin's handle, and SQL of which nobody knows what it selects. */
+function givenAway(file: SourceFile): readonly string[] {
+  const source = parseSource(file);
+  return [...nodesOf(source)].filter(ts.isTypeReferenceNode).flatMap((node) => {
+    const place = placeOf(source, node.getStart());
+    const type = node.typeName.getText();
+    if (type === 'PluginHandle')
+      return [`${place}: has a plugin's handle in its contract; offer what others may do with it`];
+    const rows = node.typeArguments?.[0];
+    return type === 'RawBuilder' && (rows === undefined || rows.getText() === 'unknown' || rows.getText() === 'any')
+      ? [
+          `${place}: has SQL of unknown rows in its contract; say what it selects: RawBuilder<{ readonly poll_id: string }>`,
+        ]
+      : [];
+  });
 }
 
 function ofDefinition(at: string, folder: string, text: string): readonly string[] {

@@ -177,7 +177,7 @@ export function settingsPage({ settings }: Collected): string {
     ['Key', 'Plugin', 'Default', 'Marks', 'Meaning'],
     settings.map(({ key, plugin, schema }) => {
       const about = schema as { default?: unknown; title?: string; description?: string };
-      const marks = ['secret', 'restart', 'danger'].filter((mark) => `x-${mark}` in schema);
+      const marks = ['secret', 'restart', 'danger', 'deprecated'].filter((mark) => `x-${mark}` in schema);
       return [
         code(key),
         code(plugin),
@@ -224,8 +224,12 @@ export function routesPage({ routes }: Collected): string {
     .join('\n\n');
 }
 
-function optionRows({ surface: { options } }: RouteInfo): string {
-  const rows = Object.entries(options as Readonly<Record<string, string>>).map(([name, text]) => [code(name), text]);
+function optionRows({ surface: { options, deprecatedOptions } }: RouteInfo): string {
+  const instead = deprecatedOptions as Readonly<Record<string, string | undefined>>;
+  const rows = Object.entries(options as Readonly<Record<string, string>>).map(([name, text]) => [
+    code(name),
+    instead[name] === undefined ? text : `${text} About to leave: ${instead[name]}.`,
+  ]);
   return rows.length > 0 ? `${table(['Route option', 'Meaning'], rows)}\n\n` : '';
 }
 

@@ -38,6 +38,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
     'none',
   ],
   WEBHOOKS_ALLOWED_PORTS: ['Ports of public hosts that webhooks may be sent to', '`80, 443`'],
+  LINK_PREVIEWS_ALLOWED_HOSTS: [
+    'Exact names and addresses of hosts inside the network whose pages members may see previews of, on any port',
+    'none',
+  ],
   SAFE_MODE: ['`1` starts only the admin panel and what it needs', '`0`'],
   SERVER_TIMING: [
     '`1`: each answer says in `Server-Timing` how long the listeners, filters and handlers of each plugin took, and its SQL; `parley dev` sets it',
