@@ -219,6 +219,22 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
+  test('plugin folders: a contract that hands out SQL of unknown rows, or a handle', async () => {
+    const found = await findings(plugins, {
+      'plugins/ports/polls.ts': [
+        'export interface Polls {',
+        '  open(viewer: Viewer): RawBuilder<unknown>;',
+        '  closed(viewer: Viewer): RawBuilder<{ readonly poll_id: string }>;',
+        '  readonly plugin: PluginHandle;',
+        '}',
+      ].join('\n'),
+    });
+    expect(found.map((line) => line.split(';')[0])).toEqual([
+      'plugins/ports/polls.ts:2: has SQL of unknown rows in its contract',
+      "plugins/ports/polls.ts:4: has a plugin's handle in its contract",
+    ]);
+  });
+
   const slot = (name: string, id: string, text = 'Below the boats.'): string =>
     `export const ${name} = defineSlot<object>('${id}', '${text}');\n`;
 

@@ -76,7 +76,12 @@ export class TaggedCache implements Cache {
     this.stop = cluster.subscribe(PURGED, (payload) => this.#drop(payload as readonly string[] | undefined));
   }
 
-  async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: CacheOptions): Promise<T> {
+  async remember<T>(
+    key: string,
+    tags: readonly string[],
+    load: () => Promise<T>,
+    options?: CacheOptions<T>,
+  ): Promise<T> {
     if (this.#data.inTransaction) return load();
     if (this.#current()) {
       const cached = this.#entries.get(key);
@@ -122,16 +127,13 @@ export class TaggedCache implements Cache {
     return version < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > version);
   }
 
-  #store(
-    key: string,
-    tags: readonly string[],
-    value: unknown,
-    { seconds, bytes = sizeOf(value) }: CacheOptions = {},
-  ): void {
+  #store(key: string, tags: readonly string[], value: unknown, { seconds, bytes = sizeOf }: CacheOptions = {}): void {
+    const size = typeof bytes === 'function' ? bytes(value) : bytes;
+    const time = typeof seconds === 'function' ? seconds(value) : seconds;
     this.#entries.set(
       key,
       { value, tags },
-      { size: Math.max(1, Math.ceil(bytes)), ttl: seconds === undefined ? 0 : Math.max(1, seconds * 1000) },
+      { size: Math.max(1, Math.ceil(size)), ttl: time === undefined ? 0 : Math.max(1, time * 1000) },
     );
     // What is too large was not stored.
     if (this.#entries.has(key))

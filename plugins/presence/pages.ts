@@ -34,15 +34,19 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
   // A script puts the numbers in: with them, no page could be cached.
   plugin.extend(
     slotFillings,
-    fill(homeRail, async (contexts, viewer) => {
-      const card = await web.fragment(viewer, '@presence/card', {});
-      return contexts.map(() => card);
-    }),
+    fill(
+      homeRail,
+      async (contexts, viewer) => {
+        const card = await web.fragment(viewer, '@presence/card', {});
+        return contexts.map(() => card);
+      },
+      { shared: true },
+    ),
   );
   plugin.extend(
     slotFillings,
     fill(bodyStart, (contexts, viewer) =>
-      contexts.map(() => (isGuest(viewer) ? undefined : html`<x-heartbeat></x-heartbeat>`)),
+      contexts.map(() => (isGuest(viewer) ? undefined : html`<x-heartbeat data-eager></x-heartbeat>`)),
     ),
   );
 }

@@ -41,14 +41,17 @@ export default definePlugin({
     if (web) {
       plugin.extend(
         slotFillings,
-        fill(composerFields, (contexts, viewer) =>
-          Promise.all(
-            contexts.map(async ({ discussion }) =>
-              discussion && !isGuest(viewer)
-                ? web.fragment(viewer, '@typing/line', { discussion: discussion.id })
-                : undefined,
+        fill(
+          composerFields,
+          (contexts, viewer) =>
+            Promise.all(
+              contexts.map(async ({ discussion }) =>
+                discussion && !isGuest(viewer)
+                  ? web.fragment(viewer, '@typing/line', { discussion: discussion.id })
+                  : undefined,
+              ),
             ),
-          ),
+          { shared: true },
         ),
       );
     }

@@ -14,6 +14,8 @@ const COPIED = ['core', 'plugins', 'migrations', 'themes', 'config', 'test', 'do
 /** Features that are built on another one, by that one; what is not here is built on none. */
 const LEAVING: Readonly<Record<string, readonly string[]>> = {
   discussions: [
+    'answers',
+    'bookmarks',
     'demo',
     'feeds',
     'live',
@@ -21,6 +23,7 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
     'notifications',
     'pro-feeds',
     'reactions',
+    'read-marks',
     'reports',
     'search',
     'sitemap',

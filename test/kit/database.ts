@@ -66,13 +66,13 @@ export async function openTestDatabase({
 
 /**
  * A place for a database, empty without a template and always in a first process: for tests that start whole processes
- * on it.
+ * on it. `embedded`: on the embedded database, also where a server is tested.
  */
-export async function makeTestPlace(template?: Template): Promise<TestPlace> {
+export async function makeTestPlace(template?: Template, { embedded = !onServer } = {}): Promise<TestPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 });
   if (inFirstProcess) return { url: undefined, folder, remove };
-  if (!onServer) {
+  if (embedded) {
     // Synchronous, because that is done in one go outside of JavaScript: ten times as quick with so many small files.
     cpSync(await embeddedTemplate(template), join(folder, 'database'), { recursive: true });
     return { url: undefined, folder, remove };

@@ -9,7 +9,7 @@ import { keepAssets, lendAssets } from './assets.ts';
 import { createClient, type Client } from './client.ts';
 import { makeTestPlace, onServer } from './database.ts';
 import { migrated } from './migrated.ts';
-import { countStatements, leaveOutBackground } from './statements.ts';
+import { countStatements } from './statements.ts';
 
 export { createClient, type Answer, type Client } from './client.ts';
 export { leastOf } from './statements.ts';
@@ -96,6 +96,7 @@ const TEST_SETTINGS = {
   'discussions.rate_limit': 100_000,
   'login.attempt_rate_limit': 100_000,
   'registration.rate_limit': 100_000,
+  'pages.part_deadline': 5_000,
   'pages.rate_limit': 100_000,
   'markdown.rate_limit': 100_000,
   'sitemap.files': false,
@@ -122,6 +123,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     mailFrom: undefined,
     trustedProxies: [],
     allowedHosts: [],
+    previewHosts: [],
     allowedPorts: [80, 443],
     given: new Set(),
     safeMode: false,
@@ -153,7 +155,6 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     await place.remove();
     throw error;
   });
-  leaveOutBackground(app);
   const url = `http://127.0.0.1:${await app.listen()}`;
   return {
     app,

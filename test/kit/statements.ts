@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import type { App } from '../../core/host/app.ts';
 
 interface Tally {
   count: number;
@@ -16,15 +15,6 @@ subscribe('parley.statement', () => {
   if (tally) tally.count++;
 });
 subscribe('http.server.request.start', () => accounts.enterWith(counting ?? { count: 0 }));
-
-/** Whoever commits does not account for the durable work that begins then. */
-export function leaveOutBackground({ data }: App): void {
-  const { onCommit } = data;
-  data.onCommit = async (batch) => {
-    const begin = await onCommit?.(batch);
-    return begin && (() => accounts.exit(begin));
-  };
-}
 
 /**
  * How many SQL statements `work`, and the requests that it makes, ran; what runs in the background meanwhile is left

@@ -94,7 +94,7 @@ class TypingLine extends HTMLElement {
 
   #show(): void {
     const writing = [...this.#others]
-      .filter(([id, { until }]) => id !== this.dataset['self'] && until > Date.now())
+      .filter(([id, { until }]) => id !== document.body.dataset['viewer'] && until > Date.now())
       .map(([, { name }]) => name);
     const [first = '', second = ''] = writing;
     const text =

@@ -105,7 +105,7 @@ describe('the page', () => {
     await settled(forum.app);
     const { status, text } = await forum.as.root.get('/admin/audit');
     expect(status).toBe(200);
-    for (const part of ['door.opened', 'cellar', '192.0.2.7', `href="/admin/audit?actor&#x3D;${forum.ids.ada}"`])
+    for (const part of ['door.opened', 'cellar', '192.0.2.7', `href="/admin/audit?actor=${forum.ids.ada}"`])
       expect(text).toContain(part);
     for (const client of [forum.as.ada, forum.as.mia])
       expect((await client.get('/admin/audit', JSON_ONLY)).status).toBe(403);
@@ -151,7 +151,7 @@ describe('the page', () => {
     }
     expect(seen).toEqual(whole);
     expect((await forum.as.root.get('/admin/audit?limit=2&action=door.opened')).text).toMatch(
-      /rel="next" href="\/admin\/audit\?action&#x3D;door\.opened&amp;cursor&#x3D;/,
+      /rel="next" href="\/admin\/audit\?action=door\.opened&amp;cursor=/,
     );
   });
 

@@ -20,7 +20,8 @@ const console: Console = {
 const secrets = new Map<string, string>();
 /** A secret that is found wherever it turns up. */
 function marked(what: string, make: (mark: string) => string = (mark) => mark): string {
-  const secret = make(`Secret-7-${randomBytes(6).toString('hex')}`);
+  // Letters besides: digits alone would leave a password that everybody tries.
+  const secret = make(`Secret-7-kelp-${randomBytes(6).toString('hex')}`);
   secrets.set(what, secret);
   return secret;
 }

@@ -4,7 +4,7 @@ import { expectStatus, useForum } from '../discussions/forum.ts';
 const forum = useForum({ 'site.name': 'Tea & <Ships>' });
 let tag: string;
 
-const page = async (path: string): Promise<string> => (await forum.guest.get(path)).text.replaceAll('&#x3D;', '=');
+const page = async (path: string): Promise<string> => (await forum.guest.get(path)).text;
 /** Address and media type of each feed that the head of a page names. */
 const named = async (path: string) =>
   [...(await page(path)).matchAll(/<link rel="alternate" type="([^"]*)" title="([^"]*)" href="([^"]*)">/g)].map(

@@ -33,14 +33,16 @@ export interface Site extends AsyncDisposable {
 export interface SiteOptions {
   /** An earlier site's data, which stays when this one ends. */
   readonly place?: TestPlace;
+  /** No variable says where the data are to lie, so the installer asks. */
+  readonly embedded?: boolean;
   /** Over those of the test's place; an empty text unsets one. */
   readonly variables?: Readonly<Record<string, string>>;
   /** In place of the demonstration's content. */
   readonly fill?: (progress: Progress) => Promise<void>;
 }
 
-export async function openSite({ place: given, variables = {}, fill }: SiteOptions = {}): Promise<Site> {
-  const place = given ?? (await makeTestPlace(migrated()));
+export async function openSite({ place: given, embedded, variables = {}, fill }: SiteOptions = {}): Promise<Site> {
+  const place = given ?? (await makeTestPlace(migrated(), { ...(embedded !== undefined && { embedded }) }));
   if (!given) await lendAssets(place.folder);
   const environment = {
     DATA_DIR: place.folder,

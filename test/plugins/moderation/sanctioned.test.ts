@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Access } from 'parley-forum/plugins/access';
+import { Answers } from 'parley-forum/ports/answers';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Answer, Client } from 'parley-forum/testing';
 import { useForum } from '../discussions/forum.ts';
@@ -21,6 +22,8 @@ interface Person {
   readonly client: Client;
   readonly discussions: readonly [Started, Started];
   readonly replies: readonly [string, string];
+  /** What ada replied to the first of their discussions. */
+  readonly answer: string;
   readonly upload: string;
   readonly foreign: Started & { readonly postId: string };
 }
@@ -44,6 +47,16 @@ const VISIBLE: readonly Write[] = [
   },
   { route: 'POST /api/posts', body: ({ foreign }) => ({ discussion_id: foreign.id, content: 'x' }) },
   { route: 'PUT /api/posts/:id', path: ({ replies: [one] }) => `/api/posts/${one}`, body: { content: 'Other' } },
+  {
+    route: 'PUT /api/discussions/:id/answer',
+    path: ({ discussions: [one] }) => `/api/discussions/${one.id}/answer`,
+    body: ({ answer }) => ({ post_id: answer }),
+  },
+  {
+    route: 'DELETE /api/discussions/:id/answer',
+    path: ({ discussions: [one] }) => `/api/discussions/${one.id}/answer`,
+  },
+  { route: 'POST /p/:id/answer', path: ({ answer }) => `/p/${answer}/answer`, body: { accepted: 'true' } },
   { route: 'POST /api/reactions/toggle', body: ({ foreign }) => ({ post_id: foreign.postId, reaction: 'like' }) },
   { route: 'POST /api/reports', body: ({ foreign }) => ({ post_id: foreign.postId, reason: 'spam' }) },
   { route: 'POST /api/subscriptions/toggle', body: ({ foreign }) => ({ discussion_id: foreign.id }) },
@@ -79,8 +92,28 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /api/presence/update', body: { page: '/' } },
   { route: 'POST /api/markdown/parse', body: { content: '*x*' } },
   { route: 'POST /api/notifications/mark-read' },
+  { route: 'POST /api/bookmarks', body: ({ foreign }) => ({ post_id: foreign.postId }) },
+  { route: 'PUT /api/bookmarks/:id', status: 404, path: () => '/api/bookmarks/none', body: { note: 'x' } },
+  { route: 'DELETE /api/bookmarks/:id', status: 404, path: () => '/api/bookmarks/none' },
+  { route: 'POST /p/:id/bookmark', path: ({ foreign }) => `/p/${foreign.postId}/bookmark`, body: { kept: 'true' } },
+  { route: 'POST /bookmarks/:id', status: 404, path: () => '/bookmarks/none', body: { note: 'x' } },
+  { route: 'POST /bookmarks/remove', body: {} },
+  { route: 'PUT /api/drafts/:key', path: () => '/api/drafts/new', body: { fields: { content: 'x' } } },
+  { route: 'DELETE /api/drafts/:key', path: () => '/api/drafts/new' },
+  { route: 'POST /drafts/discard', body: { key: 'new' } },
+  {
+    route: 'POST /api/read-marks',
+    body: ({ foreign }) => ({ read_marks: [{ discussion_id: foreign.id, number: 1 }] }),
+  },
+  { route: 'POST /api/read-marks/all', body: {} },
+  { route: 'POST /api/posts/:id/unread', path: ({ foreign }) => `/api/posts/${foreign.postId}/unread`, body: {} },
+  { route: 'POST /read-marks', body: ({ foreign }) => ({ discussion_id: foreign.id, number: 1 }) },
+  { route: 'POST /read-marks/all', body: {} },
+  { route: 'POST /p/:id/unread', path: ({ foreign }) => `/p/${foreign.postId}/unread`, body: {} },
   { route: 'POST /notifications/read', body: {} },
   { route: 'POST /appearance', body: {} },
+  { route: 'POST /settings/keyboard', body: {} },
+  { route: 'POST /first-steps/hide' },
   { route: 'POST /login/confirm/end', body: {} },
   { route: 'POST /login/confirm', body: { password: PASSWORD } },
   { route: 'POST /settings/notifications', body: {} },
@@ -141,16 +174,17 @@ async function person(): Promise<Person> {
   await client.login(name, PASSWORD);
   const foreign = await forum.start('ada', `For ${name}`);
   const start = async (): Promise<Started> =>
-    (await client.post('/api/discussions', { title: `By ${name}`, content: 'x', category_id: 'general' })).body
-      .discussion;
+    (await client.post('/api/discussions', { title: `By ${name}`, content: 'x', category_id: 'help' })).body.discussion;
   const reply = async (): Promise<string> =>
     (await client.post('/api/posts', { discussion_id: foreign.id, content: 'Before' })).body.post.id;
   const { upload } = (await client.request('POST', '/api/uploads', { body: formWith(image, 'own.png') })).body;
+  const discussions = [await start(), await start()] as const;
   return {
     name,
     id,
     client,
-    discussions: [await start(), await start()],
+    discussions,
+    answer: (await forum.reply('ada', discussions[0].id, 'Like this')).id,
     replies: [await reply(), await reply()],
     upload: upload.id,
     foreign,
@@ -174,7 +208,11 @@ const SANCTIONS = {
   },
 };
 
-beforeAll(async () => void (image = await picture()));
+beforeAll(async () => {
+  image = await picture();
+  const { id } = (await forum.guest.get('/api/categories/help')).body.category;
+  await forum.app.app.service(Answers).ask(id, true);
+});
 
 test('the tables name every write that the forum offers to members', () => {
   const least = new Set(['everyone', 'member']);

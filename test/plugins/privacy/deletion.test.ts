@@ -159,6 +159,8 @@ async function live(forum: Forum) {
     201,
   );
   expectStatus(await forum.as.mia.put(`/api/discussions/${alone.id}`, { title: 'Zebrafinch moderated' }), 200);
+  expectStatus(await ada.post('/api/bookmarks', { post_id: others.postId, note: 'A quokkatext for later.' }), 201);
+  expectStatus(await ada.put('/api/drafts/new', { fields: { content: 'A quokkatext begun.' } }), 200);
   const file = expectStatus(await send(ada, await picture(), 'quokkatext.png'), 201).body.upload;
   await ada.submit('/settings/profile', { bio: 'A quokkatext of a life.' });
   await ada.post('/api/presence/update', { page: '/' });

@@ -21,6 +21,8 @@ describe('a member’s data', () => {
     expectStatus(await forum.as.ada.put(`/api/posts/${reply.id}`, { content: 'I like **storms**.' }), 200);
     expectStatus(await forum.as.ada.delete(`/api/posts/${gone.id}`), 200);
     expectStatus(await forum.as.ada.post('/api/reactions/toggle', { post_id: others.postId, reaction: 'like' }), 200);
+    expectStatus(await forum.as.ada.post('/api/bookmarks', { post_id: others.postId, note: 'For winter' }), 201);
+    expectStatus(await forum.as.ada.put('/api/drafts/new', { fields: { title: 'Not yet', content: 'Begun' } }), 200);
     expectStatus(
       await forum.as.ada.post('/api/reports', {
         post_id: others.postId,
@@ -69,12 +71,18 @@ describe('a member’s data', () => {
 
   test('has what else they did', () => {
     expect(parsed(files, 'reactions.json')).toMatchObject([{ reaction: 'like' }]);
+    expect(parsed(files, 'bookmarks.json')).toMatchObject([{ note: 'For winter' }]);
+    expect(parsed(files, 'drafts.json')).toMatchObject([
+      { key: 'new', fields: { title: 'Not yet', content: 'Begun' } },
+    ]);
     expect(parsed(files, 'reports.json')).toMatchObject([{ reason: 'spam', note: 'It is an advertisement.' }]);
     expect(parsed(files, 'subscriptions.json')).toHaveLength(2);
+    expect(parsed(files, 'read-marks.json')).toHaveLength(2);
     expect(parsed(files, 'feed-tokens.json')).toMatchObject([{ name: 'My phone' }]);
     expect(parsed(files, 'uploads.json')).toMatchObject([{ id: fileId, name: 'kite.png', type: 'image/png' }]);
     expect(files.get(`uploads/${fileId}-kite.png`)).toMatch(/PNG/);
-    for (const name of ['notifications.json', 'tags.json', 'moderation.json']) expect(parsed(files, name)).toEqual([]);
+    for (const name of ['accepted-answers.json', 'notifications.json', 'tags.json', 'moderation.json'])
+      expect(parsed(files, name)).toEqual([]);
   });
 
   test('has nothing of others', () => {

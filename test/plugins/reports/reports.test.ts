@@ -198,12 +198,12 @@ describe('handling a report', () => {
 
 describe('without script', () => {
   test('a post is reported from its menu', async () => {
-    const { id, number } = await forum.start('ada', 'Read me');
+    const { id, number, postId } = await forum.start('ada', 'Read me');
     const reply = await forum.reply('bob', id, 'Buy things');
-    const { text } = await forum.as.ada.get(`/d/${number}-read-me`);
-    expect(text).toContain(`href="/p/${reply.id}/report"`);
-    expect(text.match(/\/report"/g)).toHaveLength(1);
-    expect((await forum.guest.get(`/d/${number}-read-me`)).text).not.toContain('/report"');
+    const menu = async (post: string): Promise<string> => (await forum.as.ada.get(`/p/${post}/menu`)).text;
+    expect(await menu(reply.id)).toContain(`href="/p/${reply.id}/report"`);
+    expect(await menu(postId)).not.toContain('/report"');
+    expect((await forum.guest.get(`/p/${reply.id}/menu`)).headers.get('location')).toContain('/login');
     expect((await forum.as.ada.get(`/p/${reply.id}/report`)).text).toContain('It is against the law');
     const refused = await forum.as.ada.submit(`/p/${reply.id}/report`, { note: 'Why would I say' });
     expect([refused.status, refused.text.includes('Why would I say')]).toEqual([400, true]);
