@@ -83,7 +83,10 @@ describe('with script', () => {
     expect(numbers).toEqual(range(numbers[0]!, numbers.at(-1)!));
     expect(numbers[0]).toBeLessThanOrEqual(21);
     expect(numbers.at(-1)).toBeGreaterThanOrEqual(80);
-    expect(await page.evaluate('globalThis.shifted'), await page.evaluate('globalThis.shifts.join("; ")')).toBeLessThanOrEqual(0.02);
+    expect(
+      await page.evaluate('globalThis.shifted'),
+      await page.evaluate('globalThis.shifts.join("; ")'),
+    ).toBeLessThanOrEqual(0.02);
     expect(await page.title()).toContain('A very long story');
     expect(await movesSideways(page)).toBe(false);
     expect(messages).toEqual([]);
