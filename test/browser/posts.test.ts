@@ -109,8 +109,10 @@ test('pictures are shown large, one after the other, by keyboard', async () => {
   await viewer.getByRole('button', { name: 'Fit the window' }).waitFor();
   expect(await judge(page)).toEqual([]);
   await page.keyboard.press('Escape');
-  expect(await viewer.isVisible()).toBe(false);
-  expect(await page.evaluate(`document.activeElement === document.querySelectorAll('a.picture')[1]`)).toBe(true);
+  await viewer.waitFor({ state: 'hidden' });
+  await expect
+    .poll(() => page.evaluate(`document.activeElement === document.querySelectorAll('a.picture')[1]`))
+    .toBe(true);
   await page.context().close();
 });
 

@@ -122,6 +122,12 @@ describe('with script', () => {
   test('posts that came later have their menu and reactions, and are marked read', async () => {
     const page = await forum.open('bob');
     const messages = listen(page);
+    const marked: number[] = [];
+    page.on('requestfinished', (request) => {
+      if (!request.url().endsWith('/api/read-marks')) return;
+      const body = request.postDataJSON() as { readonly read_marks: readonly [{ readonly number: number }] };
+      marked.push(body.read_marks[0].number);
+    });
     await page.goto(path);
     await ready(page);
     await turnTo(page, 30, 600);
@@ -132,10 +138,8 @@ describe('with script', () => {
     await post(page, 30).getByRole('link', { name: 'React to post 30' }).click();
     await page.getByRole('button', { name: 'Wow' }).and(page.locator(':visible')).click();
     await post(page, 30).locator('.reaction[aria-pressed="true"]').waitFor();
-    const sent = page.waitForResponse((answer) => answer.url().endsWith('/api/read-marks'));
     await post(page, 30).scrollIntoViewIfNeeded();
-    const body = JSON.parse((await sent).request().postData()!) as { read_marks: [{ number: number }] };
-    expect(body.read_marks[0].number).toBeGreaterThanOrEqual(25);
+    await expect.poll(() => Math.max(...marked)).toBeGreaterThanOrEqual(25);
     expect(messages).toEqual([]);
     await page.context().close();
   });
