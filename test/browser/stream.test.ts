@@ -40,11 +40,11 @@ const ready = (page: Page) => page.locator('x-stream:defined').waitFor({ state: 
 const shown = (page: Page): Promise<readonly number[]> =>
   page.evaluate(`[...document.querySelectorAll('.stream > .post')].map((one) => Number(one.id.slice(5)))`);
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at);
-/** Turns the wheel until that post is there. */
-async function turnTo(page: Page, number: number, by: number): Promise<void> {
+/** Turns the wheel until that post is there; one who reads does not turn on while posts are `awaited`. */
+async function turnTo(page: Page, number: number, by: number, awaited?: ReadonlySet<unknown>): Promise<void> {
   await page.mouse.move(200, 400);
   for (let turns = 0; turns < 200 && (await post(page, number).count()) === 0; turns++) {
-    await page.mouse.wheel(0, by);
+    if (!awaited?.size) await page.mouse.wheel(0, by);
     await page.waitForTimeout(30);
   }
   await page.waitForTimeout(500);
@@ -71,14 +71,20 @@ describe('with script', () => {
     const session = await page.context().newCDPSession(page);
     await session.send('Emulation.setCPUThrottlingRate', { rate: slower });
     await page.addInitScript(SHIFTS);
+    const awaited = new Set<unknown>();
+    page.on('request', (request) => {
+      if (request.headers()['x-fragment']) awaited.add(request);
+    });
+    for (const end of ['requestfinished', 'requestfailed'] as const)
+      page.on(end as 'requestfinished', (request) => void awaited.delete(request));
     await page.goto(`${path.replace(/-.*/, '')}/50`);
     await ready(page);
     expect(page.url()).toContain('?page=3#post-50');
-    await turnTo(page, 40, -400);
+    await turnTo(page, 40, -400, awaited);
     // On a busy machine one is at the top before they come: then they wait until they are asked for.
     if ((await post(page, 40).count()) === 0) await page.getByRole('link', { name: 'Earlier posts' }).click();
     await post(page, 40).waitFor({ state: 'attached' });
-    await turnTo(page, 61, 400);
+    await turnTo(page, 61, 400, awaited);
     const numbers = await shown(page);
     expect(numbers).toEqual(range(numbers[0]!, numbers.at(-1)!));
     expect(numbers[0]).toBeLessThanOrEqual(21);
@@ -123,9 +129,9 @@ describe('with script', () => {
     const page = await forum.open('bob');
     const messages = listen(page);
     const marked: number[] = [];
-    page.on('requestfinished', (request) => {
-      if (!request.url().endsWith('/api/read-marks')) return;
-      const body = request.postDataJSON() as { readonly read_marks: readonly [{ readonly number: number }] };
+    page.on('response', (answer) => {
+      if (!answer.url().endsWith('/api/read-marks')) return;
+      const body = answer.request().postDataJSON() as { readonly read_marks: readonly [{ readonly number: number }] };
       marked.push(body.read_marks[0].number);
     });
     await page.goto(path);

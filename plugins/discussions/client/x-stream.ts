@@ -176,13 +176,14 @@ class Stream extends HTMLElement {
   }
 
   #lead(way: Way, link: HTMLAnchorElement | null): void {
+    const links = link ? [link] : [];
+    if (way === 'prev') return this.replaceChildren(...links);
     const list = document.querySelector('.stream')!;
-    let row = way === 'prev' ? this : list.nextElementSibling;
-    if (!row?.classList.contains('stream-more')) {
-      row = Object.assign(document.createElement('p'), { className: 'stream-more' });
-      list.after(row);
-    }
-    row.replaceChildren(...(link ? [link] : []));
+    const row = Object.assign(document.createElement('p'), { className: 'stream-more' });
+    row.append(...links);
+    // Another one, rather than the one before that would be seen to jump.
+    if (list.nextElementSibling?.classList.contains('stream-more')) list.nextElementSibling.remove();
+    list.after(row);
   }
 
   /** Tells where one is, and puts it into the address. */

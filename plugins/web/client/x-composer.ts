@@ -71,7 +71,6 @@ class Composer extends HTMLElement {
       tool.tabIndex = tool === tools[0] ? 0 : -1;
       tool.addEventListener('click', (event) => void this.#use(tool, event));
     }
-    bar.hidden = false;
     bar.addEventListener('keydown', (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
