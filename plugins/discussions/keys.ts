@@ -18,7 +18,7 @@ export const keysOf = (mayStart: (viewer: Viewer) => boolean): readonly Shortcut
     keys: 'r',
     label: 'discussions:keys.reply',
     area: 'posts',
-    press: '.post-actions a[href*="/reply?to="], #reply textarea',
+    press: '.post-actions a[href*="/reply?to="], .dock a, #reply textarea',
     visible: member,
   },
   {

@@ -1,5 +1,6 @@
 import { define, loadElement, request, toast, toFragment, togglePopover } from '@forum/client';
 import { Changes } from './parts/changes.ts';
+import { dock } from './parts/dock.ts';
 
 /** The posts of a discussion, as they are now. What one may do with a post is fetched into one menu for all of them. */
 class Posts extends HTMLElement {
@@ -25,10 +26,13 @@ class Posts extends HTMLElement {
     this.addEventListener('pointerdown', (event) => this.#prefetch(event));
     this.addEventListener('focusin', (event) => this.#prefetch(event));
     this.addEventListener('click', (event) => {
+      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
       const link = menuLink(event);
-      if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+      const reply = (event.target as Element).closest<HTMLAnchorElement>('a[href*="/reply?"]');
+      if (link) void this.#open(link, event);
+      else if (!reply || !dock(reply)) return;
+      else if (this.#menu.contains(reply)) this.#menu.hidePopover();
       event.preventDefault();
-      void this.#open(link, event);
     });
   }
 

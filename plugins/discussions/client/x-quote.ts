@@ -1,4 +1,5 @@
 import { announce, button, define, escapeMarkdown, loadElement, toast } from '@forum/client';
+import { dock } from './parts/dock.ts';
 
 /** Milliseconds in which what is selected did not change. */
 const PAUSE = 150;
@@ -95,6 +96,7 @@ class Quote extends HTMLElement {
     announce(done);
     this.#show(this.dataset['go'] ?? '', () => {
       this.#hide();
+      if (dock()) return;
       area.focus();
       area.scrollIntoView({ block: 'center' });
     });

@@ -33,11 +33,14 @@ const NEAR = 1_000;
 /** Milliseconds between two changes of the address. */
 const THROTTLE = 250;
 
-/** Whether somebody writes, or goes by keyboard, where posts that come at this link would push it out of view. */
+/**
+ * Whether somebody writes, or goes by keyboard, where posts that come at this link would push it out of view. The dock
+ * stays where it is.
+ */
 function isUsedBelow(link: Element): boolean {
-  const focused = document.activeElement;
-  if (!focused?.closest('main') || (link.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING) === 0)
-    return false;
+  const focused = document.activeElement!;
+  const follows = (link.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+  if (!follows || focused.closest('.docked')) return false;
   const { top, bottom } = focused.getBoundingClientRect();
   return bottom > 0 && top < innerHeight;
 }

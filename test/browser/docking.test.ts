@@ -1,0 +1,78 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { listen, movesSideways, walkFocus } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const docked = (page: Page) => page.locator('.docked');
+const area = (page: Page) => page.locator('#reply textarea');
+const replyTo = (page: Page, number: number) => page.locator(`#post-${number}`).getByRole('link', { name: 'Reply' });
+const top = (page: Page, number: number): Promise<number> =>
+  page.locator(`#post-${number}`).evaluate((post) => post.getBoundingClientRect().top);
+
+test('a reply is written beside what one reads, and closing it loses nothing', async () => {
+  const page = await forum.open('ada');
+  const messages = listen(page);
+  await page.goto('/d/1');
+  await replyTo(page, 3).click();
+  await docked(page).getByText('Reply to mia, post 3').waitFor();
+  await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('textarea');
+  const before = await top(page, 3);
+  await page.keyboard.type('It was the stern gland,');
+  for (let stops = 0; stops < 3; stops++) await page.keyboard.press('Tab');
+  expect(await page.evaluate('document.activeElement.closest(".docked") !== null')).toBe(true);
+  expect(await top(page, 3)).toBe(before);
+  await page.mouse.move(600, 300);
+  await page.mouse.wheel(0, 800);
+  await expect.poll(() => top(page, 3)).toBeLessThan(before - 500);
+  expect(
+    await docked(page).evaluate(
+      (panel) => panel.getBoundingClientRect().bottom - panel.ownerDocument.defaultView!.innerHeight,
+    ),
+  ).toBe(0);
+  expect(await judge(page)).toEqual([]);
+  await area(page).press('Escape');
+  await docked(page).waitFor({ state: 'detached' });
+  expect(await page.evaluate('document.activeElement.closest(".post").id')).toBe('post-3');
+  await page.getByText('Write a reply…').click();
+  await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  expect(await area(page).inputValue()).toBe('It was the stern gland,');
+  await area(page).fill('It was the stern gland, as ever.');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.locator('.post', { hasText: 'as ever' }).waitFor();
+  expect(messages).toEqual([]);
+  await page.context().close();
+});
+
+test('a post that is quoted goes behind what is written, by keyboard too', async () => {
+  const page = await forum.open('ada');
+  await page.goto('/d/3');
+  await page.keyboard.press('r');
+  await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('textarea');
+  await page.keyboard.type('Well.');
+  await page.keyboard.press('Escape');
+  await page.keyboard.press('q');
+  await expect.poll(() => area(page).inputValue()).toMatch(/^Well\.\n\n> \[@\w+\]\(\/d\/3/);
+  expect(new URL(page.url()).pathname).toMatch(/^\/d\/3/);
+  await page.context().close();
+});
+
+test('hides no stop of the Tab key behind the panel', async () => {
+  const page = await forum.open('ada');
+  await page.goto('/d/1');
+  await replyTo(page, 2).click();
+  await docked(page).waitFor();
+  expect(await walkFocus(page)).toEqual([]);
+  await page.context().close();
+});
+
+test('on a phone a reply has a page of its own', async () => {
+  const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
+  await page.goto('/d/1');
+  expect(await page.getByText('Write a reply…').isVisible()).toBe(false);
+  await replyTo(page, 3).click();
+  await page.waitForURL('**/reply?to=3');
+  expect(await movesSideways(page)).toBe(false);
+  await page.context().close();
+});
