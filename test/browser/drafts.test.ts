@@ -69,6 +69,25 @@ test('what was written on both is for the writer to choose; neither is lost', as
   for (const page of [first, second]) await page.context().close();
 });
 
+test('what was written before the module that copies it was there is copied as well', async () => {
+  const page = await device();
+  const late = Promise.withResolvers<void>();
+  await page.route(/x-draft[^/]*\.js/, async (route) => {
+    await late.promise;
+    await route.continue();
+  });
+  await page.goto('/d/3/reply');
+  await page.locator('.composer-bar').waitFor();
+  await area(page).pressSequentially('Early');
+  await page.getByText('Draft kept on this device').waitFor();
+  expect(await page.locator('x-draft:defined').count()).toBe(0);
+  late.resolve();
+  await untilKept('Early');
+  await area(page).fill('');
+  await expect.poll(kept, { timeout: 15_000 }).toEqual({});
+  await page.context().close();
+});
+
 test('a page that is left at once has kept all of its form', async () => {
   const page = await device();
   await open(page, '/new');
