@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listen, movesSideways } from './checks.ts';
+import { defined, listen, movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -11,9 +11,10 @@ test('a post is bookmarked and let go without leaving the page', async () => {
   await page.goto('/d/1');
   const post = page.locator('#post-2');
   const item = async (name: string): Promise<void> => {
+    await defined(page, 'x-posts');
     await post.getByRole('link', { name: 'More about post 2' }).click();
     await page.getByRole('button', { name, exact: true }).waitFor();
-    await page.evaluate('customElements.whenDefined("x-bookmark").then(() => true)');
+    await defined(page, 'x-bookmark');
     await page.getByRole('button', { name, exact: true }).click();
   };
   await item('Bookmark');

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from 'parley-forum/testing';
-import { listen } from './checks.ts';
+import { listen, openListening } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -19,20 +19,12 @@ beforeAll(async () => {
 
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 const edit = (number: number, content: string) => mia.put(`/api/posts/${posts[number - 1]}`, { content });
-/** Waits until the page hears what happens. */
-async function listening(page: Page, ...elements: readonly string[]): Promise<void> {
-  for (const element of ['x-live', ...elements])
-    await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
-  // The stream is open by then.
-  await page.waitForTimeout(1_000);
-}
 
 describe('an open discussion', () => {
   test('shows what was edited in its place, and leaves what one has in hand', async () => {
     const page = await forum.open('ada');
     const messages = listen(page);
-    await page.goto('/d/1/4');
-    await listening(page, 'x-posts');
+    await openListening(page, '/d/1/4', 'x-posts');
     const more = post(page, 4).getByRole('link', { name: 'More about post 4' });
     await more.click();
     await page.getByRole('link', { name: 'Quote' }).and(page.locator(':visible')).waitFor();
@@ -54,8 +46,7 @@ describe('an open discussion', () => {
 
   test('takes away what was deleted, brings back what was restored, also among posts that came later', async () => {
     const page = await forum.open('ada');
-    await page.goto('/d/1');
-    await listening(page, 'x-posts', 'x-stream');
+    await openListening(page, '/d/1', 'x-posts', 'x-stream');
     await page.getByRole('link', { name: 'Later posts' }).press('Enter');
     await post(page, 23).waitFor();
     await mia.delete(`/api/posts/${posts[22]}`);
@@ -69,8 +60,7 @@ describe('an open discussion', () => {
 
   test('does not change words that are being selected until they are let go', async () => {
     const page = await forum.open('bob');
-    await page.goto('/d/1/6');
-    await listening(page, 'x-posts');
+    await openListening(page, '/d/1/6', 'x-posts');
     const words = await post(page, 6).locator('.prose').textContent();
     await post(page, 6).locator('.prose p').first().click({ clickCount: 3 });
     await edit(6, 'The sixth, edited.');
@@ -89,8 +79,7 @@ describe('an open list', () => {
   test('says what is new or updated, and shows it when asked', async () => {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
     const messages = listen(page);
-    await page.goto('/');
-    await listening(page, 'x-list-changes');
+    await openListening(page, '/', 'x-list-changes');
     const before = await rows(page);
     const start = (title: string, category: string) =>
       mia.post('/api/discussions', { title, content: 'Now', category_id: category });

@@ -28,6 +28,26 @@ export async function painted(page: Page): Promise<void> {
   else await page.waitForLoadState('load');
 }
 
+/** Waits until these elements do what they are for: until then a press does what it does without script. */
+export async function defined(page: Page, ...elements: readonly string[]): Promise<void> {
+  for (const element of elements) await page.locator(`${element}:defined`).first().waitFor({ state: 'attached' });
+}
+
+/** Opens a page and waits until its stream has begun and these elements are there: nothing that happens before is told to it. */
+export async function openListening(page: Page, path: string, ...elements: readonly string[]): Promise<void> {
+  const begun = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/live');
+  await Promise.all([begun, page.goto(path)]);
+  await defined(page, 'x-live', ...elements);
+}
+
+/** Lets time pass as the page counts it: however busy the machine is, its own timers that end before have run then. */
+export const pass = (page: Page, milliseconds: number): Promise<void> =>
+  page.evaluate(`new Promise((done) => { setTimeout(done, ${milliseconds}); })`);
+
+/** Types letter by letter into the field that has the focus. No timer of the page runs between, as one may between keys on a busy machine. */
+export const typeAtOnce = (page: Page, text: string): Promise<void> =>
+  page.evaluate(`{ for (const letter of ${JSON.stringify(text)}) document.execCommand('insertText', false, letter); }`);
+
 const PAINTED = `(async () => {
   const late = [...document.querySelectorAll('link[rel="stylesheet"]')].filter((link) => !link.sheet);
   await Promise.all(late.map((link) => new Promise((done) => { link.onload = link.onerror = done; })));

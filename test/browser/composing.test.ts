@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { listen, movesSideways } from './checks.ts';
+import { defined, listen, movesSideways, pass } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -145,6 +145,7 @@ describe('a draft', () => {
 describe('a draft of a new discussion', () => {
   const TITLE = 'Which varnish holds';
   async function write(page: Page): Promise<void> {
+    await page.locator('.composer-bar').waitFor();
     await page.getByLabel('Title').fill(TITLE);
     await page.getByLabel('Category').selectOption('General');
     await page.getByLabel('Tags').fill('varnish, oak');
@@ -209,7 +210,7 @@ describe('a draft of a new discussion', () => {
     expect(await inForm(page)).toEqual(FULL);
     await page.getByRole('button', { name: 'Start discussion' }).click();
     expect(await seen(page.getByRole('heading', { name: TITLE, level: 1 }))).toBe(true);
-    expect(await page.getByRole('link', { name: 'varnish' }).count()).toBeGreaterThan(0);
+    await page.getByRole('link', { name: 'varnish' }).first().waitFor();
     await page.goto('/new');
     await page.locator('.composer-bar').waitFor();
     expect(await inForm(page)).toEqual(EMPTY);
@@ -221,6 +222,7 @@ describe('a draft of a new discussion', () => {
     await page.getByRole('link', { name: 'More about post 1', exact: true }).click();
     const quote = await page.getByRole('link', { name: 'Quote' }).getAttribute('href');
     await page.goto(quote!);
+    await page.locator('.composer-bar').waitFor();
     const quoted = await text(page).inputValue();
     await text(page).press('Control+End');
     await text(page).pressSequentially('Mine');
@@ -309,6 +311,25 @@ describe('a menu', () => {
       await menu.waitFor({ state: 'detached' });
       expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(name);
     }
+    await page.context().close();
+  });
+
+  test('is closed by a second press, though what it would show takes long to come', async () => {
+    const page = await forum.open('mia');
+    await page.goto('/d/1');
+    await defined(page, 'x-posts');
+    const link = page.getByRole('link', { name: 'More about post 1', exact: true });
+    await link.click();
+    await page.locator('.menu:popover-open').waitFor();
+    await page.route('**/menu', async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      await route.continue();
+    });
+    const answered = page.waitForResponse('**/menu');
+    await link.click();
+    await (await answered).finished();
+    await pass(page, 200);
+    expect(await page.locator('.menu:popover-open').count()).toBe(0);
     await page.context().close();
   });
 });

@@ -1,7 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { Client } from 'parley-forum/testing';
-import { listen, movesSideways } from './checks.ts';
+import { defined, listen, movesSideways } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -18,6 +18,7 @@ async function device(): Promise<Page> {
 async function open(page: Page, path = '/d/1/reply'): Promise<void> {
   await page.goto(path);
   await page.locator('.composer-bar').waitFor();
+  await defined(page, 'x-draft');
 }
 let bob: Client | undefined;
 /** What the server has, by kind of form. */
@@ -68,6 +69,25 @@ test('what was written on both is for the writer to choose; neither is lost', as
   for (const page of [first, second]) await page.context().close();
 });
 
+test('what was written before the module that copies it was there is copied as well', async () => {
+  const page = await device();
+  const late = Promise.withResolvers<void>();
+  await page.route(/x-draft[^/]*\.js/, async (route) => {
+    await late.promise;
+    await route.continue();
+  });
+  await page.goto('/d/3/reply');
+  await page.locator('.composer-bar').waitFor();
+  await area(page).pressSequentially('Early');
+  await page.getByText('Draft kept on this device').waitFor();
+  expect(await page.locator('x-draft:defined').count()).toBe(0);
+  late.resolve();
+  await untilKept('Early');
+  await area(page).fill('');
+  await expect.poll(kept, { timeout: 15_000 }).toEqual({});
+  await page.context().close();
+});
+
 test('a page that is left at once has kept all of its form', async () => {
   const page = await device();
   await open(page, '/new');
@@ -81,8 +101,10 @@ test('a page that is left at once has kept all of its form', async () => {
     .toMatchObject({ title: 'Which varnish', tags: 'oak', content: 'Holds best?' });
   await page.reload();
   await page.getByRole('link', { name: 'Which varnish' }).click();
-  expect([await area(page).inputValue(), await page.getByLabel('Tags').inputValue()]).toEqual(['Holds best?', 'oak']);
-  expect(await page.getByLabel('Category').locator('option:checked').textContent()).toBe('General');
+  await expect
+    .poll(async () => [await area(page).inputValue(), await page.getByLabel('Tags').inputValue()])
+    .toEqual(['Holds best?', 'oak']);
+  await expect.poll(() => page.getByLabel('Category').locator('option:checked').textContent()).toBe('General');
   await open(page, '/new');
   await page.getByRole('button', { name: 'Discard it' }).click();
   await expect.poll(kept).toEqual({});

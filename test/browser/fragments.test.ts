@@ -27,6 +27,7 @@ test('whatever could run is taken out of HTML before it is put into a page, and 
   page = await forum.open('ada');
   await page.route('**/api/markdown/parse', (route) => route.fulfill({ json: { success: true, html: HOSTILE } }));
   await page.goto('/new');
+  await page.locator('.composer-bar').waitFor();
   await page.locator('textarea[name="content"]').fill('Anything');
   await page.locator('[data-preview]').click();
   const view = page.locator('.composer-view');

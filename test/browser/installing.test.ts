@@ -92,7 +92,7 @@ describe('the installer in a browser', () => {
     expect(page.url()).toBe(address('/install/progress'));
     content.resolve();
     // By itself: the page looks again every two seconds.
-    await page.waitForURL(address('/login'), { timeout: 20_000 });
+    await page.waitForURL(address('/login'), { timeout: 60_000 });
     await page.getByText('Your forum is ready. Log in as ada.').waitFor();
     await page.locator('[name="identifier"]').fill('ada');
     await page.locator('[name="password"]').fill(PASSWORD);

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { listen, movesSideways } from './checks.ts';
+import { defined, listen, movesSideways, pass } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -41,6 +41,8 @@ test('a member replies, quotes, bookmarks, reacts and opens menus without a poin
   const page = await forum.open('ada');
   const messages = listen(page);
   await page.goto('/d/1');
+  // What stands outside of its element does before that what it does without script.
+  await defined(page, 'x-posts', 'x-reactions');
   await press(page, 'j', 'j');
   await expect.poll(() => active(page, 'id')).toBe('post-2');
   await press(page, 'x');
@@ -54,7 +56,13 @@ test('a member replies, quotes, bookmarks, reacts and opens menus without a poin
   await expect.poll(() => active(page, 'className')).toContain('menu-item');
   await press(page, 'Escape');
   expect(await page.evaluate('document.activeElement.matches("#post-2 a[data-menu]")')).toBe(true);
-  await press(page, 'b');
+  await press(page, 'm');
+  await page.locator('.menu:popover-open').waitFor();
+  // At once: that the first menu is closed is told while the second is waited for.
+  await page.evaluate(`{
+    document.querySelector('.menu:popover-open').hidePopover();
+    document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'b', bubbles: true, cancelable: true }));
+  }`);
   await page.locator('#post-2 .bookmark-badge').waitFor();
   await press(page, 'q');
   const area = page.locator('#reply textarea');
@@ -82,7 +90,7 @@ test('two keys lead to pages, Ctrl leaves them alone, and / to the search', asyn
   await press(page, 'g', 'h');
   await page.waitForURL((url) => url.pathname === '/');
   await press(page, 'g', 'z', 'h');
-  await page.waitForTimeout(300);
+  await pass(page, 300);
   expect(path(page)).toBe('/');
   await page.context().close();
 });
@@ -101,7 +109,7 @@ for (const visitor of ['guest', 'ada'] as const) {
     await press(page, 'j');
     expect(await dialog.isVisible()).toBe(true);
     await press(page, 'Escape');
-    expect(await dialog.count()).toBe(0);
+    await dialog.waitFor({ state: 'detached' });
     await page.goto('/categories');
     await page.keyboard.press('?');
     await dialog.waitFor();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Discussions } from 'parley-forum/plugins/discussions';
+import { defined, openListening, painted } from './checks.ts';
 import { useForum, type Person } from './forum.ts';
 
 const forum = useForum();
@@ -23,9 +24,7 @@ describe('the bell of an open page', () => {
     await page.getByRole('button', { name: 'Start discussion' }).click();
     await page.getByRole('heading', { name: 'Bells', level: 1 }).waitFor();
     const number = /\/d\/(\d+)/.exec(page.url())![1]!;
-    await page.goto('/categories');
-    for (const element of ['x-live', 'x-notifications-bell'])
-      await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
+    await openListening(page, '/categories', 'x-notifications-bell');
     expect(await page.locator('.bell-count').isVisible()).toBe(false);
     await reply('mia', 'Mine is bronze.', number);
     const bell = page.getByRole('banner').getByRole('link', { name: 'Notifications, unread: 1' });
@@ -44,9 +43,8 @@ describe('an open discussion', () => {
   test('says that replies have come, without moving what is read, and leads to the first of them', async () => {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
     // At its end, where the elements at its top are far out of sight.
-    await page.goto('/d/1/5');
-    for (const element of ['x-live', 'x-replies'])
-      await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
+    await openListening(page, '/d/1/5', 'x-replies');
+    await painted(page);
     const place = (): Promise<number> => page.evaluate('scrollY');
     const before = await place();
     await reply('bob', 'The first of two replies');
@@ -70,7 +68,7 @@ describe('an open discussion', () => {
     const pages = [first, await first.context().newPage(), await first.context().newPage()];
     for (const page of pages) {
       await page.goto('/d/2');
-      await page.locator('x-live:defined').waitFor({ state: 'attached' });
+      await defined(page, 'x-live');
     }
     await expect.poll(() => streams.length).toBe(1);
     await first.context().close();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listen, movesSideways } from './checks.ts';
+import { listen, movesSideways, pass } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -20,12 +20,12 @@ test('a card comes with a name that is pointed at for a while, and goes with Esc
   await card.getByText('bob mends boats').waitFor();
   expect(await judge(page)).toEqual([]);
   await card.hover();
-  await page.waitForTimeout(500);
+  await pass(page, 500);
   expect(await card.isVisible()).toBe(true);
   await page.keyboard.press('Escape');
   await card.waitFor({ state: 'hidden' });
   await page.mouse.move(5, 5);
-  await page.waitForTimeout(400);
+  await pass(page, 400);
   await name.hover();
   await card.waitFor();
   await page.mouse.move(5, 5);

@@ -73,8 +73,12 @@ test('a page of a named origin reads answers with their headers, follows the str
       })})`,
     );
 
+  // With its headers the stream has begun: what happens from now on is told to it.
+  const begun = page.waitForResponse(
+    (answer) => new URL(answer.url()).pathname === '/api/live' && answer.status() === 200,
+  );
   const first = follow(1);
-  await page.waitForTimeout(1_000);
+  await begun;
   expect(await reply('one')).toEqual({
     status: 201,
     headers: {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { listen, movesSideways } from './checks.ts';
+import { defined, listen, movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -18,6 +18,7 @@ test('a poll is asked with a new discussion, and a vote is counted without leavi
   await page.getByRole('button', { name: 'Start discussion' }).click();
   const poll = page.locator('x-poll');
   await poll.waitFor();
+  await defined(page, 'x-poll');
   const address = page.url();
   await poll.getByLabel('At midnight').check();
   await poll.getByRole('button', { name: 'Vote' }).click();

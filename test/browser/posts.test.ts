@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
-import { movesSideways } from './checks.ts';
+import { defined, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -67,9 +67,9 @@ test('spoilers open by keyboard, notes lead there and back, and pictures are who
   await page.locator('.spoiler summary').first().press('Enter');
   expect(await hidden.isVisible()).toBe(true);
   await page.locator('a.footnote').click();
-  expect(page.url()).toMatch(/#fn-/);
+  await page.waitForURL(/#fn-/);
   await page.locator('a.footnote-back').click();
-  expect(page.url()).toMatch(/#fnref-/);
+  await page.waitForURL(/#fnref-/);
   expect(await page.getByRole('checkbox', { name: 'Plane the edge' }).isChecked()).toBe(true);
   expect(await page.locator('figure.code').textContent()).toMatch(/^TypeScript/);
   const [file] = await Promise.all([
@@ -120,6 +120,7 @@ test('the address of a post is copied from its menu where the device has no dial
   const page = await forum.open('ada', { permissions: ['clipboard-read', 'clipboard-write'] });
   await page.goto('/d/1');
   await page.evaluate(`delete Navigator.prototype.canShare`);
+  await defined(page, 'x-posts');
   await page.getByRole('link', { name: 'More about post 2', exact: true }).click();
   const share = page.locator('.menu:popover-open').getByRole('link', { name: 'Share' });
   const address = `${forum.url}/d/1/2#post-2`;

@@ -39,6 +39,8 @@ test('what is selected in posts goes to the end of the reply, one quotation afte
   const path = await written();
   const page = await open(path);
   await area(page).fill('Well.');
+  // As a press on the text of a post does.
+  await area(page).blur();
   await select(page, 1, 0);
   await offer(page).click();
   await expect.poll(() => area(page).inputValue()).toContain('ash');
@@ -57,11 +59,10 @@ test('what is selected in posts goes to the end of the reply, one quotation afte
   await page.getByRole('button', { name: 'Post', exact: true }).click();
   const quoted = page.locator('#post-3 blockquote');
   await quoted.first().waitFor();
-  expect((await quoted.allInnerTexts()).map((text) => text.replace(/\s+/g, ' '))).toEqual([
-    '@ada: Made of ash.',
-    '@mia: Is 2 * 3 m long? - or longer',
-  ]);
-  expect(await page.locator('#post-3 .prose').innerText()).toMatch(/Yes\.$/);
+  await expect
+    .poll(async () => (await quoted.allInnerTexts()).map((text) => text.replace(/\s+/g, ' ')))
+    .toEqual(['@ada: Made of ash.', '@mia: Is 2 * 3 m long? - or longer']);
+  await expect.poll(() => page.locator('#post-3 .prose').innerText()).toMatch(/Yes\.$/);
   await page.context().close();
 });
 

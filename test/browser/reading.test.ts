@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
-import { lostMarks, movesSideways } from './checks.ts';
+import { lostMarks, movesSideways, painted } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -84,6 +84,7 @@ test('on paper, where nothing scrolls, tables and code are whole, and words are 
   await page.getByLabel('Your text').fill(content);
   await page.getByRole('button', { name: 'Post reply' }).click();
   await page.locator('.prose table th').first().waitFor();
+  await painted(page);
   await page.emulateMedia({ media: 'print' });
   const seen = (): Promise<unknown> =>
     page.evaluate(`(() => {

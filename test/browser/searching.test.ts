@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { listen, movesSideways } from './checks.ts';
+import { defined, listen, movesSideways, typeAtOnce } from './checks.ts';
 import { TITLES } from './content.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -19,7 +19,7 @@ test('the field in the bar suggests while one types, and is gone through by keyb
   const field = page.getByRole('combobox', { name: 'Search for' }).or(page.locator('#header-search')).first();
   await field.focus();
   await expect.poll(() => page.evaluate('customElements.get("x-search") !== undefined')).toBe(true);
-  await field.pressSequentially(WORD.slice(0, 4), { delay: 10 });
+  await typeAtOnce(page, WORD.slice(0, 4));
   const options = page.getByRole('option');
   await options.first().waitFor();
   expect(asked).toEqual([WORD.slice(0, 4).toLowerCase()]);
@@ -45,6 +45,8 @@ test('Enter without a choice searches; what was searched for is offered again un
   await page.goto('/search');
   const field = page.locator('#f-q');
   await field.fill('keel bolts');
+  // It came with the focus, and remembers what is sent from then on.
+  await defined(page, 'x-search');
   await field.press('Enter');
   await page.waitForURL('**/search?q=keel+bolts*');
   await page.goto('/search');

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { listen, movesSideways } from './checks.ts';
+import { listen, movesSideways, typeAtOnce } from './checks.ts';
 import { TITLES } from './content.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -24,7 +24,7 @@ test('a title that is typed shows discussions like it, said politely and reached
   await title.focus();
   await page.evaluate('customElements.whenDefined("x-similar").then(() => true)');
   const before = await top(page, '#f-title');
-  await title.pressSequentially(TYPED, { delay: 20 });
+  await typeAtOnce(page, TYPED);
   await page.locator(LIST).waitFor();
   expect(asked).toHaveLength(1);
   expect(await said(page)).toMatch(/^\d similar discussions?$/);

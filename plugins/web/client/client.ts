@@ -130,10 +130,10 @@ const CLICK = 400;
  * Shows a popover beside what opens it, and goes into it where that was by keyboard (a click without a pointer); hides
  * it where it was shown there already.
  */
-export function togglePopover(popover: HTMLElement, opener: HTMLElement, { detail }: UIEvent): void {
+export function togglePopover(popover: HTMLElement, opener: HTMLElement, { detail, timeStamp }: UIEvent): void {
   const byKeyboard = detail === 0;
-  // A press beside an open popover has closed it before the click is heard of.
-  if (!byKeyboard && dismissed?.opener === opener && performance.now() - dismissed.at < CLICK) return;
+  // A press beside an open popover has closed it before the click is heard of; what is shown may come long after that.
+  if (!byKeyboard && dismissed?.opener === opener && timeStamp - dismissed.at < CLICK) return;
   if (popover.matches(':popover-open')) popover.hidePopover();
   popover.showPopover({ source: opener });
   if (byKeyboard) popover.querySelector<HTMLElement>('a, button')?.focus();

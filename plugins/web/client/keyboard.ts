@@ -19,11 +19,12 @@ interface Keyboard {
 /** Milliseconds in which the second of two keys has to follow. */
 const PAUSE = 1_500;
 /** Milliseconds for which a menu, or the module of what is pressed, is waited for. */
-const TIMEOUT = 2_000;
+const TIMEOUT = 5_000;
 /** Height of the bar that covers the top of the page. */
 const BAR = 72;
 const ITEM = 'main :is(.card, .post)';
 const MENU = 'a[data-menu]';
+const OPEN = '.menu:popover-open';
 
 /** What to do with a key; false where it is none of this page's. */
 export async function loadKeyboard(): Promise<(key: string) => boolean> {
@@ -98,11 +99,13 @@ async function press(element: HTMLElement | undefined): Promise<void> {
 async function pressInMenu(selector: string): Promise<void> {
   const opened = new Promise<boolean>((resolve) => {
     const signal = AbortSignal.timeout(TIMEOUT);
-    document.addEventListener('toggle', () => resolve(true), { capture: true, once: true, signal });
+    // Not where another menu has just been closed.
+    const toggled = ({ target }: Event): void => void ((target as Element).matches(OPEN) && resolve(true));
+    document.addEventListener('toggle', toggled, { capture: true, signal });
     signal.addEventListener('abort', () => resolve(false));
   });
   await press(find(MENU));
-  const menu = (await opened) ? document.querySelector('.menu:popover-open') : null;
+  const menu = (await opened) ? document.querySelector(OPEN) : null;
   if (menu) await press(shown(selector, menu)[0]);
 }
 

@@ -28,6 +28,8 @@ class Composer extends HTMLElement {
   #draft: FormDraft | undefined;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
+  /** What was published last. */
+  #published: object | null | undefined;
   readonly #leaving = (): void => {
     if (this.#waiting !== undefined) this.#keep();
   };
@@ -53,6 +55,7 @@ class Composer extends HTMLElement {
     form.addEventListener('input', () => this.#later());
     form.addEventListener('submit', () => this.#save());
     form.addEventListener('forum:sent', () => this.#forget());
+    form.addEventListener('forum:draft-wanted', () => this.#dispatch());
     form.addEventListener('forum:draft-found', (event) => this.#found(event as CustomEvent<FoundDraft>));
     addEventListener('pagehide', this.#leaving);
     this.#offer();
@@ -167,10 +170,15 @@ class Composer extends HTMLElement {
     this.#say(this.#draft?.keep() ? t('draft') : '');
   }
 
-  /** Dispatches `forum:draft` on a form that is saved on this device, for whoever keeps it elsewhere as well: `detail` has its values, or is null where nothing is left. */
   #publish(): void {
-    const detail = this.#draft?.time ? this.#draft.values : null;
-    this.#area.form?.dispatchEvent(new CustomEvent('forum:draft', { detail }));
+    this.#published = this.#draft?.time ? this.#draft.values : null;
+    this.#dispatch();
+  }
+
+  /** Dispatches `forum:draft` on a form that is saved on this device, for whoever keeps it elsewhere as well: `detail` has its values, or is null where nothing is left. */
+  #dispatch(): void {
+    const detail = this.#published;
+    if (detail !== undefined) this.#area.form?.dispatchEvent(new CustomEvent('forum:draft', { detail }));
   }
 
   #forget(): void {

@@ -59,9 +59,7 @@ test('Posts stored before the rules for pictures lose those that would call a ro
     updated: before[0]!.updated,
   });
   expect(await stored(other.id)).toEqual(before[1]);
-  await vi.waitFor(async () =>
-    expect(await data.one(sql`select rule from post_pictures`)).toEqual({ rule: '1 http://forum.test' }),
-  );
+  await expect.poll(() => data.one(sql`select rule from post_pictures`)).toEqual({ rule: '1 http://forum.test' });
   const page = (await forum.guest.get(`/d/${number}-old-pictures`)).text;
   expect([
     page.includes('src="/api/'),

@@ -341,7 +341,7 @@ describe('rendering', () => {
     const thread = new RenderThread(rules, 20);
     expect(await thread.run({ step: 'parse', text: 'one' }, { left: 10_000 })).toContain('one');
     expect(thread.running).toBe(true);
-    await vi.waitFor(() => expect(thread.running).toBe(false));
+    await expect.poll(() => thread.running).toBe(false);
     expect(await thread.run({ step: 'parse', text: 'two' }, { left: 10_000 })).toContain('two');
     await thread.close();
   });

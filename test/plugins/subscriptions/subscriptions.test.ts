@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { Settings } from 'parley-forum';
 import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import type { Client } from 'parley-forum/testing';
@@ -126,7 +126,9 @@ describe('on the page', () => {
     const { id, number } = await forum.start('ada', 'By form');
     const page = async (client: Client): Promise<string> => (await client.get(`/d/${number}-by-form`)).text;
     // On a busy machine the menu may be late for a page, which is then shown without it and not kept.
-    const shows = (pattern: RegExp) => vi.waitFor(async () => expect(await page(forum.as.bob)).toMatch(pattern));
+    const shows = async (pattern: RegExp) => {
+      await expect.poll(() => page(forum.as.bob)).toMatch(pattern);
+    };
     for (let time = 0; time < 2; time++) await shows(/popovertarget="follow-menu"[\s\S]*?<\/span> Not following</);
     const chosen = await forum.as.bob.submit('/subscriptions', { discussion_id: id, level: 'watching' });
     expect([chosen.status, chosen.headers.get('location')]).toEqual([303, `/d/${number}`]);

@@ -56,8 +56,10 @@ describe('sending', () => {
   test('counts an answer whose end never comes by its status', async () => {
     await using receiver = await startReceiver({ status: 200, headers: { 'content-length': '100' }, body: 'half' });
     const guard = guardOf([], { allowedHosts: ['127.0.0.1'] });
+    const under = new Sender(guard).send(sending(receiver.url), never);
+    await expect.poll(() => receiver.received.length).toBe(1);
     setTimeout(() => void receiver[Symbol.asyncDispose](), 300);
-    expect(await new Sender(guard).send(sending(receiver.url), never)).toMatchObject({
+    expect(await under).toMatchObject({
       status: 200,
       response: 'half',
       error: undefined,
