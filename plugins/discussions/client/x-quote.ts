@@ -96,9 +96,8 @@ class Quote extends HTMLElement {
     announce(done);
     this.#show(this.dataset['go'] ?? '', () => {
       this.#hide();
-      if (dock()) return;
-      area.focus();
-      area.scrollIntoView({ block: 'center' });
+      area.focus({ preventScroll: true });
+      if (!dock()) area.scrollIntoView({ block: 'center' });
     });
   }
 }

@@ -1,4 +1,4 @@
-import { button, page, request } from '@forum/client';
+import { button, loadElement, request } from '@forum/client';
 
 /** What keys do something by themselves; loaded with the first key that is pressed. */
 
@@ -86,11 +86,10 @@ async function press(element: HTMLElement | undefined): Promise<void> {
   if (element.matches('input, textarea, select')) return element.focus();
   // What its element does in place of the browser is there with the element's module.
   const around = element.closest(':not(:defined)');
-  if (around && page.elements[around.localName])
-    await Promise.race([
-      customElements.whenDefined(around.localName),
-      new Promise((late) => setTimeout(late, TIMEOUT)),
-    ]);
+  if (around) {
+    const loaded = loadElement(around.localName).catch(() => undefined);
+    await Promise.race([loaded, new Promise((late) => setTimeout(late, TIMEOUT))]);
+  }
   // What stands in no row or post acts on what is in view.
   element.focus({ preventScroll: !element.closest(ITEM) });
   element.click();
