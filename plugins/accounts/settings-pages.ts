@@ -50,9 +50,13 @@ export function addSettingsPages(
 
   plugin.route(pages, { method: 'get', path: '/settings', can: 'member' })(() => redirect(PROFILE));
 
+  const ownProfile = async (id: string): Promise<Readonly<Record<string, unknown>>> => {
+    const account = await accounts.find(id);
+    return { display_name: account?.displayName ?? '', bio: account?.bio };
+  };
   const mayEdit = (viewer: Viewer): boolean => access.allows(viewer, editProfile);
   plugin.route(pages, { method: 'get', path: PROFILE, can: 'member' })(async ({ actor }) =>
-    forms.profile({ values: { bio: (await accounts.find(actor.id!))?.bio }, editable: mayEdit(actor) }),
+    forms.profile({ values: await ownProfile(actor.id!), editable: mayEdit(actor) }),
   );
 
   plugin.route(pages, {
@@ -62,7 +66,7 @@ export function addSettingsPages(
     body: ProfileForm,
     options: { rerender: (retry: Retry) => forms.profile({ retry, editable: true }) },
   })(async ({ actor, body }) => {
-    await accounts.setBio(actor.id!, body.bio.trim());
+    await accounts.setProfile(actor.id!, { bio: body.bio, displayName: body.display_name });
     return negotiated(redirect(PROFILE, { notice: 'Your profile is saved.' }), { success: true });
   });
 

@@ -133,8 +133,8 @@ describe('GET /api/reactions/post/{post_id}', () => {
       count: 2,
       reacted: true,
       users: [
-        { id: forum.ids.mia, username: 'mia', avatar_url: null },
-        { id: forum.ids.bob, username: 'bob', avatar_url: null },
+        { id: forum.ids.mia, username: 'mia', display_name: null, avatar_url: null },
+        { id: forum.ids.bob, username: 'bob', display_name: null, avatar_url: null },
       ],
     });
     const first = (await forum.guest.get(`/api/reactions/post/${postId}?limit=1`)).body;
