@@ -51,6 +51,15 @@ export interface Author {
   readonly avatar_url: string | null;
 }
 
+/**
+ * Controls, line ends, what turns the direction of writing or is not seen at all, what no one has assigned, and heaps
+ * of marks. How an emoji is drawn may be said.
+ */
+const UNSEEN =
+  /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\u{FE0E}\u{FE0F}]]]|\p{M}{5}/v;
+/** Whether a name or another short text of a member is one line of what can be seen, and changes no other text. */
+export const isPlainLine = (text: string): boolean => !UNSEEN.test(text);
+
 /** The name of a member as a sentence has it: the chosen one, and the username beside it. */
 export const nameOf = ({ username, display_name: name }: Pick<Author, 'username' | 'display_name'>): string =>
   name === null ? username : `${name} (@${username})`;
@@ -187,6 +196,12 @@ export interface ImportedAccount {
   readonly joinedAt?: Date;
 }
 
+/** What others see of a member beside username and picture. */
+export interface ProfileChanges {
+  readonly displayName?: string | undefined;
+  readonly bio?: string | undefined;
+}
+
 /** What a new password must be, for forms that ask for one. */
 export interface PasswordPolicy {
   /** Characters at least. */
@@ -263,6 +278,11 @@ export interface Accounts {
    * any case. No session ends.
    */
   setEmail(id: string, email: string, by?: string): Promise<void>;
+  /**
+   * What is undefined stays, and what is empty goes. 400 naming `display_name` for one that is too long, cannot be seen,
+   * or is the username of another member.
+   */
+  setProfile(id: string, changes: ProfileChanges): Promise<void>;
   /** The path or URL of the picture; `undefined`: none. */
   setAvatar(id: string, url: string | undefined): Promise<void>;
   /**
@@ -513,6 +533,8 @@ export const lastSeenRules = defineExtensionPoint<LastSeenRule>(
 export interface ProfileTab {
   readonly id: string;
   readonly label: string;
+  /** Whether there is anything on it for this viewer; without it, always. */
+  shown?(profile: Author, viewer: Viewer): Promise<boolean>;
   /** The number beside the label. */
   count?(profile: Author, viewer: Viewer): Promise<number>;
   /** `query` is the page's own, for paging. */

@@ -2,7 +2,6 @@ import { InvalidInput, type Http, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { editProfile, type Account, type EmailConfirmation } from 'parley-forum/plugins/accounts';
 import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { firstSteps } from 'parley-forum/ports/first-steps';
 import { confirmPassword } from './login/confirm-pages.ts';
 import { EmailForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
 import type { Authenticator } from './login/authenticator.ts';
@@ -37,16 +36,6 @@ export function addSettingsPages(
   plugin.extend(navigation, { area: 'account', label: 'Settings', href: PROFILE, icon: 'settings' });
   plugin.extend(navigation, { area: 'settings', label: 'Profile', href: PROFILE });
   plugin.extend(navigation, { area: 'settings', label: 'Security', href: SECURITY });
-
-  plugin.extend(
-    firstSteps,
-    {
-      label: 'accounts:first-step',
-      href: PROFILE,
-      done: async ({ id }) => (await accounts.find(id!))?.bio.trim() !== '',
-    },
-    10,
-  );
 
   plugin.route(pages, { method: 'get', path: '/settings', can: 'member' })(() => redirect(PROFILE));
 

@@ -1,14 +1,9 @@
 import { InvalidInput, type FieldProblem } from 'parley-forum';
+import { isPlainLine } from 'parley-forum/plugins/accounts';
 
 /** Characters of a display name. */
 export const MAX_DISPLAY_NAME = 50;
 
-/**
- * Controls, line ends, what turns the direction of writing or is not seen at all, what no one has assigned, and heaps
- * of marks. How an emoji is drawn may be said.
- */
-const FORBIDDEN =
-  /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\u{FE0E}\u{FE0F}]]]|\p{M}{5}/v;
 /** Without one of these nobody sees or says the name. */
 const READABLE = /[\p{L}\p{N}]/u;
 
@@ -30,7 +25,7 @@ export function nameColumns(given: string): {
   if (name === '') return { display_name: null, display_name_key: null };
   const problems = [
     [...name].length > MAX_DISPLAY_NAME && problem(`must have at most ${MAX_DISPLAY_NAME} characters`),
-    FORBIDDEN.test(name) && problem('has characters that cannot be seen, or that change how others are shown'),
+    !isPlainLine(name) && problem('has characters that cannot be seen, or that change how others are shown'),
     !READABLE.test(name) && problem('must have a letter or a digit'),
     foldedName(name).includes('@') && problem('must not have an “@”, with which usernames begin'),
   ].filter((one) => one !== false);

@@ -35,6 +35,7 @@ import {
   type MemberListRequest,
   type NewAccount,
   type PasswordPolicy,
+  type ProfileChanges,
   type EmailConfirmation,
   type UserRecord,
   type TokenStore,
@@ -62,11 +63,6 @@ const NO_PASSWORD = '!';
 export interface Credentials {
   readonly account: Account;
   readonly passwordHash: string;
-}
-
-export interface ProfileChanges {
-  readonly bio?: string | undefined;
-  readonly displayName?: string | undefined;
 }
 
 /** Rows per statement of an import. */
@@ -358,7 +354,6 @@ export class AccountsService implements Accounts {
     });
   }
 
-  /** What is undefined stays. 400 naming `display_name` for a name that may not be shown; an empty one removes it. */
   async setProfile(id: string, { bio, displayName }: ProfileChanges): Promise<void> {
     const columns = displayName === undefined ? undefined : nameColumns(displayName);
     await this.#update(id, async (account) => {

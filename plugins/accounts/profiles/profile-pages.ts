@@ -43,7 +43,18 @@ export function addProfile(
           status: 301,
         });
       const profile = authorOf(user);
-      const extensions = plugin.extensions(profileTabs);
+      const offered = plugin.extensions(profileTabs);
+      const shown = await Promise.all(
+        offered.map(({ plugin: id, value }) =>
+          plugin.attempt(
+            id,
+            `profile tab ${value.id}: shown`,
+            () => value.shown?.(profile, actor) ?? true,
+            TAB_TIMEOUT,
+          ),
+        ),
+      );
+      const extensions = offered.filter((_tab, index) => shown[index]);
       const current =
         params.tab === undefined ? extensions[0] : extensions.find(({ value }) => value.id === params.tab);
       if (!current && params.tab !== undefined) throw notFound();
