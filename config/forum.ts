@@ -28,6 +28,7 @@ const forum = {
     'bookmarks',
     'drafts',
     'members',
+    'profiles',
     'first-steps',
     'answers',
     'subscriptions',

@@ -24,6 +24,8 @@ export interface Account {
   readonly username: string;
   readonly email: string;
   readonly groupId: string;
+  /** A name of the member's own choice, shown in place of the username. */
+  readonly displayName: string | null;
   readonly bio: string;
   readonly avatarUrl: string | null;
   readonly status: AccountStatus;
@@ -32,22 +34,43 @@ export interface Account {
   readonly joinedAt: Date;
 }
 
-/** How a person appears beside what they wrote. */
+/**
+ * How a person appears beside what they wrote: by `display_name`, if they chose one; URLs and mentions have the
+ * username, which is unique.
+ */
 export const Author = Type.Object({
   id: Type.String(),
   username: Type.String(),
+  display_name: Type.Union([Type.String(), Type.Null()]),
   avatar_url: Type.Union([Type.String(), Type.Null()]),
 });
 export interface Author {
   readonly id: string;
   readonly username: string;
+  readonly display_name: string | null;
   readonly avatar_url: string | null;
 }
+
+/**
+ * Controls, line ends, what turns the direction of writing or is not seen at all, what no one has assigned, and heaps
+ * of marks. How an emoji is drawn may be said.
+ */
+const UNSEEN =
+  /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\u{FE0E}\u{FE0F}]]]|\p{M}{5}/v;
+/** Whether a name or another short text of a member is one line of what can be seen, and changes no other text. */
+export const isPlainLine = (text: string): boolean => !UNSEEN.test(text);
+
+/** The name of a member as a sentence has it: the chosen one, and the username beside it. */
+export const nameOf = ({ username, display_name: name }: Pick<Author, 'username' | 'display_name'>): string =>
+  name === null ? username : `${name} (@${username})`;
 
 /** A user as the API shows them to one viewer; fields of other plugins come on top. */
 export const UserRecord = Type.Object({
   id: Type.String(),
   username: Type.String(),
+  display_name: nullable(
+    Type.String({ description: 'A name of their own choice; others may have it too, so show the username with it' }),
+  ),
   avatar_url: nullable(Type.String()),
   group: Type.Object({ id: Type.String(), name: Type.String() }),
   bio: Type.String(),
@@ -63,7 +86,7 @@ export type UserRecord = Static<typeof UserRecord>;
 export const MEMBER_SORTS = ['newest', 'name', 'last_seen'] as const;
 export interface MemberListRequest {
   readonly sort: (typeof MEMBER_SORTS)[number];
-  /** Only names that begin with it, in any case. */
+  /** Only those whose username or display name begins with it, in any case. */
   readonly name?: string | undefined;
   readonly limit: number;
   readonly offset?: number | undefined;
@@ -168,8 +191,15 @@ export interface ImportedAccount {
   readonly email: string;
   /** Default: the group of members. */
   readonly groupId?: string;
+  readonly displayName?: string;
   readonly bio?: string;
   readonly joinedAt?: Date;
+}
+
+/** What others see of a member beside username and picture. */
+export interface ProfileChanges {
+  readonly displayName?: string | undefined;
+  readonly bio?: string | undefined;
 }
 
 /** What a new password must be, for forms that ask for one. */
@@ -217,7 +247,7 @@ export interface Accounts {
   records(ids: readonly string[], viewer: Viewer): Promise<readonly UserRecord[]>;
   /** Ids of active accounts. One statement, whatever its length. 400 for a cursor of another list. */
   list(request: MemberListRequest): Promise<Page<string>>;
-  /** Whose name contains `text`, in any case: those that begin with it first, then by name. */
+  /** Whose username or display name contains `text`, in any case: those that begin with it first, then by username. */
   searchNames(find: {
     readonly text: string;
     readonly limit: number;
@@ -248,6 +278,11 @@ export interface Accounts {
    * any case. No session ends.
    */
   setEmail(id: string, email: string, by?: string): Promise<void>;
+  /**
+   * What is undefined stays, and what is empty goes. 400 naming `display_name` for one that is too long, cannot be seen,
+   * or is the username of another member.
+   */
+  setProfile(id: string, changes: ProfileChanges): Promise<void>;
   /** The path or URL of the picture; `undefined`: none. */
   setAvatar(id: string, url: string | undefined): Promise<void>;
   /**
@@ -498,6 +533,8 @@ export const lastSeenRules = defineExtensionPoint<LastSeenRule>(
 export interface ProfileTab {
   readonly id: string;
   readonly label: string;
+  /** Whether there is anything on it for this viewer; without it, always. */
+  shown?(profile: Author, viewer: Viewer): Promise<boolean>;
   /** The number beside the label. */
   count?(profile: Author, viewer: Viewer): Promise<number>;
   /** `query` is the page's own, for paging. */

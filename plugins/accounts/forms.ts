@@ -1,5 +1,7 @@
 import { Type, type Static } from 'parley-forum';
 import { formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { MAX_DISPLAY_NAME } from './accounts/display-names.ts';
+import { MAX_BIO } from './profiles/routes.ts';
 import { HONEYPOT, type Honeypot } from './registration/honeypot.ts';
 import type { SessionSummary } from './sessions/account-sessions.ts';
 import type { Passwords } from './passwords/passwords.ts';
@@ -47,7 +49,11 @@ export const PasswordForm = Type.Object({
   password_confirmation: Type.Optional(Type.String()),
   keep_tokens: Type.Optional(Type.Union([Type.Boolean(), Type.String({ maxLength: 20 })])),
 });
-export const ProfileForm = Type.Object({ bio: Type.String({ maxLength: 1_000 }) });
+/** What a display name must be is checked later, so that the form names it. */
+export const ProfileForm = Type.Object({
+  display_name: Type.Optional(Type.String({ maxLength: 200 })),
+  bio: Type.String({ maxLength: MAX_BIO }),
+});
 
 /** What a form is rendered with: the values typed so far, and what was wrong with them. */
 interface FormState {
@@ -107,7 +113,12 @@ export class Forms {
 
   /** `editable`: without it the member reads what others see of them. */
   profile(shown: FormState & { readonly editable: boolean }): View {
-    const model = { ...submittedValues(shown, ['bio']), editable: shown.editable, ...formErrors(shown.retry) };
+    const model = {
+      ...submittedValues(shown, ['display_name', 'bio']),
+      longest: MAX_DISPLAY_NAME,
+      editable: shown.editable,
+      ...formErrors(shown.retry),
+    };
     return view(
       '@accounts/settings-profile',
       { name: 'settings', title: 'Profile', noindex: true },

@@ -7,6 +7,7 @@ interface Row {
   readonly id: string;
   readonly username: string;
   readonly email: string;
+  readonly display_name: string | null;
   readonly group: string;
   readonly bio: string;
   readonly avatar: string | null;
@@ -35,7 +36,7 @@ export const accountData = ({ data, accounts, accountSessions }: AccountDataDeps
   name: 'account',
   async *entries(accountId) {
     const row =
-      await data.one(sql<Row>`select id, username::text as username, email::text as email, group_id as "group", bio, avatar_url as avatar, joined_at,
+      await data.one(sql<Row>`select id, username::text as username, email::text as email, display_name, group_id as "group", bio, avatar_url as avatar, joined_at,
       last_seen_at, last_login_at, registration_ip, last_ip, api_token is not null as has_api_token, api_token_used_at from account where id = ${accountId}`);
     const account = await accounts.find(accountId);
     if (!row || !account) return;

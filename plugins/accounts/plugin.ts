@@ -64,7 +64,7 @@ import { PendingLogins } from './login/pending-logins.ts';
 export default definePlugin({
   id: 'accounts',
   name: 'Accounts',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Registration, login, sessions, API tokens and profiles.',
   needs: {
     data: Data,
@@ -183,7 +183,7 @@ export default definePlugin({
     });
     const authenticator = new Authenticator({ accounts, passwords, limits, settings, emit, log });
     const forms = new Forms(passwords, honeypot);
-    addRoutes(plugin, users, clock);
+    addRoutes(plugin, { users, accounts, clock });
     addPages(plugin, { sessions, csrf, authenticator, registration, forms, http, environment });
     addConfirmPages(plugin, { accounts, sessions, authenticator, forms, http, environment, steps });
     addSettingsPages(plugin, { access, accounts, sessions, tokens, authenticator, forms, http, confirmation });

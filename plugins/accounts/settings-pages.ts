@@ -2,7 +2,6 @@ import { InvalidInput, type Http, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { editProfile, type Account, type EmailConfirmation } from 'parley-forum/plugins/accounts';
 import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { firstSteps } from 'parley-forum/ports/first-steps';
 import { confirmPassword } from './login/confirm-pages.ts';
 import { EmailForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
 import type { Authenticator } from './login/authenticator.ts';
@@ -38,21 +37,15 @@ export function addSettingsPages(
   plugin.extend(navigation, { area: 'settings', label: 'Profile', href: PROFILE });
   plugin.extend(navigation, { area: 'settings', label: 'Security', href: SECURITY });
 
-  plugin.extend(
-    firstSteps,
-    {
-      label: 'accounts:first-step',
-      href: PROFILE,
-      done: async ({ id }) => (await accounts.find(id!))?.bio.trim() !== '',
-    },
-    10,
-  );
-
   plugin.route(pages, { method: 'get', path: '/settings', can: 'member' })(() => redirect(PROFILE));
 
+  const ownProfile = async (id: string): Promise<Readonly<Record<string, unknown>>> => {
+    const account = await accounts.find(id);
+    return { display_name: account?.displayName ?? '', bio: account?.bio };
+  };
   const mayEdit = (viewer: Viewer): boolean => access.allows(viewer, editProfile);
   plugin.route(pages, { method: 'get', path: PROFILE, can: 'member' })(async ({ actor }) =>
-    forms.profile({ values: { bio: (await accounts.find(actor.id!))?.bio }, editable: mayEdit(actor) }),
+    forms.profile({ values: await ownProfile(actor.id!), editable: mayEdit(actor) }),
   );
 
   plugin.route(pages, {
@@ -62,7 +55,7 @@ export function addSettingsPages(
     body: ProfileForm,
     options: { rerender: (retry: Retry) => forms.profile({ retry, editable: true }) },
   })(async ({ actor, body }) => {
-    await accounts.setBio(actor.id!, body.bio.trim());
+    await accounts.setProfile(actor.id!, { bio: body.bio, displayName: body.display_name });
     return negotiated(redirect(PROFILE, { notice: 'Your profile is saved.' }), { success: true });
   });
 

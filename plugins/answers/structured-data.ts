@@ -30,7 +30,7 @@ export function questionPages(
       datePublished: post.created_at,
       author: {
         '@type': 'Person',
-        name: post.author.username,
+        name: post.author.display_name ?? post.author.username,
         url: new URL(`/u/${encodeURIComponent(post.author.username)}`, discussion.url).href,
       },
     };

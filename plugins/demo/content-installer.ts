@@ -64,8 +64,9 @@ export class ContentInstaller implements DemoContent {
     }
     const missing = members.filter(({ username }) => !ids.has(username));
     const created = await accounts.importAccounts(
-      missing.map(({ username, group, joined_days_ago, bio }) => ({
+      missing.map(({ username, name = '', group, joined_days_ago, bio }) => ({
         username,
+        displayName: name,
         bio,
         email: memberEmail(username),
         groupId: access.groupOf(group).id,

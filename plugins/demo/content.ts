@@ -11,6 +11,7 @@ interface DemoCategory {
 }
 interface DemoMember {
   readonly username: string;
+  readonly name?: string;
   readonly group: 'admin' | 'moderator' | 'member';
   readonly joined_days_ago: number;
   readonly bio: string;

@@ -79,7 +79,10 @@ export class FeedBuilder {
       title: record.title,
       summary: markdown.excerpt(record.content, SUMMARY_LENGTH),
       html: absolute(record.html, baseUrl),
-      author: { name: author.username, url: `${baseUrl}/u/${encodeURIComponent(author.username)}` },
+      author: {
+        name: author.display_name ?? author.username,
+        url: `${baseUrl}/u/${encodeURIComponent(author.username)}`,
+      },
       terms: [
         { kind: 'category', name: category.name, slug: category.slug },
         ...tags.map(({ name, slug }) => ({ kind: 'tag' as const, name, slug })),

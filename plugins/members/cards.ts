@@ -1,5 +1,5 @@
 import { Type, type Clock, type PluginHandle } from 'parley-forum';
-import type { Accounts } from 'parley-forum/plugins/accounts';
+import { nameOf, type Accounts } from 'parley-forum/plugins/accounts';
 import { bodyStart, fill, html, negotiated, pages, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 
 interface CardDeps {
@@ -27,7 +27,7 @@ export function addCards({ plugin, accounts, clock, web, newFor }: CardDeps): vo
     },
   })(async ({ actor, target: user }) => {
     const shown = { ...user, is_new: clock.now() - Date.parse(user.joined_at) < newFor() };
-    const head = { name: 'profile', title: user.username, canonical: `/u/${encodeURIComponent(user.username)}` };
+    const head = { name: 'profile', title: nameOf(user), canonical: `/u/${encodeURIComponent(user.username)}` };
     return negotiated(view('@members/card', { ...head, noindex: true }, { user: shown }), {
       success: true,
       html: String(await web.fragment(actor, 'partials/user-card', shown)),

@@ -19,8 +19,8 @@ import {
   type SafeHtml,
   type Web,
 } from 'parley-forum/plugins/web';
-import { imageOf } from './emoji-images.ts';
 import type { RouteDeps } from './routes.ts';
+import { shownType } from './shown-types.ts';
 
 /** Names shown beside one kind of reaction on the page of a post's reactions. */
 const NAMES = 100;
@@ -50,11 +50,7 @@ export function reactionPages(
     return redirect(`/d/${target.discussion.number}/${target.number}`);
   });
 
-  const shownTypes = () =>
-    reactions.types().map((type) => {
-      const image = imageOf(type.emoji);
-      return { ...type, picture: image && web.asset('reactions', image) };
-    });
+  const shownTypes = () => reactions.types().map((type) => shownType(web, type));
   const choices = () => shownTypes().filter(({ enabled }) => enabled);
 
   plugin.route(pages, {

@@ -1,8 +1,9 @@
 import { Cache, Clock, counters, Data, definePlugin, Settings } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
-import { Accounts } from 'parley-forum/plugins/accounts';
+import { Accounts, profileTabs } from 'parley-forum/plugins/accounts';
 import { Admin } from 'parley-forum/plugins/admin';
 import { Discussions, postFields } from 'parley-forum/plugins/discussions';
+import { Markdown } from 'parley-forum/plugins/markdown';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { reactionAdded } from 'parley-forum/ports/reactions';
 import { manageReactions, react, Reactions, reactionTypeSaved } from 'parley-forum/plugins/reactions';
@@ -11,6 +12,7 @@ import { adminPages } from './admin-pages.ts';
 import { reactionsField } from './post-field.ts';
 import { reactionPages } from './pages.ts';
 import { reactionsPersonalData } from './personal-data.ts';
+import { reactionsTab } from './profile-tab.ts';
 import { reactionCounter } from './recount.ts';
 import { reactionRoutes } from './routes.ts';
 import { ReactionService } from './reaction-service.ts';
@@ -29,12 +31,13 @@ export default definePlugin({
     access: Access,
     accounts: Accounts,
     discussions: Discussions,
+    markdown: Markdown,
   },
   wants: { web: Web, admin: Admin },
   provides: { reactions: Reactions },
   hooks: [reactionAdded, reactionTypeSaved],
   permissions: [react, manageReactions],
-  async setup({ data, cache, clock, settings, access, accounts, discussions, web, admin }, plugin) {
+  async setup({ data, cache, clock, settings, access, accounts, discussions, markdown, web, admin }, plugin) {
     const types = new ReactionTypes({ data, cache });
     await types.load();
     const reactions = new ReactionService({ plugin, data, cache, clock, access, discussions, types });
@@ -44,7 +47,10 @@ export default definePlugin({
 
     const deps = { plugin, settings, accounts, discussions, reactions };
     reactionRoutes(deps);
-    if (web) reactionPages(deps, { access, web });
+    if (web) {
+      reactionPages(deps, { access, web });
+      plugin.extend(profileTabs, reactionsTab({ web, discussions, markdown, reactions }), 10);
+    }
     if (admin) adminPages(deps, { admin, types });
     return { reactions };
   },

@@ -18,7 +18,7 @@ import { addSuggestions } from './suggestions.ts';
 export default definePlugin({
   id: 'search',
   name: 'Search',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Finds discussions, posts and members.',
   needs: {
     data: Data,

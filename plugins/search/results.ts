@@ -1,5 +1,5 @@
 import type { Environment } from 'parley-forum';
-import type { Account, Accounts } from 'parley-forum/plugins/accounts';
+import { nameOf, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import type { DiscussionRecord } from 'parley-forum/plugins/discussions';
 import type { SearchResult } from 'parley-forum/plugins/search';
 import { escapeHtml } from 'parley-forum/plugins/web';
@@ -58,23 +58,23 @@ export async function postResults(
 }
 
 export function memberResult(
-  { id, username, avatarUrl, joinedAt }: Account,
+  { id, username, displayName, avatarUrl, joinedAt }: Account,
   text: string,
   baseUrl: string,
 ): SearchResult {
-  const at = username.toLowerCase().indexOf(text.toLowerCase());
-  const [before, found, after] = [
-    username.slice(0, at),
-    username.slice(at, at + text.length),
-    username.slice(at + text.length),
-  ];
+  const author = { id, username, display_name: displayName, avatar_url: avatarUrl };
+  const name = nameOf(author);
+  const at = name.toLowerCase().indexOf(text.toLowerCase());
+  const end = at + text.length;
+  const [before, found, after] = [name.slice(0, at), name.slice(at, end), name.slice(end)];
   return {
     type: 'users',
     id,
-    title: username,
+    title: displayName ?? username,
     url: `${baseUrl}/u/${encodeURIComponent(username)}`,
-    excerpt: marked(`${before}${MARKERS.begin}${found}${MARKERS.end}${after}`),
-    author: { id, username, avatar_url: avatarUrl },
+    // Letters may be written otherwise than in the name.
+    excerpt: at < 0 ? marked(name) : marked(`${before}${MARKERS.begin}${found}${MARKERS.end}${after}`),
+    author,
     discussion_id: null,
     number: null,
     category_id: null,

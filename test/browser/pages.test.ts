@@ -57,6 +57,7 @@ beforeAll(async () => {
   const { posts } = (await forum.app.client().get('/api/discussions/1/posts')).body as {
     posts: readonly { id: string }[];
   };
+  await introduce();
   // In every discussion the people here take turns.
   const own = `/p/${posts[4]!.id}`;
   await change(own);
@@ -91,8 +92,9 @@ beforeAll(async () => {
     '/register/confirm/:token': { guest: [links.confirm] },
     '/settings/security/email/confirm/:token': { ada: [links.address, NO_ADDRESS] },
     '/u/:username': { guest: ['/u/ada', '/u/zoe'], ada: ['/u/ada'] },
+    '/u/:username/clear': { mia: ['/u/ada/clear'] },
     '/u/:username/card': { guest: ['/u/ada/card'] },
-    '/u/:username/:tab': { guest: ['/u/ada/posts', '/u/zoe/posts'] },
+    '/u/:username/:tab': { guest: ['/u/ada/posts', '/u/zoe/posts', '/u/ada/about', '/u/ada/reactions'] },
     '/admin/settings/:group': { root: groups.map((group) => `/admin/settings/${group}`) },
   };
 }, 120_000);
@@ -107,6 +109,20 @@ async function bookmark(post: string): Promise<string> {
     remind_at: new Date(Date.now() + 86_400_000).toISOString(),
   });
   return made.body.bookmark.id as string;
+}
+
+/** Ada says who she is. */
+async function introduce(): Promise<void> {
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  const path = `/api/users/${forum.people.ada.id}`;
+  await ada.put(path, { display_name: 'Ada Lovelace' });
+  const { status } = await ada.put(`${path}/profile`, {
+    about: 'I mend **boats**.\n\n- of wood\n- of steel',
+    place: 'Volda, Norway',
+    links: ['https://yard.example/', `https://yard.example/${'long-'.repeat(20)}`],
+  });
+  if (status !== 200) throw new Error(`Ada said nothing: ${status}`);
 }
 
 /** A post of ada's gets a history. */

@@ -16,6 +16,9 @@ export const AccountEntity = defineEntity({
     registrationIp: p.string().fieldName('registration_ip').nullable(),
     lastIp: p.string().fieldName('last_ip').nullable(),
     groupId: p.string().fieldName('group_id'),
+    displayName: p.string().fieldName('display_name').nullable(),
+    /** `foldedName` of it, which is what searches compare. */
+    displayNameKey: p.string().fieldName('display_name_key').nullable(),
     bio: p.text().default(''),
     avatarUrl: p.string().fieldName('avatar_url').nullable(),
     status: p.string().$type<AccountStatus>().default('active'),

@@ -1,7 +1,7 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
 import type { MemberListRequest } from 'parley-forum/plugins/accounts';
 import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
-import { usernamesFrom } from './username-search.ts';
+import { namesFrom } from './name-search.ts';
 
 interface Row {
   readonly id: string;
@@ -33,7 +33,7 @@ export async function listMembers(
   const way = ascending ? sql`asc` : sql`desc`;
   const conditions = [sql`status = 'active'`];
   if (sort === 'last_seen') conditions.push(sql`last_seen_at is not null`);
-  if (name !== undefined) conditions.push(usernamesFrom(name).matches);
+  if (name !== undefined) conditions.push(namesFrom(name).matches);
   if (cursor !== undefined) {
     const [last, id] = readCursor(cursor, sort);
     const beyond = ascending ? sql`>` : sql`<`;

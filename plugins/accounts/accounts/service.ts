@@ -35,6 +35,7 @@ import {
   type MemberListRequest,
   type NewAccount,
   type PasswordPolicy,
+  type ProfileChanges,
   type EmailConfirmation,
   type UserRecord,
   type TokenStore,
@@ -44,14 +45,15 @@ import { AccountEntity } from './entity.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { UserRecords } from '../profiles/user-records.ts';
 import { listMembers } from './member-list.ts';
-import { usernamesLike } from './username-search.ts';
+import { foldedName, NAME_OF_ANOTHER, nameColumns } from './display-names.ts';
+import { namesLike } from './name-search.ts';
 
 const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
 /** What stands for "address unknown": never stored. */
 const UNKNOWN_IP = '0.0.0.0';
 
-const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId", bio, avatar_url as "avatarUrl", status,
+const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId", display_name as "displayName", bio, avatar_url as "avatarUrl", status,
   permissions_version as "permissionsVersion", joined_at as "joinedAt"`;
 
 /** In place of a hash: no password fits it. */
@@ -152,7 +154,12 @@ export class AccountsService implements Accounts {
         if (!data.inTransaction) cache.set(accountTag(account.id), [accountTag(account.id)], account, since);
       }
     }
-    return new Map([...found].map(([id, { username, avatarUrl }]) => [id, { id, username, avatar_url: avatarUrl }]));
+    return new Map(
+      [...found].map(([id, { username, displayName, avatarUrl }]) => [
+        id,
+        { id, username, display_name: displayName, avatar_url: avatarUrl },
+      ]),
+    );
   }
 
   async search({ text, groupId, limit, offset }: Parameters<Accounts['search']>[0]): ReturnType<Accounts['search']> {
@@ -168,7 +175,7 @@ export class AccountsService implements Accounts {
   }
 
   async searchNames({ text, limit, offset }: Parameters<Accounts['searchNames']>[0]): Promise<readonly Account[]> {
-    const { matches, order } = usernamesLike(text);
+    const { matches, order } = namesLike(text);
     return this.#deps.data.all(
       sql<Account>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
     );
@@ -335,6 +342,8 @@ export class AccountsService implements Accounts {
         registrationIp: null,
         lastIp: null,
         lastLoginAt: null,
+        displayName: null,
+        displayNameKey: null,
         bio: '',
         avatarUrl: null,
         groupId: 'member',
@@ -345,8 +354,15 @@ export class AccountsService implements Accounts {
     });
   }
 
-  async setBio(id: string, bio: string): Promise<void> {
-    await this.#update(id, (account) => void (account.bio = bio));
+  async setProfile(id: string, { bio, displayName }: ProfileChanges): Promise<void> {
+    const columns = displayName === undefined ? undefined : nameColumns(displayName);
+    await this.#update(id, async (account) => {
+      if (bio !== undefined) account.bio = bio.trim();
+      if (columns === undefined) return;
+      if (columns.display_name_key !== null && (await this.#isAnothersUsername(columns.display_name_key, id)))
+        throw new InvalidInput([NAME_OF_ANOTHER]);
+      Object.assign(account, { displayName: columns.display_name, displayNameKey: columns.display_name_key });
+    });
   }
 
   async setAvatar(id: string, url: string | undefined): Promise<void> {
@@ -422,6 +438,7 @@ export class AccountsService implements Accounts {
       email: account.email,
       password_hash: NO_PASSWORD,
       group_id: account.groupId ?? 'member',
+      ...nameColumns(account.displayName ?? ''),
       bio: account.bio ?? '',
       joined_at: account.joinedAt ?? new Date(now),
     }));
@@ -431,10 +448,10 @@ export class AccountsService implements Accounts {
       () =>
         data.transaction(async () => {
           for (let at = 0; at < rows.length; at += IMPORT_BATCH) {
-            await data.all(sql`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
-          select id, username, email, password_hash, group_id, bio, joined_at
+            await data.all(sql`insert into account (id, username, email, password_hash, group_id, display_name, display_name_key, bio, joined_at)
+          select id, username, email, password_hash, group_id, display_name, display_name_key, bio, joined_at
           from jsonb_to_recordset(${JSON.stringify(rows.slice(at, at + IMPORT_BATCH))}::jsonb)
-          as row(id uuid, username text, email text, password_hash text, group_id text, bio text, joined_at timestamptz)`);
+          as row(id uuid, username text, email text, password_hash text, group_id text, display_name text, display_name_key text, bio text, joined_at timestamptz)`);
           }
         }),
     );
@@ -485,15 +502,25 @@ export class AccountsService implements Accounts {
   }
 
   async #notifyListeners(what: AccountChange, stored: LoadedAccount, to: string, tokensKept = false): Promise<void> {
-    const { id, username, email, groupId, bio, avatarUrl = null, status, permissionsVersion, joinedAt } = stored;
-    const account: Account = { id, username, email, groupId, bio, avatarUrl, status, permissionsVersion, joinedAt };
+    const { id, username, email, groupId, bio, status, permissionsVersion, joinedAt } = stored;
+    const { displayName = null, avatarUrl = null } = stored;
+    const chosen = { displayName, bio, avatarUrl };
+    const account: Account = { id, username, email, groupId, ...chosen, status, permissionsVersion, joinedAt };
     for (const notice of this.#deps.changeListeners()) await notice.changed(what, account, to, tokensKept);
   }
 
-  /** Which of the two another member has. */
+  async #isAnothersUsername(name: string, id: string): Promise<boolean> {
+    const row = await this.#deps.data.one(
+      sql`select 1 from account where username = ${name}::text::citext and id <> ${id}`,
+    );
+    return row !== undefined;
+  }
+
+  /** Which of the two another member has. A display name of another member is no username, either. */
   async taken({ username, email }: { username: string; email: string }): Promise<readonly FieldProblem[]> {
     const [row] = await this.#deps.data.all(sql<{ name: boolean; mail: boolean }>`
-      select exists(select 1 from account where username = ${username}::text::citext) as name,
+      select exists(select 1 from account where username = ${username}::text::citext)
+        or exists(select 1 from account where display_name_key collate "C" = ${foldedName(username)}) as name,
       exists(select 1 from account where email = ${email}::text::citext) as mail`);
     return [
       ...(row?.name ? [{ field: 'username', message: 'is taken' }] : []),

@@ -9,14 +9,22 @@ class MemberNames extends HTMLElement implements CompletionSource {
     const low = typed.toLowerCase();
     const here = namesOnPage().filter((name) => name.toLowerCase().startsWith(low));
     const found = typed.length < LEAST ? [] : await search(typed, signal);
-    return [...new Set([...here, ...found])].map((name) => ({ text: `@${name}`, label: name }));
+    const chosen = new Map(found.map((user) => [user.username, user.display_name]));
+    return [...new Set([...here, ...chosen.keys()])].map((name) => {
+      const own = chosen.get(name);
+      return { text: `@${name}`, label: own ?? name, ...(own && { hint: `@${name}` }) };
+    });
   }
 }
 
-async function search(typed: string, signal: AbortSignal): Promise<readonly string[]> {
+interface Found {
+  readonly username: string;
+  readonly display_name: string | null;
+}
+
+async function search(typed: string, signal: AbortSignal): Promise<readonly Found[]> {
   const path = `/api/users/search?limit=8&q=${encodeURIComponent(typed)}`;
-  const { users } = await api<{ users: readonly { username: string }[] }>(path, undefined, 'GET', { signal });
-  return users.map(({ username }) => username);
+  return (await api<{ users: readonly Found[] }>(path, undefined, 'GET', { signal })).users;
 }
 
 /** Of whoever has written here or is spoken of, the last ones first. */

@@ -1,5 +1,5 @@
 import { HttpError, notFound, Type, type PluginHandle } from 'parley-forum';
-import { accountsTag, profileTabs, type Accounts, type Author } from 'parley-forum/plugins/accounts';
+import { accountsTag, nameOf, profileTabs, type Accounts, type Author } from 'parley-forum/plugins/accounts';
 import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
 import { pages, redirect, view } from 'parley-forum/plugins/web';
 import type { User, UserRecords } from './user-records.ts';
@@ -25,7 +25,7 @@ export function addProfile(
       const authors = await accounts.authors([...known.values()]);
       return names.map((name) => {
         const author = authors.get(known.get(name ?? '') ?? '');
-        return author && { path: pathOf(author), title: author.username };
+        return author && { path: pathOf(author), title: nameOf(author) };
       });
     },
   });
@@ -43,7 +43,18 @@ export function addProfile(
           status: 301,
         });
       const profile = authorOf(user);
-      const extensions = plugin.extensions(profileTabs);
+      const offered = plugin.extensions(profileTabs);
+      const shown = await Promise.all(
+        offered.map(({ plugin: id, value }) =>
+          plugin.attempt(
+            id,
+            `profile tab ${value.id}: shown`,
+            () => value.shown?.(profile, actor) ?? true,
+            TAB_TIMEOUT,
+          ),
+        ),
+      );
+      const extensions = offered.filter((_tab, index) => shown[index]);
       const current =
         params.tab === undefined ? extensions[0] : extensions.find(({ value }) => value.id === params.tab);
       if (!current && params.tab !== undefined) throw notFound();
@@ -70,7 +81,7 @@ export function addProfile(
       }));
       const page = Number(query['page']) > 1 ? `?page=${encodeURIComponent(query['page']!)}` : '';
       const canonical = (items.find((item) => item.current)?.href ?? address) + page;
-      const head = { name: 'profile', title: user.username, canonical, subject: user.id };
+      const head = { name: 'profile', title: nameOf(user), canonical, subject: user.id };
       return view('@accounts/profile', head, {
         user,
         tabs: items,
@@ -83,7 +94,12 @@ export function addProfile(
 }
 
 const pathOf = ({ username }: { readonly username: string }): string => `/u/${encodeURIComponent(username)}`;
-const authorOf = ({ id, username, avatar_url }: User): Author => ({ id, username, avatar_url });
+const authorOf = ({ id, username, display_name, avatar_url }: User): Author => ({
+  id,
+  username,
+  display_name,
+  avatar_url,
+});
 
 /** A tab that answers 403 or 404 means the page; anything else is the tab's own failure. */
 function refusalOnly(error: unknown): HttpError {

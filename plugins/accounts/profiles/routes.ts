@@ -1,9 +1,22 @@
 import { Type, type Clock, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { api, decodePosition, encodeCursor, IdParams, listOf, Paging, combineTags } from 'parley-forum/plugins/api';
-import { accountsTag, ipAddressesViewed, userFields } from 'parley-forum/plugins/accounts';
+import {
+  api,
+  decodePosition,
+  encodeCursor,
+  IdParams,
+  listOf,
+  nullable,
+  Paging,
+  combineTags,
+} from 'parley-forum/plugins/api';
+import { accountsTag, editProfile, ipAddressesViewed, userFields } from 'parley-forum/plugins/accounts';
+import type { AccountsService } from '../accounts/service.ts';
+import { MAX_DISPLAY_NAME } from '../accounts/display-names.ts';
 import { userSchema, type User, type UserRecords } from './user-records.ts';
 
+/** Characters of what members say of themselves in short. */
+export const MAX_BIO = 1_000;
 /** The most users a search answers. */
 const MAX_RESULTS = 20;
 /** Milliseconds for which a search is fresh: `last_seen_at` is only exact to that. */
@@ -11,7 +24,14 @@ const MAX_AGE = 60_000;
 /** Ids of viewed members in one entry of the audit log: all of them fit into it. */
 const IDS_PER_ENTRY = 5;
 
-export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock): void {
+interface RouteDeps {
+  readonly users: UserRecords;
+  readonly accounts: Pick<AccountsService, 'setProfile'>;
+  readonly clock: Clock;
+}
+
+/** /api/users/search and /api/users/{id}. */
+export function addRoutes(plugin: PluginHandle, { users, accounts, clock }: RouteDeps): void {
   /** Records who was shown others' IP addresses. True where any were shown. */
   const recordViews = async (shown: readonly User[], { id: by = '' }: Viewer): Promise<boolean> => {
     const ids = shown.filter((user) => user.id !== by && 'last_ip' in user).map(({ id }) => id);
@@ -26,7 +46,7 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
     summary: 'Users whose name begins with or contains a text',
     can: 'public',
     query: Type.Object({
-      q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username' }),
+      q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username or a display name' }),
       ...Paging,
     }),
     result: listOf('users', User),
@@ -55,5 +75,25 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
   })(async ({ actor, target }) => {
     await recordViews([target], actor);
     return { user: target };
+  });
+
+  plugin.route(api, {
+    method: 'put',
+    path: '/users/:id',
+    summary: 'Change what others see of the caller; what is left out stays',
+    can: editProfile,
+    params: IdParams,
+    body: Type.Object({
+      display_name: Type.Optional(
+        nullable(Type.String({ description: `At most ${MAX_DISPLAY_NAME} characters; none, or null, removes it` })),
+      ),
+      bio: Type.Optional(Type.String({ maxLength: MAX_BIO })),
+    }),
+    result: Type.Object({ user: User }),
+    load: ({ actor, params }) => users.find(params.id, actor),
+    authorize: ({ actor, target }) => target.id === actor.id,
+  })(async ({ actor, target: { id }, body: { display_name: name, bio } }) => {
+    await accounts.setProfile(id, { bio, displayName: name === null ? '' : name });
+    return { user: (await users.find(id, actor))! };
   });
 }

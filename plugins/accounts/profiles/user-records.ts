@@ -3,7 +3,7 @@ import { isId } from 'parley-forum/plugins/api';
 import { seeAddresses, UserRecord, type LastSeenRule, type UserField } from 'parley-forum/plugins/accounts';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 
-import { usernamesLike } from '../accounts/username-search.ts';
+import { namesLike } from '../accounts/name-search.ts';
 
 /**
  * A user as the API gives them. The fields of other plugins are read anew each time, so that OpenAPI follows plugins
@@ -20,6 +20,7 @@ export function userSchema(fields: () => readonly Extension<UserField>[]): typeo
 interface Row {
   readonly id: string;
   readonly username: string;
+  readonly display_name: string | null;
   readonly email: string;
   readonly avatar_url: string | null;
   readonly group_id: string;
@@ -31,7 +32,7 @@ interface Row {
 }
 export type User = UserRecord;
 
-const COLUMNS = sql`id, username::text as username, email::text as email, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
+const COLUMNS = sql`id, username::text as username, display_name, email::text as email, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
 
 export interface UserRecordsDeps {
   readonly data: Data;
@@ -84,13 +85,13 @@ export class UserRecords {
     return ids.flatMap((id) => found.get(id) ?? []);
   }
 
-  /** Names that begin with `text` first, then those that contain it; by name. */
+  /** Names that begin with `text` first, then those that contain it; by username. */
   async search(
     text: string,
     { limit, offset }: { limit: number; offset: number },
     viewer: Viewer,
   ): Promise<readonly User[]> {
-    const { matches, order } = usernamesLike(text);
+    const { matches, order } = namesLike(text);
     const rows = await this.#data.all(
       sql<Row>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
     );
@@ -109,6 +110,7 @@ export class UserRecords {
     return rows.map((row, index) => ({
       id: row.id,
       username: row.username,
+      display_name: row.display_name,
       avatar_url: row.avatar_url,
       group: { id: row.group_id, name: this.#access.group(row.group_id)?.name ?? row.group_id },
       bio: row.bio,

@@ -190,9 +190,9 @@ function structuredData(
   posts: readonly (PostRecord | PostStub)[],
   markdown: Markdown,
 ): StructuredData {
-  const person = ({ username }: PostRecord['author']) => ({
+  const person = ({ username, display_name: name }: PostRecord['author']) => ({
     '@type': 'Person',
-    name: username,
+    name: name ?? username,
     url: new URL(`/u/${encodeURIComponent(username)}`, record.url).href,
   });
   const replies = posts.filter((post): post is PostRecord => 'author' in post && !post.is_deleted && !post.is_first);

@@ -194,4 +194,4 @@ export class Records {
 
 /** Posts of deleted accounts show a placeholder author. */
 const authorOf = (id: string, authors: Authors): AuthorRecord =>
-  authors.get(id) ?? { id, username: 'deleted', avatar_url: null };
+  authors.get(id) ?? { id, username: 'deleted', display_name: null, avatar_url: null };

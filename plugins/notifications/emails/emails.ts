@@ -1,5 +1,5 @@
 import type { Environment, Secrets } from 'parley-forum';
-import type { Author } from 'parley-forum/plugins/accounts';
+import { nameOf, type Author } from 'parley-forum/plugins/accounts';
 import type { Message } from 'parley-forum/ports/mail';
 import type { NotificationType } from 'parley-forum/ports/notifications';
 import type { Web } from 'parley-forum/plugins/web';
@@ -39,7 +39,9 @@ export class NotificationEmails {
   ): string {
     const { web, types } = this.#deps;
     const sentence = types().find((known) => known.type === type)?.sentence;
-    return [sentence && web.text(sentence, { name: actor?.username ?? '', count }), title].filter(Boolean).join(' ');
+    return [sentence && web.text(sentence, { name: actor ? nameOf(actor) : '', count }), title]
+      .filter(Boolean)
+      .join(' ');
   }
 
   single(row: NotificationRow, actor: Author | undefined, to: string): Message {

@@ -70,6 +70,7 @@ const FORM_ATTRIBUTES = new Set([
 
 interface Person {
   readonly username?: string;
+  readonly display_name?: string | null;
   readonly avatar_url?: string | null;
 }
 
@@ -137,6 +138,14 @@ export function createHelpers(scope: () => RenderScope): Helpers {
         return html`<img class="avatar${sized(hash['size'])}" src="${safeUrl(person.avatar_url)}" alt="" width="40" height="40" loading="lazy" decoding="async">`;
       const letter = [...name.replace(/[^\p{L}\p{N}]/gu, '')][0] ?? '?';
       return html`<span class="avatar avatar-letter ${hueClass(hueOf(name))}${sized(hash['size'])}" aria-hidden="true">${letter.toLocaleUpperCase()}</span>`;
+    },
+    /** `person author handle=true`: the name of a member, with the username in its title; `handle` shows that beside a name of their own choice, `text` makes it text for a sentence. */
+    person: (person: Person | undefined, { hash }: HelperOptions) => {
+      const { username = '', display_name: name } = person ?? {};
+      if (hash['text']) return name ? `${name} (@${username})` : username;
+      if (!name) return html`<bdi>${username}</bdi>`;
+      const handle = hash['handle'] ? html` <bdi class="handle">@${username}</bdi>` : '';
+      return html`<bdi title="@${username}">${name}</bdi>${handle}`;
     },
     /** `eq a b`: whether both are equal as text. */
     eq: (a: unknown, b: unknown) =>

@@ -27,7 +27,7 @@ describe('accounts', () => {
     expect(await forum.statements(() => accounts.authors(ids))).toBe(1);
     expect(await forum.statements(() => accounts.authors(ids.slice(0, 4)))).toBe(0);
     expect([...(await accounts.authors(ids)).values()]).toEqual(
-      people.map(({ id, username }) => ({ id, username, avatar_url: null })),
+      people.map(({ id, username }) => ({ id, username, display_name: null, avatar_url: null })),
     );
   });
 

@@ -71,6 +71,7 @@ describe('users through the API', () => {
       'bio',
       'boats',
       'discussion_count',
+      'display_name',
       'group',
       'id',
       'joined_at',

@@ -267,6 +267,10 @@ describe('what a caller may not see', () => {
     };
     const open = [
       'GET /users/:id',
+      'PUT /users/:id',
+      'GET /users/:id/profile',
+      'PUT /users/:id/profile',
+      'DELETE /users/:id/profile',
       'GET /tags/:id',
       'PUT /reports/:id',
       'DELETE /uploads/:id',

@@ -70,6 +70,10 @@ export const TABLE: readonly Row[] = [
   ['GET /members', '200 401 403 200 200 200 200'],
   ['GET /users/search', any, () => ({ query: { q: 'ada' } })],
   ['GET /users/:id', any, ({ ada }) => id(ada)],
+  ['PUT /users/:id', '401 401 403 403 200 403 403', ({ ada }) => ({ ...id(ada), body: { display_name: 'Ada L' } })],
+  ['GET /users/:id/profile', any, ({ ada }) => id(ada)],
+  ['PUT /users/:id/profile', '401 401 403 403 200 403 403', ({ ada }) => ({ ...id(ada), body: { place: 'Volda' } })],
+  ['DELETE /users/:id/profile', '401 401 403 403 403 200 200', ({ ada }) => id(ada)],
   ['GET /users/discussions', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
   ['GET /users/posts', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
 

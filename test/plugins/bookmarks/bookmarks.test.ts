@@ -35,7 +35,7 @@ describe('a bookmark', () => {
         number: 1,
         excerpt: 'About Anchors',
         url: `http://forum.test/d/${number}/1`,
-        author: { id: forum.ids.ada, username: 'ada', avatar_url: null },
+        author: { id: forum.ids.ada, username: 'ada', display_name: null, avatar_url: null },
         created_at: inMinutes(0),
       },
       discussion: { id, number, title: 'Anchors', url: `http://forum.test/d/${number}-anchors` },

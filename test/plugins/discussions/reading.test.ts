@@ -118,7 +118,7 @@ describe('the list of discussions', () => {
       content: 'About Two',
       html: expect.stringContaining('About Two'),
       category: { slug: 'general', name: 'General' },
-      author: { id: forum.ids.ada, username: 'ada', avatar_url: null },
+      author: { id: forum.ids.ada, username: 'ada', display_name: null, avatar_url: null },
       reply_count: 1,
       view_count: 0,
       participant_count: 2,

@@ -76,6 +76,13 @@ const VISIBLE: readonly Write[] = [
   { route: 'POST /p/:id/report', path: ({ foreign }) => `/p/${foreign.postId}/report`, body: { reason: 'spam' } },
   { route: 'POST /subscriptions', body: ({ foreign }) => ({ discussion_id: foreign.id, level: 'tracking' }) },
   { route: 'POST /settings/profile', body: { bio: 'Buy my ropes' } },
+  { route: 'PUT /api/users/:id', path: ({ id }) => `/api/users/${id}`, body: { display_name: 'Buy my ropes' } },
+  { route: 'POST /settings/about', body: { about: 'Buy my ropes' } },
+  {
+    route: 'PUT /api/users/:id/profile',
+    path: ({ id }) => `/api/users/${id}/profile`,
+    body: { links: ['https://ropes.example/'] },
+  },
   { route: 'POST /settings/avatar', file: true },
   { route: 'POST /settings/uploads', file: true },
   { route: 'POST /p/:id/delete', path: ({ replies: [one] }) => `/p/${one}/delete`, body: {} },

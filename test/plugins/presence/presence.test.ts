@@ -85,7 +85,7 @@ describe('a member', () => {
     expect((await stats()).authenticated - before.authenticated).toBeLessThanOrEqual(1);
     const found = (await visitors()).find(({ user }) => user?.username === 'ada');
     expect(found).toMatchObject({
-      user: { id: forum.ids.ada, username: 'ada', avatar_url: null },
+      user: { id: forum.ids.ada, username: 'ada', display_name: null, avatar_url: null },
       page: '/discussions',
     });
     expect(new Date(found.last_seen_at).toISOString()).toBe(found.last_seen_at);

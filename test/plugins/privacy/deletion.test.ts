@@ -297,7 +297,11 @@ describe('a member who only takes the name along', () => {
 
   test('leaves what they wrote to nobody', async () => {
     const { body } = expectStatus(await forum.guest.get(`/api/posts/${left.own.id}`), 200);
-    const author = { username: expect.stringMatching(/^deleted-[0-9a-f]{8}$/) as string, avatar_url: null };
+    const author = {
+      username: expect.stringMatching(/^deleted-[0-9a-f]{8}$/) as string,
+      display_name: null,
+      avatar_url: null,
+    };
     expect(body.post).toMatchObject({ content: 'The quokkatext has changed.', author });
     expect((await forum.guest.get('/u/ada')).status).toBe(404);
     expect(await places(forum.app, 'ada@forum.test')).toEqual([]);

@@ -133,8 +133,8 @@ describe('GET /api/reactions/post/{post_id}', () => {
       count: 2,
       reacted: true,
       users: [
-        { id: forum.ids.mia, username: 'mia', avatar_url: null },
-        { id: forum.ids.bob, username: 'bob', avatar_url: null },
+        { id: forum.ids.mia, username: 'mia', display_name: null, avatar_url: null },
+        { id: forum.ids.bob, username: 'bob', display_name: null, avatar_url: null },
       ],
     });
     const first = (await forum.guest.get(`/api/reactions/post/${postId}?limit=1`)).body;
@@ -249,6 +249,45 @@ describe('a page of posts', () => {
     expect((await forum.as.bob.submit(`/p/${postId}/react`, { reaction: 'shrug' })).status).toBe(400);
     expect((await forum.as.bad.submit(`/p/${postId}/react`, { reaction: 'love' })).status).toBe(403);
     expect((await forum.as.bob.submit('/p/xyz/react', { reaction: 'love' })).status).toBe(404);
+  });
+});
+
+describe('the profile of a member', () => {
+  const given = async (client: Client = forum.guest, query = ''): Promise<readonly string[]> => {
+    const { text } = expectStatus(await client.get(`/u/bob/reactions${query}`), 200);
+    return [...text.matchAll(/<h3 class="card-title"><a [^>]*>([^<]*)</g)].map(([, title = '']) => title);
+  };
+
+  test('lists what they reacted to, the newest first, among what the viewer may see', async () => {
+    const { postId } = await forum.start('ada', 'Oakum');
+    const { postId: closed } = await forum.start('mia', 'Rota', 'staff');
+    const before = await given();
+    await toggle(forum.as.bob, postId, 'love');
+    expect(await given()).toEqual(['Oakum', ...before]);
+    expect((await forum.guest.get('/u/bob/reactions')).text).toMatch(/Love[^]*to a post of <bdi>ada<\/bdi>/);
+    await toggle(forum.as.mia, closed, 'like');
+    const mias = async (client: Client) => (await client.get('/u/mia/reactions')).text.includes('Rota');
+    expect([await mias(forum.as.root), await mias(forum.as.ada), await mias(forum.guest)]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    await toggle(forum.as.bob, postId, 'love');
+    expect(await given()).toEqual(before);
+  });
+
+  test('takes a number of statements that does not grow with the list', async () => {
+    const { postId: first } = await forum.start('ada', 'First knot');
+    await toggle(forum.as.root, first, 'like');
+    const measure = () => forum.app.statements(() => forum.guest.get(`/u/root/reactions?x=${Math.random()}`));
+    await measure();
+    const few = await measure();
+    for (let at = 0; at < 22; at++)
+      await toggle(forum.as.root, (await forum.start('ada', `Knot ${at}`)).postId, 'like');
+    await measure();
+    expect(await measure()).toBe(few);
+    expect((await forum.guest.get('/u/root/reactions')).text).toContain('href="/u/root/reactions?page=2"');
+    expect((await forum.guest.get('/u/root/reactions?page=2')).text).toContain('First knot');
   });
 });
 

@@ -150,7 +150,7 @@ describe('handling a report', () => {
       {
         ...report,
         status: 'resolved',
-        handled_by: { id: forum.ids.mia, username: 'mia', avatar_url: null },
+        handled_by: { id: forum.ids.mia, username: 'mia', display_name: null, avatar_url: null },
         handled_at: expect.any(String),
         handled_note: 'Warned them.',
       },

@@ -1,0 +1,83 @@
+import { InvalidInput, sql, type Cache, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import { accountTag, type Accounts } from 'parley-forum/plugins/accounts';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { profileCleared, profileUpdated } from 'parley-forum/plugins/profiles';
+import { checkedChanges, type ProfileChanges } from './checks.ts';
+import { EMPTY, type Profile } from './rows.ts';
+
+export interface ProfileDeps {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly accounts: Pick<Accounts, 'setProfile'>;
+  readonly markdown: Markdown;
+  readonly emit: PluginHandle['emit'];
+}
+
+/** What members say of themselves: one row each, read often and changed rarely. */
+export class ProfileService {
+  readonly #deps: ProfileDeps;
+
+  constructor(deps: ProfileDeps) {
+    this.#deps = deps;
+  }
+
+  /** Cached; empty for whoever said nothing. */
+  find(userId: string): Promise<Profile> {
+    const { cache, data } = this.#deps;
+    return cache.remember(`profile:${userId}`, [accountTag(userId)], async () => {
+      const row = await data.one(sql<Profile>`select about, html, place, links, updated_at as "updatedAt"
+        from profile where user_id = ${userId}`);
+      return row ?? EMPTY;
+    });
+  }
+
+  /** 400 that names `about`, `place` or `links`. */
+  async change(userId: string, changes: ProfileChanges): Promise<void> {
+    const { data, clock } = this.#deps;
+    const { about, place, links } = checkedChanges(changes);
+    const html = about === undefined ? undefined : await this.#render(about);
+    await data.transaction(async () => {
+      await data.all(sql`insert into profile as p (user_id, about, html, place, links, updated_at)
+        values (${userId}, ${about ?? ''}, ${html ?? ''}, ${place ?? ''}, ${[...(links ?? [])]}::text[], ${new Date(clock.now())})
+        on conflict (user_id) do update set
+          about = coalesce(${about ?? null}, p.about), html = coalesce(${html ?? null}, p.html),
+          place = coalesce(${place ?? null}, p.place), links = coalesce(${links ? [...links] : null}::text[], p.links),
+          updated_at = excluded.updated_at`);
+      await this.#changed(userId);
+    });
+  }
+
+  /** Everything that others see of the member but username and picture, by whoever may. */
+  async clear(userId: string, by: string): Promise<void> {
+    const { data, accounts, emit } = this.#deps;
+    await data.transaction(async () => {
+      await data.all(sql`delete from profile where user_id = ${userId}`);
+      await accounts.setProfile(userId, { displayName: '', bio: '' });
+      await this.#changed(userId);
+      await emit(profileCleared, { id: userId, by });
+    });
+  }
+
+  async erase(userId: string): Promise<void> {
+    const { data, cache } = this.#deps;
+    await data.all(sql`delete from profile where user_id = ${userId}`);
+    await cache.purge(accountTag(userId));
+  }
+
+  async #changed(id: string): Promise<void> {
+    const { cache, emit } = this.#deps;
+    await emit(profileUpdated, { user: { id } });
+    await cache.purge(accountTag(id));
+  }
+
+  async #render(about: string): Promise<string> {
+    if (about === '') return '';
+    try {
+      return await this.#deps.markdown.render(about);
+    } catch (error) {
+      if (!(error instanceof InvalidInput)) throw error;
+      throw new InvalidInput((error.details ?? []).map(({ message }) => ({ field: 'about', message })));
+    }
+  }
+}

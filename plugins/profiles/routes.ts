@@ -1,0 +1,78 @@
+import { Type, type PluginHandle } from 'parley-forum';
+import { accountTag, editProfile, type Account, type Accounts } from 'parley-forum/plugins/accounts';
+import { api, IdParams } from 'parley-forum/plugins/api';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { clearProfiles, MAX_ABOUT, MAX_LINK, MAX_LINKS, MAX_PLACE, ProfileRecord } from 'parley-forum/plugins/profiles';
+import type { ProfileService } from './profile-service.ts';
+import { recordOf } from './rows.ts';
+
+export interface RouteDeps {
+  readonly plugin: PluginHandle;
+  readonly access: Access;
+  readonly accounts: Accounts;
+  readonly markdown: Markdown;
+  readonly profiles: ProfileService;
+}
+
+/** Moderators clear the profiles of those below them. */
+export const mayClear = (access: Access, viewer: Viewer, { id, groupId }: Account): boolean => {
+  const group = access.group(groupId);
+  return (
+    id !== viewer.id && access.allows(viewer, clearProfiles) && group !== undefined && access.outranks(viewer, group)
+  );
+};
+
+/** /api/users/{id}/profile. */
+export function profileRoutes({ plugin, access, accounts, markdown, profiles }: RouteDeps): void {
+  const shown = async (id: string): Promise<ProfileRecord> =>
+    recordOf(await profiles.find(id), (html) => markdown.permitted.images(html));
+  const route = {
+    path: '/users/:id/profile',
+    params: IdParams,
+    load: ({ params }: { readonly params: { readonly id: string } }) => accounts.find(params.id),
+  } as const;
+  const result = Type.Object({ profile: ProfileRecord });
+
+  plugin.route(api, {
+    ...route,
+    method: 'get',
+    can: 'public',
+    summary: 'What a member says of themselves',
+    result,
+    cacheTags: ({ target }) => [accountTag(target.id)],
+  })(async ({ target }) => ({ profile: await shown(target.id) }));
+
+  plugin.route(api, {
+    ...route,
+    method: 'put',
+    can: editProfile,
+    summary: 'Change what the caller says of themselves; what is left out stays',
+    body: Type.Object({
+      about: Type.Optional(Type.String({ description: `Markdown of at most ${MAX_ABOUT} characters` })),
+      place: Type.Optional(Type.String({ description: `At most ${MAX_PLACE} characters` })),
+      links: Type.Optional(
+        Type.Array(Type.String({ description: `https:// and at most ${MAX_LINK} characters in all` }), {
+          description: `At most ${MAX_LINKS}`,
+        }),
+      ),
+    }),
+    result,
+    authorize: ({ actor, target }) => target.id === actor.id,
+  })(async ({ target, body }) => {
+    await profiles.change(target.id, body);
+    return { profile: await shown(target.id) };
+  });
+
+  plugin.route(api, {
+    ...route,
+    method: 'delete',
+    can: clearProfiles,
+    summary: 'Clear what another member says of themselves, the display name included',
+    result: Type.Object({}),
+    authorize: ({ actor, target }) => mayClear(access, actor, target),
+  })(async ({ actor, target }) => {
+    await profiles.clear(target.id, actor.id!);
+    return {};
+  });
+}

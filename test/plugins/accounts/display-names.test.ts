@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import type { Client } from 'parley-forum/testing';
+import { namesFrom, namesLike } from '../../../plugins/accounts/accounts/name-search.ts';
+import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+
+const forum = useForum();
+const accounts = () => forum.app.app.service(Accounts);
+const name = (who: Name, displayName: unknown, client: Client = forum.as[who]) =>
+  client.put(`/api/users/${forum.ids[who]}`, { display_name: displayName });
+const shown = async (who: Name): Promise<unknown> =>
+  expectStatus(await forum.guest.get(`/api/users/${forum.ids[who]}`), 200).body.user.display_name;
+const page = async (path: string, client: Client = forum.guest): Promise<string> =>
+  expectStatus(await client.get(path), 200).text;
+const found = async (path: string): Promise<readonly string[]> =>
+  expectStatus(await forum.guest.get(path), 200).body.users.map(({ username }: { username: string }) => username);
+
+describe('a display name', () => {
+  test('is chosen, changed and removed by its owner, by form and API', async () => {
+    expect(await shown('bob')).toBeNull();
+    const { body } = expectStatus(await name('bob', '  Robert   Bruce '), 200);
+    expect(body.user).toMatchObject({ username: 'bob', display_name: 'Robert Bruce' });
+    expect(await shown('bob')).toBe('Robert Bruce');
+    expect((await forum.as.bob.put(`/api/users/${forum.ids.bob}`, { bio: 'I mend boats.' })).body.user).toMatchObject({
+      display_name: 'Robert Bruce',
+      bio: 'I mend boats.',
+    });
+    expect(await page('/settings/profile', forum.as.bob)).toContain('value="Robert Bruce"');
+    expect((await forum.as.bob.submit('/settings/profile', { bio: '', display_name: 'Bo' })).status).toBe(303);
+    expect(await shown('bob')).toBe('Bo');
+    expect((await forum.as.bob.submit('/settings/profile', { bio: 'A form that knows no names' })).status).toBe(303);
+    expect(await shown('bob')).toBe('Bo');
+    expectStatus(await name('bob', null), 200);
+    expect(await shown('bob')).toBeNull();
+  });
+
+  test('is stored with composed letters, and has them of any script', async () => {
+    for (const [given, stored] of [
+      ['Zoe\u0301', 'Zo\u00e9'],
+      ['李明', '李明'],
+      ['عايدة', 'عايدة'],
+      ['A', 'A'],
+      ['Bob ❤️', 'Bob ❤️'],
+      ['x'.repeat(50), 'x'.repeat(50)],
+    ])
+      expect((await name('bob', given)).body.user.display_name).toBe(stored);
+  });
+
+  test.each([
+    ['has more than 50 characters', 'x'.repeat(51)],
+    ['turns the direction of writing', 'Ada \u202Eadm'],
+    ['isolates a direction', 'Ada\u2066'],
+    ['has spaces of no width', 'Ro\u200Bot'],
+    ['has joiners that no one sees', 'Ro\u200Dot'],
+    ['has fillers that no one sees', 'Ro\u3164ot'],
+    ['has a line end', 'Ada\nLovelace'],
+    ['has a tab', 'Ada\tLovelace'],
+    ['has a control character', 'Ada\u0007'],
+    ['has a line separator', 'Ada\u2028Lovelace'],
+    ['has a heap of marks', `A${'\u0301'.repeat(9)}`],
+    ['has nothing to be read', '!!!'],
+    ['looks like a username with its sign', '@ada'],
+    ['is another’s username', 'mia'],
+    ['is another’s username in capitals', 'MIA'],
+    ['is another’s username in wide letters', 'ｍｉａ'],
+  ])('that %s is refused, by form and API', async (_words, given) => {
+    const { status, body } = await name('ada', given);
+    expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('display_name')]);
+    const refused = await forum.as.ada.submit('/settings/profile', { bio: 'Kept', display_name: given });
+    expect(refused.status).toBe(400);
+    expect(refused.text).toMatch(/id="f-display_name-problem"[^]*Kept/);
+    expect(await shown('ada')).toBeNull();
+  });
+
+  test('may be one’s own username, and that of no one who signs up later', async () => {
+    expectStatus(await name('ada', 'Ada'), 200);
+    expectStatus(await name('bob', 'Captain-Nemo'), 200);
+    const account = { username: 'captain-nemo', email: 'nemo@forum.test', password: 'Plain-Sailing-42' };
+    await expect(accounts().create(account)).rejects.toMatchObject({ status: 400 });
+    expectStatus(await name('ada', ''), 200);
+  });
+
+  test('is changed by nobody else, no guest, and not without the token of a form', async () => {
+    expect((await name('ada', 'Taken', forum.as.bob)).status).toBe(403);
+    expect((await name('ada', 'Taken', forum.as.root)).status).toBe(403);
+    expect((await name('bad', 'Taken')).status).toBe(403);
+    const guest = forum.app.client();
+    await guest.csrf();
+    expect((await name('ada', 'Taken', guest)).status).toBe(401);
+    const unsigned = { 'x-csrf-token': 'none' };
+    expect((await forum.as.ada.put(`/api/users/${forum.ids.ada}`, { display_name: 'Taken' }, unsigned)).status).toBe(
+      403,
+    );
+    const form = { bio: '', display_name: 'Taken', _csrf: 'none' };
+    expect((await forum.as.ada.submit('/settings/profile', form)).status).toBe(403);
+    expect((await forum.as.ada.put('/api/users/none', { display_name: 'Taken' })).status).toBe(404);
+    expect(await shown('ada')).toBeNull();
+  });
+});
+
+describe('where names of authors are shown', () => {
+  test('the display name stands with the username beside it, at once after a change', async () => {
+    const { id, number } = await forum.start('ada', 'Engines');
+    await forum.reply('mia', id, 'What about @ada?');
+    const title = `/d/${number}-engines`;
+    for (const path of ['/', title, '/u/ada', '/members', '/u/ada/card']) await page(path);
+    expectStatus(await name('ada', 'Ada "L" Lovelace'), 200);
+    const chosen = '<bdi title="@ada">Ada &quot;L&quot; Lovelace</bdi>';
+    const beside = `${chosen} <bdi class="handle">@ada</bdi>`;
+    for (const path of [title, '/u/ada', '/members', '/u/ada/card']) expect(await page(path)).toContain(beside);
+    expect(await page('/')).toContain('>mia</bdi>');
+    expectStatus(await name('mia', 'Mia Mar'), 200);
+    expect(await page('/')).toContain('<bdi title="@mia">Mia Mar</bdi>');
+    expect(await page(title)).toContain('<a href="/u/ada" class="mention">@ada</a>');
+    expect(await page('/u/ada')).toContain('<title>Ada &quot;L&quot; Lovelace (@ada)');
+    expect(await page('/notifications', forum.as.ada)).toContain('Mia Mar (@mia)');
+    const { posts } = (await forum.guest.get(`/api/discussions/${id}/posts`)).body;
+    expect(posts[0].author).toEqual({
+      id: forum.ids.ada,
+      username: 'ada',
+      display_name: 'Ada "L" Lovelace',
+      avatar_url: null,
+    });
+  });
+
+  test('pages take as many statements as without', async () => {
+    const measure = () => forum.app.statements(() => forum.guest.get(`/u/ada?x=${Math.random()}`));
+    await name('ada', '');
+    await measure();
+    const without = await measure();
+    await name('ada', 'Ada Lovelace');
+    await measure();
+    expect(await measure()).toBe(without);
+  });
+});
+
+describe('members are found by their display name', () => {
+  test('by its beginning and, of three letters on, by any part of it', async () => {
+    expectStatus(await name('ada', 'Zoé Lovelace'), 200);
+    expectStatus(await name('bob', '李明'), 200);
+    expect(await found('/api/users/search?q=zo')).toEqual(['ada']);
+    expect(await found(`/api/users/search?q=${encodeURIComponent('ZOÉ')}`)).toEqual(['ada']);
+    expect(await found('/api/users/search?q=lovel')).toEqual(['ada']);
+    expect(await found(`/api/users/search?q=${encodeURIComponent('李')}`)).toEqual(['bob']);
+    expect(await found('/api/members?name=zo')).toEqual(['ada']);
+    const { results } = (await forum.guest.get('/api/search?type=users&q=lovelace')).body;
+    expect(results[0]).toMatchObject({ title: 'Zoé Lovelace', excerpt: 'Zoé <mark>Lovelace</mark> (@ada)' });
+  });
+
+  test('those whose names begin with it come first', async () => {
+    await name('bob', 'Madam');
+    expect(await found('/api/users/search?q=ada')).toEqual(['ada', 'bob']);
+  });
+
+  test('through indexes alone, however many members there are', async () => {
+    const { data } = forum.app.app;
+    await data.all(sql`insert into account (id, username, email, password_hash, group_id, joined_at, display_name, display_name_key)
+      select gen_random_uuid(), 'zz' || n, 'zz' || n || '@forum.test', '!', 'member', now(), 'Qu ' || n, 'qu ' || n from generate_series(1, 20000) n`);
+    await data.all(sql`vacuum analyze account`);
+    for (const { matches, order } of [namesLike('lovelace'), namesLike('zo'), namesFrom('zoé'), namesFrom('李')]) {
+      const plan = await data.all(sql`explain select id from account where ${matches} order by ${order} limit 20`);
+      expect(JSON.stringify(plan)).not.toContain('Seq Scan');
+    }
+    expect(await found('/api/users/search?q=zo')).toEqual(['ada']);
+  });
+});
