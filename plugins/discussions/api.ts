@@ -41,6 +41,7 @@ export const PostEvent = Type.Object({
   url: Type.String(),
   author: Type.Object({ id: Type.String(), username: Type.String() }),
   created_at: Type.String(),
+  reply_to_number: Type.Optional(nullable(Type.Integer({ description: 'The post of its discussion that it answers' }))),
 });
 type DiscussionPayload = Readonly<{ discussion: Static<typeof DiscussionEvent> }>;
 type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: string }>;
@@ -57,8 +58,10 @@ export const discussionUpdated = defineAction<DiscussionPayload>('discussion.upd
 export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', {
   public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }),
 });
-/** A reply is visible. */
-export const postCreated = defineAction<PostPayload>('post.created', { public: Type.Object({ post: PostEvent }) });
+/** A reply is visible. `reply_to_author_id`: who wrote the post that it answers, if it answers one. */
+export const postCreated = defineAction<PostPayload & { readonly reply_to_author_id?: string }>('post.created', {
+  public: Type.Object({ post: PostEvent }),
+});
 /** A post has another text, or is back after it was deleted. */
 export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
 /** A single post is gone for readers. */
@@ -288,6 +291,21 @@ export const PostRecord = Type.Object({
   updated_at: Time,
   edited_at: nullable(Time),
   is_deleted: Type.Boolean(),
+  reply_to_number: nullable(
+    Type.Integer({
+      description:
+        'The post of its discussion that it answers; null for a reply to the first one, and where that post is gone',
+    }),
+  ),
+  reply_to_author: Type.Optional(Author),
+  reply_count: Type.Integer({
+    description: 'Posts that answer this very one; what answers the first is a plain reply',
+  }),
+  replies: Type.Optional(
+    Type.Array(Type.Object({ number: Type.Integer(), author: Author, created_at: Time }), {
+      description: 'In the posts of a discussion, where there are any: the first 20 of these',
+    }),
+  ),
   author_since: Type.Optional(
     Type.String({ description: 'In the posts of a discussion: when their author wrote their first post' }),
   ),
@@ -418,6 +436,12 @@ export interface NewDiscussion {
   readonly categoryId: string;
   readonly fields?: Fields;
 }
+export interface NewReply {
+  readonly discussionId: string;
+  readonly content: string;
+  /** Id or number of the post of the discussion that it answers; a reply to the first one answers none. */
+  readonly replyTo?: string | undefined;
+}
 export type CreatedDiscussion = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
 export type DiscussionUrl = Readonly<{ number: number; path: string; updatedAt: Date }>;
 export type CreatedReply = Readonly<{ id: string; number: number; path: string }>;
@@ -428,8 +452,11 @@ export interface Discussions {
   readonly record: typeof DiscussionRecord;
   /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. */
   start(viewer: Viewer, draft: NewDiscussion): Promise<CreatedDiscussion>;
-  /** 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 429 above the rate. */
-  reply(viewer: Viewer, draft: { readonly discussionId: string; readonly content: string }): Promise<CreatedReply>;
+  /**
+   * 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 400 naming `reply_to_id` where
+   * that is no post to be answered, 429 above the rate.
+   */
+  reply(viewer: Viewer, draft: NewReply): Promise<CreatedReply>;
   /** A discussion by id or public number, and a post by id, if the viewer may see it. */
   find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined>;
   findPost(id: string, viewer: Viewer): Promise<PostHead | undefined>;
@@ -493,6 +520,8 @@ export interface ImportedDiscussion {
     readonly content: string;
     readonly html: string;
     readonly createdAt: Date;
+    /** Number of the post before it that it answers. */
+    readonly replyTo?: number;
     readonly fields?: Fields;
   }[];
 }

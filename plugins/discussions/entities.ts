@@ -56,6 +56,7 @@ export const PostEntity = defineEntity({
     html: p.text(),
     createdAt: p.datetime().fieldName('created_at'),
     updatedAt: p.datetime().fieldName('updated_at'),
+    replyToNumber: p.integer().fieldName('reply_to_number').nullable(),
     editedAt: p.datetime().fieldName('edited_at').nullable(),
     deletedAt: p.datetime().fieldName('deleted_at').nullable(),
     deletedBy: p.uuid().fieldName('deleted_by').nullable(),

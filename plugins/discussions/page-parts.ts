@@ -115,6 +115,7 @@ export function postModel(
   }
   return {
     ...post,
+    ...linksOf(post, head),
     html: new SafeHtml(post.html),
     url,
     new_here: post.author_since !== undefined && clock.now() - Date.parse(post.author_since) < newFor(),
@@ -125,6 +126,16 @@ export function postModel(
         post.edited_at !== null && rights.canReadHistory(head, post.author.id, viewer) && `/p/${post.id}/history`,
       menu: !isGuest(viewer) && `/p/${post.id}/menu`,
     },
+  };
+}
+
+/** What the post answers, and what answers it. */
+function linksOf(post: PostRecord, head: DiscussionHead): object {
+  const { reply_to_number: number, reply_to_author: author, reply_count: count, replies = [] } = post;
+  const list = replies.map((reply) => ({ ...reply, url: postPath(head.number, reply.number) }));
+  return {
+    answers: number !== null && { number, author, url: postPath(head.number, number) },
+    replies: count > 0 && { count, list, more: count - list.length },
   };
 }
 

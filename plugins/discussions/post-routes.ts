@@ -1,6 +1,6 @@
 import { Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
+import { api, IdParams, limitOf, listOf, nullable, pageFields, Paging } from 'parley-forum/plugins/api';
 import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from 'parley-forum/plugins/discussions';
 import type { FoundPost } from './reading/reader.ts';
 import { RevisionRecord } from './revisions/revisions.ts';
@@ -42,9 +42,22 @@ export function postRoutes({ plugin, settings, reader, records, revisions, right
     status: 201,
     result,
     options: { longText: true },
-    body: Type.Object({ discussion_id: Type.String({ minLength: 1, maxLength: 64 }), content: Type.String() }),
-  })(async ({ actor, body }) => {
-    const { row } = await writer.reply(actor, { discussionId: body.discussion_id, content: body.content });
+    body: Type.Object({
+      discussion_id: Type.String({ minLength: 1, maxLength: 64 }),
+      content: Type.String(),
+      reply_to_id: Type.Optional(
+        nullable(
+          Type.String({
+            minLength: 1,
+            maxLength: 64,
+            description:
+              'Id or number of the post of the discussion that is answered; the first one is the same as none',
+          }),
+        ),
+      ),
+    }),
+  })(async ({ actor, body: { discussion_id: discussionId, content, reply_to_id: replyTo } }) => {
+    const { row } = await writer.reply(actor, { discussionId, content, replyTo: replyTo ?? undefined });
     const [post] = await records.posts([row], actor, true);
     return { post: post! };
   });

@@ -16,6 +16,7 @@ interface OwnPost {
   readonly discussion: number;
   readonly number: number;
   readonly content: string;
+  readonly reply_to_number: number | null;
   readonly created_at: Date;
   readonly edited_at: Date | null;
   readonly deleted_at: Date | null;
@@ -70,7 +71,7 @@ class WrittenContent {
     for (const state of states) {
       yield* readInBatches((after, limit) =>
         this.#data.all(sql<OwnPost>`
-        select p.id, p.discussion_id, d.number as discussion, p.number, p.content, p.created_at, p.edited_at, p.deleted_at
+        select p.id, p.discussion_id, d.number as discussion, p.number, p.content, p.reply_to_number, p.created_at, p.edited_at, p.deleted_at
         from post p join discussion d on d.id = p.discussion_id
         where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.id > ${after?.id ?? ZERO_ID} order by p.id limit ${limit}`),
       );

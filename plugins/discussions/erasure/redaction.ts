@@ -82,7 +82,7 @@ export class Redaction {
     await data.all(sql`update post set deleted_at = ${now}, deleted_by = author_id, updated_at = ${now}
       where id = any(${ids}::uuid[]) and number > 1 and deleted_at is null`);
     return data.all(
-      sql<PostRow>`update post p set content = '', html = '' where p.id = any(${ids}::uuid[]) returning ${postColumns(1)}`,
+      sql<PostRow>`update post p set content = '', html = '', reply_to_number = null where p.id = any(${ids}::uuid[]) returning ${postColumns(1)}`,
     );
   }
 

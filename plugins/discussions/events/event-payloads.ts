@@ -45,11 +45,12 @@ export function postEvent(
     readonly content: string;
     readonly html: string;
     readonly createdAt: Date;
+    readonly replyToNumber?: number | null | undefined;
   },
   discussion: { readonly id: string; readonly number: number },
   author: PostAuthor,
 ): Static<typeof PostEvent> {
-  const { id, number, content, html, createdAt } = post;
+  const { id, number, content, html, createdAt, replyToNumber } = post;
   return {
     id,
     discussion_id: discussion.id,
@@ -59,5 +60,6 @@ export function postEvent(
     url: baseUrl + postPath(discussion.number, number),
     author: { id: author.id, username: author.username },
     created_at: createdAt.toISOString(),
+    reply_to_number: replyToNumber ?? null,
   };
 }

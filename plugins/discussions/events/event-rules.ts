@@ -14,6 +14,7 @@ import {
 import type { EventRule } from 'parley-forum/ports/events';
 import type { CategoryService } from '../categories/category-service.ts';
 import { discussionPath } from '../identifiers.ts';
+import { VISIBLE_REPLY_TO } from '../rows.ts';
 
 interface EventRulesDeps {
   readonly data: Data;
@@ -73,8 +74,8 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     const requested = (about as readonly AboutPost[]).map(({ post }) => post);
     const now = await readable(
       viewer,
-      (open) => sql<{ id: string; content: string; html: string }>`
-      select p.id, p.content, p.html from post p join discussion d on d.id = p.discussion_id
+      (open) => sql<{ id: string; content: string; html: string; reply_to_number: number | null }>`
+      select p.id, p.content, p.html, ${VISIBLE_REPLY_TO} as reply_to_number from post p join discussion d on d.id = p.discussion_id
       where p.id = any(${requested.map(({ id }) => id)}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${open}::uuid[])`,
     );
     return requested.map((post) => now.has(post.id) && { post: { ...post, ...now.get(post.id) } });

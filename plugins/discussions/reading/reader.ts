@@ -19,7 +19,15 @@ import { listQuery } from '../lists/list-query.ts';
 import { cursorAfter, orderOfCursor, type OrderName } from '../lists/sort-orders.ts';
 import { postWindow, type PostsRequest } from './paging.ts';
 import type { Records } from './records.ts';
-import { discussionColumns, MAX_TEXT_BYTES, postColumns, textSize, type DiscussionRow, type PostRow } from '../rows.ts';
+import {
+  discussionColumns,
+  FIRST_REPLIES,
+  MAX_TEXT_BYTES,
+  postColumns,
+  textSize,
+  type DiscussionRow,
+  type PostRow,
+} from '../rows.ts';
 
 export interface ReaderDeps {
   readonly data: Data;
@@ -37,6 +45,11 @@ export const countTag = (categoryId: string): string => `category-count:${catego
 export interface FoundPost {
   readonly row: PostRow;
   readonly discussion: DiscussionHead;
+}
+/** A post that a reply may answer. */
+export interface AnswerablePost {
+  readonly number: number;
+  readonly authorId: string;
 }
 /** A discussion as its page needs it: the record, and how many posts it has, deleted ones included. */
 export interface FoundDiscussion {
@@ -93,6 +106,14 @@ export class DiscussionReader {
           );
     if (!row || (row.deleted_at && !this.#deps.access.allows(viewer, moderate))) return undefined;
     return { row, discussion: head };
+  }
+
+  /** What a reply in a discussion that was found for the viewer may answer: a post by id or number that is not deleted. */
+  answerable({ id }: DiscussionHead, idOrNumber: string): Promise<AnswerablePost | undefined> {
+    const number = numberOf(idOrNumber);
+    if (number === undefined && !isId(idOrNumber)) return Promise.resolve(undefined);
+    return this.#deps.data.one(sql<AnswerablePost>`select number, author_id as "authorId" from post
+      where discussion_id = ${id} and ${number === undefined ? sql`id = ${idOrNumber}` : sql`number = ${number}`} and deleted_at is null`);
   }
 
   async discussion(head: DiscussionHead, viewer: Viewer): Promise<FoundDiscussion | undefined> {
@@ -206,7 +227,7 @@ export class DiscussionReader {
       `discussions.posts:${head.id}:${from}:${to}:${descending}`,
       [discussionCacheTags.discussion(head.id), discussionCacheTags.all],
       () =>
-        data.all(sql<PostRow>`select ${postColumns(1)}, ${AUTHOR_SINCE} as author_since
+        data.all(sql<PostRow>`select ${postColumns(1)}, ${FIRST_REPLIES} as replies, ${AUTHOR_SINCE} as author_since
         from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
         where p.reached <= ${sql.lit(MAX_TEXT_BYTES)} or p.number = ${descending ? to : from} order by ${order}`),
     );

@@ -56,10 +56,12 @@ export class Records {
   /** Deleted ones are stubs, unless `whole`: then the viewer is a moderator. */
   async posts(rows: readonly PostRow[], viewer: Viewer, whole: boolean): Promise<readonly (PostRecord | PostStub)[]> {
     const shown = rows.filter((row) => whole || !row.deleted_at);
-    const authors = await this.#authors(shown);
+    const authors = await this.#authors(
+      shown.flatMap((row) => [row, ...(row.answered ? [row.answered] : []), ...(row.replies ?? [])]),
+    );
     const full = await this.#withFields(
       postFields,
-      shown.map((row) => this.#post(row, authors)),
+      shown.map((row) => this.#post(row, { authors, whole })),
       viewer,
     );
     const byId = new Map(full.map((record) => [record.id, record]));
@@ -135,7 +137,8 @@ export class Records {
     };
   }
 
-  #post(row: PostRow, authors: Authors): PostRecord {
+  #post(row: PostRow, { authors, whole }: { readonly authors: Authors; readonly whole: boolean }): PostRecord {
+    const answered = whole || !row.answered?.is_deleted ? row.answered : null;
     return {
       id: row.id,
       discussion_id: row.discussion_id,
@@ -147,6 +150,16 @@ export class Records {
       updated_at: row.updated_at.toISOString(),
       edited_at: row.edited_at?.toISOString() ?? null,
       is_deleted: row.deleted_at !== null,
+      reply_to_number: answered && row.reply_to_number,
+      ...(answered && { reply_to_author: authorOf(answered.author_id, authors) }),
+      reply_count: row.reply_count,
+      ...(row.replies && {
+        replies: row.replies.map((reply) => ({
+          number: reply.number,
+          author: authorOf(reply.author_id, authors),
+          created_at: new Date(reply.created_at).toISOString(),
+        })),
+      }),
       ...(row.author_since && { author_since: row.author_since.toISOString() }),
     };
   }

@@ -87,6 +87,7 @@ interface StoredPost {
   html: string;
   authorId: string;
   createdAt: Date;
+  replyToNumber?: number | null | undefined;
   deletedAt?: Date | null | undefined;
 }
 

@@ -149,18 +149,21 @@ export class BatchImporter implements Importer {
         discussionId: id,
         source,
         number: index + 1,
+        // What answers the first one answers none.
+        replyTo: post.replyTo === 1 ? null : (post.replyTo ?? null),
       })),
     );
     for (let start = 0; start < rows.length; start += BATCH) {
       const part = rows.slice(start, start + BATCH);
       const of = <T>(read: (row: (typeof rows)[number]) => T): T[] => part.map(read);
       await this.#data.all(sql`
-        insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
-        select id, discussion_id, number, author_id, content, html, created_at, created_at
+        insert into post (id, discussion_id, number, author_id, content, html, reply_to_number, created_at, updated_at)
+        select id, discussion_id, number, author_id, content, html, reply_to, created_at, created_at
         from unnest(${of(({ id }) => id)}::uuid[], ${of(({ discussionId }) => discussionId)}::uuid[], ${of(({ number }) => number)}::int[],
           ${of(({ authorId }) => authorId)}::uuid[],
-          ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
-          as t (id, discussion_id, number, author_id, content, html, created_at)`);
+          ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ replyTo }) => replyTo)}::int[],
+          ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
+          as t (id, discussion_id, number, author_id, content, html, reply_to, created_at)`);
       await this.#projections.postsOfMany(em, () =>
         part.map(({ source: { title, categoryId }, ...post }) => ({
           ...post,
@@ -212,6 +215,8 @@ function prepare(source: ImportedDiscussion): Prepared {
       { field: 'content', message: `makes more than ${MAX_HTML_BYTES / 1024} KiB of HTML, in “${source.title}”` },
     ]);
   }
+  if (source.posts.some(({ replyTo }, index) => replyTo !== undefined && !(replyTo >= 1 && replyTo <= index)))
+    throw new InvalidInput([{ field: 'replyTo', message: `is not a post before it, in “${source.title}”` }]);
   const participants = new Map<string, number>();
   for (const { authorId } of source.posts) participants.set(authorId, (participants.get(authorId) ?? 0) + 1);
   return {

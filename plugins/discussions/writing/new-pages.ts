@@ -1,6 +1,6 @@
 import { HttpError, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { discussionFields, type DiscussionHead } from 'parley-forum/plugins/discussions';
+import { discussionFields, type DiscussionHead, type PostRecord } from 'parley-forum/plugins/discussions';
 import { pages, redirect, view, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
@@ -22,6 +22,15 @@ import {
 const Text = Type.Optional(Type.String());
 /** Characters of what is answered, as the form shows it. */
 const ANSWERED = 400;
+interface AnsweredPost {
+  readonly author: PostRecord['author'];
+  readonly number: number;
+  readonly url: string;
+  readonly excerpt: string;
+}
+/** Number of the post that an address says is answered: who quotes one answers it. */
+const answeredIn = (query: Readonly<Record<string, string | undefined>>): string | undefined =>
+  query['to'] || query['quote'] || undefined;
 const ReplyForm = Type.Object({ content: Text, preview: Text });
 
 /** /new and /d/…/reply: writing. */
@@ -90,14 +99,14 @@ export function writingPages(deps: PageDeps): void {
     return redirect(started.path);
   });
 
-  /** What is answered: the post that the address names, else the first one. */
+  /** What is answered: the post that the address names, if it is there, else the first one. */
   const answered = async (
     head: DiscussionHead,
     viewer: Viewer,
     number: string | undefined,
-  ): Promise<object | undefined> => {
+  ): Promise<AnsweredPost | undefined> => {
     const named = number === undefined ? undefined : await reader.postNumbered(head, number, viewer);
-    const found = named ?? (await reader.postNumbered(head, '1', viewer));
+    const found = named?.row.deleted_at === null ? named : await reader.postNumbered(head, '1', viewer);
     const [post] = found ? await records.posts([found.row], viewer, false) : [];
     if (!post || !('author' in post)) return undefined;
     return {
@@ -114,15 +123,16 @@ export function writingPages(deps: PageDeps): void {
     draft: FormDraft,
     query: Readonly<Record<string, string | undefined>>,
   ): Promise<View> => {
-    const to = query['to'] ?? query['quote'];
+    const post = await answered(head, viewer, answeredIn(query));
     const cancel = discussionPath(head);
     const model = {
       message: draft.message,
       problems: draft.problems,
       discussion: head,
       back: cancel,
-      answered: await answered(head, viewer, to),
-      action: `/d/${head.number}/reply${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`,
+      answered: post,
+      // Without a post that is gone, so that what was refused for it is taken the next time.
+      action: `/d/${head.number}/reply${post && post.number > 1 ? `?to=${post.number}` : ''}`,
       composer: composer(draft, { key: replyKey(head), writes: 'post', cancel, rows: 10, discussion: head }),
     };
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, noindex: true }, model);
@@ -156,7 +166,11 @@ export function writingPages(deps: PageDeps): void {
   })(async ({ actor, target: head, body, req }) => {
     rights.requireReply(head, actor);
     if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), queryOf(req));
-    const { path, number } = await writer.reply(actor, { discussionId: head.id, content: textOf(body.content) });
+    const { path, number } = await writer.reply(actor, {
+      discussionId: head.id,
+      content: textOf(body.content),
+      replyTo: answeredIn(queryOf(req)),
+    });
     return redirect(path, { notice: `Your reply is number ${number}.` });
   });
 }

@@ -19,6 +19,7 @@ import {
   discussionCacheTags,
   type DiscussionHead,
   type NewDiscussion,
+  type NewReply,
   type CreatedReply,
   type CreatedDiscussion,
 } from 'parley-forum/plugins/discussions';
@@ -27,7 +28,7 @@ import type { Drafts } from './drafts.ts';
 import { discussionEvent, postEvent } from '../events/event-payloads.ts';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { Projections } from '../projections/projections.ts';
-import { countTag, headTag, type DiscussionReader } from '../reading/reader.ts';
+import { countTag, headTag, type AnswerablePost, type DiscussionReader } from '../reading/reader.ts';
 import type { Rights } from '../rights.ts';
 import { postColumns, type PostRow } from '../rows.ts';
 
@@ -56,6 +57,13 @@ interface NewPost {
   readonly content: string;
   readonly html: string;
   readonly now: Date;
+  readonly replyTo: number | null;
+}
+/** A reply that was accepted. */
+interface AcceptedReply {
+  readonly content: string;
+  readonly html: string;
+  readonly answered: AnswerablePost | undefined;
 }
 /** Which of a category's counter rows to use: any will do, their sum counts. */
 const randomPart = (): number => Math.floor(Math.random() * COUNTER_PARTS);
@@ -118,14 +126,15 @@ export class DiscussionWriter {
     return { discussionId: id, number, postId, path: discussionPath({ number, slug }) };
   }
 
-  async reply(viewer: Viewer, draft: { discussionId: string; content: string }): Promise<WrittenReply> {
+  async reply(viewer: Viewer, draft: NewReply): Promise<WrittenReply> {
     const { drafts, rights, reader, cache } = this.#deps;
     const discussion = await reader.find(draft.discussionId, viewer);
     if (!discussion) throw notFound('There is no such discussion');
     rights.requireReply(discussion, viewer);
+    const answered = await this.#answered(discussion, draft.replyTo);
     const { content, html } = await drafts.accept({ content: draft.content }, viewer, discussion.categoryId);
     await rights.consumeRateLimit('post', viewer);
-    const row = await this.#write(discussion, viewer, content, html);
+    const row = await this.#write(discussion, viewer, { content, html, answered });
     await cache.purge(
       discussionCacheTags.lists,
       discussionCacheTags.discussion(discussion.id),
@@ -134,12 +143,26 @@ export class DiscussionWriter {
     return { id: row.id, number: row.number, path: postPath(discussion.number, row.number), row };
   }
 
-  async #write(discussion: DiscussionHead, viewer: Viewer, content: string, html: string): Promise<PostRow> {
+  /** Undefined for the first post as for none. What cannot be seen is refused as what is not there. */
+  async #answered(discussion: DiscussionHead, replyTo: string | undefined): Promise<AnswerablePost | undefined> {
+    if (replyTo === undefined) return undefined;
+    const found = await this.#deps.reader.answerable(discussion, replyTo);
+    if (!found)
+      throw new InvalidInput([{ field: 'reply_to_id', message: 'is no post of this discussion, or is gone' }]);
+    return found.number === 1 ? undefined : found;
+  }
+
+  async #write(
+    discussion: DiscussionHead,
+    viewer: Viewer,
+    { content, html, answered }: AcceptedReply,
+  ): Promise<PostRow> {
     const { data, clock, plugin, environment, projections } = this.#deps;
     const now = new Date(clock.now());
     const [id, author] = [createId(now.getTime()), { id: viewer.id!, username: viewer.username ?? '' }];
+    const replyTo = answered?.number ?? null;
     return data.transaction(async (em) => {
-      const row = await data.one(replyStatement({ id, author: author.id, content, html, now }, discussion));
+      const row = await data.one(replyStatement({ id, author: author.id, content, html, now, replyTo }, discussion));
       // Locked, moved or deleted since it was read: the caller asks again and gets the answer that fits.
       if (!row) throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
       const deletedAt = discussion.deleted ? now : null;
@@ -147,8 +170,14 @@ export class DiscussionWriter {
         { id, number: row.number, authorId: author.id, content, html, createdAt: now },
       ]);
       await plugin.emit(postCreated, {
-        post: postEvent(environment.baseUrl, { ...row, html, createdAt: now }, discussion, author),
+        post: postEvent(
+          environment.baseUrl,
+          { ...row, html, createdAt: now, replyToNumber: replyTo },
+          discussion,
+          author,
+        ),
         category_id: discussion.categoryId,
+        ...(answered && { reply_to_author_id: answered.authorId }),
       });
       return row;
     });
@@ -160,7 +189,10 @@ export class DiscussionWriter {
  * the locks are taken in the one order that counters.ts documents. What a moderator writes in a deleted discussion counts
  * once it is restored. The writer that locks the discussion's row gets the next number, so numbers have no gaps.
  */
-function replyStatement({ id, author, content, html, now }: NewPost, discussion: DiscussionHead): RawBuilder<PostRow> {
+function replyStatement(
+  { id, author, content, html, now, replyTo }: NewPost,
+  discussion: DiscussionHead,
+): RawBuilder<PostRow> {
   return sql<PostRow>`
     with l as (
       select id from discussion
@@ -174,8 +206,8 @@ function replyStatement({ id, author, content, html, now }: NewPost, discussion:
         last_post_at = ${now}, last_post_id = ${id}, last_author_id = ${author}, updated_at = ${now}
       from m where u.id = m.discussion_id returning u.id, u.last_number, u.category_id
     ), p as (
-      insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
-      select ${id}, d.id, d.last_number, ${author}, ${content}, ${html}, ${now}, ${now} from d
+      insert into post (id, discussion_id, number, author_id, content, html, reply_to_number, created_at, updated_at)
+      select ${id}, d.id, d.last_number, ${author}, ${content}, ${html}, ${replyTo}::integer, ${now}, ${now} from d
       returning *
     ), a as (
       insert into discussion_author (user_id, category_id, discussions, posts) select p.author_id, d.category_id, 0, 1 from p, d where not ${discussion.deleted}::boolean

@@ -83,10 +83,11 @@ export function addSources(
 
   plugin.on(
     postCreated,
-    async ({ post }) => {
+    async ({ post, reply_to_author_id: answered }) => {
       const { id: postId, html, author, discussion_id: discussionId } = post;
       const written = { html, authorId: author.id, discussionId, postId, url: pathOf(post.url), key: `post:${postId}` };
       await notifyMentioned(written);
+      if (answered !== undefined) await notifications.notify([{ ...about(written), type: 'reply', userId: answered }]);
       let after: string | undefined;
       for (;;) {
         const watchers =

@@ -122,7 +122,7 @@ describe('the form of a reply', () => {
   test('shows what is answered: the post that was chosen, else the first, and never one of another discussion', async () => {
     const answered = async (query: string) => {
       const { text } = await forum.as.mia.get(`/d/${one.number}/reply${query}`);
-      return /<figure class="answered">.*?<\/figure>/s
+      return /<figure class="answered"[^>]*>.*?<\/figure>/s
         .exec(text)?.[0]
         .replace(/<[^>]+>|\s+/g, ' ')
         .replace(/\s+/g, ' ')

@@ -53,6 +53,7 @@ describe('the event log', () => {
           url: `http://forum.test/d/${number}/2#post-2`,
           author: { id: forum.ids.bob, username: 'bob' },
           created_at: reply.created_at,
+          reply_to_number: null,
         },
       },
     });

@@ -79,6 +79,7 @@ describe('an event', () => {
         url: expect.stringMatching(/^http:\/\/forum\.test\/d\/\d+\/2/),
         author: { id: forum.ids['ada'], username: 'ada' },
         created_at: post.created_at,
+        reply_to_number: null,
       },
     });
     expect(data.get('user.registered')).toEqual({

@@ -1,0 +1,36 @@
+import { define } from '@forum/client';
+import { focusOn } from './parts/posts.ts';
+
+/** Links from post to post of the discussion, whose posts begin with `data-path`: to one that is shown, they lead without leaving the page. */
+class PostLinks extends HTMLElement {
+  #gone: AbortController | undefined;
+
+  connectedCallback(): void {
+    const { signal } = (this.#gone = new AbortController());
+    document.addEventListener('click', (event) => this.#clicked(event), { signal });
+  }
+
+  disconnectedCallback(): void {
+    this.#gone?.abort();
+  }
+
+  #clicked(event: MouseEvent): void {
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    // What names a post is its address: to be opened, copied and passed on.
+    const link = (event.target as Element).closest<HTMLAnchorElement>('.stream > .post a:not(.post-link)');
+    const path = this.dataset['path'] ?? '';
+    if (!link || link.target || link.origin !== location.origin || !link.pathname.startsWith(path)) return;
+    const number = link.pathname.slice(path.length);
+    const post = document.getElementById(`post-${number}`);
+    if (!post) return;
+    event.preventDefault();
+    if (document.querySelector('x-stream:defined')) {
+      const detail = { number: Number(number), href: link.href, focus: true };
+      document.dispatchEvent(new CustomEvent('discussions:go', { detail }));
+    } else {
+      location.hash = post.id;
+      focusOn(post);
+    }
+  }
+}
+define('x-post-links', PostLinks);

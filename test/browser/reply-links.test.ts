@@ -1,0 +1,94 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { movesSideways } from './checks.ts';
+import { PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+let short = '';
+/** What answers the second post, of a short discussion and of one longer than a page. */
+beforeAll(async () => {
+  const [ada, mia] = [forum.app.client(), forum.app.client()];
+  await ada.login('ada', PASSWORD);
+  await mia.login('mia', PASSWORD);
+  const title = 'A short story with answers';
+  const { discussion } = (await ada.post('/api/discussions', { title, content: 'It begins', category_id: 'general' }))
+    .body;
+  short = new URL(discussion.url).pathname;
+  const text = 'The first **word** of many, and a sentence that fills a line or two on a telephone. '.repeat(6);
+  for (const content of ['One', text, text]) await ada.post('/api/posts', { discussion_id: discussion.id, content });
+  for (const client of [mia, ada, mia])
+    await client.post('/api/posts', { discussion_id: discussion.id, content: text, reply_to_id: '2' });
+  const long = (await ada.get('/api/discussions/1')).body.discussion;
+  await ada.post('/api/posts', { discussion_id: long.id, content: 'To the second', reply_to_id: '2' });
+  await ada.post('/api/posts', { discussion_id: long.id, content: text, reply_to_id: '24' });
+});
+
+const post = (page: Page, number: number) => page.locator(`#post-${number}`);
+const inView = (page: Page, number: number): Promise<boolean> =>
+  page.evaluate(`(() => {
+    const { top } = document.getElementById('post-${number}').getBoundingClientRect();
+    return top > -5 && top < innerHeight / 2;
+  })()`);
+/** The page stays if this does. */
+const mark = (page: Page) => page.evaluate('globalThis.stayed = true');
+const stayed = (page: Page): Promise<boolean> => page.evaluate('globalThis.stayed === true');
+
+describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with %j', (options) => {
+  test('one goes from a reply to what it answers, and back by the list of its replies', async () => {
+    const page = await forum.open('guest', options);
+    await page.goto(short);
+    await post(page, 7).getByRole('link', { name: 'in reply to #2 by ada' }).click();
+    await expect.poll(() => new URL(page.url()).hash).toBe('#post-2');
+    await expect.poll(() => page.locator('#post-2').isVisible()).toBe(true);
+    await post(page, 2).getByText('3 replies').click();
+    await post(page, 2).getByRole('link', { name: '#6 ada' }).click();
+    await expect.poll(() => new URL(page.url()).hash).toBe('#post-6');
+    await page.context().close();
+  });
+});
+
+test('by script a link to a post that is shown scrolls there, with the keyboard', async () => {
+  const page = await forum.open('guest');
+  await page.goto(short);
+  await mark(page);
+  const link = post(page, 7).getByRole('link', { name: 'in reply to' });
+  await link.focus();
+  await page.locator('x-post-links:defined').waitFor({ state: 'attached' });
+  await page.keyboard.press('Enter');
+  await expect.poll(() => inView(page, 2)).toBe(true);
+  expect(await page.evaluate('document.activeElement.id')).toBe('post-2');
+  expect(await stayed(page)).toBe(true);
+  await page.goBack();
+  expect([await stayed(page), new URL(page.url()).hash]).toEqual([true, '']);
+  await page.context().close();
+});
+
+test('in a discussion that is one stream, too, and to posts that are not shown by their address', async () => {
+  const page = await forum.open('guest');
+  await page.goto('/d/1/27');
+  await page.locator('x-stream:defined').waitFor({ state: 'attached' });
+  await mark(page);
+  const near = post(page, 27).getByRole('link', { name: 'in reply to #24' });
+  await near.hover();
+  await page.locator('x-post-links:defined').waitFor({ state: 'attached' });
+  await near.click();
+  await expect.poll(() => inView(page, 24)).toBe(true);
+  expect(await stayed(page)).toBe(true);
+  await post(page, 26).getByRole('link', { name: 'in reply to #2 ' }).click();
+  await page.waitForURL('**/d/1-*#post-2');
+  await post(page, 2).getByText('1 reply').click();
+  expect(await post(page, 2).getByRole('link', { name: '#26 ada' }).getAttribute('href')).toBe('/d/1/26#post-26');
+  await page.context().close();
+});
+
+describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
+  test.each([320, 1280])('links between posts are easy to read at %i pixels', async (width) => {
+    const page = await forum.open('ada', { colorScheme, viewport: { width, height: 900 } });
+    await page.goto(short);
+    await post(page, 2).getByText('3 replies').click();
+    expect(await movesSideways(page)).toEqual(false);
+    expect(await judge(page)).toEqual([]);
+    await page.context().close();
+  });
+});
