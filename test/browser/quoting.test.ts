@@ -20,6 +20,7 @@ async function written(): Promise<string> {
       category_id: 'general',
     })
   ).body as { discussion: { id: string; number: number } };
+  await mia.put(`/api/users/${forum.people.mia.id}`, { display_name: 'Mia of the Yard' });
   await mia.post('/api/posts', { discussion_id: discussion.id, content: 'Is 2 \\* 3 m long?\n\n\\- or longer' });
   return `/d/${discussion.number}`;
 }

@@ -122,7 +122,8 @@ const BEGINNING = /^(\s*)(?:([#+=-])|(\d+)([.)]))/;
 
 /** As the link that quotes a whole post has it: those who are quoted are told by it. */
 function quotation({ post, text }: Selected): string {
-  const author = post.querySelector<HTMLElement>('.post-by bdi')?.title ?? '';
+  // Whatever name they go by, it is their username that a mention has.
+  const author = decodeURIComponent(post.querySelector('.post-by a')?.getAttribute('href')?.split('/').at(-1) ?? '');
   const path = post.querySelector('.post-link')?.getAttribute('href') ?? '';
   const lines = text
     .split(/\r?\n/)
@@ -133,6 +134,6 @@ function quotation({ post, text }: Selected): string {
       ),
     )
     .map((line) => `> ${line}`.trimEnd());
-  return [`> [${author}](${path}):`, ...lines].join('\n');
+  return [`> [@${author}](${path}):`, ...lines].join('\n');
 }
 define('x-quote', Quote);
