@@ -40,7 +40,7 @@ export function profilePages({ web, ...deps }: RouteDeps & { readonly web: Web }
 
 type PageDeps = RouteDeps & { readonly web: Web };
 
-function aboutTab({ plugin, markdown, profiles, web }: PageDeps): void {
+function aboutTab({ plugin, profiles, web }: PageDeps): void {
   plugin.extend(
     profileTabs,
     {
@@ -50,7 +50,7 @@ function aboutTab({ plugin, markdown, profiles, web }: PageDeps): void {
       async render({ id }: Author, viewer: Viewer) {
         const { html, place, links, ...profile } = await profiles.find(id);
         return web.fragment(viewer, '@profiles/about', {
-          html: html === '' ? undefined : new SafeHtml(markdown.permitted.images(html)),
+          html: html === '' ? undefined : new SafeHtml(html),
           place,
           links: links.map((url) => ({ url, label: labelOf(url) })),
           empty: isEmpty({ html, place, links, ...profile }),

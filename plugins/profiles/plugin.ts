@@ -34,7 +34,7 @@ export default definePlugin({
         subject: { type: 'account', id },
       })),
     );
-    const deps = { plugin, access, accounts, markdown, profiles };
+    const deps = { plugin, access, accounts, profiles };
     profileRoutes(deps);
     if (web) profilePages({ ...deps, web });
   },

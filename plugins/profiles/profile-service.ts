@@ -72,12 +72,14 @@ export class ProfileService {
   }
 
   async #render(about: string): Promise<string> {
+    const wrong = (...messages: readonly string[]): Error =>
+      new InvalidInput(messages.map((message) => ({ field: 'about', message })));
     if (about === '') return '';
-    try {
-      return await this.#deps.markdown.render(about);
-    } catch (error) {
-      if (!(error instanceof InvalidInput)) throw error;
-      throw new InvalidInput((error.details ?? []).map(({ message }) => ({ field: 'about', message })));
-    }
+    const html = await this.#deps.markdown.render(about).catch((error: unknown) => {
+      throw error instanceof InvalidInput ? wrong(...(error.details ?? []).map(({ message }) => message)) : error;
+    });
+    // Uploaded files are kept for posts that show them, and a picture from elsewhere would tell of each visit.
+    if (html.includes('<img ')) throw wrong('has pictures, which are for posts: link to them');
+    return html;
   }
 }

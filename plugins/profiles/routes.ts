@@ -2,7 +2,6 @@ import { Type, type PluginHandle } from 'parley-forum';
 import { accountTag, editProfile, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { api, IdParams } from 'parley-forum/plugins/api';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
-import type { Markdown } from 'parley-forum/plugins/markdown';
 import { clearProfiles, MAX_ABOUT, MAX_LINK, MAX_LINKS, MAX_PLACE, ProfileRecord } from 'parley-forum/plugins/profiles';
 import type { ProfileService } from './profile-service.ts';
 import { recordOf } from './rows.ts';
@@ -11,7 +10,6 @@ export interface RouteDeps {
   readonly plugin: PluginHandle;
   readonly access: Access;
   readonly accounts: Accounts;
-  readonly markdown: Markdown;
   readonly profiles: ProfileService;
 }
 
@@ -24,9 +22,8 @@ export const mayClear = (access: Access, viewer: Viewer, { id, groupId }: Accoun
 };
 
 /** /api/users/{id}/profile. */
-export function profileRoutes({ plugin, access, accounts, markdown, profiles }: RouteDeps): void {
-  const shown = async (id: string): Promise<ProfileRecord> =>
-    recordOf(await profiles.find(id), (html) => markdown.permitted.images(html));
+export function profileRoutes({ plugin, access, accounts, profiles }: RouteDeps): void {
+  const shown = async (id: string): Promise<ProfileRecord> => recordOf(await profiles.find(id));
   const route = {
     path: '/users/:id/profile',
     params: IdParams,

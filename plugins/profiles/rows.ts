@@ -13,13 +13,9 @@ export const EMPTY: Profile = { about: '', html: '', place: '', links: [], updat
 export const isEmpty = ({ about, place, links }: Profile): boolean =>
   about === '' && place === '' && links.length === 0;
 
-/** `images`: today's rules for them. */
-export const recordOf = (
-  { about, html, place, links, updatedAt }: Profile,
-  images: (html: string) => string,
-): ProfileRecord => ({
+export const recordOf = ({ about, html, place, links, updatedAt }: Profile): ProfileRecord => ({
   about,
-  about_html: images(html),
+  about_html: html,
   place,
   links: [...links],
   updated_at: updatedAt?.toISOString() ?? null,

@@ -74,6 +74,11 @@ describe('what a member says of themselves', () => {
 
   test.each([
     ['a text of more than 2,000 characters', { about: 'x'.repeat(2_001) }, 'about'],
+    [
+      'a text with a picture',
+      { about: 'xxx ![Boat](/uploads/01997c0a-0000-7000-8000-000000000000/boat.png)' },
+      'about',
+    ],
     ['a place of more than 60 characters', { place: 'x'.repeat(61) }, 'place'],
     ['a place that turns the direction of writing', { place: 'Vol\u202Eda' }, 'place'],
     ['a place of two lines', { place: 'Volda\nNorway' }, 'place'],
