@@ -11,7 +11,8 @@ const JSON_ONLY = { accept: 'application/json' };
 interface Act {
   readonly leaves: string;
   readonly who?: Name;
-  readonly form?: true;
+  /** A form without script, or by which method of the API; POST if it does not say. */
+  readonly how?: 'form' | 'delete' | 'put' | 'post';
   /** Makes what is needed first; resolves to the path and the body. */
   prepare(): Promise<readonly [path: string, body: object]>;
 }
@@ -60,7 +61,7 @@ const withSecondFactor = async (): Promise<object> => {
 };
 const onForm =
   (leaves: string, prepare: Act['prepare'], who: Name = 'mia') =>
-  (): Act => ({ leaves, who, form: true, prepare });
+  (): Act => ({ leaves, who, how: 'form', prepare });
 const judged = (verb: string, leaves: string) =>
   onForm(leaves, async () => [`/mod/members/ada/${verb}`, { reason: 'Rude', days: '3' }]);
 let count = 0;
@@ -122,6 +123,7 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
   '/api/reports/:id': () => ({
     leaves: 'moderation.report.dismissed',
     who: 'mia',
+    how: 'put',
     prepare: async () => [`/api/reports/${await reported()}`, { status: 'dismissed' }],
   }),
   '/mod/reports/:id': onForm('moderation.report.resolved', async () => [
@@ -143,6 +145,13 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
     async () => ['/mod/members/ada/addresses', {}],
     'root',
   ),
+  '/u/:username/clear': onForm('profile.cleared', async () => ['/u/ada/clear', {}]),
+  '/api/users/:id/profile': () => ({
+    leaves: 'profile.cleared',
+    who: 'mia',
+    how: 'delete',
+    prepare: async () => [`/api/users/${forum.ids.ada}/profile`, {}],
+  }),
   '/mod/members/:username/warn': judged('warn', 'moderation.member.warned'),
   '/mod/members/:username/suspend': judged('suspend', 'moderation.member.suspended'),
   '/mod/members/:username/release': judged('release', 'moderation.member.released'),
@@ -170,13 +179,17 @@ describe('what administrators and moderators do leaves an entry', () => {
   });
 
   test.each(Object.keys(ACTS))('%s', async (route) => {
-    const { who = 'root', leaves, form, prepare } = ACTS[route]!(route);
+    const { who = 'root', leaves, how = 'post', prepare } = ACTS[route]!(route);
     const [path, body] = await prepare();
     const before = new Set((await entries()).map(({ id }) => id));
     const client = forum.as[who];
-    const answer = await (form
-      ? client.submit(path, body as Record<string, string>)
-      : client[path.startsWith('/api/reports') ? 'put' : 'post'](path, body, JSON_ONLY));
+    const sent = {
+      form: () => client.submit(path, body as Record<string, string>),
+      delete: () => client.delete(path, JSON_ONLY),
+      put: () => client.put(path, body, JSON_ONLY),
+      post: () => client.post(path, body, JSON_ONLY),
+    };
+    const answer = await sent[how]();
     expect(answer.status, answer.text).toBeLessThan(400);
     const left = (await entries()).filter(({ id }) => !before.has(id));
     expect(left).toContainEqual(

@@ -121,6 +121,10 @@ describe('the posts of new authors', () => {
     const before = await forum.app.statements(() => forum.guest.get(`/d/${number}-hello?x=1`));
     await forum.app.app.settings.set({ 'discussions.new_author_days': 0 });
     expect(await shown(forum.guest)).toBe(0);
-    expect(await forum.app.statements(() => forum.guest.get(`/d/${number}-hello?x=2`))).toBeLessThanOrEqual(before);
+    // What the setting let go is made anew by a first visit, and let go once more when the other processes hear of it.
+    let visits = 0;
+    await expect
+      .poll(() => forum.app.statements(() => forum.guest.get(`/d/${number}-hello?y=${++visits}`)))
+      .toBeLessThanOrEqual(before);
   });
 });
