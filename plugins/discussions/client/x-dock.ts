@@ -1,6 +1,7 @@
 import { button, define, fragment, loadElement } from '@forum/client';
-import type { Dock } from './parts/dock.ts';
+import { dock, type Dock } from './parts/dock.ts';
 import { focusOn, readPost } from './parts/posts.ts';
+import { appendTo } from './parts/reply-text.ts';
 
 /**
  * Keeps the form of a reply at the foot of the window while one goes on reading. It is the form that stands below the
@@ -24,8 +25,7 @@ class ReplyDock extends HTMLElement implements Dock {
     this.addEventListener('click', (event) => {
       const link = (event.target as Element).closest('a');
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-      event.preventDefault();
-      void this.open(link);
+      if (dock(link)) event.preventDefault();
     });
   }
 
@@ -42,7 +42,7 @@ class ReplyDock extends HTMLElement implements Dock {
     const [to, quoted] = [asked.get('to') ?? asked.get('quote'), asked.has('quote')];
     // It brings a draft back first.
     const [page] = await Promise.all([quoted ? fragment(link.href) : undefined, loadElement('x-composer')]);
-    if (page) append(area, page.querySelector('textarea')?.value ?? '');
+    if (page) appendTo(area, page.querySelector('textarea')?.value ?? '');
     form!.action = to ? `${this.#path}?to=${to}` : this.#path;
     this.#answered = to === null ? null : document.getElementById(`post-${to}`);
     const author = this.#answered?.querySelector('.post-by bdi')?.textContent;
@@ -74,13 +74,6 @@ class ReplyDock extends HTMLElement implements Dock {
     if (this.#opener?.closest('.post')) this.#opener.focus({ preventScroll: true });
     else focusOn(this.#answered ?? readPost()!);
   }
-}
-
-/** Behind what is written there already. */
-function append(area: HTMLTextAreaElement, text: string): void {
-  const before = area.value.trimEnd();
-  area.setRangeText(`${before === '' ? '' : '\n\n'}${text}`, before.length, area.value.length, 'end');
-  area.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
 define('x-dock', ReplyDock);

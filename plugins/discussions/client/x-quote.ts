@@ -1,5 +1,6 @@
 import { announce, button, define, escapeMarkdown, loadElement, toast } from '@forum/client';
 import { dock } from './parts/dock.ts';
+import { appendTo } from './parts/reply-text.ts';
 
 /** Milliseconds in which what is selected did not change. */
 const PAUSE = 150;
@@ -83,14 +84,7 @@ class Quote extends HTMLElement {
     if (!selected || !area) return;
     // It brings a draft back first.
     await loadElement('x-composer').catch(() => undefined);
-    const before = area.value.trimEnd();
-    area.setRangeText(
-      `${before === '' ? '' : '\n\n'}${quotation(selected)}\n\n`,
-      before.length,
-      area.value.length,
-      'end',
-    );
-    area.dispatchEvent(new Event('input', { bubbles: true }));
+    appendTo(area, `${quotation(selected)}\n\n`);
     const done = this.dataset['done'] ?? '';
     if (this.#selected !== selected) return toast(done);
     announce(done);
