@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../core/host/databases/open.ts';
 import { listen } from '../../core/host/server.ts';
@@ -68,6 +69,25 @@ describe('a server', () => {
     await other.close();
     expect(await data.one(sql`select 1 as one`)).toEqual({ one: 1 });
   });
+
+  it.runIf(onServer)(
+    'is sent together what is read at once, eight on a connection, and refuses each by itself',
+    async () => {
+      const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`;
+      const rows = await Promise.all(Array.from({ length: 16 }, () => data.one(pid)));
+      const pids = rows.map((row) => row!.pid);
+      expect([new Set(pids.slice(0, 8)).size, new Set(pids.slice(8)).size, new Set(pids).size]).toEqual([1, 1, 2]);
+      const locking = sql<{
+        pid: number;
+      }>`select pg_backend_pid() as pid from pg_class where relname = 'pg_class' for share`;
+      const [reads, locks] = await Promise.all([data.one(pid), data.one(locking)]);
+      expect(locks!.pid).not.toBe(reads!.pid);
+      const fails = sql`select 1 / ${0}::int as one`;
+      const [before, refused, after] = await Promise.allSettled([data.one(pid), data.one(fails), data.one(pid)]);
+      expect(refused).toMatchObject({ reason: { message: expect.stringContaining('division by zero') as string } });
+      expect([before, after]).toEqual([expect.objectContaining({ status: 'fulfilled' }), before]);
+    },
+  );
 
   it.runIf(onServer)('may end them in the middle of transactions without costing the pool its places', async () => {
     const small = await openDatabase({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
@@ -194,6 +214,8 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await far.one(one);
     line.hush('everybody');
     const unanswered = far.one(one);
+    // What is asked for in the same turn goes the same way.
+    await nextTurn();
     expect(await far.one(one)).toEqual({ one: 1 });
     await expect(unanswered).rejects.toThrow('fallen silent');
     expect(await Promise.all([far.one(one), far.one(one)])).toEqual([{ one: 1 }, { one: 1 }]);

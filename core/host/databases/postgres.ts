@@ -1,5 +1,6 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
+import { Pipeline, type PipelinePool } from './pipeline.ts';
 import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
 import { inTime, Watchdog, type Connection, type ConnectionPool } from './watchdog.ts';
 import { sendingStatement } from '../../diagnostics.ts';
@@ -57,6 +58,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
       idle_in_transaction_session_timeout: 60_000,
       idleTimeoutMillis: 30_000,
       keepAlive: true,
+      pipeline: true,
       keepAliveInitialDelayMillis: 10_000,
       application_name: 'parley',
       options: SESSION,
@@ -124,12 +126,12 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
       cause: error,
     });
   }
-  const query: DatabaseDriver['query'] = (text, values) => open.query(text, [...values]);
+  const pipeline = new Pipeline(open as PipelinePool);
   return {
     embedded: false,
     orm,
     usage,
-    query,
+    query: (text, values) => pipeline.query(text, values),
     claimAlone: alone.claim,
     migrated: () => Promise.resolve(names.clear()),
     close,

@@ -13,9 +13,9 @@ const LEAVE = 1_000;
 export interface Connection extends EventEmitter {
   /** Of the server's process, as the server said. */
   readonly processID: number;
-  readonly connection: { readonly stream: { destroy(error: Error): void } };
+  readonly connection: { readonly stream: { destroy(error: Error): void; cork(): void; uncork(): void } };
   connect(): Promise<unknown>;
-  query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly object[] }>;
+  query(text: string, values?: readonly unknown[]): Promise<{ rows: object[] }>;
   end(): Promise<void>;
 }
 
