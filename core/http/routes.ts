@@ -199,7 +199,11 @@ export interface RouteDefinition<Context extends SurfaceContext, P, Q, B, R, T, 
    * Reads only: the tags under which the surface may cache the answer for callers who are all alike, until one is
    * purged; undefined: not this one.
    */
-  cacheTags?(call: { readonly params: Inputs<P>; readonly target: T }): readonly string[] | undefined;
+  cacheTags?(call: {
+    readonly params: Inputs<P>;
+    readonly query: Infer<Q>;
+    readonly target: T;
+  }): readonly string[] | undefined;
   /** Such as `{ csrf: false }`; each surface says which there are. */
   readonly options?: Readonly<Options>;
 }

@@ -589,6 +589,13 @@ export const discussionCacheTags = {
   categories: 'categories',
   /** All that shows one discussion or its posts. */
   discussion: (id: string): string => `discussion:${id}`,
+  /**
+   * Lists that show how often discussions were viewed, or are in that order. Views are counted every few seconds: pages,
+   * which do not show them, are cached all the same.
+   */
+  views: 'discussion-views',
+  /** What shows how often one discussion was viewed. */
+  viewsOf: (id: string): string => `discussion-views:${id}`,
 } as const;
 
 /**

@@ -79,7 +79,7 @@ export function discussionRoutes(deps: RouteDeps): void {
       ),
     }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
-    cacheTags: () => [...listCacheTags, renderedTag],
+    cacheTags: () => [...listCacheTags, discussionCacheTags.views, renderedTag],
   })(async (call) => {
     const { actor, query } = call;
     await categories.refresh();
@@ -112,7 +112,11 @@ export function discussionRoutes(deps: RouteDeps): void {
       ...pagingResult,
     }),
     load,
-    cacheTags: ({ target }) => [...cacheTagsOf(target.id), countTag(target.categoryId)],
+    cacheTags: ({ target }) => [
+      ...cacheTagsOf(target.id),
+      discussionCacheTags.viewsOf(target.id),
+      countTag(target.categoryId),
+    ],
   })(async ({ actor, target, query }) => {
     const found = await reader.discussion(target, actor);
     const category = categories.find(target.categoryId, actor);

@@ -36,7 +36,7 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
       new: Type.Optional(Type.Boolean({ description: 'Only those that the caller never opened, the latest first' })),
     }),
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
-    cacheTags: () => [...unreadTags, renderedTag],
+    cacheTags: () => [...unreadTags, discussionCacheTags.views, renderedTag],
   })(async (call) => {
     const { actor, query } = call;
     const { limit, offset, cursor, new: onlyNew = false } = query;

@@ -15,6 +15,7 @@ const MAX_AGE = 60_000;
 const cacheTags = (): readonly string[] => [
   searchTag,
   discussionCacheTags.lists,
+  discussionCacheTags.views,
   discussionCacheTags.all,
   discussionCacheTags.categories,
   tagsTag,

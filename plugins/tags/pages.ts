@@ -2,6 +2,7 @@ import { Paging } from 'parley-forum/plugins/api';
 import { Type } from 'parley-forum';
 import {
   composerFields,
+  discussionCacheTags,
   headAfterTitle,
   SORTS,
   type ComposerSlot,
@@ -76,7 +77,7 @@ export function tagPages({ plugin, visible, discussions }: TagDeps): void {
     can: 'public',
     query: Type.Object({ page: Page, cursor: Paging.cursor, sort: Type.Optional(Type.Enum([...SORTS])) }),
     load: findTag(visible),
-    cacheTags,
+    cacheTags: ({ query }) => (query.sort === 'most_viewed' ? [...shownTags, discussionCacheTags.views] : shownTags),
   })(({ query, target }) =>
     shared(async (actor) => {
       const path = pathOf(target);

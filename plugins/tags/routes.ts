@@ -90,7 +90,7 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
     load: findTag(visible),
-    cacheTags: () => [...shownTags, renderedTag],
+    cacheTags: () => [...shownTags, discussionCacheTags.views, renderedTag],
   })(async (call) => {
     const { actor, target, query } = call;
     const { sort, limit, offset, cursor } = query;

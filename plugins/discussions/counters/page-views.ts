@@ -67,7 +67,7 @@ export class PageViewCounter implements PageViewListener {
     this.#pending = new Map();
     try {
       const rows = await this.#data.transaction(() => this.#add(counted));
-      await this.#cache.purge(discussionCacheTags.lists, ...rows.map(({ id }) => discussionCacheTags.discussion(id)));
+      await this.#cache.purge(discussionCacheTags.views, ...rows.map(({ id }) => discussionCacheTags.viewsOf(id)));
     } catch (error) {
       for (const [number, views] of counted) this.#pending.set(number, (this.#pending.get(number) ?? 0) + views);
       this.#log.warn({ error: messageOf(error) }, 'page views could not be stored; they are kept for the next attempt');

@@ -1,7 +1,7 @@
 import { Type } from 'parley-forum';
 import { isAdmin } from 'parley-forum/plugins/access';
 import { Paging } from 'parley-forum/plugins/api';
-import { SORTS, type Category } from 'parley-forum/plugins/discussions';
+import { discussionCacheTags, SORTS, type Category, type Sort } from 'parley-forum/plugins/discussions';
 import { pages, shared, view } from 'parley-forum/plugins/web';
 import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
@@ -19,7 +19,8 @@ const API = '/api/discussions';
 /** The front page, the categories, and the list of each. */
 export function listPages(deps: PageDeps): void {
   const { plugin, categories, records, rights } = deps;
-  const cacheTags = (): readonly string[] => listCacheTags;
+  const cacheTags = ({ query }: { readonly query: { readonly sort?: Sort } }): readonly string[] =>
+    query.sort === 'most_viewed' ? [...listCacheTags, discussionCacheTags.views] : listCacheTags;
   const countOf = async (list: readonly Category[]): Promise<number> => {
     const count = await categories.counts();
     return list.reduce((sum, { id }) => sum + count(id).discussions, 0);
@@ -41,7 +42,7 @@ export function listPages(deps: PageDeps): void {
     );
   }
 
-  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags })(() =>
+  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags: () => listCacheTags })(() =>
     shared(async (actor) => {
       await categories.refresh();
       const visible = categories.visible(actor);

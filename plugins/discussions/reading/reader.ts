@@ -120,7 +120,7 @@ export class DiscussionReader {
     const { cache, data, records } = this.#deps;
     const rows = await cache.remember(
       `discussions.one:${head.id}`,
-      [discussionCacheTags.discussion(head.id), discussionCacheTags.all],
+      [discussionCacheTags.discussion(head.id), discussionCacheTags.viewsOf(head.id), discussionCacheTags.all],
       () =>
         data.all(
           sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`,
@@ -319,7 +319,13 @@ export class DiscussionReader {
     ].join(':');
     return cache.remember(
       key,
-      [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories, accessTag],
+      [
+        discussionCacheTags.lists,
+        discussionCacheTags.views,
+        discussionCacheTags.all,
+        discussionCacheTags.categories,
+        accessTag,
+      ],
       () => data.all(query),
     );
   }

@@ -167,6 +167,19 @@ describe('page views', () => {
     await expect.poll(() => viewsOf(id), { timeout: 10_000, interval: 200 }).toBe(3);
   });
 
+  test('do not have pages rendered anew, but order the list of the most viewed', async () => {
+    const { id, number } = await forum.start('ada', 'Read again');
+    const path = `/d/${number}-read-again`;
+    const browser = (version: number) =>
+      forum.app.client({ 'user-agent': `Mozilla/5.0 (X11; Linux) Firefox/${version}` });
+    const most = (): Promise<string> => page('/?sort=most_viewed');
+    expect(/href="(\/d\/[^"]+)"/.exec(await most())?.[1]).not.toBe(path);
+    for (let version = 1; version <= 6; version++) await page(`${path}?${version}`, browser(version));
+    await expect.poll(() => viewsOf(id), { timeout: 10_000, interval: 200 }).toBe(6);
+    expect(await forum.app.statements(() => page(`${path}?again`))).toBe(0);
+    expect(/href="(\/d\/[^"]+)"/.exec(await most())?.[1]).toBe(path);
+  });
+
   test('are not lost when the plugin stops', async () => {
     const { id, number } = await forum.start('ada', 'Restarted');
     await page(`/d/${number}-restarted`, forum.app.client({ 'user-agent': 'Mozilla/5.0 Firefox/150.0' }));
