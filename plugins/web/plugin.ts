@@ -191,6 +191,7 @@ export default definePlugin({
       pageCache,
       pendingForms,
       routes: services.Routes,
+      clock: services.Clock,
       limits: services.Limits,
       writeLimit: () => settings['pages.rate_limit'],
     });

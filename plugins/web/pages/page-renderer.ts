@@ -47,6 +47,8 @@ export interface PageBody extends Unfilled {
   readonly status: number;
   /** False when a plugin's part is missing. */
   readonly complete: boolean;
+  /** Epoch milliseconds until which all its relative dates read as they do now. */
+  readonly trueUntil: number;
 }
 
 interface Frame {
@@ -59,6 +61,7 @@ interface Frame {
 interface RenderParts {
   readonly collector: SlotCollector;
   readonly regions: Map<string, string>;
+  trueUntil?(moment: number): void;
   /** Of the page, for the layout. */
   readonly head?: PageHead;
 }
@@ -146,7 +149,15 @@ export class PageRenderer {
     const data = { ...this.#templateData(context, null), page: pageData(head, context) };
     const { collector, ...body } = this.#renderBody(view, head, context, data);
     const { occurrences, complete } = await collector.fillShared(context.viewer);
-    return { ...body, occurrences, complete: complete && feeds.complete };
+    const dated = occurrences.some(({ shared }) =>
+      [...shared.values()].some((text) => text.includes(' data-relative')),
+    );
+    return {
+      ...body,
+      occurrences,
+      complete: complete && feeds.complete,
+      trueUntil: dated ? this.#deps.now() : body.trueUntil,
+    };
   }
 
   async framed(body: PageBody, context: PageContext): Promise<RenderedPage> {
@@ -164,15 +175,17 @@ export class PageRenderer {
     const { bundle } = this;
     const collector = this.#slotCollector();
     const regions = new Map<string, string>();
-    const text = this.#inScope(bundle, context, { collector, regions }, () => {
+    let until = Infinity;
+    const trueUntil = (moment: number): void => void (until = Math.min(until, moment));
+    const text = this.#inScope(bundle, context, { collector, regions, trueUntil }, () => {
       const inner = bundle.templates.get(template)(model, data);
       return frame === undefined ? inner : bundle.templates.get(frame)({ body: new SafeHtml(inner), model }, data);
     });
-    return { text, regions, head, model, status, collector };
+    return { text, regions, head, model, status, collector, trueUntil: until };
   }
 
   async #renderPage(
-    { text, regions, model, occurrences, complete }: PageBody,
+    { text, regions, model, occurrences, complete }: Omit<PageBody, 'trueUntil'>,
     frame: Frame,
     context: PageContext,
   ): Promise<RenderedPage> {
@@ -225,7 +238,7 @@ export class PageRenderer {
   #inScope(
     bundle: ThemeBundle,
     context: PageContext,
-    { collector, regions, head }: RenderParts,
+    { collector, regions, trueUntil = () => undefined, head }: RenderParts,
     render: () => string,
   ): string {
     const { locale, preferences, viewer } = context;
@@ -234,6 +247,7 @@ export class PageRenderer {
       locale,
       now: now(),
       regions,
+      trueUntil,
       asset: bundle.asset,
       icon: (name) => bundle.icons.get(name),
       slot: (id, context, fallback) => collector.add(id, context, fallback),

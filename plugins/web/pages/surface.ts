@@ -3,6 +3,7 @@ import {
   HttpError,
   isFresh,
   type Cache,
+  type Clock,
   type Environment,
   type Exchange,
   type RequestContext,
@@ -60,6 +61,8 @@ import { etagOf, VARY, type PageCache } from '../page-cache/page-cache.ts';
 const INCOMPLETE_TTL = 1;
 /** About what a slot of a cached body weighs: the record it is given. */
 const SLOT_BYTES = 1_024;
+/** Milliseconds for which a body is cached at most. */
+const MAX_BODY_LIFETIME = 15 * 60_000;
 /** Forms and other writes per IP, for all users behind it together. */
 const WRITES: Bucket = { name: 'page-writes', window: 60 };
 
@@ -78,6 +81,7 @@ export interface PageSurfaceDeps {
   readonly limits: Limits;
   readonly http: Http;
   readonly cache: Cache;
+  readonly clock: Clock;
   readonly environment: Environment;
   readonly log: Logger;
   /** Writes per minute and IP. */
@@ -472,7 +476,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     tags: readonly string[],
     own: RenderContext,
   ): Promise<PageBody | undefined> {
-    const { renderer, access, cache } = this.#deps;
+    const { renderer, access, cache, clock } = this.#deps;
     const representative = access.representative(own.viewer);
     const forAll = representative && {
       ...own,
@@ -488,7 +492,8 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const key = `body ${bundleHash} ${access.signature(own.viewer)} ${isGuest(own.viewer)} ${page.variant} ${own.locale.id} ${preferencesKey(own.preferences)} ${forAll?.url}`;
     if (!forAll) return undefined;
     return cache.remember(key, [...tags, accessTag, renderedTag], build, {
-      seconds: (found) => (found?.complete === false ? INCOMPLETE_TTL : RENDERED_TTL / 1000),
+      seconds: (found) =>
+        found?.complete === false ? INCOMPLETE_TTL : bodyLifetime((found?.trueUntil ?? 0) - clock.now()) / 1000,
       bytes: (found) => 2 * (found?.text.length ?? 0) + SLOT_BYTES * (found?.occurrences.length ?? 0) + 1_024,
     });
   }
@@ -537,6 +542,12 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
 }
 
 const REFERRER = 'Referrer-Policy';
+
+/**
+ * Milliseconds for which a body is cached whose dates read the same for so many more: a minute late at most, and some
+ * things change by the clock that no date tells, such as for how long a member counts as new.
+ */
+const bodyLifetime = (same: number): number => Math.min(Math.max(same, RENDERED_TTL), MAX_BODY_LIFETIME);
 
 /** Whether a script asks for a page to take pieces from: what is sent then has no frame. */
 const isFragment = ({ headers, method }: IncomingMessage): boolean =>

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { csrfField, html, SafeHtml } from '../api.ts';
-import type { Locale } from '../themes/locales.ts';
+import { relativeUntil, type Locale } from '../themes/locales.ts';
 
 /** What the current render gives its helpers. Rendering is synchronous, so one at a time. */
 export interface RenderScope {
@@ -8,6 +8,8 @@ export interface RenderScope {
   /** Epoch milliseconds. */
   readonly now: number;
   readonly regions: Map<string, string>;
+  /** Tells until when something is true that was just rendered, in epoch milliseconds. */
+  trueUntil(moment: number): void;
   asset(name: string): string;
   icon(name: string): readonly string[] | undefined;
   /** Leaves a placeholder that is filled after rendering, for all slots of the page at once. */
@@ -106,7 +108,16 @@ export function createHelpers(scope: () => RenderScope): Helpers {
     time: (value: unknown, { hash }: HelperOptions) =>
       moment(value, (date) => (hash['date'] ? scope().locale.day(date) : scope().locale.date(date)), false),
     /** `rel date`: how long ago it was; scripts keep it true. */
-    rel: (value: unknown) => moment(value, (date) => scope().locale.relative(date, scope().now), true),
+    rel: (value: unknown) =>
+      moment(
+        value,
+        (date) => {
+          const { locale, now, trueUntil } = scope();
+          trueUntil(relativeUntil(date, now));
+          return locale.relative(date, now);
+        },
+        true,
+      ),
     /** `iso date`: ISO 8601 in UTC. */
     iso: (value: unknown) => toDate(value)?.toISOString() ?? '',
     /** `url "/c/" slug page=2`: a URL: the first part as it is, others encoded, named ones as the query. */

@@ -76,9 +76,10 @@ export class Locale {
 
   relative(value: Date, now: number): string {
     const seconds = (value.getTime() - now) / 1000;
-    const unit = UNITS.find(({ least }) => Math.abs(seconds) >= least) ?? { name: 'second' as const, size: 1 };
-    if (unit.name === 'second') return this.#relative.format(0, 'second');
-    return this.#relative.format(Math.trunc(seconds / unit.size), unit.name);
+    const unit = unitOf(seconds);
+    return unit
+      ? this.#relative.format(Math.trunc(seconds / unit.size), unit.name)
+      : this.#relative.format(0, 'second');
   }
 
   /** Created again when the site's time zone changes. */
@@ -109,6 +110,21 @@ const UNITS = [
   { name: 'hour' as const, least: 3_600, size: 3_600 },
   { name: 'minute' as const, least: 60, size: 60 },
 ];
+
+const unitOf = (seconds: number): (typeof UNITS)[number] | undefined =>
+  UNITS.find(({ least }) => Math.abs(seconds) >= least);
+
+/** Epoch milliseconds before which `relative` does not say anything else of this date. */
+export function relativeUntil(value: Date, now: number): number {
+  const seconds = (value.getTime() - now) / 1000;
+  const unit = unitOf(seconds);
+  if (!unit) return value.getTime() + UNITS.at(-1)!.least * 1000;
+  const { least, size } = unit;
+  const shown = Math.trunc(Math.abs(seconds) / size) * size;
+  if (seconds > 0) return value.getTime() - Math.max(shown, least) * 1000;
+  const larger = UNITS[UNITS.indexOf(unit) - 1]?.least ?? Infinity;
+  return value.getTime() + Math.min(shown + size, larger) * 1000;
+}
 
 /** Characters; a longer header is none that browsers send. */
 const MAX_REMEMBERED_LENGTH = 200;

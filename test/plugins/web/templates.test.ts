@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SafeHtml } from 'parley-forum/plugins/web';
 import { createHelpers, type RenderScope } from '../../../plugins/web/templates/helpers.ts';
-import { Locales } from '../../../plugins/web/themes/locales.ts';
+import { Locales, relativeUntil } from '../../../plugins/web/themes/locales.ts';
 import { Templates } from '../../../plugins/web/templates/templates.ts';
 import { chainTokens, loadChain } from '../../../plugins/web/themes/themes.ts';
 
@@ -20,6 +20,7 @@ const scope: RenderScope = {
   locale: locales.get('en'),
   now: Date.parse('2026-01-15T12:00:00Z'),
   regions: new Map(),
+  trueUntil: () => undefined,
   asset: (name) => `/assets/${name}`,
   icon: () => undefined,
   slot: (id) => new SafeHtml(`[${id}]`),
@@ -111,6 +112,21 @@ describe('what a template prints', () => {
   it('says how long ago something was', () => {
     expect(render('{{rel a}}', { a: '2026-01-15T09:00:00Z' })).toContain('>3 hr. ago</time>');
     expect(render('{{rel a}}', { a: 'nonsense' })).toBe('');
+  });
+
+  it('knows until when a relative date reads as it does', () => {
+    const minute = 60_000;
+    const ages = [
+      0, 0.3, 1, 1.5, 59, 60, 61, 300, 1_439, 1_440, 9_000, 20_159, 20_160, 40_000, 43_829, 50_000, 600_000, 3e6,
+    ];
+    for (const age of ages.flatMap((minutes) => [minutes * minute, -minutes * minute])) {
+      const date = new Date(scope.now - age);
+      const shown = (now: number): string => locales.get('en').relative(date, now);
+      const until = relativeUntil(date, scope.now);
+      expect(until, `${age} ms`).toBeGreaterThanOrEqual(scope.now);
+      expect(shown(Math.max(scope.now, until - 1)), `${age} ms`).toBe(shown(scope.now));
+      expect(shown(until + 1), `${age} ms`).not.toBe(shown(scope.now));
+    }
   });
   it('carries the forgery token in every form', () => {
     expect(render('{{#form "/x" class="y"}}z{{/form}}')).toMatch(
