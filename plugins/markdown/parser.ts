@@ -47,7 +47,7 @@ export function createParser(rules: UrlRules, highlight?: Highlight): Parser {
   codeBlocks(markdown, highlight);
   return {
     parse: (source) => markdown.render(source, { cells: MAX_CELLS, footnoteKey: footnoteKey() }),
-    plainText: (source) => plainText(markdown.parse(source, { cells: MAX_EXCERPT_CELLS })),
+    plainText: (source) => (isPlain(source) ? source : plainText(markdown.parse(source, { cells: MAX_EXCERPT_CELLS }))),
   };
 }
 
@@ -119,6 +119,12 @@ function image(token: Token, state: StateCore, rules: UrlRules, inLink: boolean)
   link(open, rules);
   return [open, text, new state.Token('link_close', 'a', -1)];
 }
+
+const MARKS = /[\\`*_~[\]<>&|@]|:\/\/|www\./;
+const BLOCK_MARKS = /^(?: {0,3}\t| {4}|[ \t]*(?:[#+=:-]|\d+[.)]))/m;
+
+/** Whether nothing in a text may be Markdown, as in about half of all posts: a page has the excerpts of many. */
+const isPlain = (source: string): boolean => !MARKS.test(source) && !BLOCK_MARKS.test(source);
 
 function plainText(tokens: readonly Token[]): string {
   let hidden = 0;

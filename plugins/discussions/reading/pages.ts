@@ -69,20 +69,24 @@ export function discussionPages(deps: PageDeps): void {
     actor: Viewer,
     owner: Viewer,
   ): Promise<View> => {
-    const found = await reader.discussion(head, actor);
     const category = categories.find(head.categoryId, actor);
-    if (!found || !category) throw notFound();
-    const { record, lastNumber } = found;
-    const last = pageOf(lastNumber);
-    if (page > last || from > lastNumber) throw notFound('The discussion ends before this page');
+    if (!category) throw notFound();
     if (pageOf(from) !== page) throw notFound('That post is on another page');
-    const range = { from, to: Math.min(page * POSTS_PER_PAGE, lastNumber), descending: false };
-    const [posts, [shown]] = await Promise.all([
+    const range = { from, to: page * POSTS_PER_PAGE, descending: false };
+    const [found, read, [shown]] = await Promise.all([
+      reader.discussion(head, actor),
       reader.postsBetween(head, range, actor),
       records.categories([category], actor),
     ]);
+    if (!found) throw notFound();
+    const { record, lastNumber } = found;
+    const last = pageOf(lastNumber);
+    if (page > last || from > lastNumber) throw notFound('The discussion ends before this page');
+    // One may have been written between the two.
+    const posts = read.filter(({ number }) => number <= lastNumber);
     const next = from + posts.length;
-    const rest = next <= range.to && { from: next, to: range.to, href: pathFrom(head, next) };
+    const to = Math.min(range.to, lastNumber);
+    const rest = next <= to && { from: next, to, href: pathFrom(head, next) };
     const discussion: ShownDiscussion = { ...record, shown: { from, to: next - 1 } };
     const model = {
       discussion,

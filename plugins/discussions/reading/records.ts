@@ -45,25 +45,18 @@ export class Records {
   }
 
   async discussions(rows: readonly DiscussionRow[], viewer: Viewer): Promise<readonly DiscussionRecord[]> {
-    const authors = await this.#authors(rows);
-    return this.#withFields(
-      discussionFields,
-      rows.map((row) => this.#discussion(row, authors)),
-      viewer,
-    );
+    const [authors, addFields] = await Promise.all([this.#authors(rows), this.#fields(discussionFields, rows, viewer)]);
+    return addFields(rows.map((row) => this.#discussion(row, authors)));
   }
 
   /** Deleted ones are stubs, unless `whole`: then the viewer is a moderator. */
   async posts(rows: readonly PostRow[], viewer: Viewer, whole: boolean): Promise<readonly (PostRecord | PostStub)[]> {
     const shown = rows.filter((row) => whole || !row.deleted_at);
-    const authors = await this.#authors(
-      shown.flatMap((row) => [row, ...(row.answered ? [row.answered] : []), ...(row.replies ?? [])]),
-    );
-    const full = await this.#withFields(
-      postFields,
-      shown.map((row) => this.#post(row, { authors, whole })),
-      viewer,
-    );
+    const [authors, addFields] = await Promise.all([
+      this.#authors(shown.flatMap((row) => [row, ...(row.answered ? [row.answered] : []), ...(row.replies ?? [])])),
+      this.#fields(postFields, shown, viewer),
+    ]);
+    const full = addFields(shown.map((row) => this.#post(row, { authors, whole })));
     const byId = new Map(full.map((record) => [record.id, record]));
     return rows.map(
       (row): PostRecord | PostStub => byId.get(row.id) ?? { id: row.id, number: row.number, is_deleted: true },
@@ -92,7 +85,7 @@ export class Records {
         };
       },
     );
-    return this.#withFields(categoryFields, records, viewer);
+    return (await this.#fields(categoryFields, records, viewer))(records);
   }
 
   /** The absolute URL of a discussion's page. */
@@ -174,16 +167,17 @@ export class Records {
     };
   }
 
-  async #withFields<T extends { readonly id: string }>(
+  /** Loads other plugins' fields of these; what it returns adds them to their records, in the same order. */
+  async #fields(
     point: ExtensionPoint<Field>,
-    records: readonly T[],
+    rows: readonly { readonly id: string }[],
     viewer: Viewer,
-  ): Promise<readonly T[]> {
+  ): Promise<<T extends object>(records: readonly T[]) => readonly T[]> {
     // Guests stand for themselves.
     const standsForMany = this.#deps.access.representative(viewer)?.id === viewer.id;
     const fields = this.#deps.plugin.extensions(point).filter(({ value }) => !(value.personal && standsForMany));
-    if (fields.length === 0 || records.length === 0) return records;
-    const ids = records.map((record) => record.id);
+    if (fields.length === 0 || rows.length === 0) return (records) => records;
+    const ids = rows.map((row) => row.id);
     const columns = await Promise.all(
       fields.map(async ({ plugin, value: field }) => {
         const values = await this.#deps.plugin.attempt(
@@ -198,10 +192,11 @@ export class Records {
     // A plugin that stopped meanwhile has taken the description of its field along.
     const here = new Set(this.#deps.plugin.extensions(point).map(({ value }) => value.name));
     const loaded = columns.filter((column) => column !== undefined).filter(([name]) => here.has(name));
-    return records.map((record, index) => ({
-      ...record,
-      ...Object.fromEntries(loaded.map(([name, values]) => [name, values[index]])),
-    }));
+    return (records) =>
+      records.map((record, index) => ({
+        ...record,
+        ...Object.fromEntries(loaded.map(([name, values]) => [name, values[index]])),
+      }));
   }
 }
 

@@ -363,6 +363,19 @@ describe('an excerpt', () => {
     ).toBe('Title Some bold link and code. Alt');
   });
 
+  it.each([
+    ['One two,\n  three (four):\n\n“five”; six – 7.5 %!', 'One two, three (four): “five”; six – 7.5 %!'],
+    ['Title\n=====\ntext', 'Title text'],
+    ['Title\n---\ntext', 'Title text'],
+    ['First\n\n  2) second\n  - third\n  + fourth', 'First second third fourth'],
+    ['Before\n\n\thidden code\n\nafter', 'Before after'],
+    ['Before\n\n    hidden code\n\nafter', 'Before after'],
+    ['3 &lt; 4 \\* 5', '3 < 4 * 5'],
+    [':::spoiler End\nhidden\n:::', '…'],
+  ])('of %j is %j', (source, words) => {
+    expect(renderer.excerpt(source, 200)).toBe(words);
+  });
+
   it('never tells what a spoiler hides', () => {
     expect(renderer.excerpt('So ||he dies|| then.\n\n:::spoiler End\nAll die.\n:::\n\nBye', 200)).toBe(
       'So … then. … Bye',
