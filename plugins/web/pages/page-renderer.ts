@@ -39,14 +39,20 @@ export interface RenderedPage {
 }
 
 /** A page without its frame. */
-export interface PageBody extends Unfilled {
+export interface PageBody extends RenderedBody {
+  /** Its HTML with the slots that are still to be filled, as bytes: they lie outside of the heap, and weigh what they are. */
+  readonly html: Buffer;
+  readonly occurrences: SlotCollector['occurrences'];
+  /** False when a plugin's part is missing. */
+  readonly complete: boolean;
+}
+
+interface RenderedBody {
   /** What goes elsewhere in the frame, by name. */
   readonly regions: ReadonlyMap<string, string>;
   readonly head: PageHead;
   readonly model: object;
   readonly status: number;
-  /** False when a plugin's part is missing. */
-  readonly complete: boolean;
   /** Epoch milliseconds until which all its relative dates read as they do now. */
   readonly trueUntil: number;
 }
@@ -132,8 +138,9 @@ export class PageRenderer {
   async page(view: View, context: PageContext): Promise<RenderedPage> {
     const feeds = await this.#feeds(view.head);
     const frame = await this.#frame({ ...view.head, feeds: feeds.list }, context);
-    const { collector, ...body } = this.#renderBody(view, frame.head, context, frame.data);
-    return this.#renderPage({ ...body, occurrences: collector.occurrences, complete: feeds.complete }, frame, context);
+    const { body, text, collector } = this.#renderBody(view, frame.head, context, frame.data);
+    const page = await this.#renderPage(body, { text, occurrences: collector.occurrences }, frame, context);
+    return { ...page, complete: page.complete && feeds.complete };
   }
 
   /** Whether what a view shows is one viewer's own, whoever asks for it. */
@@ -147,13 +154,14 @@ export class PageRenderer {
     const feeds = await this.#feeds(view.head);
     const head = { ...view.head, feeds: feeds.list };
     const data = { ...this.#templateData(context, null), page: pageData(head, context) };
-    const { collector, ...body } = this.#renderBody(view, head, context, data);
+    const { body, text, collector } = this.#renderBody(view, head, context, data);
     const { occurrences, complete } = await collector.fillShared(context.viewer);
     const dated = occurrences.some(({ shared }) =>
       [...shared.values()].some((text) => text.includes(' data-relative')),
     );
     return {
       ...body,
+      html: Buffer.from(text),
       occurrences,
       complete: complete && feeds.complete,
       trueUntil: dated ? this.#deps.now() : body.trueUntil,
@@ -161,17 +169,24 @@ export class PageRenderer {
   }
 
   async framed(body: PageBody, context: PageContext): Promise<RenderedPage> {
-    return this.#renderPage(body, await this.#frame(body.head, context), context);
+    const unfilled = { text: body.html.toString(), occurrences: body.occurrences };
+    const page = await this.#renderPage(body, unfilled, await this.#frame(body.head, context), context);
+    return { ...page, complete: page.complete && body.complete };
   }
 
   /** What stands in the frame, by itself; regions of the frame are left out. */
   async unframed(shown: PageBody | View, context: PageContext): Promise<RenderedPage> {
     if ('kind' in shown) return this.fragment(shown.template, shown.model, context);
-    const filled = await this.#slotCollector(shown.occurrences).fill(shown.text, context.viewer);
+    const filled = await this.#slotCollector(shown.occurrences).fill(shown.html.toString(), context.viewer);
     return { ...filled, tags: [] };
   }
 
-  #renderBody({ template, model, frame, status }: View, head: PageHead, context: PageContext, data: PageData) {
+  #renderBody(
+    { template, model, frame, status }: View,
+    head: PageHead,
+    context: PageContext,
+    data: PageData,
+  ): { readonly body: RenderedBody; readonly text: string; readonly collector: SlotCollector } {
     const { bundle } = this;
     const collector = this.#slotCollector();
     const regions = new Map<string, string>();
@@ -181,11 +196,12 @@ export class PageRenderer {
       const inner = bundle.templates.get(template)(model, data);
       return frame === undefined ? inner : bundle.templates.get(frame)({ body: new SafeHtml(inner), model }, data);
     });
-    return { text, regions, head, model, status, collector, trueUntil: until };
+    return { body: { regions, head, model, status, trueUntil: until }, text, collector };
   }
 
   async #renderPage(
-    { text, regions, model, occurrences, complete }: Omit<PageBody, 'trueUntil'>,
+    { regions, model }: RenderedBody,
+    { text, occurrences }: Unfilled,
     frame: Frame,
     context: PageContext,
   ): Promise<RenderedPage> {
@@ -195,7 +211,7 @@ export class PageRenderer {
       bundle.templates.get('layout')({ body: new SafeHtml(text), model }, frame.data),
     );
     const filled = await collector.fill(framed, context.viewer);
-    return { text: filled.text, complete: complete && filled.complete && frame.complete, tags: frame.tags };
+    return { text: filled.text, complete: filled.complete && frame.complete, tags: frame.tags };
   }
 
   /** What stands around a page's body. */

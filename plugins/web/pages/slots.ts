@@ -14,6 +14,8 @@ interface SlotOccurrence {
   readonly shared: ReadonlyMap<Extension<SlotFilling>, string>;
 }
 const NOT_ASKED: SlotOccurrence['shared'] = new Map();
+/** They were asked and put nothing there, as in most of the slots of a page that is cached. */
+const NOTHING: SlotOccurrence['shared'] = new Map();
 
 /** What runs fillings. */
 export interface SlotCollectorDeps {
@@ -57,7 +59,10 @@ export class SlotCollector {
   ): Promise<{ readonly occurrences: readonly SlotOccurrence[]; readonly complete: boolean }> {
     const { answers, complete } = await this.#ask(representative, ({ value }) => value.shared);
     return {
-      occurrences: this.#occurrences.map((occurrence, at) => ({ ...occurrence, shared: answers[at]! })),
+      occurrences: this.#occurrences.map((occurrence, at) => {
+        const parts = [...answers[at]!].filter(([, part]) => part !== '');
+        return { ...occurrence, shared: parts.length > 0 ? new Map(parts) : NOTHING };
+      }),
       complete,
     };
   }
@@ -66,7 +71,10 @@ export class SlotCollector {
   async fill(text: string, viewer: Viewer): Promise<{ readonly text: string; readonly complete: boolean }> {
     if (this.#occurrences.length === 0) return { text, complete: true };
     const { fillings, marks } = this.#deps;
-    const { answers, complete } = await this.#ask(viewer, (filling, { shared }) => !shared.has(filling));
+    const { answers, complete } = await this.#ask(
+      viewer,
+      ({ value }, { shared }) => shared === NOT_ASKED || !value.shared,
+    );
     const bySlot = Map.groupBy(fillings, ({ value }) => value.slot.id);
     // What a wrapping slot falls back to may hold slots itself.
     const put = (part: string): string =>

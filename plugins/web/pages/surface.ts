@@ -59,8 +59,8 @@ import { etagOf, VARY, type PageCache } from '../page-cache/page-cache.ts';
  * make every slot late.
  */
 const INCOMPLETE_TTL = 1;
-/** About what a slot of a cached body weighs: the record it is given. */
-const SLOT_BYTES = 1_024;
+/** About what a slot of a cached body weighs: its share of the record that it and others are given. */
+const SLOT_BYTES = 768;
 /** Milliseconds for which a body is cached at most. */
 const MAX_BODY_LIFETIME = 15 * 60_000;
 /** Forms and other writes per IP, for all users behind it together. */
@@ -494,7 +494,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     return cache.remember(key, [...tags, accessTag, renderedTag], build, {
       seconds: (found) =>
         found?.complete === false ? INCOMPLETE_TTL : bodyLifetime((found?.trueUntil ?? 0) - clock.now()) / 1000,
-      bytes: (found) => 2 * (found?.text.length ?? 0) + SLOT_BYTES * (found?.occurrences.length ?? 0) + 1_024,
+      bytes: (found) => (found?.html.length ?? 0) + SLOT_BYTES * (found?.occurrences.length ?? 0) + 1_024,
     });
   }
 
