@@ -38,7 +38,7 @@ export interface TaggedCacheOptions {
   current?(): boolean;
   readonly redis?: Redis | undefined;
   /**
-   * Bytes cached in this process at most. Default 48 MiB: some 450 pages of twenty posts, and small beside Node
+   * Bytes cached in this process at most. Default 32 MiB: some 300 pages of twenty posts, and small beside Node
    * itself.
    */
   readonly bytes?: number | undefined;
@@ -63,7 +63,7 @@ export class TaggedCache implements Cache {
   /** Everything computed from before this counts as purged. */
   #floor = 0;
 
-  constructor({ cluster, data, current = () => true, redis, bytes = 48 * 1024 * 1024 }: TaggedCacheOptions) {
+  constructor({ cluster, data, current = () => true, redis, bytes = 32 * 1024 * 1024 }: TaggedCacheOptions) {
     this.#entries = new LRUCache({
       maxSize: bytes,
       ttlResolution: 0,

@@ -22,7 +22,9 @@ export async function openTown(server: string | undefined): Promise<Town> {
   opened.defer(() => rm(dataDir, { recursive: true, force: true }));
   const database = server ? await createDatabase(server) : undefined;
   opened.defer(() => database?.drop() ?? Promise.resolve());
-  const environment = { DATA_DIR: dataDir, DATABASE_URL: database?.url ?? '', REDIS_URL: '' };
+  // At another address each process would begin to look through all posts for pictures that are the forum's own now.
+  const BASE_URL = 'http://town.example';
+  const environment = { BASE_URL, DATA_DIR: dataDir, DATABASE_URL: database?.url ?? '', REDIS_URL: '' };
   const population = await populated(environment);
   const bare = opened.use(await startChild('bare.ts'));
   const generator = opened.use(await startChild('crowd/generator.ts'));
