@@ -17,6 +17,13 @@ test('a reply is written beside what one reads, and closing it loses nothing', a
   await page.goto('/d/1');
   await replyTo(page, 3).click();
   await docked(page).getByText('Reply to mia, post 3').waitFor();
+  await page.keyboard.press('Escape');
+  // With nothing written there is nothing to go on with.
+  await page.getByText('Write a reply…').click();
+  await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await replyTo(page, 3).click();
+  await docked(page).getByText('Reply to mia, post 3').waitFor();
   await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('textarea');
   const before = await top(page, 3);
   await page.keyboard.type('It was the stern gland,');
@@ -36,11 +43,11 @@ test('a reply is written beside what one reads, and closing it loses nothing', a
   await docked(page).waitFor({ state: 'detached' });
   expect(await page.evaluate('document.activeElement.closest(".post").id')).toBe('post-3');
   await page.getByText('Write a reply…').click();
-  await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  await docked(page).getByText('Reply to mia, post 3').waitFor();
   expect(await area(page).inputValue()).toBe('It was the stern gland,');
   await area(page).fill('It was the stern gland, as ever.');
   await page.getByRole('button', { name: 'Post', exact: true }).click();
-  await page.locator('.post', { hasText: 'as ever' }).waitFor();
+  await page.locator('.post', { hasText: 'as ever' }).getByRole('link', { name: 'in reply to #3 by mia' }).waitFor();
   expect(messages).toEqual([]);
   await page.context().close();
 });

@@ -1,11 +1,13 @@
-import { define } from '@forum/client';
+import { announce, define } from '@forum/client';
+import { readsEnd } from './parts/posts.ts';
 
 interface NewPost {
   readonly data: { readonly post: { readonly discussion_id: string; readonly number: number } };
 }
 
 /**
- * Says that replies have come since the page was made, and leads to the first of them. Without a stream it stays empty.
+ * Says that replies have come since the page was made, and leads to the first of them, unless they come to the page by
+ * themselves. Without a stream it stays empty.
  */
 class Replies extends HTMLElement {
   readonly #onReply = (event: Event): void => this.#show((event as CustomEvent<NewPost>).detail.data.post);
@@ -26,7 +28,8 @@ class Replies extends HTMLElement {
   #show({ discussion_id: discussion, number }: NewPost['data']['post']): void {
     if (discussion !== this.dataset['discussion']) return;
     this.#newest = Math.max(this.#newest, number);
-    this.#update();
+    if (readsEnd()) announce(this.#say(1));
+    else this.#update();
   }
 
   /** Numbers have no gaps, so the newest says how many there are; what was loaded meanwhile is no longer new. */
@@ -37,8 +40,12 @@ class Replies extends HTMLElement {
     const count = this.#newest - last;
     if (!link) return;
     link.href = `${this.#address}/${last + 1}`;
-    link.textContent = (this.dataset['text'] ?? '').replace('{count}', String(count));
+    link.textContent = this.#say(count);
     link.hidden = count <= 0;
   };
+
+  #say(count: number): string {
+    return (this.dataset['text'] ?? '').replace('{count}', String(count));
+  }
 }
 define('x-replies', Replies);

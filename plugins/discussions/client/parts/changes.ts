@@ -1,8 +1,10 @@
 import { fragment } from '@forum/client';
-import { focusOn, keepingPlace } from './posts.ts';
+import { focusOn, keepingPlace, numberOf, postsIn, readsEnd, tellOfPosts } from './posts.ts';
 
 interface ChangedPost {
-  readonly data: { readonly post: { readonly discussion_id: string; readonly number: number } };
+  readonly data: {
+    readonly post: { readonly discussion_id: string; readonly number: number; readonly reply_to_number: number | null };
+  };
 }
 /**
  * Milliseconds within which changes are collected, and up to which pages wait at random, so that they do not all ask at
@@ -10,13 +12,18 @@ interface ChangedPost {
  */
 const COLLECT = 500;
 const SPREAD = 1_000;
+const CREATED = 'parley:post.created';
 /** Milliseconds after which is tried again what somebody was about to use. */
 const AGAIN = 5_000;
 
-/** Keeps posts of an open page as they are: edited, deleted and restored ones are fetched from their page. */
+/**
+ * Keeps posts of an open page as they are: those that are edited, deleted, restored or answered are fetched from their
+ * page, and new ones where the end of the discussion is read.
+ */
 export class Changes {
   readonly #inUse: (part: Element) => boolean;
   readonly #changed = new Set<string>();
+  #came = false;
   #waiting: ReturnType<typeof setTimeout> | undefined;
 
   /** `inUse`: whether somebody has a part of a post in hand, which stays as it is for now. */
@@ -26,23 +33,41 @@ export class Changes {
 
   listen(discussion: string, signal: AbortSignal): void {
     const heard = (event: Event): void => {
-      const { discussion_id: of, number } = (event as CustomEvent<ChangedPost>).detail.data.post;
-      if (of === discussion) this.#wait(`post-${number}`, COLLECT + SPREAD * Math.random());
+      const {
+        discussion_id: of,
+        number,
+        reply_to_number: answered,
+      } = (event as CustomEvent<ChangedPost>).detail.data.post;
+      if (of !== discussion) return;
+      const time = COLLECT + SPREAD * Math.random();
+      for (const one of [number, answered]) this.#wait(`post-${one}`, time);
+      if (event.type !== CREATED) return;
+      this.#came = true;
+      this.#later(time);
     };
-    for (const name of ['post.updated', 'post.deleted']) document.addEventListener(`parley:${name}`, heard, { signal });
+    for (const name of [CREATED, 'parley:post.updated', 'parley:post.deleted'])
+      document.addEventListener(name, heard, { signal });
     signal.addEventListener('abort', () => clearTimeout(this.#waiting));
   }
 
   #wait(id: string, time: number): void {
     if (!document.getElementById(id)) return;
     this.#changed.add(id);
+    this.#later(time);
+  }
+
+  #later(time: number): void {
     this.#waiting ??= setTimeout(() => void this.#update(), time);
   }
 
   async #update(): Promise<void> {
+    this.#waiting = undefined;
+    const came = this.#came;
+    this.#came = false;
+    const last = came && readsEnd() ? postsIn(document).at(-1)! : undefined;
+    if (last) this.#changed.add(last.id);
     const posts = [...this.#changed].map((id) => document.getElementById(id)).filter((post) => post !== null);
     this.#changed.clear();
-    this.#waiting = undefined;
     const pageOf = (post: HTMLElement): string => post.dataset['page'] ?? location.pathname + location.search;
     for (const [page, own] of Map.groupBy(posts, pageOf)) {
       // The next visit shows what cannot be fetched now.
@@ -51,7 +76,10 @@ export class Changes {
         const now = part?.querySelector<HTMLElement>(`#${post.id}`);
         if (now) keepingPlace(() => this.#replace(post, now));
       }
+      if (part && last && own.includes(last)) append(part, page);
     }
+    // Where none came, that is known as well.
+    if (came) tellOfPosts();
   }
 
   #replace(post: HTMLElement, now: HTMLElement): void {
@@ -66,10 +94,19 @@ export class Changes {
   }
 }
 
+/** Puts those posts of a page that are not shown yet behind those that are. */
+function append(part: ParentNode, page: string): void {
+  const last = postsIn(document).at(-1)!;
+  const fresh = postsIn(part).filter((post) => numberOf(post) > numberOf(last));
+  for (const post of fresh) post.dataset['page'] = page;
+  last.after(...fresh);
+}
+
 /** Whether both say the same: how long ago something was, this page tells by itself. */
 function sameAs(one: Element, other: Element): boolean {
   const [plain, then] = [one, other].map((element) => {
     const copy = element.cloneNode(true) as Element;
+    copy.removeAttribute('open');
     for (const time of copy.querySelectorAll('time')) {
       time.replaceChildren();
       time.removeAttribute('title');
@@ -91,6 +128,8 @@ function mend(post: Element, now: Element, inUse: (part: Element) => boolean): b
     left ||= used !== undefined;
     const shown: Element = same ?? used ?? part;
     if (shown === part) {
+      // A list that was opened stays so.
+      if (own.some((one) => one.className === part.className && one.matches('[open]'))) part.setAttribute('open', '');
       if (last) last.after(part);
       else post.prepend(part);
     }

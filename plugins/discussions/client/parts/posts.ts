@@ -34,6 +34,30 @@ export function keepingPlace(change: () => void): void {
   if (post?.isConnected) scrollBy({ top: topOf(post) - before!, behavior: 'instant' });
 }
 
+/**
+ * Whether somebody writes, or goes by keyboard, where posts that come behind an element would push it out of view. The
+ * dock stays where it is.
+ */
+export function isUsedBelow(element: Element): boolean {
+  const focused = document.activeElement!;
+  const follows = (element.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+  if (!follows || element.contains(focused) || focused.closest('.docked')) return false;
+  const { top, bottom } = focused.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
+/** Whether the end of the discussion is in view, where what is written meanwhile may come by itself. */
+export function readsEnd(): boolean {
+  const last = postsIn(document).at(-1);
+  if (!last || document.hidden || document.querySelector('.stream-more > [rel="next"]')) return false;
+  return last.getBoundingClientRect().bottom <= innerHeight && !isUsedBelow(last);
+}
+
+/** Says that the page has other posts than before. */
+export function tellOfPosts(): void {
+  document.dispatchEvent(new CustomEvent('discussions:posts'));
+}
+
 /** Lets the keyboard go on from a post. */
 export function focusOn(post: HTMLElement): void {
   post.tabIndex = -1;
