@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { sql } from 'parley-forum';
+import { Settings, sql } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Client } from 'parley-forum/testing';
+import type { AccountsService } from '../../../plugins/accounts/accounts/service.ts';
 import { namesFrom, namesLike } from '../../../plugins/accounts/accounts/name-search.ts';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
@@ -64,6 +66,11 @@ describe('a display name', () => {
     ['is another’s username', 'mia'],
     ['is another’s username in capitals', 'MIA'],
     ['is another’s username in wide letters', 'ｍｉａ'],
+    ['is what staff are called', 'Administrator'],
+    ['is what staff are called, in letters that look alike', 'Mоderat0r'],
+    ['is what staff are called, letter by letter', 'A.d m-i_n'],
+    ['is what staff are called in another language', 'Modératrice'],
+    ['is the forum’s own', 'Parley-Team'],
   ])('that %s is refused, by form and API', async (_words, given) => {
     const { status, body } = await name('ada', given);
     expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('display_name')]);
@@ -71,6 +78,38 @@ describe('a display name', () => {
     expect(refused.status).toBe(400);
     expect(refused.text).toMatch(/id="f-display_name-problem"[^]*Kept/);
     expect(await shown('ada')).toBeNull();
+  });
+
+  test('that is the forum’s or a group’s own is for staff alone', async () => {
+    await forum.app.app.service(Settings).set({ 'site.name': 'The Slipway' });
+    await forum.app.app.service(Access).saveGroup({ name: 'Harbour masters', level: 'member' });
+    for (const taken of ['The Slipway', 'the  SLIPWAY', 'HARBOUR MASTERS', 'Harbour-Masters'])
+      expect([taken, (await name('ada', taken)).status]).toEqual([taken, 400]);
+    for (const free of ['Ada of the Slipway', 'Harbour', 'Modest'])
+      expect([free, (await name('ada', free)).status]).toEqual([free, 200]);
+    const boss = { username: 'boss', email: 'boss@forum.test', password: 'Plain-Sailing-42', groupId: 'moderator' };
+    const { id } = await accounts().create(boss);
+    await accounts().setProfile(id, { displayName: 'Moderator' });
+    // Whoever has such a name from before may go on changing the rest.
+    await accounts().setGroup(id, 'member');
+    await accounts().setProfile(id, { bio: 'Retired', displayName: 'Moderator' });
+    expectStatus(await name('ada', null), 200);
+  });
+
+  test('is not taken while somebody signs up with it', async () => {
+    const [reached, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const account = { username: 'ahab', email: 'ahab@forum.test', password: 'Plain-Sailing-42' };
+    const signUp = (accounts() as AccountsService).create(account, async () => {
+      reached.resolve();
+      await go.promise;
+    });
+    await reached.promise;
+    const named = name('bob', 'Ahab');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    go.resolve();
+    await signUp;
+    expect((await named).status).toBe(400);
+    expect(await shown('bob')).not.toBe('Ahab');
   });
 
   test('may be one’s own username, and that of no one who signs up later', async () => {
