@@ -163,6 +163,30 @@ describe('where names of authors are shown', () => {
     });
   });
 
+  test('staff read it as well, and its owner in the account menu', async () => {
+    const { id } = await forum.start('ada', 'An oar for sale');
+    const { posts } = (await forum.guest.get(`/api/discussions/${id}/posts`)).body;
+    expectStatus(await forum.as.bob.post('/api/reports', { post_id: posts[0].id, reason: 'spam' }), 201);
+    for (const [who, chosen] of [
+      ['ada', 'Ada Lovelace'],
+      ['bob', 'Robert'],
+      ['mia', 'Mia Mar'],
+    ] as const)
+      expectStatus(await name(who, chosen), 200);
+    const [ada, bob] = ['<bdi title="@ada">Ada Lovelace</bdi>', '<bdi title="@bob">Robert</bdi>'];
+    const list = await page('/mod/reports', forum.as.mia);
+    expect(list).toContain(`${ada} <bdi class="handle">@ada</bdi>`);
+    expect(list).toContain(`${bob} <bdi class="handle">@bob</bdi>`);
+    const report = await page(/\/mod\/reports\/[\w-]+/.exec(list)![0], forum.as.mia);
+    expect(report).toContain(`${ada} <bdi class="handle">@ada</bdi>`);
+    expect(report).toContain('Ada Lovelace (@ada)');
+    expect(await page('/mod/members/ada', forum.as.mia)).toContain(`${ada} <bdi class="handle">@ada</bdi></a>`);
+    expect(await page('/admin/users?q=ada', forum.as.root)).toContain(`${ada} <bdi class="handle">@ada</bdi></a>`);
+    expect(await page('/', forum.as.ada)).toMatch(
+      /Account of Ada Lovelace \(@ada\)[^]*menu-head"><bdi title="@ada">Ada Lovelace<\/bdi>/,
+    );
+  });
+
   test('pages take as many statements as without', async () => {
     const measure = () => forum.app.statements(() => forum.guest.get(`/u/ada?x=${Math.random()}`));
     await name('ada', '');
