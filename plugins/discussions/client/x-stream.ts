@@ -1,5 +1,5 @@
 import { announce, define, fragment, t } from '@forum/client';
-import { focusOn, isUsedBelow, keepingPlace, numberOf, postsIn, readPost, tellOfPosts, topOf } from './parts/posts.ts';
+import { focusOn, isUsedBelow, keepingPlace, numberOf, postsIn, readPost, postsChanged, topOf } from './parts/posts.ts';
 
 type Way = 'prev' | 'next';
 /** A post, and how far below the top of the screen it begins. */
@@ -143,7 +143,7 @@ class Stream extends HTMLElement {
       else postsIn(document)[0]!.before(...posts);
       this.#lead(way, part[way]);
     });
-    tellOfPosts();
+    postsChanged();
   }
 
   /** What an address shows, and up to the post `until` what follows: long posts of a page come in several parts. */
@@ -226,7 +226,7 @@ class Stream extends HTMLElement {
       this.#loads[way] = 0;
       this.#lead(way, part[way]);
     }
-    tellOfPosts();
+    postsChanged();
   }
 
   /** Back to where one was on this page, which has now the posts of its address alone. */

@@ -1,11 +1,14 @@
 import { fragment } from '@forum/client';
-import { focusOn, keepingPlace, numberOf, postsIn, readsEnd, tellOfPosts } from './posts.ts';
+import { focusOn, keepingPlace, numberOf, postsIn, readsEnd, postsChanged } from './posts.ts';
 
 interface ChangedPost {
-  readonly data: {
-    readonly post: { readonly discussion_id: string; readonly number: number; readonly reply_to_number: number | null };
-  };
+  readonly discussion_id: string;
+  readonly number: number;
+  readonly reply_to_number?: number | null;
 }
+/** What an event of the stream says of a post, or a signal. */
+type Message = ChangedPost | { readonly data: { readonly post: ChangedPost } };
+
 /**
  * Milliseconds within which changes are collected, and up to which pages wait at random, so that they do not all ask at
  * once.
@@ -13,6 +16,7 @@ interface ChangedPost {
 const COLLECT = 500;
 const SPREAD = 1_000;
 const CREATED = 'parley:post.created';
+const HEARD = [CREATED, 'parley:post.updated', 'parley:post.deleted', 'parley:post.looks-changed'];
 /** Milliseconds after which is tried again what somebody was about to use. */
 const AGAIN = 5_000;
 
@@ -33,11 +37,8 @@ export class Changes {
 
   listen(discussion: string, signal: AbortSignal): void {
     const heard = (event: Event): void => {
-      const {
-        discussion_id: of,
-        number,
-        reply_to_number: answered,
-      } = (event as CustomEvent<ChangedPost>).detail.data.post;
+      const { detail } = event as CustomEvent<Message>;
+      const { discussion_id: of, number, reply_to_number: answered } = 'data' in detail ? detail.data.post : detail;
       if (of !== discussion) return;
       const time = COLLECT + SPREAD * Math.random();
       for (const one of [number, answered]) this.#wait(`post-${one}`, time);
@@ -45,8 +46,7 @@ export class Changes {
       this.#came = true;
       this.#later(time);
     };
-    for (const name of [CREATED, 'parley:post.updated', 'parley:post.deleted'])
-      document.addEventListener(name, heard, { signal });
+    for (const name of HEARD) document.addEventListener(name, heard, { signal });
     signal.addEventListener('abort', () => clearTimeout(this.#waiting));
   }
 
@@ -79,7 +79,7 @@ export class Changes {
       if (part && last && own.includes(last)) append(part, page);
     }
     // Where none came, that is known as well.
-    if (came) tellOfPosts();
+    if (came) postsChanged();
   }
 
   #replace(post: HTMLElement, now: HTMLElement): void {

@@ -54,7 +54,7 @@ export function readsEnd(): boolean {
 }
 
 /** Says that the page has other posts than before. */
-export function tellOfPosts(): void {
+export function postsChanged(): void {
   document.dispatchEvent(new CustomEvent('discussions:posts'));
 }
 
