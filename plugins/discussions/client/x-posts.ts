@@ -1,6 +1,10 @@
 import { define, loadElement, request, toast, toFragment, togglePopover } from '@forum/client';
-import { Changes } from './parts/changes.ts';
 import { dock } from './parts/dock.ts';
+import { postsChanged } from './parts/posts.ts';
+import type { PostChanges } from './x-changes.ts';
+
+/** What happens to posts, or to what they are shown with. */
+const CHANGES = ['created', 'updated', 'deleted', 'looks-changed'];
 
 /** The posts of a discussion, as they are now. What one may do with a post is fetched into one menu for all of them. */
 class Posts extends HTMLElement {
@@ -8,6 +12,7 @@ class Posts extends HTMLElement {
   readonly #items = new Map<string, Promise<string>>();
   #opener: Element | undefined;
   #gone: AbortController | undefined;
+  #changes: PostChanges | undefined;
 
   readonly #selects = (): void => {
     if (document.getSelection()?.isCollapsed !== false || !document.querySelector('x-quote')) return;
@@ -19,8 +24,8 @@ class Posts extends HTMLElement {
     this.append(this.#menu);
     this.#gone = new AbortController();
     const { signal } = this.#gone;
-    const discussion = document.querySelector<HTMLElement>('x-replies')?.dataset['discussion'] ?? '';
-    new Changes((part) => this.#inUse(part)).listen(discussion, signal);
+    const changed = (event: Event): void => void this.#changed(event).catch(postsChanged);
+    for (const name of CHANGES) document.addEventListener(`parley:post.${name}`, changed, { signal });
     document.addEventListener('selectionchange', this.#selects, { signal });
     // By the time of the click its items are on their way.
     this.addEventListener('pointerdown', (event) => this.#prefetch(event));
@@ -38,6 +43,17 @@ class Posts extends HTMLElement {
 
   disconnectedCallback(): void {
     this.#gone?.abort();
+  }
+
+  /** What keeps posts as they are comes with the first change. */
+  async #changed(event: Event): Promise<void> {
+    await loadElement('x-changes');
+    if (!this.#changes) {
+      this.#changes = document.createElement('x-changes') as PostChanges;
+      this.#changes.inUse = (part) => this.#inUse(part);
+      this.append(this.#changes);
+    }
+    this.#changes.heard(event);
   }
 
   /** Whether the focus, a selection or the open menu is at this part of a post. */

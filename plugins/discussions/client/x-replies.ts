@@ -1,5 +1,4 @@
-import { announce, define } from '@forum/client';
-import { readsEnd } from './parts/posts.ts';
+import { define } from '@forum/client';
 
 interface NewPost {
   readonly data: { readonly post: { readonly discussion_id: string; readonly number: number } };
@@ -28,11 +27,9 @@ class Replies extends HTMLElement {
   #show({ discussion_id: discussion, number }: NewPost['data']['post']): void {
     if (discussion !== this.dataset['discussion']) return;
     this.#newest = Math.max(this.#newest, number);
-    if (readsEnd()) announce(this.#say(1));
-    else this.#update();
   }
 
-  /** Numbers have no gaps, so the newest says how many there are; what was loaded meanwhile is no longer new. */
+  /** Whether they come by themselves is known by then. Numbers have no gaps, so the newest says how many there are; what was loaded meanwhile is no longer new. */
   readonly #update = (): void => {
     const link = this.querySelector('a');
     const shown = [...document.querySelectorAll('.stream > .post')].at(-1)?.id.slice('post-'.length) ?? 0;
@@ -40,12 +37,8 @@ class Replies extends HTMLElement {
     const count = this.#newest - last;
     if (!link) return;
     link.href = `${this.#address}/${last + 1}`;
-    link.textContent = this.#say(count);
+    link.textContent = (this.dataset['text'] ?? '').replace('{count}', String(count));
     link.hidden = count <= 0;
   };
-
-  #say(count: number): string {
-    return (this.dataset['text'] ?? '').replace('{count}', String(count));
-  }
 }
 define('x-replies', Replies);

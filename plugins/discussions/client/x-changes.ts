@@ -1,5 +1,5 @@
-import { fragment } from '@forum/client';
-import { focusOn, keepingPlace, numberOf, postsIn, readsEnd, postsChanged } from './posts.ts';
+import { announce, define, fragment } from '@forum/client';
+import { focusOn, keepingPlace, numberOf, postsIn, readsEnd, postsChanged } from './parts/posts.ts';
 
 interface ChangedPost {
   readonly discussion_id: string;
@@ -8,15 +8,18 @@ interface ChangedPost {
 }
 /** What an event of the stream says of a post, or a signal. */
 type Message = ChangedPost | { readonly data: { readonly post: ChangedPost } };
-
+/** What the posts of a page ask to keep them. */
+export interface PostChanges extends HTMLElement {
+  /** Whether somebody has a part of a post in hand, which stays as it is for now. */
+  inUse: (part: Element) => boolean;
+  heard(event: Event): void;
+}
 /**
  * Milliseconds within which changes are collected, and up to which pages wait at random, so that they do not all ask at
  * once.
  */
 const COLLECT = 500;
 const SPREAD = 1_000;
-const CREATED = 'parley:post.created';
-const HEARD = [CREATED, 'parley:post.updated', 'parley:post.deleted', 'parley:post.looks-changed'];
 /** Milliseconds after which is tried again what somebody was about to use. */
 const AGAIN = 5_000;
 
@@ -24,30 +27,26 @@ const AGAIN = 5_000;
  * Keeps posts of an open page as they are: those that are edited, deleted, restored or answered are fetched from their
  * page, and new ones where the end of the discussion is read.
  */
-export class Changes {
-  readonly #inUse: (part: Element) => boolean;
+class Changes extends HTMLElement implements PostChanges {
+  inUse = (_part: Element): boolean => false;
   readonly #changed = new Set<string>();
   #came = false;
   #waiting: ReturnType<typeof setTimeout> | undefined;
 
-  /** `inUse`: whether somebody has a part of a post in hand, which stays as it is for now. */
-  constructor(inUse: (part: Element) => boolean) {
-    this.#inUse = inUse;
+  disconnectedCallback(): void {
+    clearTimeout(this.#waiting);
   }
 
-  listen(discussion: string, signal: AbortSignal): void {
-    const heard = (event: Event): void => {
-      const { detail } = event as CustomEvent<Message>;
-      const { discussion_id: of, number, reply_to_number: answered } = 'data' in detail ? detail.data.post : detail;
-      if (of !== discussion) return;
-      const time = COLLECT + SPREAD * Math.random();
-      for (const one of [number, answered]) this.#wait(`post-${one}`, time);
-      if (event.type !== CREATED) return;
-      this.#came = true;
-      this.#later(time);
-    };
-    for (const name of HEARD) document.addEventListener(name, heard, { signal });
-    signal.addEventListener('abort', () => clearTimeout(this.#waiting));
+  heard(event: Event): void {
+    const { detail } = event as CustomEvent<Message>;
+    const { discussion_id: of, number, reply_to_number: answered } = 'data' in detail ? detail.data.post : detail;
+    if (of !== texts()['discussion']) return;
+    const time = COLLECT + SPREAD * Math.random();
+    for (const one of [number, answered]) this.#wait(`post-${one}`, time);
+    if (!event.type.endsWith('.created')) return;
+    if (!readsEnd()) return postsChanged();
+    this.#came = true;
+    this.#later(time);
   }
 
   #wait(id: string, time: number): void {
@@ -88,11 +87,14 @@ export class Changes {
       if (post.dataset['page'] !== undefined) now.dataset['page'] = post.dataset['page'];
       post.replaceWith(now);
       if (focused) focusOn(now);
-    } else if (mend(post, now, this.#inUse)) {
+    } else if (mend(post, now, this.inUse)) {
       this.#wait(post.id, AGAIN);
     }
   }
 }
+
+/** What the page says of replies that have come, and of which discussion. */
+const texts = (): DOMStringMap => document.querySelector<HTMLElement>('x-replies')?.dataset ?? {};
 
 /** Puts those posts of a page that are not shown yet behind those that are. */
 function append(part: ParentNode, page: string): void {
@@ -100,6 +102,7 @@ function append(part: ParentNode, page: string): void {
   const fresh = postsIn(part).filter((post) => numberOf(post) > numberOf(last));
   for (const post of fresh) post.dataset['page'] = page;
   last.after(...fresh);
+  if (fresh.length > 0) announce((texts()['text'] ?? '').replace('{count}', String(fresh.length)));
 }
 
 /** Whether both say the same: how long ago something was, this page tells by itself. */
@@ -139,3 +142,5 @@ function mend(post: Element, now: Element, inUse: (part: Element) => boolean): b
   for (const part of before) if (!kept.has(part)) part.remove();
   return left;
 }
+
+define('x-changes', Changes);
