@@ -55,6 +55,8 @@ test.each([
   const page = await open(width, scheme);
   await field(page).pressSequentially('e');
   await choices(page).waitFor();
+  const [list, input] = [await choices(page).boundingBox(), await field(page).boundingBox()];
+  expect(list!.y).toBeGreaterThanOrEqual(input!.y + input!.height);
   expect(await movesSideways(page)).toBe(false);
   expect(await judge(page)).toEqual([]);
   await page.context().close();

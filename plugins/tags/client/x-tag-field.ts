@@ -7,7 +7,11 @@ interface Tag {
 }
 /** Milliseconds without a key until it asks. */
 const PAUSE = 150;
-const MOST = 8;
+/** Tags that are shown, of those that are asked for. */
+const SHOWN = 8;
+const ASKED = 30;
+/** Pixels between the field and what it offers. */
+const GAP = 2;
 
 /** The field for tags, with commas between them: it offers those that there are for the one that the caret is in. */
 class TagField extends HTMLElement {
@@ -23,7 +27,7 @@ class TagField extends HTMLElement {
     Object.assign(this.#list, { id: `${input.id}-choices`, role: 'listbox', ariaLabel: this.dataset['label'] });
     Object.assign(input, { role: 'combobox', ariaAutoComplete: 'list', ariaExpanded: 'false', autocomplete: 'off' });
     input.setAttribute('aria-controls', this.#list.id);
-    input.after(this.#list);
+    this.append(this.#list);
     for (const event of ['input', 'focus']) input.addEventListener(event, () => this.#later());
     input.addEventListener('blur', () => this.#close());
     input.addEventListener('keydown', (event) => this.#key(event));
@@ -59,7 +63,7 @@ class TagField extends HTMLElement {
   async #ask(text: string): Promise<void> {
     const { signal } = (this.#asking = new AbortController());
     try {
-      const path = `/api/tags?limit=${MOST}&q=${encodeURIComponent(text)}`;
+      const path = `/api/tags?limit=${ASKED}&q=${encodeURIComponent(text)}`;
       const { tags } = await api<{ tags: readonly Tag[] }>(path, undefined, 'GET', { signal });
       if (document.activeElement === this.#input) this.#show(tags, text);
     } catch {
@@ -67,14 +71,19 @@ class TagField extends HTMLElement {
     }
   }
 
-  /** The first is chosen for whoever typed a part of it; those that are there already are not offered. */
+  /** Those that begin with what was typed come first, and the first is chosen then; what is there already is not offered. */
   #show(tags: readonly Tag[], text: string): void {
     const { start, end } = this.#part;
     const { value } = this.#input;
     const others = `${value.slice(0, start)},${value.slice(end)}`.split(',').map((name) => name.trim().toLowerCase());
-    const offered = tags.filter(({ name }) => !others.includes(name.toLowerCase()));
+    const begins = ({ name }: Tag): number => Number(name.toLowerCase().startsWith(text.toLowerCase()));
+    const offered = tags
+      .filter(({ name }) => !others.includes(name.toLowerCase()))
+      .toSorted((one, other) => begins(other) - begins(one))
+      .slice(0, SHOWN);
     this.#list.replaceChildren(...offered.map((tag, at) => optionOf(tag, `${this.#list.id}-${at}`)));
     this.#list.hidden = offered.length === 0;
+    this.#list.style.insetBlockStart = `${this.#input.offsetTop + this.#input.offsetHeight + GAP}px`;
     this.#input.ariaExpanded = String(!this.#list.hidden);
     this.#choose(text === '' ? null : this.#list.firstElementChild);
   }
