@@ -106,6 +106,30 @@ test('a post that is answered says so at once, and the list of its replies stays
   await page.context().close();
 });
 
+test('whoever writes is told of new replies, and reads them without leaving what they write', async () => {
+  const mia = forum.app.client();
+  await mia.login('mia', PASSWORD);
+  const { discussion } = (
+    await mia.post('/api/discussions', { title: 'Busy', content: 'First', category_id: 'general' })
+  ).body;
+  const page = await forum.open('ada');
+  await openListening(page, `/d/${discussion.number}`, 'x-posts', 'x-replies');
+  await mark(page);
+  const area = page.locator('#reply textarea');
+  await area.fill('Half a sentence');
+  const top = () => area.evaluate((field) => field.getBoundingClientRect().top);
+  const before = await top();
+  await mia.post('/api/posts', { discussion_id: discussion.id, content: 'Second' });
+  await page.getByRole('link', { name: 'New replies: 1' }).waitFor();
+  expect(await top()).toBe(before);
+  await page.getByRole('link', { name: 'New replies: 1' }).click();
+  await post(page, 2).getByText('Second').waitFor();
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('post-2');
+  expect([await stayed(page), await area.inputValue()]).toEqual([true, 'Half a sentence']);
+  expect(await page.getByRole('link', { name: /^New replies/ }).count()).toBe(0);
+  await page.context().close();
+});
+
 describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
   test.each([320, 1280])('links between posts are easy to read at %i pixels', async (width) => {
     const page = await forum.open('ada', { colorScheme, viewport: { width, height: 900 } });

@@ -1,5 +1,5 @@
 import { announce, define, fragment } from '@forum/client';
-import { focusOn, keepingPlace, numberOf, postsIn, readsEnd, postsChanged } from './parts/posts.ts';
+import { focusOn, goTo, hasNext, keepingPlace, numberOf, postsIn, readsEnd, postsChanged } from './parts/posts.ts';
 
 interface ChangedPost {
   readonly discussion_id: string;
@@ -33,8 +33,30 @@ class Changes extends HTMLElement implements PostChanges {
   #came = false;
   #waiting: ReturnType<typeof setTimeout> | undefined;
 
+  connectedCallback(): void {
+    document.querySelector('x-replies a')?.addEventListener('click', this.#clicked);
+  }
+
   disconnectedCallback(): void {
     clearTimeout(this.#waiting);
+    document.querySelector('x-replies a')?.removeEventListener('click', this.#clicked);
+  }
+
+  /** Whoever asks for the new replies gets them without leaving the page, and what they write in it. */
+  readonly #clicked = (event: Event): void => {
+    const { ctrlKey, metaKey, shiftKey, altKey } = event as MouseEvent;
+    if (ctrlKey || metaKey || shiftKey || altKey) return;
+    event.preventDefault();
+    const { href } = event.currentTarget as HTMLAnchorElement;
+    void this.#bring(href).catch(() => location.assign(href));
+  };
+
+  async #bring(href: string): Promise<void> {
+    const last = postsIn(document).at(-1)!;
+    const first = hasNext() ? undefined : append(await fragment(pageOf(last)), pageOf(last));
+    if (!first) return location.assign(href);
+    postsChanged();
+    goTo(first, href);
   }
 
   heard(event: Event): void {
@@ -67,7 +89,6 @@ class Changes extends HTMLElement implements PostChanges {
     if (last) this.#changed.add(last.id);
     const posts = [...this.#changed].map((id) => document.getElementById(id)).filter((post) => post !== null);
     this.#changed.clear();
-    const pageOf = (post: HTMLElement): string => post.dataset['page'] ?? location.pathname + location.search;
     for (const [page, own] of Map.groupBy(posts, pageOf)) {
       // The next visit shows what cannot be fetched now.
       const part = await fragment(page).catch(() => undefined);
@@ -75,10 +96,15 @@ class Changes extends HTMLElement implements PostChanges {
         const now = part?.querySelector<HTMLElement>(`#${post.id}`);
         if (now) keepingPlace(() => this.#replace(post, now));
       }
-      if (part && last && own.includes(last)) append(part, page);
+      if (part && last && own.includes(last)) this.#announce(append(part, page));
     }
     // Where none came, that is known as well.
     if (came) postsChanged();
+  }
+
+  #announce(first: HTMLElement | undefined): void {
+    const count = first ? numberOf(postsIn(document).at(-1)) - numberOf(first) + 1 : 0;
+    if (count > 0) announce((texts()['text'] ?? '').replace('{count}', String(count)));
   }
 
   #replace(post: HTMLElement, now: HTMLElement): void {
@@ -96,13 +122,16 @@ class Changes extends HTMLElement implements PostChanges {
 /** What the page says of replies that have come, and of which discussion. */
 const texts = (): DOMStringMap => document.querySelector<HTMLElement>('x-replies')?.dataset ?? {};
 
-/** Puts those posts of a page that are not shown yet behind those that are. */
-function append(part: ParentNode, page: string): void {
+/** The address of the page that a post is on. */
+const pageOf = (post: HTMLElement): string => post.dataset['page'] ?? location.pathname + location.search;
+
+/** Puts those posts of a page that are not shown yet behind those that are; the first of them. */
+function append(part: ParentNode, page: string): HTMLElement | undefined {
   const last = postsIn(document).at(-1)!;
   const fresh = postsIn(part).filter((post) => numberOf(post) > numberOf(last));
   for (const post of fresh) post.dataset['page'] = page;
   last.after(...fresh);
-  if (fresh.length > 0) announce((texts()['text'] ?? '').replace('{count}', String(fresh.length)));
+  return fresh[0];
 }
 
 /** Whether both say the same: how long ago something was, this page tells by itself. */

@@ -46,10 +46,13 @@ export function isUsedBelow(element: Element): boolean {
   return bottom > 0 && top < innerHeight;
 }
 
+/** Whether there are posts behind those that are shown, as far as the page knows. */
+export const hasNext = (): boolean => document.querySelector('.stream-more > [rel="next"]') !== null;
+
 /** Whether the end of the discussion is in view, where what is written meanwhile may come by itself. */
 export function readsEnd(): boolean {
   const last = postsIn(document).at(-1);
-  if (!last || document.hidden || document.querySelector('.stream-more > [rel="next"]')) return false;
+  if (!last || document.hidden || hasNext()) return false;
   return last.getBoundingClientRect().bottom <= innerHeight && !isUsedBelow(last);
 }
 
@@ -62,4 +65,15 @@ export function postsChanged(): void {
 export function focusOn(post: HTMLElement): void {
   post.tabIndex = -1;
   post.focus({ preventScroll: true });
+}
+
+/** To a post that is shown, whose address is given; the keyboard goes along. */
+export function goTo(post: HTMLElement, href: string): void {
+  if (document.querySelector('x-stream:defined')) {
+    const detail = { number: numberOf(post), href, focus: true };
+    document.dispatchEvent(new CustomEvent('discussions:go', { detail }));
+  } else {
+    location.hash = post.id;
+    focusOn(post);
+  }
 }
