@@ -81,5 +81,9 @@ test('on a phone a reply has a page of its own', async () => {
   await replyTo(page, 3).click();
   await page.waitForURL('**/reply?to=3');
   expect(await movesSideways(page)).toBe(false);
+  // From anywhere in a long discussion, to all of it.
+  await page.goto('/d/1');
+  await page.getByRole('navigation', { name: 'Go to' }).getByRole('link', { name: 'Write a reply' }).click();
+  await page.waitForURL('**/d/1/reply');
   await page.context().close();
 });
