@@ -98,13 +98,17 @@ class TagField extends HTMLElement {
   #key(event: KeyboardEvent): void {
     if (event.isComposing || event.ctrlKey || event.altKey || event.metaKey || event.shiftKey) return;
     const { key } = event;
-    const chosen = this.#chosen;
     if (key === 'ArrowDown' || key === 'ArrowUp') this.#step(key === 'ArrowDown' ? 1 : -1);
     else if (key === 'Escape' && !this.#list.hidden) this.#close();
-    else if (key === 'Enter' && (chosen ?? this.#part.text) !== '') this.#accept(chosen);
-    else if (key === 'Tab' && chosen) this.#accept(chosen);
+    else if (this.#ends(key)) this.#accept(this.#chosen);
     else return;
     event.preventDefault();
+  }
+
+  /** Whether a key ends the tag that the caret is in. */
+  #ends(key: string): boolean {
+    if (key === 'Enter') return this.#chosen !== null || this.#part.text !== '';
+    return key === 'Tab' && this.#chosen !== null;
   }
 
   #step(by: 1 | -1): void {
