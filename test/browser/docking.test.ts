@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { listen, movesSideways, walkFocus } from './checks.ts';
+import { defined, listen, movesSideways, walkFocus } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -62,6 +62,24 @@ test('a post that is quoted goes behind what is written, by keyboard too', async
   await page.keyboard.press('q');
   await expect.poll(() => area(page).inputValue()).toMatch(/^Well\.\n\n> \[@\w+\]\(\/d\/3/);
   expect(new URL(page.url()).pathname).toMatch(/^\/d\/3/);
+  await page.context().close();
+});
+
+test('the bar opens the panel though its module comes late, and one stays where one reads', async () => {
+  const page = await forum.open('ada');
+  const late = Promise.withResolvers<void>();
+  await page.route(/x-dock[^/]*\.js/, async (route) => {
+    await late.promise;
+    await route.continue();
+  });
+  await page.goto('/d/1');
+  await defined(page, 'x-posts');
+  const before = await top(page, 1);
+  const bar = (await page.getByText('Write a reply…').boundingBox())!;
+  await page.mouse.click(bar.x + 5, bar.y + 5);
+  late.resolve();
+  await docked(page).waitFor();
+  expect([await top(page, 1), new URL(page.url()).hash]).toEqual([before, '']);
   await page.context().close();
 });
 

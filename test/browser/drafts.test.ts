@@ -68,8 +68,7 @@ test('a draft keeps which post it answers, on this device and on others, from th
   await first.waitForURL('**/d/1/reply?draft=1&to=3');
   await first.locator('.answered').getByText('post 3').waitFor();
   await second.goto('/d/1');
-  await second.getByText('Write a reply…').hover();
-  await defined(second, 'x-dock');
+  await defined(second, 'x-posts');
   await second.getByText('Write a reply…').click();
   await second.locator('.dock-head').getByText('Reply to mia, post 3').waitFor();
   await second.getByRole('button', { name: 'Discard it' }).click();

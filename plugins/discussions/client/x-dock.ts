@@ -1,5 +1,5 @@
 import { button, define, fragment, loadElement } from '@forum/client';
-import { dock, type Dock } from './parts/dock.ts';
+import type { Dock } from './parts/dock.ts';
 import { focusOn, readPost } from './parts/posts.ts';
 import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
 
@@ -23,11 +23,6 @@ class ReplyDock extends HTMLElement implements Dock {
     close.className = 'button quiet small';
     this.#head.className = 'dock-head';
     this.#head.replaceChildren(this.#answers, close);
-    this.addEventListener('click', (event) => {
-      const link = (event.target as Element).closest('a');
-      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-      if (dock(link)) event.preventDefault();
-    });
   }
 
   disconnectedCallback(): void {

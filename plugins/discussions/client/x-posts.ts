@@ -30,15 +30,10 @@ class Posts extends HTMLElement {
     // By the time of the click its items are on their way.
     this.addEventListener('pointerdown', (event) => this.#prefetch(event));
     this.addEventListener('focusin', (event) => this.#prefetch(event));
-    this.addEventListener('click', (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      const link = menuLink(event);
-      const reply = (event.target as Element).closest<HTMLAnchorElement>('a[href*="/reply?"]');
-      if (link) void this.#open(link, event);
-      else if (!reply || !dock(reply)) return;
-      else if (this.#menu.contains(reply)) this.#menu.hidePopover();
-      event.preventDefault();
-    });
+    const pressed = (event: MouseEvent): void => this.#press(event);
+    this.addEventListener('click', pressed);
+    // Its module comes when it is pointed at, and a press may be sooner.
+    document.querySelector<HTMLElement>('x-dock')?.addEventListener('click', pressed, { signal });
   }
 
   disconnectedCallback(): void {
@@ -64,6 +59,16 @@ class Posts extends HTMLElement {
       (selection?.type === 'Range' && selection.containsNode(part, true)) ||
       (this.#menu.matches(':popover-open') && part.contains(this.#opener ?? null))
     );
+  }
+
+  #press(event: MouseEvent): void {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const link = menuLink(event);
+    const reply = (event.target as Element).closest<HTMLAnchorElement>('a[href*="/reply?"], .dock a');
+    if (link) void this.#open(link, event);
+    else if (!reply || !dock(reply)) return;
+    else if (this.#menu.contains(reply)) this.#menu.hidePopover();
+    event.preventDefault();
   }
 
   #prefetch(event: Event): void {
