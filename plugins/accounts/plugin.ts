@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Environment, Cluster, Http, Secrets, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Environment, Cluster, Http, Secrets, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import {
   accountChangeListeners,
@@ -76,6 +76,7 @@ export default definePlugin({
     environment: Environment,
     access: Access,
     limits: Limits,
+    allSettings: Settings,
   },
   provides: { accounts: Accounts, sessions: Sessions, csrf: Csrf },
   hooks: [userChanged, mailDomainAccepted, ...auditedHooks],
@@ -94,7 +95,7 @@ export default definePlugin({
   settings: accountSettings,
   entities: [AccountEntity],
   commands,
-  setup({ data, cache, cluster, clock, http, secrets, environment, access, limits }, plugin) {
+  setup({ data, cache, cluster, clock, http, secrets, environment, access, limits, allSettings }, plugin) {
     const { settings, log, emit } = plugin;
     const { baseUrl } = environment;
     const hasher = new PasswordHasher();
@@ -114,6 +115,7 @@ export default definePlugin({
       access,
       passwords,
       users,
+      siteName: () => String(allSettings.get('site.name') ?? ''),
       record: userSchema(() => plugin.extensions(userFields)),
       emit,
       changeListeners,

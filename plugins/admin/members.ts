@@ -21,6 +21,7 @@ function row(account: Account, cells: readonly Cell[]): object {
   const disabled = account.status === 'disabled';
   return {
     ...account,
+    display_name: account.displayName,
     cells,
     href: `/u/${encodeURIComponent(account.username)}`,
     disabled,
@@ -56,9 +57,13 @@ export function addMembers(
       }),
     );
   };
-  const plain = ({ id, username, email, groupId, status, joinedAt }: Account, cells: readonly Cell[] = []): object => ({
+  const plain = (
+    { id, username, displayName, email, groupId, status, joinedAt }: Account,
+    cells: readonly Cell[] = [],
+  ): object => ({
     id,
     username,
+    display_name: displayName,
     email,
     group: { id: groupId, name: access.group(groupId)?.name ?? groupId },
     status,

@@ -125,12 +125,13 @@ export class ContentInstaller implements DemoContent {
     return found.map((discussion) => {
       const begin = now - discussion.age;
       const { title, tags, views, pinned, locked } = discussion;
-      const posts = discussion.posts.map(({ author, after, content }, index) => {
+      const posts = discussion.posts.map(({ author, after, content, to }, index) => {
         const post = {
           authorId: members.get(author)!,
           content,
           html: html.get(content)!,
           createdAt: new Date(begin + after),
+          ...(to !== undefined && { replyTo: to }),
         };
         const kept = bookmarks.filter(
           ({ discussion: file, post: number }) => file === discussion.file && number === index + 1,

@@ -21,6 +21,8 @@ interface DemoPost {
   /** Milliseconds after the discussion's first post. */
   readonly after: number;
   readonly content: string;
+  /** The number of the post that it answers. */
+  readonly to: number | undefined;
 }
 /** A member keeps a post of a discussion, whose file is named without its ending; posts count from 1. */
 interface DemoBookmark {
@@ -86,8 +88,8 @@ export async function readContent(folder: string = FOLDER): Promise<Content> {
 }
 
 /**
- * Reads header lines, then posts under `=== username +2h`; each post's time counts from the one before. Throws naming
- * file and line.
+ * Reads header lines, then posts under `=== username +2h`; each post's time counts from the one before. `to 3` behind it
+ * says which post is answered. Throws naming file and line.
  */
 export function parseDiscussion(name: string, text: string): DemoDiscussion {
   const lines = text.split('\n');
@@ -136,7 +138,8 @@ function parsePosts(
     .toArray();
   let after = 0;
   return starts.map((at, index) => {
-    const found = /^=== (\S+)(?: \+(\d+[mhd]))?$/.exec(lines[at]!.trim()) ?? fail(at, '"=== username +2h"');
+    const found =
+      /^=== (\S+)(?: \+(\d+[mhd]))?(?: to (\d+))?$/.exec(lines[at]!.trim()) ?? fail(at, '"=== username +2h"');
     if (found[2] === undefined && index > 0) fail(at, 'how long after the post before, such as "+2h"');
     after += lengthOf(found[2] ?? '0m')!;
     const content = lines
@@ -144,6 +147,8 @@ function parsePosts(
       .join('\n')
       .trim();
     if (content === '') fail(at + 1, 'the text of a post');
-    return { author: found[1]!, after, content };
+    const to = found[3] === undefined ? undefined : Number(found[3]);
+    if (to !== undefined && (to < 2 || to > index)) fail(at, 'a reply before it after “to”');
+    return { author: found[1]!, after, content, to };
   });
 }

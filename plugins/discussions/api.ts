@@ -153,6 +153,12 @@ export interface ProjectedPost extends Readonly<
   readonly visible: boolean;
 }
 /**
+ * Signal on the live stream (`ports/live`): what plugins add to a post that is shown changed, though not the post. Its data
+ * are `discussion_id` and `number`; open pages fetch the post anew.
+ */
+export const postLooksChanged = 'post.looks-changed';
+
+/**
  * A copy of all posts in another form, such as a search index. Called inside the transaction of each change (imports
  * too), so that the copy is exact; an error it throws refuses the change.
  */

@@ -27,6 +27,7 @@ import {
   postCreated,
   postDeleted,
   postFields,
+  postLooksChanged,
   postUpdated,
   startDiscussion,
   discussionCacheTags,
@@ -35,6 +36,7 @@ import {
 import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
+import { signals } from 'parley-forum/ports/live';
 import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
@@ -140,6 +142,13 @@ export default definePlugin({
     await categories.open();
     const records = new Records({ plugin, access, accounts, categories, environment, markdown });
     const reader = new DiscussionReader({ data, cache, access, categories, records });
+    plugin.extend(signals, {
+      name: postLooksChanged,
+      description:
+        'What a post is shown with changed, such as the card of a link: `discussion_id` and its `number`. The post is the same.',
+      visible: async ({ discussion_id: id }: { readonly discussion_id: string }, viewer) =>
+        (await reader.find(id, viewer)) !== undefined,
+    });
     const rights = new Rights({ access, categories, limits, rates: plugin.settings });
     const drafts = new Drafts(plugin, markdown);
     const writer = new DiscussionWriter({

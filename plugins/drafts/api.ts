@@ -4,7 +4,7 @@ import { nullable, Time } from 'parley-forum/plugins/api';
 /** Bytes of what is filled into one form, as JSON: more than the longest text that may be posted. */
 export const MAX_DRAFT_BYTES = 300_000;
 
-/** What is filled into a form, by field: texts, and whether a box is ticked (`name=value`). */
+/** What is filled into a form, by field: texts, whether a box is ticked (`name=value`), and what the form's address says (`?to`). */
 export const DraftFields = Type.Record(
   Type.String({ minLength: 1, maxLength: 200 }),
   Type.Union([Type.String(), Type.Boolean()]),

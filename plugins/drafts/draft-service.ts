@@ -82,7 +82,7 @@ export class DraftService {
     const forms = await formsOf(keys, discussions, viewer);
     return drafts.map(({ key, fields, updatedAt }, at) => {
       const form = forms[at];
-      const path = form ? `${form.path}?draft=1` : null;
+      const path = form ? `${form.path}?${queryOf(fields)}` : null;
       const typed = textOf(fields['title']);
       const record = {
         key,
@@ -95,6 +95,13 @@ export class DraftService {
       return { record, path };
     });
   }
+}
+
+/** Asks the form for its draft, and says again what its address said, which is kept under names with a “?”. */
+function queryOf(fields: DraftFields): URLSearchParams {
+  const query = new URLSearchParams({ draft: '1' });
+  for (const [name, value] of Object.entries(fields)) if (name.startsWith('?')) query.set(name.slice(1), String(value));
+  return query;
 }
 
 const textOf = (value: string | boolean | undefined): string => (typeof value === 'string' ? value.trim() : '');

@@ -47,8 +47,11 @@ export class LinkUses implements PostProjection {
     for (const { id, url, fresh } of found) if (fresh) await fetch({ id, url });
   }
 
-  /** Links belong to posts; nothing to do. */
-  async discussion(): Promise<void> {}
+  async discussion(_em: EntityManager, { id, visible }: Parameters<PostProjection['discussion']>[1]): Promise<void> {
+    await this.#deps.data.all(
+      sql`update link_preview_use set visible = ${visible} where discussion_id = ${id} and visible <> ${visible}`,
+    );
+  }
 
   async category(): Promise<void> {}
 }

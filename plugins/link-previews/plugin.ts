@@ -1,7 +1,15 @@
 import { Cache, Clock, Data, definePlugin, Environment, Http, Type } from 'parley-forum';
-import { discussionCacheTags, Discussions, postProjections, shownPosts } from 'parley-forum/plugins/discussions';
+import {
+  discussionCacheTags,
+  Discussions,
+  postLooksChanged,
+  postProjections,
+  shownPosts,
+} from 'parley-forum/plugins/discussions';
+import { Access } from 'parley-forum/plugins/access';
 import { Limits } from 'parley-forum/plugins/limits';
 import { repeatInBatches } from 'parley-forum/ports/personal-data';
+import { Live } from 'parley-forum/ports/live';
 import { Thumbnails } from 'parley-forum/ports/pictures';
 import { Protection } from 'parley-forum/plugins/protection';
 import { withCards } from './cards.ts';
@@ -26,11 +34,12 @@ export default definePlugin({
     clock: Clock,
     environment: Environment,
     http: Http,
+    access: Access,
     limits: Limits,
     protection: Protection,
     discussions: Discussions,
   },
-  wants: { thumbnails: Thumbnails },
+  wants: { thumbnails: Thumbnails, live: Live },
   settings: Type.Object({
     'link-previews.enabled': Type.Boolean({
       default: true,
@@ -65,7 +74,10 @@ export default definePlugin({
       'x-group': 'limits',
     }),
   }),
-  async setup({ data, cache, clock, environment, http, limits, protection, discussions, thumbnails }, plugin) {
+  async setup(
+    { data, cache, clock, environment, http, access, limits, protection, discussions, thumbnails, live },
+    plugin,
+  ) {
     const { settings, log } = plugin;
     const enabled = (): boolean => settings['link-previews.enabled'];
     const allowed = ({ hostname }: URL): boolean =>
@@ -81,7 +93,12 @@ export default definePlugin({
     const userAgent = `Parley/${environment.version} (link previews; +${environment.baseUrl})`;
     const downloader = new Downloader({ guard, userAgent });
     const rate = (): number => settings['link-previews.rate_limit'];
-    const fetcher = new Fetcher({ store, limits, downloader, thumbnails, log, enabled, allowed, rate });
+    const changed = async (id: string): Promise<void> => {
+      if (!live) return;
+      for (const { discussion_id, number } of await discussions.posts(await store.postsWith(id), access.unrestricted))
+        live.send(postLooksChanged, { discussion_id, number });
+    };
+    const fetcher = new Fetcher({ store, limits, downloader, thumbnails, log, enabled, allowed, rate, changed });
     const job = plugin.job<FetchJob>('fetch', {
       schema: Type.Object({ id: Type.String(), host: Type.String() }),
       key: ({ host }) => host,

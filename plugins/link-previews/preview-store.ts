@@ -35,6 +35,9 @@ export interface DuePreview {
   readonly id: string;
   readonly url: string;
 }
+/** Of a preview `l`: that there is a post which shows it. */
+const IN_USE = sql`exists (select 1 from link_preview_use u where u.preview_id = l.id and u.visible)`;
+
 interface PreviewStoreDeps {
   readonly data: Data;
   readonly cache: Cache;
@@ -68,11 +71,13 @@ export class PreviewStore {
     return row?.bytes;
   }
 
-  /** The URL to fetch; undefined where that is done already, or no post has it any more. */
+  /** The URL to fetch; undefined where that is done already, or no post shows it any more. */
   async due(id: string): Promise<string | undefined> {
     const { clock, data } = this.#deps;
     const row = await data.one(
-      sql<{ url: string }>`select url from link_preview where id = ${id} and due_at <= ${new Date(clock.now())}`,
+      sql<{
+        url: string;
+      }>`select url from link_preview l where id = ${id} and due_at <= ${new Date(clock.now())} and ${IN_USE}`,
     );
     return row?.url;
   }
@@ -80,18 +85,21 @@ export class PreviewStore {
   async allDue(limit: number): Promise<readonly DuePreview[]> {
     const { clock, data } = this.#deps;
     return data.all(
-      sql<DuePreview>`select id, url from link_preview where due_at <= ${new Date(clock.now())} order by due_at, id limit ${limit}`,
+      sql<DuePreview>`select id, url from link_preview l where due_at <= ${new Date(clock.now())} and ${IN_USE} order by due_at, id limit ${limit}`,
     );
   }
 
-  /** Nothing: it failed. Then it is asked again after a day, two, four and so on, up to the days of what succeeded. */
-  save(id: string, page: FetchedPage | undefined): Promise<void> {
+  /**
+   * Nothing: it failed. Then it is asked again after a day, two, four and so on, up to the days of what succeeded.
+   * Resolves to whether posts may look otherwise now.
+   */
+  save(id: string, page: FetchedPage | undefined): Promise<boolean> {
     const { clock, data, days } = this.#deps;
     return data.transaction(async () => {
       const now = clock.now();
       const row = await data.one(sql<{ url: string; before: boolean; failures: number }>`
         select url, title is not null as before, failures from link_preview where id = ${id} for update`);
-      if (!row) return;
+      if (!row) return false;
       const failures = page ? 0 : Math.min(row.failures + 1, 15);
       const due = page ? days() : Math.min(days(), 2 ** (failures - 1));
       await data.all(sql`update link_preview set title = ${page?.title ?? null}, description = ${page?.description ?? null},
@@ -101,8 +109,20 @@ export class PreviewStore {
       if (page?.picture)
         await data.all(sql`insert into link_preview_picture (id, preview_id, width, height, bytes)
           values (${createId(now)}, ${id}, ${page.picture.width}, ${page.picture.height}, ${page.picture.bytes})`);
-      if (page || row.before) await this.#purge(id, row.url);
+      const changed = page !== undefined || row.before;
+      if (changed) await this.#purge(id, row.url);
+      return changed;
     });
+  }
+
+  /** Ids of posts that show it, the newest first; of those in many only some. */
+  async postsWith(id: string): Promise<readonly string[]> {
+    const rows = await this.#deps.data.all(
+      sql<{
+        id: string;
+      }>`select post_id as id from link_preview_use where preview_id = ${id} and visible order by post_id desc limit ${MAX_DISCUSSIONS}`,
+    );
+    return rows.map((row) => row.id);
   }
 
   /** Those that no post has had for a day, and the oldest beyond `most`. Resolves to how many were removed, at most `limit`. */

@@ -52,7 +52,7 @@ export function fillSlots(plugin: PluginHandle, { access, accounts, web }: Slots
           const author = authors.get(report.author_id);
           if (!author || author.id === viewer.id) return undefined;
           return web.fragment(viewer, '@moderation/report-action', {
-            username: author.username,
+            author,
             href: memberPath(author.username),
           });
         }),

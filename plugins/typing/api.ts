@@ -1,6 +1,11 @@
 import { defineToken, Type, type Static } from 'parley-forum';
+import { nullable } from 'parley-forum/plugins/api';
 
-export const Typist = Type.Object({ id: Type.String(), username: Type.String() });
+export const Typist = Type.Object({
+  id: Type.String(),
+  username: Type.String(),
+  display_name: nullable(Type.String()),
+});
 export type Typist = Static<typeof Typist>;
 /**
  * What the signal `typing` on the live streams says: a member is writing, or stopped. A signal is valid for 8 s.

@@ -31,7 +31,7 @@ export default definePlugin({
     const typing = new TypingService({ store, accounts, live, cache, log: plugin.log });
     typingRoutes(plugin, { typing, discussions, settings });
 
-    plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author), { awaited: true });
+    plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author.id), { awaited: true });
     plugin.extend(signals, {
       name: SIGNAL,
       description: 'Somebody began or stopped writing in a discussion: `discussion_id`, `user` and whether they write.',

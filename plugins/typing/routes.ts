@@ -27,7 +27,6 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     if (!head) throw notFound('There is no such discussion');
     return head;
   };
-  const typistOf = ({ id = '', username = '' }: Viewer): Typist => ({ id, username });
 
   plugin.route(api, {
     method: 'post',
@@ -40,7 +39,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
     if (!discussions.canReply(head, actor)) throw new HttpError(403, 'You may not reply to this discussion');
-    await typing.start(head.id, typistOf(actor));
+    await typing.start(head.id, actor.id!);
     return {};
   });
 
@@ -54,7 +53,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     summary: 'Says that the caller has stopped writing',
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
-    await typing.stop(head.id, typistOf(actor));
+    await typing.stop(head.id, actor.id!);
     return {};
   });
 

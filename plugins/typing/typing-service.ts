@@ -1,11 +1,13 @@
 import { messageOf, type Cache, type Logger } from 'parley-forum';
-import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Accounts, Author } from 'parley-forum/plugins/accounts';
 import type { Live } from 'parley-forum/ports/live';
 import { typingTag, type TypingSignal, type Typing, type Typist } from 'parley-forum/plugins/typing';
 import type { TypistStore } from './typist-store.ts';
 
 /** The name of the signal on the streams. */
 export const SIGNAL = 'typing';
+
+const typistOf = ({ id, username, display_name }: Author): Typist => ({ id, username, display_name });
 
 interface TypingDeps {
   readonly store: TypistStore;
@@ -26,7 +28,7 @@ export class TypingService implements Typing {
   async typists(discussionId: string): Promise<readonly Typist[]> {
     const ids = (await this.#try(this.#deps.store.of(discussionId))) ?? [];
     const authors = await this.#deps.accounts.authors(ids);
-    return ids.flatMap((id) => authors.get(id) ?? []).map(({ id, username }) => ({ id, username }));
+    return ids.flatMap((id) => authors.get(id) ?? []).map(typistOf);
   }
 
   /** Until when the list is valid, unless `typingTag` is purged; undefined: it may change without notice. */
@@ -34,19 +36,21 @@ export class TypingService implements Typing {
     return this.#deps.store.freshUntil();
   }
 
-  async start(discussionId: string, typist: Typist): Promise<void> {
-    await this.#try(this.#deps.store.add(discussionId, typist.id));
-    await this.#publish({ discussion_id: discussionId, user: typist, typing: true });
+  async start(discussionId: string, userId: string): Promise<void> {
+    await this.#try(this.#deps.store.add(discussionId, userId));
+    await this.#publish(discussionId, userId, true);
   }
 
-  async stop(discussionId: string, typist: Typist): Promise<void> {
-    await this.#try(this.#deps.store.remove(discussionId, typist.id));
-    await this.#publish({ discussion_id: discussionId, user: typist, typing: false });
+  async stop(discussionId: string, userId: string): Promise<void> {
+    await this.#try(this.#deps.store.remove(discussionId, userId));
+    await this.#publish(discussionId, userId, false);
   }
 
-  async #publish(signal: TypingSignal): Promise<void> {
-    const { live, cache } = this.#deps;
-    live?.send(SIGNAL, signal);
+  async #publish(discussionId: string, userId: string, typing: boolean): Promise<void> {
+    const { live, cache, accounts } = this.#deps;
+    const author = live && (await accounts.authors([userId])).get(userId);
+    if (author)
+      live.send(SIGNAL, { discussion_id: discussionId, user: typistOf(author), typing } satisfies TypingSignal);
     // With Redis no answer is cached, so nothing has to be purged.
     if (!cache.redis) await cache.purge(typingTag);
   }

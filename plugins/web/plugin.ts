@@ -138,7 +138,7 @@ export default definePlugin({
       navigation: () => plugin.extensions(navigation),
       sidebar: () => plugin.extensions(sidebarSections),
       feeds: () => plugin.extensions(pageFeeds),
-      avatarOf: async ({ id }) => (id === undefined ? null : ((await services.Accounts.find(id))?.avatarUrl ?? null)),
+      accountOf: ({ id }) => (id === undefined ? undefined : services.Accounts.find(id)),
     });
 
     // Fails the start if no theme can be used at all.

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { listen, movesSideways, walkFocus } from './checks.ts';
+import { defined, listen, movesSideways, walkFocus } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -15,6 +15,13 @@ test('a reply is written beside what one reads, and closing it loses nothing', a
   const page = await forum.open('ada');
   const messages = listen(page);
   await page.goto('/d/1');
+  await replyTo(page, 3).click();
+  await docked(page).getByText('Reply to mia, post 3').waitFor();
+  await page.keyboard.press('Escape');
+  // With nothing written there is nothing to go on with.
+  await page.getByText('Write a reply…').click();
+  await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  await page.keyboard.press('Escape');
   await replyTo(page, 3).click();
   await docked(page).getByText('Reply to mia, post 3').waitFor();
   await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('textarea');
@@ -36,11 +43,11 @@ test('a reply is written beside what one reads, and closing it loses nothing', a
   await docked(page).waitFor({ state: 'detached' });
   expect(await page.evaluate('document.activeElement.closest(".post").id')).toBe('post-3');
   await page.getByText('Write a reply…').click();
-  await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  await docked(page).getByText('Reply to mia, post 3').waitFor();
   expect(await area(page).inputValue()).toBe('It was the stern gland,');
   await area(page).fill('It was the stern gland, as ever.');
   await page.getByRole('button', { name: 'Post', exact: true }).click();
-  await page.locator('.post', { hasText: 'as ever' }).waitFor();
+  await page.locator('.post', { hasText: 'as ever' }).getByRole('link', { name: 'in reply to #3 by mia' }).waitFor();
   expect(messages).toEqual([]);
   await page.context().close();
 });
@@ -55,6 +62,24 @@ test('a post that is quoted goes behind what is written, by keyboard too', async
   await page.keyboard.press('q');
   await expect.poll(() => area(page).inputValue()).toMatch(/^Well\.\n\n> \[@\w+\]\(\/d\/3/);
   expect(new URL(page.url()).pathname).toMatch(/^\/d\/3/);
+  await page.context().close();
+});
+
+test('the bar opens the panel though its module comes late, and one stays where one reads', async () => {
+  const page = await forum.open('ada');
+  const late = Promise.withResolvers<void>();
+  await page.route(/x-dock[^/]*\.js/, async (route) => {
+    await late.promise;
+    await route.continue();
+  });
+  await page.goto('/d/1');
+  await defined(page, 'x-posts');
+  const before = await top(page, 1);
+  const bar = (await page.getByText('Write a reply…').boundingBox())!;
+  await page.mouse.click(bar.x + 5, bar.y + 5);
+  late.resolve();
+  await docked(page).waitFor();
+  expect([await top(page, 1), new URL(page.url()).hash]).toEqual([before, '']);
   await page.context().close();
 });
 
@@ -74,5 +99,9 @@ test('on a phone a reply has a page of its own', async () => {
   await replyTo(page, 3).click();
   await page.waitForURL('**/reply?to=3');
   expect(await movesSideways(page)).toBe(false);
+  // From anywhere in a long discussion, to all of it.
+  await page.goto('/d/1');
+  await page.getByRole('navigation', { name: 'Go to' }).getByRole('link', { name: 'Write a reply' }).click();
+  await page.waitForURL('**/d/1/reply');
   await page.context().close();
 });

@@ -53,6 +53,31 @@ test('what is written on one device is there on the next, and gone everywhere on
   for (const page of [first, second]) await page.context().close();
 });
 
+test('a draft keeps which post it answers, on this device and on others, from the list of drafts too', async () => {
+  const [first, second] = [await device(), await device()];
+  const to = (page: Page) => page.getByRole('main').locator('form[action*="/reply"]').getAttribute('action');
+  await open(first, '/d/1/reply?to=3');
+  await area(first).pressSequentially('To the third');
+  await untilKept('To the third');
+  expect((await kept())['reply']).toMatchObject({ '?to': '3' });
+  await open(first, '/d/1/reply');
+  await expect.poll(() => area(first).inputValue()).toBe('To the third');
+  expect(await to(first)).toBe('/d/1/reply?to=3');
+  await first.goto('/drafts');
+  await first.getByRole('main').getByRole('list', { name: 'drafts' }).getByRole('link').first().click();
+  await first.waitForURL('**/d/1/reply?draft=1&to=3');
+  await first.locator('.answered').getByText('post 3').waitFor();
+  await second.goto('/d/1');
+  await defined(second, 'x-posts');
+  await second.getByText('Write a reply…').click();
+  await second.locator('.dock-head').getByText('Reply to mia, post 3').waitFor();
+  await second.getByRole('button', { name: 'Discard it' }).click();
+  await second.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  expect(await to(second)).toBe('/d/1/reply');
+  await expect.poll(kept, { timeout: 15_000 }).toEqual({});
+  for (const page of [first, second]) await page.context().close();
+});
+
 test('what was written on both is for the writer to choose; neither is lost', async () => {
   const [first, second] = [await device(), await device()];
   await open(first);

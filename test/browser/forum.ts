@@ -1,5 +1,6 @@
 import type { Browser, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, onTestFailed } from 'vitest';
+import type { Environment } from 'parley-forum';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
@@ -26,19 +27,20 @@ export interface Forum {
 
 export interface ForumOptions {
   readonly launch?: LaunchOptions;
+  readonly environment?: Partial<Environment>;
   /** Folders of packages that run besides the configured plugins. */
   readonly also?: readonly string[];
 }
 
 /** One forum and one browser for a test file. */
-export function useForum({ launch = {}, also = [] }: ForumOptions = {}): Forum {
+export function useForum({ launch = {}, also = [], environment = {} }: ForumOptions = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   const states = new Map<Visitor, BrowserContextOptions['storageState']>();
   beforeAll(async () => {
     const app = await startForum({
       also,
       realClock: true,
-      environment: { baseUrl: 'http://localhost' },
+      environment: { baseUrl: 'http://localhost', ...environment },
       settings: { 'site.name': 'The Slipway', 'pro.enabled': true, 'login.rate_limit': 1_000 },
     });
     Object.assign(forum, {

@@ -27,6 +27,21 @@ test('rows are gone through with j and k, with a ring that is seen, and opened',
   await page.context().close();
 });
 
+test('what is typed behind the key that leads to the search is searched for, however late the keys are known', async () => {
+  const page = await forum.open('guest');
+  const late = Promise.withResolvers<void>();
+  await page.route('**/keyboard', async (route) => {
+    await late.promise;
+    await route.continue();
+  });
+  await page.goto('/');
+  await press(page, '/', 'c', 'a', 't');
+  late.resolve();
+  await expect.poll(() => active(page, 'value')).toBe('cat');
+  expect(path(page)).toBe('/');
+  await page.context().close();
+});
+
 test('whoever scrolled goes on from what is in view', async () => {
   const page = await forum.open('guest');
   await page.goto('/d/1');

@@ -64,6 +64,27 @@ test('what is selected in posts goes to the end of the reply, one quotation afte
     .poll(async () => (await quoted.allInnerTexts()).map((text) => text.replace(/\s+/g, ' ')))
     .toEqual(['@ada: Made of ash.', '@mia: Is 2 * 3 m long? - or longer']);
   await expect.poll(() => page.locator('#post-3 .prose').innerText()).toMatch(/Yes\.$/);
+  // Of several that are quoted it answers none.
+  expect(await page.locator('#post-3 .post-to').count()).toBe(0);
+  await page.context().close();
+});
+
+test('the one post that is quoted is answered, unless the reply answers another one', async () => {
+  const path = await written();
+  const page = await open(path);
+  await select(page, 2);
+  await offer(page).click();
+  await page.getByRole('button', { name: 'Go to your reply' }).click();
+  await page.locator('.dock-head').getByText('Reply to Mia of the Yard, post 2').waitFor();
+  await page.keyboard.type('Three.');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.locator('#post-3').getByRole('link', { name: 'in reply to #2 by Mia of the Yard' }).waitFor();
+  await page.locator('#post-3').getByRole('link', { name: 'Reply', exact: true }).click();
+  await page.locator('.dock-head').getByText('Reply to bob, post 3').waitFor();
+  await select(page, 2);
+  await offer(page).click();
+  await expect.poll(() => area(page).inputValue()).toContain('> Is 2');
+  expect(await page.locator('.dock-head span').textContent()).toBe('Reply to bob, post 3');
   await page.context().close();
 });
 

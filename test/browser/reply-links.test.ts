@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { movesSideways } from './checks.ts';
+import { movesSideways, openListening } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -79,6 +79,54 @@ test('in a discussion that is one stream, too, and to posts that are not shown b
   await page.waitForURL('**/d/1-*#post-2');
   await post(page, 2).getByText('1 reply').click();
   expect(await post(page, 2).getByRole('link', { name: '#26 ada' }).getAttribute('href')).toBe('/d/1/26#post-26');
+  await page.context().close();
+});
+
+test('a post that is answered says so at once, and the list of its replies stays open', async () => {
+  const mia = forum.app.client();
+  await mia.login('mia', PASSWORD);
+  const { discussion } = (
+    await mia.post('/api/discussions', { title: 'Live', content: 'First', category_id: 'general' })
+  ).body;
+  const answer = (content: string) =>
+    mia.post('/api/posts', { discussion_id: discussion.id, content, reply_to_id: content === 'Second' ? '1' : '2' });
+  await answer('Second');
+  const page = await forum.open('ada');
+  await openListening(page, `/d/${discussion.number}`, 'x-posts', 'x-replies');
+  await answer('Third');
+  await post(page, 2).getByText('1 reply').click();
+  // Whoever reads the end of a discussion sees it go on.
+  await post(page, 3).getByText('Third').waitFor();
+  await page.mouse.click(5, 600);
+  await answer('Fourth');
+  await post(page, 2).getByText('2 replies').waitFor();
+  expect(await post(page, 2).getByRole('link', { name: '#4 mia' }).isVisible()).toBe(true);
+  await post(page, 4).getByRole('link', { name: 'in reply to #2 by mia' }).waitFor();
+  expect(await page.getByRole('link', { name: /^New replies/ }).count()).toBe(0);
+  await page.context().close();
+});
+
+test('whoever writes is told of new replies, and reads them without leaving what they write', async () => {
+  const mia = forum.app.client();
+  await mia.login('mia', PASSWORD);
+  const { discussion } = (
+    await mia.post('/api/discussions', { title: 'Busy', content: 'First', category_id: 'general' })
+  ).body;
+  const page = await forum.open('ada');
+  await openListening(page, `/d/${discussion.number}`, 'x-posts', 'x-replies');
+  await mark(page);
+  const area = page.locator('#reply textarea');
+  await area.fill('Half a sentence');
+  const top = () => area.evaluate((field) => field.getBoundingClientRect().top);
+  const before = await top();
+  await mia.post('/api/posts', { discussion_id: discussion.id, content: 'Second' });
+  await page.getByRole('link', { name: 'New replies: 1' }).waitFor();
+  expect(await top()).toBe(before);
+  await page.getByRole('link', { name: 'New replies: 1' }).click();
+  await post(page, 2).getByText('Second').waitFor();
+  await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('post-2');
+  expect([await stayed(page), await area.inputValue()]).toEqual([true, 'Half a sentence']);
+  expect(await page.getByRole('link', { name: /^New replies/ }).count()).toBe(0);
   await page.context().close();
 });
 

@@ -6,7 +6,8 @@ type Rows = Awaited<ReturnType<DatabaseDriver['query']>>;
 
 /** The driver's pool as it is used here. */
 export interface PipelinePool {
-  connect(done: (error: Error | undefined, connection: Connection, release: (broken?: Error) => void) => void): unknown;
+  /** A connection is given back by `release`; one that failed is ended. */
+  connect(): Promise<Connection & { release(failed?: Error): void }>;
 }
 
 interface Waiting {
@@ -52,7 +53,7 @@ export class Pipeline {
       resolve,
       reject,
     };
-    if (!isRead(text)) this.#send([statement]);
+    if (!isRead(text)) void this.#send([statement]);
     // After all that the turn has set going by promises.
     else if (this.#waiting.push(statement) === 1) process.nextTick(() => this.#flush());
     return promise;
@@ -61,25 +62,29 @@ export class Pipeline {
   #flush(): void {
     const waiting = this.#waiting;
     this.#waiting = [];
-    for (let at = 0; at < waiting.length; at += TOGETHER) this.#send(waiting.slice(at, at + TOGETHER));
+    for (let at = 0; at < waiting.length; at += TOGETHER) void this.#send(waiting.slice(at, at + TOGETHER));
   }
 
-  #send(statements: readonly Waiting[]): void {
-    this.#pool.connect((error, connection, release) => {
-      if (error) return statements.forEach(({ reject }) => reject(error));
-      // What was under way fails with it, each by its own promise.
-      const ignore = (): void => undefined;
-      connection.on('error', ignore);
-      const { stream } = connection.connection;
-      stream.cork();
-      const answers = statements.map(({ send }) => send(connection));
-      stream.uncork();
-      void Promise.allSettled(answers).then((settled) => {
-        connection.off('error', ignore);
-        const failed = settled.find((answer) => answer.status === 'rejected');
-        release(failed?.reason as Error | undefined);
-      });
-      answers.forEach((answer, at) => answer.then(statements[at]!.resolve, statements[at]!.reject));
-    });
+  async #send(statements: readonly Waiting[]): Promise<void> {
+    const connection = await this.#pool
+      .connect()
+      .catch((error: unknown) => statements.forEach(({ reject }) => reject(error)));
+    if (!connection) return;
+    // What is under way when it breaks fails with it, each by its own promise.
+    const ignore = (): void => undefined;
+    connection.on('error', ignore);
+    let failed: Error | undefined;
+    const { stream } = connection.connection;
+    stream.cork();
+    const answers = statements.map(({ send, resolve, reject }) =>
+      send(connection).then(resolve, (error: Error) => {
+        failed ??= error;
+        reject(error);
+      }),
+    );
+    stream.uncork();
+    await Promise.all(answers);
+    connection.off('error', ignore);
+    connection.release(failed);
   }
 }

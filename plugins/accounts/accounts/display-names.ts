@@ -9,6 +9,7 @@ const READABLE = /[\p{L}\p{N}]/u;
 
 const problem = (message: string): FieldProblem => ({ field: 'display_name', message });
 export const NAME_OF_ANOTHER = problem('is the username of another member');
+export const OFFICIAL_NAME = problem('could be taken for the forum, one of its groups or its staff');
 
 /** What names are compared and found by: in any case, and however their letters are written. */
 export const foldedName = (name: string): string => name.normalize('NFKC').toLowerCase();

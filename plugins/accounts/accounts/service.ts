@@ -45,8 +45,9 @@ import { AccountEntity } from './entity.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { UserRecords } from '../profiles/user-records.ts';
 import { listMembers } from './member-list.ts';
-import { foldedName, NAME_OF_ANOTHER, nameColumns } from './display-names.ts';
+import { foldedName, NAME_OF_ANOTHER, nameColumns, OFFICIAL_NAME } from './display-names.ts';
 import { namesLike } from './name-search.ts';
+import { soundsOfficial } from './reserved-names.ts';
 
 const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
@@ -65,6 +66,8 @@ export interface Credentials {
   readonly passwordHash: string;
 }
 
+/** The first half of the advisory locks of names; the number has no meaning. */
+const NAME_LOCK = 7_216_048;
 /** Rows per statement of an import. */
 const IMPORT_BATCH = 2_000;
 
@@ -76,6 +79,7 @@ export interface AccountsDeps {
   readonly passwords: Passwords;
   readonly users: UserRecords;
   readonly record: Accounts['record'];
+  siteName(): string;
   /** `user.changed` purges the cached account before the transaction resolves. */
   readonly emit: PluginHandle['emit'];
   changeListeners(): readonly AccountChangeListener[];
@@ -262,6 +266,7 @@ export class AccountsService implements Accounts {
       () => this.taken({ username, email }),
       () =>
         this.#deps.data.transaction(async (em) => {
+          await this.#lockName(foldedName(username));
           const taken = await this.taken({ username, email });
           if (taken.length > 0) throw new InvalidInput(taken);
           em.persist(em.create(AccountEntity, values));
@@ -355,14 +360,32 @@ export class AccountsService implements Accounts {
   }
 
   async setProfile(id: string, { bio, displayName }: ProfileChanges): Promise<void> {
-    const columns = displayName === undefined ? undefined : nameColumns(displayName);
-    await this.#update(id, async (account) => {
-      if (bio !== undefined) account.bio = bio.trim();
-      if (columns === undefined) return;
-      if (columns.display_name_key !== null && (await this.#isAnothersUsername(columns.display_name_key, id)))
-        throw new InvalidInput([NAME_OF_ANOTHER]);
-      Object.assign(account, { displayName: columns.display_name, displayNameKey: columns.display_name_key });
+    const { display_name: name, display_name_key: key } = nameColumns(displayName ?? '');
+    await this.#deps.data.transaction(async () => {
+      if (key !== null) await this.#lockName(key);
+      await this.#update(id, async (account) => {
+        if (bio !== undefined) account.bio = bio.trim();
+        if (displayName === undefined || name === account.displayName) return;
+        if (name !== null && key !== null) await this.#checkName(name, key, account);
+        Object.assign(account, { displayName: name, displayNameKey: key });
+      });
     });
+  }
+
+  /** 400 for a name that is another member's, or for staff alone. */
+  async #checkName(name: string, key: string, { id, groupId }: LoadedAccount): Promise<void> {
+    const { access, siteName } = this.#deps;
+    if (await this.#isAnothersUsername(key, id)) throw new InvalidInput([NAME_OF_ANOTHER]);
+    const level = access.group(groupId)?.level;
+    if (level === 'moderator' || level === 'admin') return;
+    const names = [siteName(), ...access.groups().map((group) => group.name)];
+    if (soundsOfficial(name, names)) throw new InvalidInput([OFFICIAL_NAME]);
+  }
+
+  /** Until the transaction ends, no one else takes this name, as a username or a display name. Before any row is locked. */
+  async #lockName(key: string): Promise<void> {
+    const { data } = this.#deps;
+    if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${NAME_LOCK}, hashtext(${key}))`);
   }
 
   async setAvatar(id: string, url: string | undefined): Promise<void> {

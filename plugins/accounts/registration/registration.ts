@@ -2,17 +2,11 @@ import { InvalidInput, type FieldProblem } from 'parley-forum';
 import type { Account, NewAccount, EmailConfirmation } from 'parley-forum/plugins/accounts';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
+import { RESERVED } from '../accounts/reserved-names.ts';
 import type { AccountsService } from '../accounts/service.ts';
 import { tooManyAttempts } from '../login/failure-throttle.ts';
 
 const BUCKET: Bucket = { name: 'registration', window: 3_600 };
-
-/** Names that could be taken for the forum itself. An operator can still give them, by command. */
-const RESERVED = new Set(
-  `abuse admin administrator all anonymous api deleted everyone forum guest guests help here hostmaster info login logout mail member members mod moderator
-  moderators mods news nobody noreply no-reply notifications null official owner parley postmaster register root security settings staff superuser support
-  sysadmin system team undefined webmaster www`.split(/\s+/),
-);
 
 interface RegistrationSettings {
   readonly 'registration.rate_limit': number;

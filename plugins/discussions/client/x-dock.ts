@@ -1,7 +1,10 @@
 import { button, define, fragment, loadElement } from '@forum/client';
-import { dock, type Dock } from './parts/dock.ts';
+import type { Dock } from './parts/dock.ts';
 import { focusOn, readPost } from './parts/posts.ts';
-import { appendTo } from './parts/reply-text.ts';
+import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
+
+/** What may change which post is answered. */
+const CHANGES = ['input', 'change', 'reset'];
 
 /**
  * Keeps the form of a reply at the foot of the window while one goes on reading. It is the form that stands below the
@@ -11,8 +14,6 @@ class ReplyDock extends HTMLElement implements Dock {
   readonly #head = document.createElement('p');
   readonly #answers = document.createElement('span');
   #opener: HTMLElement | undefined;
-  #answered: HTMLElement | null = null;
-  #path = '';
   readonly #size = new ResizeObserver(([entry]) =>
     document.documentElement.style.setProperty('--docked', `${(entry!.target as HTMLElement).offsetHeight}px`),
   );
@@ -22,11 +23,6 @@ class ReplyDock extends HTMLElement implements Dock {
     close.className = 'button quiet small';
     this.#head.className = 'dock-head';
     this.#head.replaceChildren(this.#answers, close);
-    this.addEventListener('click', (event) => {
-      const link = (event.target as Element).closest('a');
-      if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-      if (dock(link)) event.preventDefault();
-    });
   }
 
   disconnectedCallback(): void {
@@ -36,28 +32,37 @@ class ReplyDock extends HTMLElement implements Dock {
   async open(link: HTMLAnchorElement): Promise<void> {
     const panel = this.nextElementSibling as HTMLElement;
     const area = panel.querySelector('textarea')!;
-    const { form } = area;
-    this.#path ||= form!.getAttribute('action')!;
     const { searchParams: asked } = new URL(link.href);
     const [to, quoted] = [asked.get('to') ?? asked.get('quote'), asked.has('quote')];
     // It brings a draft back first.
     const [page] = await Promise.all([quoted ? fragment(link.href) : undefined, loadElement('x-composer')]);
     if (page) appendTo(area, page.querySelector('textarea')?.value ?? '');
-    form!.action = to ? `${this.#path}?to=${to}` : this.#path;
-    this.#answered = to === null ? null : document.getElementById(`post-${to}`);
-    const author = this.#answered?.querySelector('.post-by bdi')?.textContent;
-    this.#answers.textContent = author
-      ? (this.dataset['answers'] ?? '').replace('{author}', () => author).replace('{number}', to!)
-      : (this.dataset['label'] ?? '');
+    // Whoever goes on with what is written goes on answering the same post.
+    if (to !== null || area.value.trim() === '') answer(area.form!, to);
+    this.#say();
     if (!panel.classList.contains('docked')) {
       panel.classList.add('docked');
       panel.prepend(this.#head);
       panel.addEventListener('keydown', this.#key);
+      for (const change of CHANGES) panel.addEventListener(change, this.#say);
       this.#size.observe(panel);
     }
     this.#opener = link;
     area.focus({ preventScroll: true });
   }
+
+  get #answered(): HTMLElement | null {
+    const form = this.nextElementSibling!.querySelector('form')!;
+    return document.getElementById(`post-${answeredBy(form)}`);
+  }
+
+  /** Which post is answered. */
+  readonly #say = (): void => {
+    const author = this.#answered?.querySelector('.post-by bdi')?.textContent;
+    const text = this.dataset[author ? 'answers' : 'label'] ?? '';
+    const number = this.#answered?.dataset['number'] ?? '';
+    this.#answers.textContent = text.replace('{author}', () => author ?? '').replace('{number}', number);
+  };
 
   /** Leaves lists and menus that are open within to themselves. */
   readonly #key = (event: KeyboardEvent): void => {
@@ -68,6 +73,7 @@ class ReplyDock extends HTMLElement implements Dock {
     const panel = this.nextElementSibling as HTMLElement;
     panel.classList.remove('docked');
     panel.removeEventListener('keydown', this.#key);
+    for (const change of CHANGES) panel.removeEventListener(change, this.#say);
     this.#head.remove();
     this.#size.disconnect();
     // The bar below and a menu that is closed by now are no places for the keyboard to go on from.

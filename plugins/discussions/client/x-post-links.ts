@@ -1,5 +1,5 @@
 import { define } from '@forum/client';
-import { focusOn } from './parts/posts.ts';
+import { goTo } from './parts/posts.ts';
 
 /** Links from post to post of the discussion, whose posts begin with `data-path`: to one that is shown, they lead without leaving the page. */
 class PostLinks extends HTMLElement {
@@ -24,13 +24,7 @@ class PostLinks extends HTMLElement {
     const post = document.getElementById(`post-${number}`);
     if (!post) return;
     event.preventDefault();
-    if (document.querySelector('x-stream:defined')) {
-      const detail = { number: Number(number), href: link.href, focus: true };
-      document.dispatchEvent(new CustomEvent('discussions:go', { detail }));
-    } else {
-      location.hash = post.id;
-      focusOn(post);
-    }
+    goTo(post, link.href);
   }
 }
 define('x-post-links', PostLinks);

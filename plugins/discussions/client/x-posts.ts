@@ -1,6 +1,10 @@
 import { define, loadElement, request, toast, toFragment, togglePopover } from '@forum/client';
-import { Changes } from './parts/changes.ts';
 import { dock } from './parts/dock.ts';
+import { postsChanged } from './parts/posts.ts';
+import type { PostChanges } from './x-changes.ts';
+
+/** What happens to posts, or to what they are shown with. */
+const CHANGES = ['created', 'updated', 'deleted', 'looks-changed'];
 
 /** The posts of a discussion, as they are now. What one may do with a post is fetched into one menu for all of them. */
 class Posts extends HTMLElement {
@@ -8,6 +12,7 @@ class Posts extends HTMLElement {
   readonly #items = new Map<string, Promise<string>>();
   #opener: Element | undefined;
   #gone: AbortController | undefined;
+  #changes: PostChanges | undefined;
 
   readonly #selects = (): void => {
     if (document.getSelection()?.isCollapsed !== false || !document.querySelector('x-quote')) return;
@@ -19,25 +24,31 @@ class Posts extends HTMLElement {
     this.append(this.#menu);
     this.#gone = new AbortController();
     const { signal } = this.#gone;
-    const discussion = document.querySelector<HTMLElement>('x-replies')?.dataset['discussion'] ?? '';
-    new Changes((part) => this.#inUse(part)).listen(discussion, signal);
+    const changed = (event: Event): void => void this.#changed(event).catch(postsChanged);
+    for (const name of CHANGES) document.addEventListener(`parley:post.${name}`, changed, { signal });
     document.addEventListener('selectionchange', this.#selects, { signal });
     // By the time of the click its items are on their way.
     this.addEventListener('pointerdown', (event) => this.#prefetch(event));
     this.addEventListener('focusin', (event) => this.#prefetch(event));
-    this.addEventListener('click', (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      const link = menuLink(event);
-      const reply = (event.target as Element).closest<HTMLAnchorElement>('a[href*="/reply?"]');
-      if (link) void this.#open(link, event);
-      else if (!reply || !dock(reply)) return;
-      else if (this.#menu.contains(reply)) this.#menu.hidePopover();
-      event.preventDefault();
-    });
+    const pressed = (event: MouseEvent): void => this.#press(event);
+    this.addEventListener('click', pressed);
+    // Its module comes when it is pointed at, and a press may be sooner.
+    document.querySelector<HTMLElement>('x-dock')?.addEventListener('click', pressed, { signal });
   }
 
   disconnectedCallback(): void {
     this.#gone?.abort();
+  }
+
+  /** What keeps posts as they are comes with the first change. */
+  async #changed(event: Event): Promise<void> {
+    await loadElement('x-changes');
+    if (!this.#changes) {
+      this.#changes = document.createElement('x-changes') as PostChanges;
+      this.#changes.inUse = (part) => this.#inUse(part);
+      this.append(this.#changes);
+    }
+    this.#changes.heard(event);
   }
 
   /** Whether the focus, a selection or the open menu is at this part of a post. */
@@ -48,6 +59,16 @@ class Posts extends HTMLElement {
       (selection?.type === 'Range' && selection.containsNode(part, true)) ||
       (this.#menu.matches(':popover-open') && part.contains(this.#opener ?? null))
     );
+  }
+
+  #press(event: MouseEvent): void {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const link = menuLink(event);
+    const reply = (event.target as Element).closest<HTMLAnchorElement>('a[href*="/reply?"], .dock a');
+    if (link) void this.#open(link, event);
+    else if (!reply || !dock(reply)) return;
+    else if (this.#menu.contains(reply)) this.#menu.hidePopover();
+    event.preventDefault();
   }
 
   #prefetch(event: Event): void {

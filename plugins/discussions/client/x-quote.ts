@@ -1,6 +1,6 @@
 import { announce, button, define, escapeMarkdown, loadElement, toast } from '@forum/client';
 import { dock } from './parts/dock.ts';
-import { appendTo } from './parts/reply-text.ts';
+import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
 
 /** Milliseconds in which what is selected did not change. */
 const PAUSE = 150;
@@ -19,6 +19,8 @@ interface Selected {
 class Quote extends HTMLElement {
   readonly #offer = Object.assign(document.createElement('div'), { className: 'quote-offer', popover: 'manual' });
   #selected: Selected | undefined;
+  /** What is answered because it was quoted. */
+  #answered: string | null = null;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   readonly #later = (): void => {
     clearTimeout(this.#waiting);
@@ -78,13 +80,22 @@ class Quote extends HTMLElement {
     this.#selected = undefined;
   }
 
+  /** Whoever quotes one post answers it, unless they said that they answer another; of several it is none. */
+  #answer(form: HTMLFormElement, quoted: ReadonlySet<string>): void {
+    if (answeredBy(form) !== this.#answered) return;
+    this.#answered = quoted.size === 1 ? [...quoted][0]! : null;
+    answer(form, this.#answered);
+  }
+
   async #quote(): Promise<void> {
     const selected = this.#selected;
     const area = this.parentElement?.querySelector('textarea');
     if (!selected || !area) return;
     // It brings a draft back first.
     await loadElement('x-composer').catch(() => undefined);
-    appendTo(area, `${quotation(selected)}\n\n`);
+    const text = `${quotation(selected)}\n\n`;
+    this.#answer(area.form!, quotedIn(area.value + text));
+    appendTo(area, text);
     const done = this.dataset['done'] ?? '';
     if (this.#selected !== selected) return toast(done);
     announce(done);
@@ -95,6 +106,10 @@ class Quote extends HTMLElement {
     });
   }
 }
+
+/** Numbers of the posts that a reply quotes; the address of the first one has none. */
+const quotedIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(/^> \[@[^\]]*\]\([^\s#]*(?:#post-(\d+))?\):/gm)].map(([, number = '1']) => number));
 
 /** Of one post, and nothing of what stands around its text. */
 function selectedText(): Selected | undefined {

@@ -5,7 +5,8 @@ interface NewPost {
 }
 
 /**
- * Says that replies have come since the page was made, and leads to the first of them. Without a stream it stays empty.
+ * Says that replies have come since the page was made, and leads to the first of them, unless they come to the page by
+ * themselves. Without a stream it stays empty.
  */
 class Replies extends HTMLElement {
   readonly #onReply = (event: Event): void => this.#show((event as CustomEvent<NewPost>).detail.data.post);
@@ -26,10 +27,9 @@ class Replies extends HTMLElement {
   #show({ discussion_id: discussion, number }: NewPost['data']['post']): void {
     if (discussion !== this.dataset['discussion']) return;
     this.#newest = Math.max(this.#newest, number);
-    this.#update();
   }
 
-  /** Numbers have no gaps, so the newest says how many there are; what was loaded meanwhile is no longer new. */
+  /** Whether they come by themselves is known by then. Numbers have no gaps, so the newest says how many there are; what was loaded meanwhile is no longer new. */
   readonly #update = (): void => {
     const link = this.querySelector('a');
     const shown = [...document.querySelectorAll('.stream > .post')].at(-1)?.id.slice('post-'.length) ?? 0;

@@ -1,5 +1,5 @@
 import { announce, define, fragment, t } from '@forum/client';
-import { focusOn, keepingPlace, numberOf, postsIn, readPost, topOf } from './parts/posts.ts';
+import { focusOn, isUsedBelow, keepingPlace, numberOf, postsIn, readPost, postsChanged, topOf } from './parts/posts.ts';
 
 type Way = 'prev' | 'next';
 /** A post, and how far below the top of the screen it begins. */
@@ -33,17 +33,6 @@ const NEAR = 1_000;
 /** Milliseconds between two changes of the address. */
 const THROTTLE = 250;
 
-/**
- * Whether somebody writes, or goes by keyboard, where posts that come at this link would push it out of view. The dock
- * stays where it is.
- */
-function isUsedBelow(link: Element): boolean {
-  const focused = document.activeElement!;
-  const follows = (link.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
-  if (!follows || focused.closest('.docked')) return false;
-  const { top, bottom } = focused.getBoundingClientRect();
-  return bottom > 0 && top < innerHeight;
-}
 const linkIn = (root: ParentNode, way: Way) => root.querySelector<HTMLAnchorElement>(`.stream-more > [rel="${way}"]`);
 
 /**
@@ -154,12 +143,7 @@ class Stream extends HTMLElement {
       else postsIn(document)[0]!.before(...posts);
       this.#lead(way, part[way]);
     });
-    this.#changed();
-  }
-
-  /** Says that the page has other posts than before. */
-  #changed(): void {
-    document.dispatchEvent(new CustomEvent('discussions:posts'));
+    postsChanged();
   }
 
   /** What an address shows, and up to the post `until` what follows: long posts of a page come in several parts. */
@@ -242,7 +226,7 @@ class Stream extends HTMLElement {
       this.#loads[way] = 0;
       this.#lead(way, part[way]);
     }
-    this.#changed();
+    postsChanged();
   }
 
   /** Back to where one was on this page, which has now the posts of its address alone. */

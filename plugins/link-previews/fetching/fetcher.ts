@@ -23,6 +23,8 @@ interface FetcherDeps {
   readonly log: Logger;
   enabled(): boolean;
   allowed(url: URL): boolean;
+  /** The posts with this preview may look otherwise now. */
+  changed(id: string): Promise<void>;
   /** Pages a minute, of all together. */
   rate(): number;
 }
@@ -42,7 +44,7 @@ export class Fetcher {
     if (url === undefined) return;
     const { allowed, resetAt } = await limits.consume(MINUTE, 'all', rate());
     if (!allowed) return continueWith(job, { after: Math.max(1, Math.ceil((resetAt - Date.now()) / 1_000)) });
-    await store.save(job.id, await this.#fetch(new URL(url), signal));
+    if (await store.save(job.id, await this.#fetch(new URL(url), signal))) await this.#deps.changed(job.id);
   }
 
   /** Rejects only when `signal` aborts. */

@@ -1,6 +1,6 @@
 import { HttpError, notFound, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { seeAddresses, type Account, type IpAddresses } from 'parley-forum/plugins/accounts';
+import { nameOf, seeAddresses, type Account, type IpAddresses } from 'parley-forum/plugins/accounts';
 import { openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
 import { handleReports } from 'parley-forum/plugins/reports';
 import { pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
@@ -63,6 +63,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
       member: {
         id,
         username,
+        display_name: account.displayName,
         avatar_url: account.avatarUrl,
         joined_at: account.joinedAt,
         group: access.group(account.groupId)?.name,
@@ -89,7 +90,12 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     };
     return view(
       '@moderation/member',
-      { name: 'moderation', title: `${username}: moderation`, noindex: true, current: HOME },
+      {
+        name: 'moderation',
+        title: `${nameOf({ username, display_name: account.displayName })}: moderation`,
+        noindex: true,
+        current: HOME,
+      },
       model,
     );
   };

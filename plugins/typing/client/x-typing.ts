@@ -3,6 +3,7 @@ import { api, define } from '@forum/client';
 interface Typist {
   readonly id: string;
   readonly username: string;
+  readonly display_name: string | null;
 }
 interface Signal {
   readonly discussion_id: string;
@@ -78,7 +79,7 @@ class TypingLine extends HTMLElement {
         `/api/typing-indicator/status?discussion_id=${encodeURIComponent(this.#discussion)}`,
       );
       this.#others.clear();
-      for (const { id, username } of typing) this.#others.set(id, { name: username, until: Date.now() + HOLDS });
+      for (const one of typing) this.#add(one);
     } catch {
       // Whoever was shown runs out.
     }
@@ -87,9 +88,13 @@ class TypingLine extends HTMLElement {
 
   #signal({ discussion_id, user, typing }: Signal): void {
     if (discussion_id !== this.#discussion) return;
-    if (typing) this.#others.set(user.id, { name: user.username, until: Date.now() + HOLDS });
+    if (typing) this.#add(user);
     else this.#others.delete(user.id);
     this.#show();
+  }
+
+  #add({ id, username, display_name: name }: Typist): void {
+    this.#others.set(id, { name: name ?? username, until: Date.now() + HOLDS });
   }
 
   #show(): void {

@@ -1,5 +1,6 @@
 import type { Awaitable, Extension } from 'parley-forum';
 import { isAdmin, isGuest, isStaff, type Viewer } from 'parley-forum/plugins/access';
+import type { Account } from 'parley-forum/plugins/accounts';
 import {
   SafeHtml,
   type NavigationItem,
@@ -93,7 +94,7 @@ export interface PageRendererDeps {
   /** Builds the current bundle; `previous` is the one before it. */
   buildBundle(previous: ThemeBundle | undefined): ThemeBundle;
   /** The picture of a member, for the bar. */
-  avatarOf(viewer: Viewer): Promise<string | null>;
+  accountOf(viewer: Viewer): Promise<Account | undefined> | undefined;
 }
 
 /**
@@ -153,7 +154,7 @@ export class PageRenderer {
   async sharedBody(view: View, context: PageContext): Promise<PageBody> {
     const feeds = await this.#feeds(view.head);
     const head = { ...view.head, feeds: feeds.list };
-    const data = { ...this.#templateData(context, null), page: pageData(head, context) };
+    const data = { ...this.#templateData(context), page: pageData(head, context) };
     const { body, text, collector } = this.#renderBody(view, head, context, data);
     const { occurrences, complete } = await collector.fillShared(context.viewer);
     const dated = occurrences.some(({ shared }) =>
@@ -216,15 +217,15 @@ export class PageRenderer {
 
   /** What stands around a page's body. */
   async #frame(head: PageHead, context: PageContext): Promise<Frame> {
-    const [navigation, sidebar, avatar] = await Promise.all([
+    const [navigation, sidebar, account] = await Promise.all([
       this.#navigation(context, head),
       this.#sidebar(context, head),
-      this.#deps.avatarOf(context.viewer),
+      this.#deps.accountOf(context.viewer),
     ]);
     return {
       head,
       data: {
-        ...this.#templateData(context, avatar),
+        ...this.#templateData(context, account),
         navigation: navigation.areas,
         sidebar: sidebar.sections,
         page: pageData(head, context),
@@ -238,7 +239,7 @@ export class PageRenderer {
   async fragment(template: string, model: object, context: PageContext): Promise<RenderedPage> {
     const { bundle } = this;
     const collector = this.#slotCollector();
-    const data = { ...this.#templateData(context, null), page: { name: 'fragment' } };
+    const data = { ...this.#templateData(context), page: { name: 'fragment' } };
     const text = this.#inScope(bundle, context, { collector, regions: new Map() }, () =>
       bundle.templates.get(template)(model, data),
     );
@@ -290,7 +291,7 @@ export class PageRenderer {
     }
   }
 
-  #templateData({ viewer, locale, preferences }: PageContext, avatar: string | null): Record<string, unknown> {
+  #templateData({ viewer, locale, preferences }: PageContext, account?: Account): Record<string, unknown> {
     const name = this.#deps.siteName();
     return {
       site: {
@@ -303,7 +304,8 @@ export class PageRenderer {
       viewer: {
         id: viewer.id,
         username: viewer.username,
-        avatar_url: avatar,
+        display_name: account?.displayName ?? null,
+        avatar_url: account?.avatarUrl ?? null,
         level: viewer.group.level,
         guest: isGuest(viewer),
         member: !isGuest(viewer),

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { sql } from 'parley-forum';
+import { Settings, sql } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Client } from 'parley-forum/testing';
+import type { AccountsService } from '../../../plugins/accounts/accounts/service.ts';
 import { namesFrom, namesLike } from '../../../plugins/accounts/accounts/name-search.ts';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
@@ -64,6 +66,11 @@ describe('a display name', () => {
     ['is another’s username', 'mia'],
     ['is another’s username in capitals', 'MIA'],
     ['is another’s username in wide letters', 'ｍｉａ'],
+    ['is what staff are called', 'Administrator'],
+    ['is what staff are called, in letters that look alike', 'Mоderat0r'],
+    ['is what staff are called, letter by letter', 'A.d m-i_n'],
+    ['is what staff are called in another language', 'Modératrice'],
+    ['is the forum’s own', 'Parley-Team'],
   ])('that %s is refused, by form and API', async (_words, given) => {
     const { status, body } = await name('ada', given);
     expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('display_name')]);
@@ -71,6 +78,38 @@ describe('a display name', () => {
     expect(refused.status).toBe(400);
     expect(refused.text).toMatch(/id="f-display_name-problem"[^]*Kept/);
     expect(await shown('ada')).toBeNull();
+  });
+
+  test('that is the forum’s or a group’s own is for staff alone', async () => {
+    await forum.app.app.service(Settings).set({ 'site.name': 'The Slipway' });
+    await forum.app.app.service(Access).saveGroup({ name: 'Harbour masters', level: 'member' });
+    for (const taken of ['The Slipway', 'the  SLIPWAY', 'HARBOUR MASTERS', 'Harbour-Masters'])
+      expect([taken, (await name('ada', taken)).status]).toEqual([taken, 400]);
+    for (const free of ['Ada of the Slipway', 'Harbour', 'Modest'])
+      expect([free, (await name('ada', free)).status]).toEqual([free, 200]);
+    const boss = { username: 'boss', email: 'boss@forum.test', password: 'Plain-Sailing-42', groupId: 'moderator' };
+    const { id } = await accounts().create(boss);
+    await accounts().setProfile(id, { displayName: 'Moderator' });
+    // Whoever has such a name from before may go on changing the rest.
+    await accounts().setGroup(id, 'member');
+    await accounts().setProfile(id, { bio: 'Retired', displayName: 'Moderator' });
+    expectStatus(await name('ada', null), 200);
+  });
+
+  test('is not taken while somebody signs up with it', async () => {
+    const [reached, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const account = { username: 'ahab', email: 'ahab@forum.test', password: 'Plain-Sailing-42' };
+    const signUp = (accounts() as AccountsService).create(account, async () => {
+      reached.resolve();
+      await go.promise;
+    });
+    await reached.promise;
+    const named = name('bob', 'Ahab');
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    go.resolve();
+    await signUp;
+    expect((await named).status).toBe(400);
+    expect(await shown('bob')).not.toBe('Ahab');
   });
 
   test('may be one’s own username, and that of no one who signs up later', async () => {
@@ -122,6 +161,30 @@ describe('where names of authors are shown', () => {
       display_name: 'Ada "L" Lovelace',
       avatar_url: null,
     });
+  });
+
+  test('staff read it as well, and its owner in the account menu', async () => {
+    const { id } = await forum.start('ada', 'An oar for sale');
+    const { posts } = (await forum.guest.get(`/api/discussions/${id}/posts`)).body;
+    expectStatus(await forum.as.bob.post('/api/reports', { post_id: posts[0].id, reason: 'spam' }), 201);
+    for (const [who, chosen] of [
+      ['ada', 'Ada Lovelace'],
+      ['bob', 'Robert'],
+      ['mia', 'Mia Mar'],
+    ] as const)
+      expectStatus(await name(who, chosen), 200);
+    const [ada, bob] = ['<bdi title="@ada">Ada Lovelace</bdi>', '<bdi title="@bob">Robert</bdi>'];
+    const list = await page('/mod/reports', forum.as.mia);
+    expect(list).toContain(`${ada} <bdi class="handle">@ada</bdi>`);
+    expect(list).toContain(`${bob} <bdi class="handle">@bob</bdi>`);
+    const report = await page(/\/mod\/reports\/[\w-]+/.exec(list)![0], forum.as.mia);
+    expect(report).toContain(`${ada} <bdi class="handle">@ada</bdi>`);
+    expect(report).toContain('Ada Lovelace (@ada)');
+    expect(await page('/mod/members/ada', forum.as.mia)).toContain(`${ada} <bdi class="handle">@ada</bdi></a>`);
+    expect(await page('/admin/users?q=ada', forum.as.root)).toContain(`${ada} <bdi class="handle">@ada</bdi></a>`);
+    expect(await page('/', forum.as.ada)).toMatch(
+      /Account of Ada Lovelace \(@ada\)[^]*menu-head"><bdi title="@ada">Ada Lovelace<\/bdi>/,
+    );
   });
 
   test('pages take as many statements as without', async () => {

@@ -89,7 +89,7 @@ describe('a picture of the demonstration', async () => {
 
 describe('a file of a discussion', () => {
   const text =
-    'title: Boats: a list\nauthor: ada\nstarted: 3d\nviews: 12\ntags: wood, tools\npinned: yes\n=== ada\nFirst.\n\nStill first.\n=== ben +2h\nSecond.\n=== ada +30m\nThird.\n';
+    'title: Boats: a list\nauthor: ada\nstarted: 3d\nviews: 12\ntags: wood, tools\npinned: yes\n=== ada\nFirst.\n\nStill first.\n=== ben +2h\nSecond.\n=== ada +30m to 2\nThird.\n';
 
   test('gives its header and its posts, times counted from the post before', () => {
     const read = parseDiscussion('wood/01-boats.md', text);
@@ -104,10 +104,10 @@ describe('a file of a discussion', () => {
     });
     expect(read.age).toBeGreaterThanOrEqual(3 * DAY);
     expect(read.age).toBeLessThan(4 * DAY);
-    expect(read.posts).toEqual([
+    expect(read.posts).toMatchObject([
       { author: 'ada', after: 0, content: 'First.\n\nStill first.' },
       { author: 'ben', after: 120 * MINUTE, content: 'Second.' },
-      { author: 'ada', after: 150 * MINUTE, content: 'Third.' },
+      { author: 'ada', after: 150 * MINUTE, content: 'Third.', to: 2 },
     ]);
   });
 
@@ -122,6 +122,10 @@ describe('a file of a discussion', () => {
     [
       'title: Boats\nauthor: ada\nstarted: 3d\n=== ada\nHello\n=== ben\nMore',
       'wood/01.md:6: expected how long after the post before, such as "+2h", found "=== ben"',
+    ],
+    [
+      'title: Boats\nauthor: ada\nstarted: 3d\n=== ada\nHello\n=== ben +2h to 3\nMore',
+      'wood/01.md:6: expected a reply before it after “to”, found "=== ben +2h to 3"',
     ],
     ['title: Boats\nauthor: ada\nstarted: 3d\n=== ada\n', 'wood/01.md:5: expected the text of a post'],
   ])('%j is refused with file and line', (wrong, message) => {

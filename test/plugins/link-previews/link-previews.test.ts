@@ -275,6 +275,21 @@ describe('in time', () => {
     expect(cardsIn(await shown(number))).toEqual([]);
   });
 
+  test('what is only in deleted discussions is asked for no more, until one is restored', async () => {
+    outside.pages.set('/gone', titled('Before'));
+    const { number, discussionId } = await write(outside.url('/gone'));
+    await forum.as.mia.login('mia', PASSWORD);
+    expectStatus(await forum.as.mia.delete(`/api/discussions/${discussionId}`), 200);
+    outside.asked.length = 0;
+    outside.pages.set('/gone', titled('After'));
+    await later(31);
+    expect(outside.asked).not.toContain('/gone');
+    await forum.as.mia.login('mia', PASSWORD);
+    expect((await forum.as.mia.submit(`/d/${number}/moderate`, { action: 'restore' })).status).toBe(303);
+    await later(0);
+    expect(titlesIn(await shown(number))).toEqual(['After']);
+  });
+
   test('one that failed is asked again after a day, then after two', async () => {
     const asked = (): number => outside.asked.filter((path) => path === '/shy').length;
     const { number } = await write(outside.url('/shy'));

@@ -30,8 +30,8 @@ describe('whoever writes', () => {
     expect((await status(discussion.id)).body).toEqual({
       success: true,
       typing: [
-        { id: forum.ids.ada, username: 'ada' },
-        { id: forum.ids.bob, username: 'bob' },
+        { id: forum.ids.ada, username: 'ada', display_name: null },
+        { id: forum.ids.bob, username: 'bob', display_name: null },
       ],
       count: 2,
       hasMore: false,

@@ -34,8 +34,46 @@ export function keepingPlace(change: () => void): void {
   if (post?.isConnected) scrollBy({ top: topOf(post) - before!, behavior: 'instant' });
 }
 
+/**
+ * Whether somebody writes, or goes by keyboard, where posts that come behind an element would push it out of view. The
+ * dock stays where it is.
+ */
+export function isUsedBelow(element: Element): boolean {
+  const focused = document.activeElement!;
+  const follows = (element.compareDocumentPosition(focused) & Node.DOCUMENT_POSITION_FOLLOWING) !== 0;
+  if (!follows || element.contains(focused) || focused.closest('.docked')) return false;
+  const { top, bottom } = focused.getBoundingClientRect();
+  return bottom > 0 && top < innerHeight;
+}
+
+/** Whether there are posts behind those that are shown, as far as the page knows. */
+export const hasNext = (): boolean => document.querySelector('.stream-more > [rel="next"]') !== null;
+
+/** Whether the end of the discussion is in view, where what is written meanwhile may come by itself. */
+export function readsEnd(): boolean {
+  const last = postsIn(document).at(-1);
+  if (!last || document.hidden || hasNext()) return false;
+  return last.getBoundingClientRect().bottom <= innerHeight && !isUsedBelow(last);
+}
+
+/** Says that the page has other posts than before. */
+export function postsChanged(): void {
+  document.dispatchEvent(new CustomEvent('discussions:posts'));
+}
+
 /** Lets the keyboard go on from a post. */
 export function focusOn(post: HTMLElement): void {
   post.tabIndex = -1;
   post.focus({ preventScroll: true });
+}
+
+/** To a post that is shown, whose address is given; the keyboard goes along. */
+export function goTo(post: HTMLElement, href: string): void {
+  if (document.querySelector('x-stream:defined')) {
+    const detail = { number: numberOf(post), href, focus: true };
+    document.dispatchEvent(new CustomEvent('discussions:go', { detail }));
+  } else {
+    location.hash = post.id;
+    focusOn(post);
+  }
 }

@@ -15,6 +15,9 @@ const LEFT_OUT = new Set(['hidden', 'password', 'file', 'submit', 'button', 'res
  */
 const ON_ITS_WAY = /!\[[^\]\n]*\]\(#[\da-f]{8}\)\n?/g;
 
+/** Before the name of what the address of a form says, such as the post that a reply answers. */
+const IN_ADDRESS = '?';
+
 const checkable = (control: Control): control is HTMLInputElement => ['checkbox', 'radio'].includes(control.type);
 const keyOf = (control: Control): string => (checkable(control) ? `${control.name}=${control.value}` : control.name);
 const valueOf = (control: Control): string | boolean =>
@@ -28,6 +31,8 @@ const takes = (control: Control, value: string | boolean | undefined): value is 
 export class FormDraft {
   readonly #form: HTMLFormElement;
   readonly #key: string;
+  /** The address before a draft changed it. */
+  #address: string | undefined;
 
   constructor(form: HTMLFormElement, name: string) {
     this.#form = form;
@@ -41,9 +46,10 @@ export class FormDraft {
     );
   }
 
-  /** The form as it is. */
+  /** The form as it is, and what its address says besides. */
   get values(): FormValues {
-    return Object.fromEntries(this.#controls.map((control) => [keyOf(control), valueOf(control)]));
+    const said = [...new URL(this.#form.action).searchParams].map(([name, value]) => [IN_ADDRESS + name, value]);
+    return Object.fromEntries([...said, ...this.#controls.map((control) => [keyOf(control), valueOf(control)])]);
   }
 
   put(values: FormValues): void {
@@ -53,6 +59,19 @@ export class FormDraft {
       if (typeof value === 'boolean') (control as HTMLInputElement).checked = value;
       else control.value = value;
     }
+    this.#putAddress(values);
+  }
+
+  /** What an address says by itself is what the writer asked for now. */
+  #putAddress(values: FormValues): void {
+    const address = new URL(this.#form.action);
+    if (address.search !== '') return;
+    for (const [key, value] of Object.entries(values))
+      if (key.startsWith(IN_ADDRESS)) address.searchParams.set(key.slice(IN_ADDRESS.length), String(value));
+    if (address.search === '') return;
+    this.#address ??= this.#form.getAttribute('action') ?? '';
+    this.#form.action = address.pathname + address.search;
+    this.#form.dispatchEvent(new Event('change', { bubbles: true }));
   }
 
   /** Whether putting these values would change the form. */
@@ -100,6 +119,7 @@ export class FormDraft {
 
   /** Back to what the server sent, and the draft is gone. */
   discard(): void {
+    if (this.#address !== undefined) this.#form.action = this.#address;
     this.#form.reset();
     this.forget();
   }

@@ -20,7 +20,10 @@ export function listenForKeys(): void {
         loadKeyboard(): Promise<Handle>;
       };
       handle = await loadKeyboard();
-      for (const key of early) handle(key);
+      for (const key of early)
+        // Behind a key that leads to a field stands what is to be written there.
+        if (document.activeElement?.closest(TYPED)) document.execCommand('insertText', false, key);
+        else handle(key);
     } finally {
       early.length = 0;
     }

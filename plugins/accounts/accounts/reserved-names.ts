@@ -1,0 +1,34 @@
+/** Names that could be taken for the forum itself. An operator can still give them as usernames, by command. */
+export const RESERVED: ReadonlySet<string> = new Set(
+  `abuse admin administrator all anonymous api deleted everyone forum guest guests help here hostmaster info login logout mail member members mod moderator
+  moderators mods news nobody noreply no-reply notifications null official owner parley postmaster register root security settings staff superuser support
+  sysadmin system team undefined webmaster www`.split(/\s+/),
+);
+
+/** What staff are called in other languages than English, beside the names that a forum gives its groups. */
+const STAFF =
+  `administrador administradora administrateur administratorin administratrice amministratore beheerder moderador moderadora modérateur
+  moderatore moderatorin modératrice администратор модератор 管理员 管理者 مدير مشرف`.split(/\s+/);
+
+/** Letters of other scripts, and digits, each above the letter that it looks like. */
+const [LOOKALIKES, LETTERS] = ['авеікмнорстухѕјԁԛԝαεικνορτυχ01', 'abeikmhopctyxsjdqwaeiknoptuxoi'];
+
+/** What is read of a name: letters and digits alone, those that look alike as the same. */
+const read = (name: string): string =>
+  name
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]/gu, '')
+    .replace(/./gu, (letter) => LETTERS[LOOKALIKES.indexOf(letter)] ?? letter);
+
+const OWN = [...RESERVED, ...STAFF];
+
+/** Whether a name is made of nothing but names of the forum, its groups and its staff, such as “Moderator” or “Forum team”. */
+export function soundsOfficial(name: string, names: readonly string[]): boolean {
+  const words = new Set([...OWN, ...names].map(read).filter(Boolean));
+  const text = read(name);
+  const reached = new Set([0]);
+  for (let at = 0; at < text.length; at++)
+    if (reached.has(at)) for (const word of words) if (text.startsWith(word, at)) reached.add(at + word.length);
+  return reached.has(text.length);
+}

@@ -1,0 +1,63 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { defined, movesSideways } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const field = (page: Page) => page.getByLabel('Tags', { exact: true });
+const choices = (page: Page) => page.getByRole('listbox', { name: 'Suggestions' });
+
+async function open(width = 1280, colorScheme: 'light' | 'dark' = 'light'): Promise<Page> {
+  const page = await forum.open('ada', { viewport: { width, height: 800 }, colorScheme });
+  await page.goto('/new');
+  await field(page).focus();
+  await defined(page, 'x-tag-field');
+  return page;
+}
+
+test('the field for tags offers those that there are, and goes on behind a comma', async () => {
+  const page = await open();
+  await choices(page).waitFor();
+  // Whoever typed nothing chose nothing.
+  expect(await choices(page).locator('[aria-selected="true"]').count()).toBe(0);
+  await field(page).pressSequentially('engi');
+  await choices(page).getByRole('option', { name: 'engines', selected: true }).waitFor();
+  await page.keyboard.press('Enter');
+  expect(await field(page).inputValue()).toBe('engines, ');
+  // What is there already is not offered again.
+  await page.keyboard.type('engi');
+  await choices(page).waitFor({ state: 'hidden' });
+  await page.keyboard.press('Enter');
+  expect([new URL(page.url()).pathname, await field(page).inputValue()]).toEqual(['/new', 'engines, engi, ']);
+  await page.keyboard.type('aid');
+  await choices(page).getByRole('option', { name: 'first aid' }).click();
+  expect(await field(page).inputValue()).toBe('engines, engi, first aid, ');
+  expect(await field(page).evaluate((input) => input === input.ownerDocument.activeElement)).toBe(true);
+  await page.context().close();
+});
+
+test('an open list closes with Escape, and what was typed stays', async () => {
+  const page = await open();
+  await field(page).pressSequentially('engi');
+  await choices(page).waitFor();
+  await page.keyboard.press('Escape');
+  await choices(page).waitFor({ state: 'hidden' });
+  await page.keyboard.press('Tab');
+  expect(await field(page).inputValue()).toBe('engi');
+  await page.context().close();
+});
+
+test.each([
+  [320, 'dark'],
+  [1280, 'light'],
+] as const)('the list is easy to read at %i pixels in %s colours', async (width, scheme) => {
+  const page = await open(width, scheme);
+  await field(page).pressSequentially('e');
+  await choices(page).waitFor();
+  const [list, input] = [await choices(page).boundingBox(), await field(page).boundingBox()];
+  expect(list!.y).toBeGreaterThanOrEqual(input!.y + input!.height);
+  expect(await movesSideways(page)).toBe(false);
+  expect(await judge(page)).toEqual([]);
+  await page.context().close();
+});
