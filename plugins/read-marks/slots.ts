@@ -44,13 +44,13 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
       viewer,
     );
     return Promise.all(
-      records.map(async ({ number, title, url }, at) => {
+      records.map(async ({ number, title, url, is_pinned: pinned }, at) => {
         const mark = found[at]!;
-        if (mark.unread_count === 0) return undefined;
+        const { unread_count: count } = mark;
+        if (count === 0 && !(pinned && mark.last_read_number > 0)) return undefined;
         const entry = entryOf(mark);
         const href = entry === undefined ? url : `/d/${number}/${entry}#post-${entry}`;
-        const model = { title, href, begun: entry !== undefined, count: mark.unread_count };
-        return web.fragment(viewer, '@read-marks/title', model);
+        return web.fragment(viewer, '@read-marks/title', { title, href, begun: entry !== undefined, count });
       }),
     );
   };

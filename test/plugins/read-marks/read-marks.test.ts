@@ -155,6 +155,25 @@ describe('pages', () => {
     expect((await forum.as.bob.get('/')).text).toMatch(new RegExp(`<a href="/d/${number}-rows-and-lines"`));
   });
 
+  test('show what is pinned as read once it was, until there is something new', async () => {
+    await readAll('bob');
+    const { id, number } = await forum.start('ada', 'House rules');
+    await forum.reply('ada', id, 'Second');
+    const path = `/d/${number}-house-rules`;
+    const isRead = async (): Promise<boolean> =>
+      (await forum.as.bob.get('/')).text.includes(`<a class="read" href="${path}"`);
+    await read('bob', id, 2);
+    expect(await isRead()).toBe(false);
+    expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { is_pinned: true }), 200);
+    expect(await isRead()).toBe(true);
+    await later();
+    await forum.reply('ada', id, 'Third');
+    expect(await isRead()).toBe(false);
+    await read('bob', id, 3);
+    expect(await isRead()).toBe(true);
+    expect((await forum.as.mia.get('/')).text).not.toContain(`<a class="read" href="${path}"`);
+  });
+
   test('lead from one unread post to the next, without script too', async () => {
     await readAll('bob');
     await later();
