@@ -307,6 +307,33 @@ describe('rendering', () => {
     await thread.close();
   });
 
+  it('holds nothing against a text that the machine did meanwhile', async () => {
+    const thread = new RenderThread(rules);
+    const text = 'word *and* word\n\n'.repeat(8_000);
+    await thread.run({ step: 'parse', text }, { left: 10_000 });
+    const quiet = { left: 10_000 };
+    await thread.run({ step: 'parse', text }, quiet);
+    const others = Array.from({ length: 6 * availableParallelism() }, () => new Worker('for (;;);', { eval: true }));
+    try {
+      await Promise.all(others.map((other) => once(other, 'online')));
+      const begun = performance.now();
+      const budget = { left: 3 * (10_000 - quiet.left) };
+      await expect(thread.run({ step: 'parse', text }, { ...budget })).resolves.toContain('<em>and</em>');
+      expect(performance.now() - begun).toBeGreaterThan(budget.left);
+    } finally {
+      await Promise.all([thread.close(), ...others.map((other) => other.terminate())]);
+    }
+  });
+
+  it('gives up by the clock where the time of the thread cannot be read', async () => {
+    const thread = new RenderThread(rules);
+    const unknown = vi.spyOn(Worker.prototype, 'cpuUsage').mockReturnValue(new Promise(() => {}));
+    const slow = thread.run({ step: 'parse', text: '*never* finished in a moment\n\n'.repeat(50_000) }, { left: 1 });
+    await expect(slow).rejects.toMatchObject({ status: 400 });
+    unknown.mockRestore();
+    await thread.close();
+  });
+
   it('never gives a text the result of the one before it that took too long', async () => {
     const thread = new RenderThread(rules);
     // About as long as the time it has, so that the result is sometimes on its way when the time is over.
