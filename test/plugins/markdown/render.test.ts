@@ -1,10 +1,13 @@
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { InvalidInput } from 'parley-forum';
 import { permittedImages } from '../../../plugins/markdown/permitted-images.ts';
 import { Renderer } from '../../../plugins/markdown/renderer.ts';
 import { createSanitiser } from '../../../plugins/markdown/sanitise.ts';
 import { RenderThread } from '../../../plugins/markdown/render-thread.ts';
-import { REPEATING, SLOW_CODE, SWELLING } from './hostile.ts';
+import { REPEATING, SEARCHING, SLOW_CODE, SWELLING } from './hostile.ts';
 
 const rules = { origin: 'http://localhost:3000', imageHosts: ['pictures.example'] };
 const renderer = new Renderer(rules, async (html) => html);
@@ -272,6 +275,17 @@ describe('rendering', () => {
       expect(result).toMatchObject(
         result.status === 'fulfilled' ? {} : { reason: { status: 400, details: [{ field: 'content' }] } },
       );
+    },
+  );
+
+  it.each(SEARCHING.map((source) => [source.slice(0, 12), source] as const))(
+    'takes no time out of proportion for a text that begins with %j',
+    async (_, text) => {
+      const thread = new RenderThread(rules);
+      const budget = { left: 10_000 };
+      await thread.run({ step: 'parse', text }, budget);
+      await thread.close();
+      expect(10_000 - budget.left).toBeLessThan(1_000);
     },
   );
 
