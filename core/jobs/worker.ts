@@ -125,6 +125,8 @@ interface Pace {
   readonly keys: Set<string>;
   /** How many waiting works the next look reads. */
   window: number;
+  /** Whether looks began at the beginning again and have not come to the end yet. */
+  anew: boolean;
   /** When the first pause of a key ends, in milliseconds of `performance.now`. */
   pausedUntil: number;
   /** Milliseconds that one takes, on the average of the latest; unknown at first. */
@@ -360,7 +362,8 @@ export class Worker {
     const whole = begun >= this.#wholeAgain;
     const listeners = [...this.#listeners.values()];
     const open = listeners.filter((listener) => whole || this.#paceOf(listener).fullUntil <= begun);
-    if (whole) for (const listener of listeners) this.#paceOf(listener).place = BEGINNING;
+    if (whole)
+      for (const listener of listeners) Object.assign(this.#paceOf(listener), { place: BEGINNING, anew: true });
     const next = await this.#next(open, whole);
     const waits: number[] = [];
     for (const { listener: name, wait, later, pause } of next) {
@@ -384,7 +387,7 @@ export class Worker {
       pace.fullUntil = 0;
       if (jobs.length > 0 || !complete) this.#again = true;
       // What cannot be taken is passed once more after each look at everything.
-      if (jobs.length === 0 && !complete) this.#wholeAgain += (performance.now() - asked) / WHOLE_LOOKS;
+      if (pace.anew && jobs.length === 0) this.#wholeAgain += (performance.now() - asked) / WHOLE_LOOKS;
     }
     if (whole) this.#wholeAgain = performance.now() + Math.max(LOOK_AGAIN, (performance.now() - begun) / WHOLE_LOOKS);
     const full = listeners.map((listener) => this.#paceOf(listener).fullUntil - performance.now());
@@ -447,6 +450,7 @@ export class Worker {
       place: BEGINNING,
       keys: new Set(),
       window: WINDOW.least,
+      anew: true,
       pausedUntil: Infinity,
       takes: Infinity,
       fullUntil: 0,
@@ -492,19 +496,21 @@ export class Worker {
    * The first works of keys that have room: of those of a window of what waits, of those that have got room since what
    * waits under them was passed, and of those whose pause is over. The window moves on past what it took and what waits
    * under full keys, so that neither how much waits, nor under how many keys, nor what has run counts. Of a paused key
-   * nothing is taken. While another process is at a key, no more is taken of it than may run. Pairs are compared so that
-   * no other index will do: one by `run_at` alone would read what waits under all keys.
+   * nothing is taken. While another process is at a key, no more is taken of it than may run. What waits under a
+   * key is named so that no index will do but the one that begins with keys: whatever the statistics of the table say, an
+   * other one would read what waits under all of them.
    */
   async #claimByKey(listener: Listener, room: number, perKey: number): Promise<Look> {
     const { name } = listener;
     const pace = this.#paceOf(listener);
     const depth = perKey + this.#aheadOf(listener, perKey);
     const again = [...pace.keys];
-    const waiting = sql`j.listener = ${name} and j.failed_at is null and j.owner is null and j.key is not null`;
+    const order = sql`order by j.key, j.listener, j.run_at, j.id`;
+    const waiting = sql`j.failed_at is null and j.owner is null and j.key is not null`;
     const rows = await this.#parts.data.all(sql<LookRow>`
       with seen as materialized (
         select key, run_at, id, row_number() over (order by run_at, id) as nth from (
-          select j.key, j.run_at, j.id from job j where ${waiting} and j.run_at <= now()
+          select j.key, j.run_at, j.id from job j where j.listener = ${name} and ${waiting} and j.run_at <= now()
             and (j.run_at, j.id) >= (${pace.place.at}::timestamptz, ${pace.place.id}::uuid) order by j.run_at, j.id limit ${sql.lit(pace.window)}) w
       ), keys as materialized (
         select key, min(nth) as nth from (
@@ -524,9 +530,9 @@ export class Worker {
         select greatest(1, ${room}::integer / greatest(1, count(*)::integer)) as n from nearest
       ), ready as materialized (
         select w.* from nearest s cross join lateral (
-          select j.id, j.key, j.run_at, row_number() over (order by j.key, j.run_at, j.id) as nth from job j
-          where ${waiting} and (j.key, j.run_at) >= (s.key, '-infinity') and (j.key, j.run_at) <= (s.key, now()) order by j.key, j.run_at, j.id
-          limit (select n + 1 from share)
+          select j.id, j.key, j.run_at, row_number() over (${order}) as nth from job j
+          where ${waiting} and (j.key, j.listener, j.run_at) >= (s.key, ${name}, '-infinity') and (j.key, j.listener, j.run_at) <= (s.key, ${name}, now())
+          ${order} limit (select n + 1 from share)
         ) w where w.nth <= s.room
       ), first as materialized (
         select r.id from ready r, share s where r.nth <= s.n order by r.run_at, r.id limit ${room}
@@ -545,6 +551,7 @@ export class Worker {
     const { at, place, complete, left } = rows[0]!;
     pace.place = { at, id: place };
     const passes = !complete && rows[0]!.id === null;
+    if (complete) pace.anew = false;
     pace.window = passes ? Math.min(WINDOW.most, pace.window * WINDOW.by) : WINDOW.least;
     for (const key of again) if (!left.includes(key)) pace.keys.delete(key);
     const jobs = rows.filter((row) => row.id !== null);
