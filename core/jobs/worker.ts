@@ -365,33 +365,42 @@ export class Worker {
     if (whole)
       for (const listener of listeners) Object.assign(this.#paceOf(listener), { place: BEGINNING, anew: true });
     const next = await this.#next(open, whole);
-    const waits: number[] = [];
-    for (const { listener: name, wait, later, pause } of next) {
-      const listener = this.#listeners.get(name);
-      if (!listener) continue;
-      const pace = this.#paceOf(listener);
-      const due = (wait ?? Infinity) <= 0 || pace.keys.size > 0 || pace.pausedUntil <= begun;
-      waits.push(wait ?? Infinity, pause ?? Infinity);
-      const room = due ? this.#roomOf(listener) : 0;
-      if (room > 0) pace.pausedUntil = Infinity;
-      pace.pausedUntil = Math.min(pace.pausedUntil, begun + (pause ?? Infinity));
-      if (room <= 0) continue;
-      // Before the claim: what comes or ends while it is made may not be in it.
-      if (isKeyed(listener)) pace.fullUntil = begun + Math.min(later ?? LOOK_AGAIN, pause ?? LOOK_AGAIN);
-      const asked = performance.now();
-      const { jobs, complete } = await this.#claim(listener, room, whole);
-      for (const job of jobs) this.#hold(job);
-      this.#fill();
-      // Of keys a look that is complete takes all that may run.
-      if (isKeyed(listener) && complete) continue;
-      pace.fullUntil = 0;
-      if (jobs.length > 0 || !complete) this.#again = true;
-      // What cannot be taken is passed once more after each look at everything.
-      if (pace.anew && jobs.length === 0) this.#wholeAgain += (performance.now() - asked) / WHOLE_LOOKS;
+    for (const look of next) {
+      const listener = this.#listeners.get(look.listener);
+      if (listener && this.#isDue(listener, look, begun)) await this.#takeOf(listener, look, whole);
     }
     if (whole) this.#wholeAgain = performance.now() + Math.max(LOOK_AGAIN, (performance.now() - begun) / WHOLE_LOOKS);
+    const waits = next.flatMap(({ wait, pause }) => [wait ?? 0, pause ?? 0]);
     const full = listeners.map((listener) => this.#paceOf(listener).fullUntil - performance.now());
     return Math.ceil(Math.min(LOOK_AGAIN, ...[...waits, ...full].filter((wait) => wait > 0))) + 1;
+  }
+
+  /** Whether something of a listener's may be taken, at `now` of `performance.now`. */
+  #isDue(listener: Listener, { wait, pause }: Next, now: number): boolean {
+    const pace = this.#paceOf(listener);
+    if ((wait !== null && wait <= 0) || pace.keys.size > 0 || pace.pausedUntil <= now) return true;
+    pace.pausedUntil = Math.min(pace.pausedUntil, now + (pause ?? Infinity));
+    return false;
+  }
+
+  /** Takes as much of a listener's as it has room for. */
+  async #takeOf(listener: Listener, { later, pause }: Next, whole: boolean): Promise<void> {
+    const room = this.#roomOf(listener);
+    if (room <= 0) return;
+    const pace = this.#paceOf(listener);
+    const begun = performance.now();
+    pace.pausedUntil = begun + (pause ?? Infinity);
+    // Before the claim: what comes or ends while it is made may not be in it.
+    if (isKeyed(listener)) pace.fullUntil = begun + Math.min(later ?? LOOK_AGAIN, pause ?? LOOK_AGAIN);
+    const { jobs, complete } = await this.#claim(listener, room, whole);
+    for (const job of jobs) this.#hold(job);
+    this.#fill();
+    // Of keys a look that is complete takes all that may run.
+    if (isKeyed(listener) && complete) return;
+    pace.fullUntil = 0;
+    if (jobs.length > 0 || !complete) this.#again = true;
+    // What cannot be taken is passed once more after each look at everything.
+    if (pace.anew && jobs.length === 0) this.#wholeAgain += (performance.now() - begun) / WHOLE_LOOKS;
   }
 
   /** The first work of each listener, by its index: nothing grows with how much waits. */
@@ -549,13 +558,14 @@ export class Worker {
         n.nth is null and not exists (select from beyond) as complete, array(select key from beyond where nth = 0) as "left"
       from next n left join seen s on s.nth = n.nth left join taken t on true`);
     const { at, place, complete, left } = rows[0]!;
-    pace.place = { at, id: place };
-    const passes = !complete && rows[0]!.id === null;
-    if (complete) pace.anew = false;
-    pace.window = passes ? Math.min(WINDOW.most, pace.window * WINDOW.by) : WINDOW.least;
-    for (const key of again) if (!left.includes(key)) pace.keys.delete(key);
     const jobs = rows.filter((row) => row.id !== null);
-    return { jobs: jobs.toSorted(inOrder), complete };
+    const moved = at !== pace.place.at || place !== pace.place.id;
+    pace.place = { at, id: place };
+    for (const key of again) if (!left.includes(key)) pace.keys.delete(key);
+    if (complete) pace.anew = false;
+    pace.window = !complete && jobs.length === 0 ? Math.min(WINDOW.most, pace.window * WINDOW.by) : WINDOW.least;
+    // What others have locked is looked for later, and not again and again.
+    return { jobs: jobs.toSorted(inOrder), complete: complete || (jobs.length === 0 && !moved) };
   }
 
   async #claimed(listener: Listener, due: RawBuilder<unknown>): Promise<readonly Claimed[]> {

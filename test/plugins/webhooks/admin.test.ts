@@ -289,6 +289,7 @@ describe('what administrators do to a webhook', () => {
       for (const { value } of stores) await value.reseal((sealed) => secrets.seal(secrets.open(sealed)));
     });
     await forum.do('test', { id });
+    expect(receiver.received).toHaveLength(1);
     expectSigned(receiver.received[0]!, [secret, old]);
   });
 
