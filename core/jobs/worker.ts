@@ -534,7 +534,7 @@ export class Worker {
           from keys k left join busy b on b.key = k.key left join job_pause p on p.listener = ${name} and p.key = k.key
           where p.until is null or p.until <= now()) f where room > 0
       ), nearest as materialized (
-        select * from free order by nth limit ${room}
+        select * from free order by nth limit ${room + again.length}
       ), share as materialized (
         select greatest(1, ${room}::integer / greatest(1, count(*)::integer)) as n from nearest
       ), ready as materialized (
@@ -559,13 +559,13 @@ export class Worker {
       from next n left join seen s on s.nth = n.nth left join taken t on true`);
     const { at, place, complete, left } = rows[0]!;
     const jobs = rows.filter((row) => row.id !== null);
-    const moved = at !== pace.place.at || place !== pace.place.id;
+    const goesOn = at !== pace.place.at || place !== pace.place.id || left.length < again.length;
     pace.place = { at, id: place };
     for (const key of again) if (!left.includes(key)) pace.keys.delete(key);
     if (complete) pace.anew = false;
     pace.window = !complete && jobs.length === 0 ? Math.min(WINDOW.most, pace.window * WINDOW.by) : WINDOW.least;
     // What others have locked is looked for later, and not again and again.
-    return { jobs: jobs.toSorted(inOrder), complete: complete || (jobs.length === 0 && !moved) };
+    return { jobs: jobs.toSorted(inOrder), complete: complete || (jobs.length === 0 && !goesOn) };
   }
 
   async #claimed(listener: Listener, due: RawBuilder<unknown>): Promise<readonly Claimed[]> {
