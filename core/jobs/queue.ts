@@ -132,7 +132,9 @@ export class JobQueue implements Jobs {
         const works = this.#collected.get(this.#parts.data.batch()!) ?? [];
         works.splice(0, works.length, ...works.filter((work) => work.listener !== name || work.key !== key));
         await this.#parts.data.all(sql`with paused as (delete from job_pause where listener = ${name} and key = ${key})
-          delete from job where listener = ${name} and key = ${key} and cron is null and owner is null and failed_at is null`);
+          delete from job where listener = ${name} and key = ${key} and cron is null and failed_at is null
+          and (owner is null or id = any(${this.#worker.waitingOf(name, key)}::uuid[]))`);
+        await this.#parts.data.afterCommit(async () => this.#worker.releaseKey(name, key));
       },
       pause: async (key, seconds) => {
         if (definition.perKey === undefined)
@@ -147,7 +149,7 @@ export class JobQueue implements Jobs {
       },
       resume: async (key) => {
         await this.#parts.data.all(sql`delete from job_pause where listener = ${name} and key = ${key}`);
-        await this.#parts.data.afterCommit(async () => this.#worker.wake([{ listener: name }]));
+        await this.#parts.data.afterCommit(async () => this.#worker.resumeKey(name, key));
       },
     };
     return { job, stop };

@@ -26,6 +26,13 @@ const AHEAD = { works: 64, time: 50 };
 const MARGIN = 2_000;
 /** What part of its time a process may spend on looking at everything, in case something came late all the same. */
 const WHOLE_LOOKS = 0.02;
+/**
+ * How many waiting works with a key one look reads. While all of them wait under keys that are full, each next look reads
+ * `by` times as many, so that these are soon passed.
+ */
+const WINDOW = { least: 250, most: 16_000, by: 4 };
+/** Before all work. */
+const BEGINNING: Place = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
 /** Seconds before each further attempt, where a listener does not say. */
 const RETRY = [5, 300, 1_800, 7_200];
 /** Seconds until a row whose process has died is taken by another; renewed every third of it. */
@@ -100,10 +107,28 @@ interface Held {
   continues: boolean;
 }
 
+/** Of a work among those of its listener: the moment it is due, as the database writes it, and its id. */
+interface Place {
+  readonly at: string;
+  readonly id: string;
+}
+
 /** What is known of a listener's work from taking and running it. */
 interface Pace {
-  /** Where the next look begins, in epoch milliseconds of the database's clock. */
+  /** Without a key: where the next look begins, in epoch milliseconds of the database's clock. */
   from: number;
+  /**
+   * With a key: where the next look begins. What waits before it waits under a key that was full when it was passed;
+   * `keys` has those of them that may have room again, the database those whose pause is over.
+   */
+  place: Place;
+  readonly keys: Set<string>;
+  /** How many waiting works the next look reads. */
+  window: number;
+  /** Whether looks began at the beginning again and have not come to the end yet. */
+  anew: boolean;
+  /** When the first pause of a key ends, in milliseconds of `performance.now`. */
+  pausedUntil: number;
   /** Milliseconds that one takes, on the average of the latest; unknown at first. */
   takes: number;
   /**
@@ -113,22 +138,34 @@ interface Pace {
   fullUntil: number;
 }
 
-/** The work of one listener that is due next. */
+/** The work of one listener that is due next, at or after the place where its next look begins. */
 interface Next {
   readonly listener: string;
-  /** Milliseconds until it is due. */
-  readonly wait: number;
-  /** Where it is due and has a key: until something else will be, work or the end of a pause. */
+  /** Milliseconds until it is due; null where there is none. */
+  readonly wait: number | null;
+  /** Where it is due and has a key: until other work will be. */
   readonly later: number | null;
+  /** Until the next pause of a key ends. */
+  readonly pause: number | null;
+}
+const inOrder = (a: Claimed, b: Claimed): number => a.run_at.getTime() - b.run_at.getTime() || (a.id < b.id ? -1 : 1);
+/** A work that was taken, or none, and where the look ended. */
+type LookRow = (Claimed | { readonly id: null }) & {
+  readonly at: string;
+  readonly place: string;
+  readonly complete: boolean;
+  /** Those of the keys that were to be looked at again under which more waits that has room. */
+  readonly left: readonly string[];
+};
+/** What a look at works with keys came to. */
+interface Look {
+  readonly jobs: readonly Claimed[];
+  /** Whether all that is due was looked at and what has room is taken. */
+  readonly complete: boolean;
 }
 
 const isKeyed = ({ durability }: Listener): boolean => durability.perKey !== undefined;
 const keyOf = ({ job: { listener, key, id } }: Held): string => `${listener} ${key ?? id}`;
-/**
- * How many are taken where so many may run: of what waits for other servers as many again, so that the next begins at
- * once.
- */
-const depthOf = (most: number, { external }: Durability<never>): number => (external ? 2 * most : most);
 /** Where it has a key it has its place among the others; else nobody looks at what was due long ago. */
 const DUE_AGAIN = sql`case when key is null then greatest(run_at, now()) else run_at end`;
 
@@ -150,7 +187,7 @@ export class Worker {
   /** When everything is looked at again, in milliseconds of `performance.now`. */
   #wholeAgain = 0;
   /** What has ended and is not written down yet. */
-  readonly #ended: Pick<Claimed, 'id' | 'listener' | 'attempt'>[] = [];
+  readonly #ended: Pick<Claimed, 'id' | 'listener' | 'key' | 'attempt'>[] = [];
   readonly #unscheduled = new Set<Listener>();
   #state: 'idle' | 'started' | 'stopped' = 'idle';
   #pumping: Promise<void> | undefined;
@@ -226,6 +263,20 @@ export class Worker {
     await this.#pump();
   }
 
+  /** A key has room again before its pause is over. */
+  resumeKey(name: string, key: string): void {
+    const listener = this.#listeners.get(name);
+    if (listener) this.#paceOf(listener).keys.add(key);
+    this.wake([{ listener: name }]);
+  }
+
+  /** The ids of a key's works that were taken and have not begun. */
+  waitingOf(name: string, key: string): readonly string[] {
+    return [...this.#held]
+      .filter(({ end, job }) => end === undefined && job.listener === name && job.key === key)
+      .map(({ job: { id } }) => id);
+  }
+
   /** No more of a key begins: what was taken of it beforehand is put back. */
   releaseKey(name: string, key: string): void {
     this.#pausedMeanwhile.add(`${name} ${key}`);
@@ -279,7 +330,12 @@ export class Worker {
         failed_at = case when d.end = 'failed' and d.next is null and d.delay is null then now() end,
         error = case when d.end = 'back' then j.error else d.error end
       from d where (d.end <> 'done' or d.next is not null) and ${this.#mine}`);
-    this.#lookFor(this.#ended.splice(0, count));
+    const ended = this.#ended.splice(0, count);
+    for (const { listener: name, key } of ended) {
+      const listener = this.#listeners.get(name);
+      if (listener && key !== null) this.#paceOf(listener).keys.add(key);
+    }
+    this.#lookFor(ended);
   }
 
   /** Each expression has one row, which stands for its next moment. What was missed while nobody ran is so run once. */
@@ -306,86 +362,126 @@ export class Worker {
     const whole = begun >= this.#wholeAgain;
     const listeners = [...this.#listeners.values()];
     const open = listeners.filter((listener) => whole || this.#paceOf(listener).fullUntil <= begun);
+    if (whole)
+      for (const listener of listeners) Object.assign(this.#paceOf(listener), { place: BEGINNING, anew: true });
     const next = await this.#next(open, whole);
-    for (const { listener: name, later } of next.filter(({ wait }) => wait <= 0)) {
-      const listener = this.#listeners.get(name);
-      const room = listener ? this.#roomOf(listener) : 0;
-      if (!listener || room <= 0) continue;
-      const pace = this.#paceOf(listener);
-      // Before the claim: what comes or ends while it is made may not be in it.
-      if (isKeyed(listener)) pace.fullUntil = begun + (later ?? LOOK_AGAIN);
-      const jobs = await this.#claim(listener, room, whole);
-      for (const job of jobs) this.#hold(job);
-      this.#fill();
-      // Of keys a claim that does not fill the room takes all that may run.
-      if (isKeyed(listener) && jobs.length < room) continue;
-      pace.fullUntil = 0;
-      if (jobs.length > 0) this.#again = true;
+    for (const look of next) {
+      const listener = this.#listeners.get(look.listener);
+      if (listener && this.#isDue(listener, look, begun)) await this.#takeOf(listener, look, whole);
     }
     if (whole) this.#wholeAgain = performance.now() + Math.max(LOOK_AGAIN, (performance.now() - begun) / WHOLE_LOOKS);
+    const waits = next.flatMap(({ wait, pause }) => [wait ?? 0, pause ?? 0]);
     const full = listeners.map((listener) => this.#paceOf(listener).fullUntil - performance.now());
-    const waits = [...next.map(({ wait }) => wait), ...full].filter((wait) => wait > 0);
-    return Math.ceil(Math.min(LOOK_AGAIN, ...waits)) + 1;
+    return Math.ceil(Math.min(LOOK_AGAIN, ...[...waits, ...full].filter((wait) => wait > 0))) + 1;
+  }
+
+  /** Whether something of a listener's may be taken, at `now` of `performance.now`. */
+  #isDue(listener: Listener, { wait, pause }: Next, now: number): boolean {
+    const pace = this.#paceOf(listener);
+    if ((wait !== null && wait <= 0) || pace.keys.size > 0 || pace.pausedUntil <= now) return true;
+    pace.pausedUntil = Math.min(pace.pausedUntil, now + (pause ?? Infinity));
+    return false;
+  }
+
+  /** Takes as much of a listener's as it has room for. */
+  async #takeOf(listener: Listener, { later, pause }: Next, whole: boolean): Promise<void> {
+    const room = this.#roomOf(listener);
+    if (room <= 0) return;
+    const pace = this.#paceOf(listener);
+    const begun = performance.now();
+    pace.pausedUntil = begun + (pause ?? Infinity);
+    // Before the claim: what comes or ends while it is made may not be in it.
+    if (isKeyed(listener)) pace.fullUntil = begun + Math.min(later ?? LOOK_AGAIN, pause ?? LOOK_AGAIN);
+    const { jobs, complete } = await this.#claim(listener, room, whole);
+    for (const job of jobs) this.#hold(job);
+    this.#fill();
+    // Of keys a look that is complete takes all that may run.
+    if (isKeyed(listener) && complete) return;
+    pace.fullUntil = 0;
+    if (jobs.length > 0 || !complete) this.#again = true;
+    // What cannot be taken is passed once more after each look at everything.
+    if (pace.anew && jobs.length === 0) this.#wholeAgain += (performance.now() - begun) / WHOLE_LOOKS;
   }
 
   /** The first work of each listener, by its index: nothing grows with how much waits. */
   #next(listeners: readonly Listener[], whole: boolean): Promise<readonly Next[]> {
     const looks = listeners.map((listener) => ({
       listener: listener.name,
-      // Under a key that is full or paused, work may wait for long.
-      from: new Date(whole || isKeyed(listener) ? 0 : this.#paceOf(listener).from),
+      from: isKeyed(listener) ? this.#paceOf(listener).place.at : new Date(whole ? 0 : this.#paceOf(listener).from),
       keyed: isKeyed(listener),
     }));
     const waiting = sql`listener = o.listener and failed_at is null and owner is null and run_at < 'infinity'`;
+    const milliseconds = (at: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`extract(epoch from ${at} - now())::float8 * 1000`;
     return this.#parts.data.all(sql<Next>`
-      select o.listener, extract(epoch from n.run_at - now())::float8 * 1000 as wait,
-        case when o.keyed and n.run_at <= now() then extract(epoch from least(
-          (select run_at from job where ${waiting} and run_at > now() order by run_at limit 1),
-          (select min(until) from job_pause where listener = o.listener and until > now())) - now())::float8 * 1000 end as later
-      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz, keyed boolean) cross join lateral
-        (select run_at from job where ${waiting} and run_at >= o."from" order by run_at limit 1) n`);
+      select o.listener, ${milliseconds(sql`n.run_at`)} as wait,
+        case when o.keyed and n.run_at <= now() then ${milliseconds(sql`(select run_at from job where ${waiting} and run_at > now() order by run_at limit 1)`)} end as later,
+        case when o.keyed then ${milliseconds(sql`(select min(until) from job_pause where listener = o.listener and until > now())`)} end as pause
+      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz, keyed boolean) left join lateral
+        (select run_at from job where ${waiting} and run_at >= o."from" order by run_at limit 1) n on true`);
   }
 
-  /** How many more of a listener's works this process may take. */
+  /**
+   * How many more of a listener's works this process may take. Those that wait behind others of their key keep none of
+   * another key from running.
+   */
   #roomOf(listener: Listener): number {
-    const { limit = DEFAULT_LIMIT, perKey, external } = listener.durability;
-    const held = this.#held
-      .values()
-      .filter((one) => one.listener === listener)
-      .toArray().length;
-    if (external) return depthOf(limit, listener.durability) - held;
-    // Of one key another process might have room.
-    const ahead =
-      perKey === undefined ? Math.min(AHEAD.works, Math.floor((limit * AHEAD.time) / this.#paceOf(listener).takes)) : 0;
-    const running = this.#held
-      .values()
-      .filter(({ end, listener: { durability } }) => end !== undefined && !durability.external)
-      .toArray().length;
-    return Math.min(limit + ahead - held, ahead > 0 ? Infinity : CAPACITY - running);
+    const { limit = DEFAULT_LIMIT, perKey = Infinity, external } = listener.durability;
+    let [held, active, running] = [0, 0, 0];
+    const ofKey = new Map<string, number>();
+    for (const one of this.#held) {
+      if (one.end !== undefined && !one.listener.durability.external) running++;
+      if (one.listener !== listener) continue;
+      held++;
+      const before = ofKey.get(keyOf(one)) ?? 0;
+      ofKey.set(keyOf(one), before + 1);
+      if (before < perKey) active++;
+    }
+    const ahead = this.#aheadOf(listener, limit);
+    const room = Math.max(limit + ahead - held, limit - active);
+    return Math.min(room, external || ahead > 0 ? Infinity : CAPACITY - running);
+  }
+
+  /**
+   * How many more are taken where so many may run: of what waits for other servers as many again, so that the next begins
+   * at once, and of what is quick as many as end in a moment.
+   */
+  #aheadOf(listener: Listener, most: number): number {
+    if (listener.durability.external) return most;
+    return Math.min(AHEAD.works, Math.floor((most * AHEAD.time) / this.#paceOf(listener).takes));
   }
 
   #paceOf(listener: Listener): Pace {
     const known = this.#paces.get(listener);
     if (known) return known;
-    const pace = { from: 0, takes: Infinity, fullUntil: 0 };
+    const pace: Pace = {
+      from: 0,
+      place: BEGINNING,
+      keys: new Set(),
+      window: WINDOW.least,
+      anew: true,
+      pausedUntil: Infinity,
+      takes: Infinity,
+      fullUntil: 0,
+    };
     this.#paces.set(listener, pace);
     return pace;
   }
 
   /** Takes due rows of one listener, oldest first. */
-  async #claim(listener: Listener, room: number, whole: boolean): Promise<readonly Claimed[]> {
+  async #claim(listener: Listener, room: number, whole: boolean): Promise<Look> {
     const { data } = this.#parts;
     const { perKey } = listener.durability;
     if (perKey === undefined) {
-      const { from } = this.#paceOf(listener);
-      return this.#claimed(listener, this.#due(listener, room, sql`j.run_at >= ${new Date(whole ? 0 : from)}`));
+      const from = sql`j.run_at >= ${new Date(whole ? 0 : this.#paceOf(listener).from)}`;
+      return { jobs: await this.#claimed(listener, this.#due(listener, room, from)), complete: true };
     }
-    const claim = async (): Promise<readonly Claimed[]> => {
-      const jobs = await this.#claimed(listener, this.#dueByKey(listener, room, perKey));
+    const claim = async (): Promise<Look> => {
+      const look = await this.#claimByKey(listener, room, perKey);
       // Its definition had no key when it was stored.
-      const without =
-        whole && jobs.length < room ? this.#due(listener, room - jobs.length, sql`j.key is null`) : undefined;
-      return without ? [...jobs, ...(await this.#claimed(listener, without))] : jobs;
+      if (!whole || look.jobs.length >= room) return look;
+      const without = await this.#claimed(listener, this.#due(listener, room - look.jobs.length, sql`j.key is null`));
+      return { ...look, jobs: [...look.jobs, ...without] };
     };
     if (data.embedded) return claim();
     // Two processes that count one key at the same moment would both find room for one more.
@@ -406,41 +502,83 @@ export class Worker {
   }
 
   /**
-   * The first works of each key that has room, by an index in which each key is one step, however much waits under it.
-   * Of a paused key nothing is read. While another process is at a key, no more is taken of it than may run. Pairs are
-   * compared so that no other index will do: one by `run_at` alone would read what waits under all keys.
+   * The first works of keys that have room: of those of a window of what waits, of those that have got room since what
+   * waits under them was passed, and of those whose pause is over. The window moves on past what it took and what waits
+   * under full keys, so that neither how much waits, nor under how many keys, nor what has run counts. Of a paused key
+   * nothing is taken. While another process is at a key, no more is taken of it than may run. What waits under a
+   * key is named so that no index will do but the one that begins with keys: whatever the statistics of the table say, an
+   * other one would read what waits under all of them.
    */
-  #dueByKey({ name, durability }: Listener, room: number, perKey: number): RawBuilder<unknown> {
-    const depth = depthOf(perKey, durability);
-    const waiting = sql`j.listener = ${name} and j.failed_at is null and j.owner is null and j.key is not null`;
-    return sql`
-      with recursive keys as (
-        (select j.key from job j where ${waiting} order by j.key limit 1)
-        union all
-        select (select j.key from job j where ${waiting} and j.key > k.key order by j.key limit 1) from keys k where k.key is not null
+  async #claimByKey(listener: Listener, room: number, perKey: number): Promise<Look> {
+    const { name } = listener;
+    const pace = this.#paceOf(listener);
+    const depth = perKey + this.#aheadOf(listener, perKey);
+    const again = [...pace.keys];
+    const order = sql`order by j.key, j.listener, j.run_at, j.id`;
+    const waiting = sql`j.failed_at is null and j.owner is null and j.key is not null`;
+    const rows = await this.#parts.data.all(sql<LookRow>`
+      with seen as materialized (
+        select key, run_at, id, row_number() over (order by run_at, id) as nth from (
+          select j.key, j.run_at, j.id from job j where j.listener = ${name} and ${waiting} and j.run_at <= now()
+            and (j.run_at, j.id) >= (${pace.place.at}::timestamptz, ${pace.place.id}::uuid) order by j.run_at, j.id limit ${sql.lit(pace.window)}) w
+      ), keys as materialized (
+        select key, min(nth) as nth from (
+          select key, nth from seen union all select unnest(${again}::text[]), 0
+          union all select key, 0 from job_pause where listener = ${name} and until <= now()) k group by key
       ), busy as materialized (
         select key, count(*)::integer as n, bool_or(owner <> ${this.#owner}) as elsewhere from job
-        where listener = ${name} and owner is not null and key is not null and leased_until > now() group by key
+        where listener = ${name} and owner is not null and key = any(array(select key from keys)) and leased_until > now() group by key
       ), free as materialized (
-        select k.key, case when p.key is not null then 1 when b.elsewhere then ${perKey}::integer else ${depth}::integer end - coalesce(b.n, 0) as room
-        from keys k left join busy b on b.key = k.key left join job_pause p on p.listener = ${name} and p.key = k.key
-        where k.key is not null and (p.until is null or p.until <= now())
+        select * from (
+          select k.*, case when p.key is not null then 1 when b.elsewhere then ${perKey}::integer else ${depth}::integer end - coalesce(b.n, 0) as room
+          from keys k left join busy b on b.key = k.key left join job_pause p on p.listener = ${name} and p.key = k.key
+          where p.until is null or p.until <= now()) f where room > 0
+      ), nearest as materialized (
+        select * from free order by nth limit ${room + again.length}
+      ), share as materialized (
+        select greatest(1, ${room}::integer / greatest(1, count(*)::integer)) as n from nearest
+      ), ready as materialized (
+        select w.* from nearest s cross join lateral (
+          select j.id, j.key, j.run_at, row_number() over (${order}) as nth from job j
+          where ${waiting} and (j.key, j.listener, j.run_at) >= (s.key, ${name}, '-infinity') and (j.key, j.listener, j.run_at) <= (s.key, ${name}, now())
+          ${order} limit (select n + 1 from share)
+        ) w where w.nth <= s.room
       ), first as materialized (
-        select w.id from free f cross join lateral (
-          select j.id, j.run_at, row_number() over (order by j.key, j.run_at, j.id) as nth from job j
-          where ${waiting} and (j.key, j.run_at) >= (f.key, '-infinity') and (j.key, j.run_at) <= (f.key, now()) order by j.key, j.run_at, j.id limit ${sql.lit(depth)}
-        ) w where f.room > 0 and w.nth <= f.room order by w.run_at, w.id limit ${room}
+        select r.id from ready r, share s where r.nth <= s.n order by r.run_at, r.id limit ${room}
+      ), due as materialized (
+        select j.id from first f join job j on j.id = f.id and j.listener = ${name} for update of j skip locked
+      ), taken as (
+        ${this.#taking(listener)}
+      ), beyond as materialized (
+        select key, nth from free where (key not in (select key from nearest) or key in (select key from ready where id not in (select id from first))) is true
+      ), next as materialized (
+        select coalesce((select min(nth) from beyond where nth > 0), (select max(nth) from seen having count(*) = ${sql.lit(pace.window)})) as nth
       )
-      select j.id from first f join job j on j.id = f.id and j.listener = ${name} for update of j skip locked`;
+      select t.*, coalesce(s.run_at, now() - make_interval(secs => ${MARGIN / 1_000}))::text as at, coalesce(s.id, ${BEGINNING.id}) as place,
+        n.nth is null and not exists (select from beyond) as complete, array(select key from beyond where nth = 0) as "left"
+      from next n left join seen s on s.nth = n.nth left join taken t on true`);
+    const { at, place, complete, left } = rows[0]!;
+    const jobs = rows.filter((row) => row.id !== null);
+    const goesOn = at !== pace.place.at || place !== pace.place.id || left.length < again.length;
+    pace.place = { at, id: place };
+    for (const key of again) if (!left.includes(key)) pace.keys.delete(key);
+    if (complete) pace.anew = false;
+    pace.window = !complete && jobs.length === 0 ? Math.min(WINDOW.most, pace.window * WINDOW.by) : WINDOW.least;
+    // What others have locked is looked for later, and not again and again.
+    return { jobs: jobs.toSorted(inOrder), complete: complete || (jobs.length === 0 && !goesOn) };
   }
 
   async #claimed(listener: Listener, due: RawBuilder<unknown>): Promise<readonly Claimed[]> {
-    const jobs = await this.#parts.data.all(sql<Claimed>`with d as materialized (${due})
-      update job j set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
-      from d where j.id = d.id and j.listener = ${listener.name} returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, j.run_at`);
+    const jobs = await this.#parts.data.all(sql<Claimed>`with due as materialized (${due}) ${this.#taking(listener)}`);
     const pace = this.#paceOf(listener);
     for (const { run_at: due } of jobs) pace.from = Math.max(pace.from, due.getTime() - MARGIN);
-    return jobs.toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime() || (a.id < b.id ? -1 : 1));
+    return jobs.toSorted(inOrder);
+  }
+
+  /** Marks the rows whose ids are in `due` as those of this process. */
+  #taking({ name }: Listener): RawBuilder<unknown> {
+    return sql`update job j set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
+      from due d where j.id = d.id and j.listener = ${name} returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, j.run_at`;
   }
 
   #hold(job: Claimed): void {
@@ -527,8 +665,8 @@ export class Worker {
     this.#note(job, { end, error, delay, next: retried ? undefined : next });
   }
 
-  #note({ id, listener, attempt }: Claimed, how: object): void {
-    this.#ended.push({ id, listener, attempt, ...how });
+  #note({ id, listener, key, attempt }: Claimed, how: object): void {
+    this.#ended.push({ id, listener, key, attempt, ...how });
     void this.#pump();
   }
 

@@ -78,7 +78,7 @@ export class FeedBuilder {
       url: record.url,
       title: record.title,
       summary: markdown.excerpt(record.content, SUMMARY_LENGTH),
-      html: absolute(record.html, baseUrl),
+      html: absolute(record.html, baseUrl, record.url),
       author: {
         name: author.display_name ?? author.username,
         url: `${baseUrl}/u/${encodeURIComponent(author.username)}`,
@@ -93,6 +93,14 @@ export class FeedBuilder {
   }
 }
 
-/** The sanitiser leaves absolute URLs and paths of this site; readers elsewhere need absolute ones. */
-const absolute = (html: string, baseUrl: string): string =>
-  html.replace(/<(?:a|img)\b[^>]*>/g, (tag) => tag.replace(/ (href|src)="(?=\/)/, ` $1="${baseUrl}`));
+/**
+ * The sanitiser leaves absolute URLs, paths of this site, and places in the text, which are footnotes; readers elsewhere
+ * need absolute ones. `page` is the URL of the page on which the text stands.
+ */
+const absolute = (html: string, baseUrl: string, page: string): string =>
+  html.replace(/<(?:a|img)\b[^>]*>/g, (tag) =>
+    tag
+      .replace(/ (href|src)="(?=\/)/, ` $1="${baseUrl}`)
+      .replace(' href="#', ` href="${page}#`)
+      .replace(/ srcset="[^"]*"/, (sizes) => sizes.replace(/(?<="|, )\//g, `${baseUrl}/`)),
+  );

@@ -2,21 +2,34 @@ import { extname } from 'node:path';
 import { HttpError, InvalidInput } from 'parley-forum';
 import { Worker } from 'node:worker_threads';
 import type { UrlRules } from './url-rules.ts';
-import type { RenderTask, RenderResult } from './worker.ts';
+import type { RenderTask, RenderResult, WorkerMessage } from './worker.ts';
 
 /** Tasks waiting beyond this many are refused. */
 const MAX_QUEUE_LENGTH = 100;
 /** Milliseconds without a task after which the thread ends; the next task starts another. */
 const IDLE_TIMEOUT = 60_000;
+/**
+ * A task may take this many times its budget by the clock. It computes and waits for nothing, so the rest is time in which
+ * a busy machine ran something else.
+ */
+const CLOCK_FACTOR = 10;
+/** Milliseconds at least between two looks at how much processor time a task has used. */
+const LOOK_AGAIN = 10;
 
 const tooSlow = (): InvalidInput =>
   new InvalidInput([{ field: 'content', message: 'is too intricate to be shown; simplify it' }]);
 const interrupted = (): HttpError =>
   new HttpError(503, 'Rendering was interrupted; try again', { headers: { 'Retry-After': '1' } });
 
-/** Milliseconds that all steps of one text may still take. */
+/** Milliseconds of the worker's processor time that all steps of one text may still take. */
 export interface TimeBudget {
   left: number;
+}
+
+/** Milliseconds of processor time that a worker has used; none of one that has ended. */
+async function processorTime(worker: Worker): Promise<number> {
+  const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
+  return (user + system) / 1_000;
 }
 
 /**
@@ -31,6 +44,8 @@ export class RenderThread {
   #queue: Promise<unknown> = Promise.resolve();
   #current: { readonly resolve: (reply: RenderResult) => void; readonly reject: (error: Error) => void } | undefined;
   #waiting = 0;
+  /** Milliseconds of processor time that the worker had used when it sent its last message. */
+  #used = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -72,11 +87,18 @@ export class RenderThread {
     this.#current = { resolve, reject };
     // A new thread's start is not held against the text.
     await Promise.race([this.#ready, promise.catch(() => undefined)]);
-    const begun = performance.now();
+    const before = this.#used;
     worker.postMessage(task);
     let done = false;
+    const stop = (): void => void (done || this.#stopWorker(worker, tooSlow()));
+    const look = async (): Promise<void> => {
+      const left = budget.left - ((await processorTime(worker)) - before);
+      if (left <= 0) stop();
+      else if (!done) timer = setTimeout(() => void look(), Math.max(LOOK_AGAIN, left));
+    };
+    let timer = setTimeout(() => void look(), budget.left);
     // A reply that came while this thread was busy is read before its time counts as over.
-    const timer = setTimeout(() => setImmediate(() => void (done || this.#stopWorker(worker, tooSlow()))), budget.left);
+    const clock = setTimeout(() => setImmediate(stop), CLOCK_FACTOR * budget.left);
     try {
       const reply = await promise;
       if ('html' in reply) return reply.html;
@@ -84,7 +106,8 @@ export class RenderThread {
     } finally {
       done = true;
       clearTimeout(timer);
-      budget.left -= performance.now() - begun;
+      clearTimeout(clock);
+      budget.left -= this.#used - before;
       if (this.#worker)
         this.#idleTimer = setTimeout(() => this.#stopWorker(worker, interrupted()), this.#idleTimeout).unref();
     }
@@ -97,11 +120,13 @@ export class RenderThread {
     });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#ready = promise;
-    worker.on('message', (reply: RenderResult | 'ready') => {
-      // Until then a program that waits for a text alone must not end; from then on the text's time keeps it.
-      if (reply === 'ready') resolve(worker.unref());
+    worker.on('message', ({ result, used }: WorkerMessage) => {
       // What a stopped thread had already sent is delivered until it has ended; by then another text is under way.
-      else if (this.#worker === worker) this.#current?.resolve(reply);
+      if (this.#worker !== worker) return;
+      this.#used = used;
+      // Until then a program that waits for a text alone must not end; from then on the text's time keeps it.
+      if (!result) resolve(worker.unref());
+      else this.#current?.resolve(result);
     });
     // Out of memory, most likely: as much the text's fault as being slow.
     worker.on('error', () => this.#stopWorker(worker, tooSlow()));

@@ -16,7 +16,7 @@ interface RenderProfile {
   /** Bytes of UTF-8. */
   readonly maxBytes: number;
   /**
-   * Milliseconds for all steps of one text, from when the worker takes it up. 64 KiB of ordinary text take about 20.
+   * Milliseconds of processor time for all steps of one text. 64 KiB of ordinary text take about 20.
    */
   readonly timeLimit: number;
   /** Whether small texts are rendered on the spot. */

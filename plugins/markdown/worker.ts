@@ -10,6 +10,12 @@ export interface RenderTask {
   readonly text: string;
 }
 export type RenderResult = { readonly html: string } | { readonly problem: string };
+/** Sent when the thread is ready, with no result, and after each task. */
+export interface WorkerMessage {
+  readonly result?: RenderResult;
+  /** Milliseconds of processor time that the thread has used since it began. */
+  readonly used: number;
+}
 
 const rules = workerData as UrlRules;
 const steps = {
@@ -25,6 +31,11 @@ parentPort!.on('message', ({ step, text }: RenderTask) => {
   } catch (error) {
     result = { problem: error instanceof Error ? error.message : String(error) };
   }
-  parentPort!.postMessage(result);
+  send(result);
 });
-parentPort!.postMessage('ready');
+send();
+
+function send(result?: RenderResult): void {
+  const { user, system } = process.threadCpuUsage();
+  parentPort!.postMessage({ ...(result && { result }), used: (user + system) / 1_000 } satisfies WorkerMessage);
+}

@@ -29,6 +29,22 @@ export function constantTimeEqual(expected: string, given: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
+/** A replaced secret, sealed, and the ISO time until which it signs. */
+interface OldSecret {
+  readonly secret: string;
+  readonly until: string;
+}
+/** The secrets of a webhook, sealed. */
+export interface WebhookSecrets {
+  readonly secret: string;
+  /** The newest first; those whose time is over among them. */
+  readonly oldSecrets: readonly OldSecret[];
+}
+
+/** The replaced secrets that still sign at a time, in epoch milliseconds; the newest first. */
+export const stillSigning = (old: readonly OldSecret[], now: number): readonly OldSecret[] =>
+  old.filter(({ until }) => Date.parse(until) > now);
+
 /** What is signed: the newest key first. */
 export interface SignatureInput {
   readonly service: string;

@@ -1,5 +1,6 @@
 import {
   createId,
+  HttpError,
   notFound,
   sql,
   type Clock,
@@ -11,7 +12,7 @@ import {
 import { isId } from 'parley-forum/plugins/api';
 import { webhookDisabled, type DisabledReason, type Status, type WebhookRecord } from 'parley-forum/plugins/webhooks';
 import type { DeliveryQueue } from './delivery/delivery-queue.ts';
-import { createSecret } from './signatures.ts';
+import { createSecret, stillSigning, type WebhookSecrets } from './signatures.ts';
 
 const HOUR = 3_600_000;
 /**
@@ -20,8 +21,10 @@ const HOUR = 3_600_000;
  */
 const ROTATION_PERIOD = 24 * HOUR;
 const FAILING_LIMIT = 120 * HOUR;
+/** Replaced secrets that sign at a time, so that the headers of signatures stay short. */
+const MAX_OLD_SECRETS = 4;
 
-export interface WebhookRow {
+export interface WebhookRow extends WebhookSecrets {
   readonly id: string;
   readonly name: string;
   readonly url: string;
@@ -32,15 +35,12 @@ export interface WebhookRow {
   readonly disabled: DisabledReason | null;
   readonly lastStatus: Status | null;
   readonly lastDeliveryAt: Date | null;
-  readonly secret: string;
-  readonly oldSecret: string | null;
-  readonly oldSecretUntil: Date | null;
 }
 export type WebhookInput = Pick<WebhookRow, 'name' | 'url' | 'events' | 'categories' | 'active'>;
 
 const COLUMNS =
   sql.raw(`id, name, url, events, categories, active, disabled, last_status as "lastStatus", last_delivery_at as "lastDeliveryAt",
-  secret, old_secret as "oldSecret", old_secret_until as "oldSecretUntil"`);
+  secret, old_secrets as "oldSecrets"`);
 
 /** As the admin's list shows it. */
 export const recordOf = ({
@@ -128,13 +128,28 @@ export class WebhookStore implements SealedStore {
     });
   }
 
-  /** Resolves to the new secret. The one before signs too for a day; one that was replaced before that ends now. */
+  /**
+   * Resolves to the new secret. Every secret that was valid signs for a day after it was replaced. Rejects with 409 while as
+   * many of those sign as may.
+   */
   async rotate(id: string): Promise<string> {
     const { data, clock, secrets } = this.#deps;
     const secret = createSecret();
-    await data.all(
-      sql`update webhook set old_secret = secret, old_secret_until = ${new Date(clock.now() + ROTATION_PERIOD)}, secret = ${secrets.seal(secret)} where id = ${id}`,
-    );
+    await data.transaction(async () => {
+      const row = await data.one(sql<WebhookRow>`select ${COLUMNS} from webhook where id = ${id} for update`);
+      if (!row) throw notFound('There is no such webhook');
+      const now = clock.now();
+      const old = stillSigning(row.oldSecrets, now);
+      if (old.length >= MAX_OLD_SECRETS)
+        throw new HttpError(
+          409,
+          `The last ${MAX_OLD_SECRETS} secrets still sign; there can be a new one when the oldest ends, at ${old.at(-1)!.until}`,
+        );
+      const oldSecrets = [{ secret: row.secret, until: new Date(now + ROTATION_PERIOD).toISOString() }, ...old];
+      await data.all(
+        sql`update webhook set secret = ${secrets.seal(secret)}, old_secrets = ${JSON.stringify(oldSecrets)}::jsonb where id = ${id}`,
+      );
+    });
     return secret;
   }
 
@@ -163,18 +178,16 @@ export class WebhookStore implements SealedStore {
 
   async reseal(seal: (sealed: string) => string): Promise<void> {
     const { data } = this.#deps;
-    const rows = await data.all(
-      sql<{
-        id: string;
-        secret: string;
-        old: string | null;
-      }>`select id, secret, old_secret as old from webhook order by id for update`,
-    );
+    const rows = await data.all(sql<WebhookRow>`select ${COLUMNS} from webhook order by id for update`);
     const fresh = JSON.stringify(
-      rows.map(({ id, secret, old }) => ({ id, secret: seal(secret), old: old === null ? null : seal(old) })),
+      rows.map(({ id, secret, oldSecrets }) => ({
+        id,
+        secret: seal(secret),
+        old: oldSecrets.map((old) => ({ ...old, secret: seal(old.secret) })),
+      })),
     );
     await data.all(
-      sql`update webhook w set secret = f.secret, old_secret = f.old from json_to_recordset(${fresh}::json) as f(id uuid, secret text, old text) where w.id = f.id`,
+      sql`update webhook w set secret = f.secret, old_secrets = f.old from json_to_recordset(${fresh}::json) as f(id uuid, secret text, old jsonb) where w.id = f.id`,
     );
   }
 }

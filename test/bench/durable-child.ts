@@ -1,4 +1,4 @@
-import { defineAction, definePlugin, defineToken, Migration, sql, Data } from 'parley-forum';
+import { defineAction, definePlugin, defineToken, Migration, sql, Data, Type } from 'parley-forum';
 import { createApp } from '../../core/host/app.ts';
 import { readOptions } from '../../core/host/serve.ts';
 import { createLogger } from '../../core/host/logger.ts';
@@ -8,8 +8,11 @@ import { median } from './median.ts';
 /** Eight writers at a time, as the goal's figures were taken. */
 const WRITERS = 8;
 const STARTS = 200;
-/** Works that wait when the draining is measured. */
+/** Works that wait when the draining is measured, and under how many keys in turn. */
 const BACKLOG = 100_000;
+const KEYS = [1, 1_000, BACKLOG];
+/** How many of them are run while the others wait. */
+const MEASURED = 10_000;
 /** Turns taken without and with durable listeners: what else the machine does meanwhile meets both alike. */
 const TURNS = 16;
 
@@ -26,8 +29,9 @@ class BenchTable extends Migration {
 interface Bench {
   write(action: typeof plain): Promise<void>;
   readonly starts: number[];
-  /** How many works of `heard` have run. */
+  /** How many works of `heard` have run, and of the job with keys. */
   readonly ran: () => number;
+  readonly ranByKey: () => number;
 }
 const Bench = defineToken<Bench>('Bench');
 
@@ -39,14 +43,21 @@ const bench = definePlugin({
   migrations: [BenchTable],
   setup({ data }, plugin) {
     const starts: number[] = [];
-    let ran = 0;
+    let [ran, ranByKey] = [0, 0];
     plugin.on(heard, () => void ran++, { durable: { id: 'first' } });
     plugin.on(heard, () => void ran++, { durable: { id: 'second' } });
     plugin.on(timed, ({ at }) => void starts.push(performance.now() - at), { durable: true });
+    plugin.job('keyed', {
+      schema: Type.Object({ key: Type.String() }),
+      key: ({ key }) => key,
+      perKey: 1,
+      run: () => void ranByKey++,
+    });
     return {
       bench: {
         starts,
         ran: () => ran,
+        ranByKey: () => ranByKey,
         write: (action) =>
           data.transaction(async () => {
             await data.all(sql`insert into bench_row (id, note) values (${crypto.randomUUID()}, 'measured')`);
@@ -65,7 +76,7 @@ const app = await createApp({
   log: createLogger({ level: 'warn', terminal: false }),
 });
 await app.listen();
-const { write, starts, ran } = app.service(Bench);
+const { write, starts, ran, ranByKey } = app.service(Bench);
 
 /** Transactions per second. */
 async function rate(action: typeof plain, seconds: number): Promise<number> {
@@ -92,6 +103,28 @@ async function drained(): Promise<number> {
   return BACKLOG / ((performance.now() - begun) / 1_000);
 }
 
+/** The same of works with keys that run one at a time each: the slowest rate, however many keys there are. */
+async function drainedByKey(): Promise<number> {
+  const rates: number[] = [];
+  const ranSince = async (before: number, count: number): Promise<void> => {
+    while (ranByKey() - before < count) await new Promise((resolve) => setTimeout(resolve, 10));
+  };
+  for (const keys of KEYS) {
+    await app.data
+      .all(sql`insert into job (id, listener, key, payload) select gen_random_uuid(), 'bench/job:keyed', 'key ' || n % ${keys}::integer, '{"key":""}'
+      from generate_series(1, ${BACKLOG}) n`);
+    const before = ranByKey();
+    await write(heard);
+    // What is stored in a statement of some seconds is found by the next look at everything.
+    await ranSince(before, 1);
+    const [begun, first] = [performance.now(), ranByKey()];
+    await ranSince(first, MEASURED);
+    rates.push(MEASURED / ((performance.now() - begun) / 1_000));
+    await app.data.all(sql`delete from job where listener = 'bench/job:keyed' and owner is null`);
+  }
+  return Math.min(...rates);
+}
+
 process.on('message', ({ seconds }: { seconds: number }) => {
   void (async () => {
     for (let n = 0; n < STARTS; n++) {
@@ -99,6 +132,7 @@ process.on('message', ({ seconds }: { seconds: number }) => {
       while (starts.length <= n) await new Promise((resolve) => setTimeout(resolve, 1));
     }
     const drain = await drained();
+    const drainByKey = await drainedByKey();
     // Storing is measured, not running: the backlog would otherwise compete for the same processor.
     await app.jobs.stop();
     await rate(heard, 1);
@@ -113,6 +147,7 @@ process.on('message', ({ seconds }: { seconds: number }) => {
       stored: median(rates),
       cost: median(costs),
       drain,
+      drainByKey,
       start: median(starts),
     } satisfies DurableFigures);
   })();

@@ -127,6 +127,42 @@ describe('work with a key', () => {
     expect(done.slice(1_000)).toEqual(['slow', 'slow']);
   });
 
+  it('is taken as quickly however many keys there are', async () => {
+    let done = 0;
+    const job = calls(() => void done++, { perKey: 1, limit: 4 });
+    await jobs.start();
+    await add(job, 1, ...Array.from({ length: 100 }, (_, n) => `before ${n}`));
+    await until(() => expect(done).toBe(100));
+    await data.all(sql`insert into job (id, listener, key, payload)
+      select gen_random_uuid(), 'caller/job:call', 'key ' || n, '{"to":"a","n":1}' from generate_series(1, 20000) n`);
+    await add(job, 1, 'after');
+    await until(() => expect(done).toBeGreaterThan(3_000));
+  });
+
+  it('leaves other keys their room while some that were quick have become slow', async () => {
+    const gate = Promise.withResolvers<void>();
+    const done: string[] = [];
+    const job = calls(
+      async ({ to }) => {
+        if (to.startsWith('slow')) await gate.promise;
+        done.push(to);
+      },
+      { perKey: 1, limit: 4 },
+    );
+    await add(job, 100, 'quick');
+    await jobs.start();
+    await until(() => expect(done).toHaveLength(100));
+    await add(job, 100, 'slow 1', 'slow 2', 'slow 3');
+    await delay(200);
+    await add(job, 20, 'one', 'other');
+    await until(() => expect(done).toHaveLength(140));
+    for (const to of ['slow 1', 'slow 2', 'slow 3']) await job.cancelKey(to);
+    gate.resolve();
+    await until(async () => expect(await left()).toBe(0));
+    // What had begun ends; what was taken beforehand is cancelled with the rest.
+    expect(done.slice(140).toSorted()).toEqual(['slow 1', 'slow 2', 'slow 3']);
+  });
+
   it('costs other work no statement while its key is full or paused', async () => {
     const gate = Promise.withResolvers<void>();
     let begun = 0;

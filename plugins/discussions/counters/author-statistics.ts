@@ -10,6 +10,26 @@ export interface AuthorCounts {
   readonly posts: number;
 }
 
+/** A member and how many posts they have. */
+interface Row {
+  readonly id: string;
+  readonly posts: number;
+}
+/** A place in the order by posts: how many, and whose. */
+type Place = readonly [posts: number, id: string];
+
+/**
+ * Members that are read at once, four times as many each time, before all are counted; and the last row that is looked for
+ * so.
+ */
+const MIN_BATCH = 100;
+const MAX_BATCH = 8_000;
+const MAX_WANTED = 1_000;
+
+const isAfter = ([posts, id]: Place, [before, beforeId]: Place): boolean =>
+  posts === before ? id < beforeId : posts < before;
+const byPosts = (a: Row, b: Row): number => (isAfter([a.posts, a.id], [b.posts, b.id]) ? 1 : -1);
+
 /** How many discussions and posts members wrote in categories the viewer may read. */
 export class AuthorStatistics {
   readonly #data: Data;
@@ -40,15 +60,48 @@ export class AuthorStatistics {
     await this.#categories.refresh();
     const visible = this.#categories.visible(viewer).map((category) => category.id);
     const after = cursor === undefined ? undefined : readCursor(cursor);
-    const beyond = after ? sql` and (sum(posts), user_id) < (${after[0]}::bigint, ${after[1]}::uuid)` : sql``;
-    const rows = await this.#data.all(sql<{ id: string; posts: number }>`
-      select user_id as id, sum(posts)::int as posts from discussion_author where category_id = any(${visible}::uuid[])
-      group by user_id having sum(posts) > 0${beyond} order by sum(posts) desc, user_id desc limit ${limit + 1} offset ${offset}`);
+    const wanted = offset + limit + 1;
+    const nearest = wanted <= MAX_WANTED ? await this.#nearest(visible, after, wanted) : undefined;
+    const rows = nearest?.slice(offset, wanted) ?? (await this.#counted(visible, after, limit + 1, offset));
     const items = rows.slice(0, limit);
     const last = items.at(-1);
     const hasMore = rows.length > limit;
     const nextCursor = hasMore && last ? encodeCursor([last.posts, last.id]) : undefined;
     return { items: items.map(({ id }) => id), hasMore, nextCursor };
+  }
+
+  /**
+   * The first rows of that order, by an index: nobody has more posts in some categories than in all of them, so members are
+   * read in the order of all their posts until those that follow cannot be among the rows. Undefined where too many would
+   * have to be read, as most of their posts are in other categories.
+   */
+  async #nearest(visible: readonly string[], after: Place | undefined, wanted: number): Promise<Row[] | undefined> {
+    const all = visible.length === this.#categories.all().length;
+    let from = all ? after : undefined;
+    const found: Row[] = [];
+    for (let batch = Math.max(MIN_BATCH, wanted); batch <= MAX_BATCH; batch *= 4) {
+      const beyond = from ? sql` and (posts, user_id) < (${from[0]}::integer, ${from[1]}::uuid)` : sql``;
+      const rows = await this.#data.all(sql<Row & { readonly total: number }>`
+        select t.user_id as id, t.posts as total, case when ${all}::boolean then t.posts else coalesce((select sum(posts)::int from discussion_author a
+          where a.user_id = t.user_id and a.category_id = any(${visible}::uuid[])), 0) end as posts
+        from (select user_id, posts from discussion_author_total where posts > 0${beyond} order by posts desc, user_id desc limit ${sql.lit(batch)}) t
+        order by t.posts desc, t.user_id desc`);
+      found.push(...rows.filter(({ id, posts }) => posts > 0 && (!after || isAfter([posts, id], after))));
+      const last = rows.at(-1);
+      const ends = rows.length < batch || !last;
+      const certain = ends ? found : found.filter(({ id, posts }) => !isAfter([posts, id], [last.total, last.id]));
+      if (ends || certain.length >= wanted) return certain.toSorted(byPosts);
+      from = [last.total, last.id];
+    }
+    return undefined;
+  }
+
+  /** The same rows, counted among all members. */
+  #counted(visible: readonly string[], after: Place | undefined, limit: number, offset: number): Promise<Row[]> {
+    const beyond = after ? sql` and (sum(posts), user_id) < (${after[0]}::bigint, ${after[1]}::uuid)` : sql``;
+    return this.#data.all(sql<Row>`
+      select user_id as id, sum(posts)::int as posts from discussion_author where category_id = any(${visible}::uuid[])
+      group by user_id having sum(posts) > 0${beyond} order by sum(posts) desc, user_id desc limit ${limit} offset ${offset}`);
   }
 
   /** `discussion_count` and `post_count` of the user record. */
@@ -63,7 +116,7 @@ export class AuthorStatistics {
   }
 }
 
-function readCursor(cursor: string): readonly [number, string] {
+function readCursor(cursor: string): Place {
   const [posts, id] = decodeCursor(cursor, 2);
   if (!Number.isSafeInteger(posts) || typeof id !== 'string' || !isId(id)) throw badCursor();
   return [Number(posts), id];

@@ -25,6 +25,7 @@ export const discussionCounters = ({ data, cache }: RecountDeps): readonly Count
     participants(data, repairAndPurge),
     discussions(data, repairAndPurge),
     authors(data, repairAndPurge),
+    authorTotals(data, repairAndPurge),
     categories(data, repairAndPurge),
   ];
 };
@@ -145,6 +146,39 @@ function authors(data: Data, repairAndPurge: RepairAndPurge): Counter {
           select a.user_id, a.category_id, coalesce(w.discussions, 0) as discussions, coalesce(w.posts, 0) as posts
           from discussion_author a left join (${actual(keys)}) w using (user_id, category_id) where a.user_id = any(${keys}::uuid[])
         ) t where k.user_id = t.user_id and k.category_id = t.category_id`);
+      }),
+  };
+}
+
+function authorTotals(data: Data, repairAndPurge: RepairAndPurge): Counter {
+  const actual = (keys: Keys) => sql`select t.id as user_id, coalesce(sum(a.posts), 0)::int as posts
+    from unnest(${keys}::uuid[]) as t(id) left join discussion_author a on a.user_id = t.id group by t.id`;
+  return {
+    name: 'posts of members in all categories',
+    keys: ({ after, limit, descending = false }) => {
+      const order = descending ? sql`desc` : sql`asc`;
+      const part = after === undefined ? sql`true` : sql`user_id > ${after}::uuid`;
+      return idsOf(
+        data,
+        sql<{ id: string }>`select id from (
+          (select distinct user_id as id from discussion_author where ${part} order by id ${order} limit ${limit})
+          union (select user_id as id from discussion_author_total where ${part} order by id ${order} limit ${limit})
+        ) member order by id ${order} limit ${limit}`,
+      );
+    },
+    check: (keys) =>
+      mismatches(
+        data,
+        sql<MismatchRow>`select format('member %s: %s, but %s', user_id, coalesce(t.posts, 0), w.posts) as line
+      from (${actual(keys)}) w left join discussion_author_total t using (user_id) where coalesce(t.posts, 0) <> w.posts order by user_id`,
+      ),
+    repair: (keys) =>
+      repairAndPurge(async () => {
+        await data.all(
+          sql`select from discussion_author where user_id = any(${keys}::uuid[]) order by category_id, user_id for update`,
+        );
+        await data.all(sql`insert into discussion_author_total (user_id, posts) select user_id, posts from (${actual(keys)}) w order by user_id
+        on conflict (user_id) do update set posts = excluded.posts`);
       }),
   };
 }

@@ -1,9 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type MarkdownIt from 'markdown-it';
+import type { StateInline } from 'markdown-it';
 import footnote from 'markdown-it-footnote';
 
 /** What the ids of footnotes look like, and nothing that scripts or styles look for. */
 export const FOOTNOTE_ID = /^(?:fn|fnref)-[0-9a-f]{8}-\d{1,5}(?:-\d{1,5})?$/;
+
+/**
+ * Characters of a note's name within the text. The rule for it looks for the end of each name that is begun, however far
+ * away: without a bound, names that never end take time by the square of the text's length.
+ */
+const MAX_NAME = 100;
 
 interface Note {
   readonly id: number;
@@ -20,6 +27,7 @@ export const footnoteKey = (): string => randomUUID().slice(0, 8);
 export function footnotes(markdown: InstanceType<typeof MarkdownIt>): void {
   markdown.use(footnote);
   markdown.inline.ruler.disable('footnote_inline');
+  boundNames(markdown);
   const { rules } = markdown.renderer;
   const ids = (
     note: unknown,
@@ -38,4 +46,20 @@ export function footnotes(markdown: InstanceType<typeof MarkdownIt>): void {
     `<li id="${ids({ ...tokens[index]!.meta, subId: 0 }, env).note}" dir="auto">`;
   rules['footnote_anchor'] = (tokens, index, _options, env) =>
     ` <a class="footnote-back" href="#${ids(tokens[index]!.meta, env).reference}" role="doc-backlink">↩\uFE0E</a>`;
+}
+
+type InlineRule = (state: StateInline, silent: boolean) => boolean;
+
+/** Lets the rule for `[^name]` see no more than the longest one. */
+function boundNames(markdown: InstanceType<typeof MarkdownIt>): void {
+  const reference = (markdown.inline.ruler.getRules('') as readonly InlineRule[]).find(
+    ({ name }) => name === 'footnote_ref',
+  )!;
+  markdown.inline.ruler.at('footnote_ref', (state, silent) => {
+    const { posMax } = state;
+    state.posMax = Math.min(posMax, state.pos + MAX_NAME + '[^]'.length);
+    const found = reference(state, silent);
+    state.posMax = posMax;
+    return found;
+  });
 }

@@ -6,6 +6,11 @@ const MARK = '||';
 /** What is shown in place of the text; the word that is written for it, in every language. */
 const LABEL = 'Spoiler';
 const MAX_TITLE = 200;
+/**
+ * Characters of plain text taken at once: what the rule for it has run past is looked at again, from the mark on, so a
+ * text of many marks would otherwise take time by the square of its length.
+ */
+const MAX_RUN = 64;
 
 /** `||a few words||`, and `:::spoiler Title` … `:::` for blocks: closed until they are opened, by pointer or keyboard. */
 export function spoilers(markdown: InstanceType<typeof MarkdownIt>): void {
@@ -51,8 +56,11 @@ type InlineRule = (state: StateInline, silent: boolean) => boolean;
 function stopAtMarks(markdown: InstanceType<typeof MarkdownIt>): void {
   const text = (markdown.inline.ruler.getRules('') as readonly InlineRule[]).find(({ name }) => name === 'text')!;
   markdown.inline.ruler.at('text', (state, silent) => {
-    const from = state.pos;
-    if (!text(state, silent)) return false;
+    const { pos: from, posMax } = state;
+    state.posMax = Math.min(posMax, from + MAX_RUN);
+    const found = text(state, silent);
+    state.posMax = posMax;
+    if (!found) return false;
     const mark = state.src.slice(from, state.pos).indexOf(MARK, 1);
     if (mark < 0) return true;
     if (!silent) state.pending = state.pending.slice(0, from + mark - state.pos);

@@ -2,7 +2,7 @@ import type { Clock, Secrets } from 'parley-forum';
 import type { DeliveryResult } from './delivery-results.ts';
 import type { Attempt, Endpoint } from './delivery-queue.ts';
 import type { Sender, SendResult } from './sender.ts';
-import { keyOf, signedHeaders } from '../signatures.ts';
+import { keyOf, signedHeaders, stillSigning } from '../signatures.ts';
 
 export interface DeliveryAttemptsDeps {
   readonly clock: Clock;
@@ -32,15 +32,16 @@ export class DeliveryAttempts {
   /** Rejects only when `stop` aborts. */
   async make(webhook: Endpoint, attempt: Attempt, stop: AbortSignal): Promise<DeliveryResult> {
     const { clock, sender, service, version } = this.#deps;
+    const now = clock.now();
     const { id: deliveryId, eventId, event, body } = attempt;
     const signed = signedHeaders({
       service: service(),
-      keys: this.#keys(webhook),
+      keys: this.#keys(webhook, now),
       eventId,
       deliveryId,
       event,
       body,
-      at: clock.now(),
+      at: now,
     });
     return this.#toResult(
       attempt,
@@ -51,14 +52,11 @@ export class DeliveryAttempts {
     );
   }
 
-  /** The newest first; the old one until its rotation period ends. */
-  #keys({ secret, oldSecret, oldSecretUntil }: Endpoint): readonly Buffer[] {
-    const { clock, secrets } = this.#deps;
-    const sealed =
-      oldSecret !== null && oldSecretUntil !== null && oldSecretUntil.getTime() > clock.now()
-        ? [secret, oldSecret]
-        : [secret];
-    return sealed.map((text) => keyOf(secrets.open(text)));
+  /** The newest first. */
+  #keys({ secret, oldSecrets }: Endpoint, now: number): readonly Buffer[] {
+    return [secret, ...stillSigning(oldSecrets, now).map((old) => old.secret)].map((sealed) =>
+      keyOf(this.#deps.secrets.open(sealed)),
+    );
   }
 
   #toResult({ id, webhookId, attempt, attempts }: Attempt, sent: SendResult): DeliveryResult {

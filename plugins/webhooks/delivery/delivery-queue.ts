@@ -1,4 +1,5 @@
 import { createId, sql, type Clock, type Data, type Job } from 'parley-forum';
+import type { WebhookSecrets } from '../signatures.ts';
 
 /** Minutes after which a pending delivery is looked after in case its job was lost. */
 const OVERDUE = 10;
@@ -21,12 +22,9 @@ export interface NewDelivery {
   readonly eventId: string;
   readonly event: string;
 }
-/** Where and with which secrets a webhook is sent; secrets are sealed. */
-export interface Endpoint {
+/** Where and with which secrets a webhook is sent. */
+export interface Endpoint extends WebhookSecrets {
   readonly url: string;
-  readonly secret: string;
-  readonly oldSecret: string | null;
-  readonly oldSecretUntil: Date | null;
 }
 /** One attempt to be made. */
 export interface Attempt {
@@ -93,7 +91,7 @@ export class DeliveryQueue {
   async begin(jobs: readonly string[]): Promise<ReadonlyMap<string, DueAttempt>> {
     const rows = await this.#deps.data.all(sql<PendingRow>`
       select d.id, d.webhook_id as "webhookId", d.event_id as "eventId", d.event, e.body, d.attempt, d.attempts, d.status, d.job,
-        w.url, w.secret, w.old_secret as "oldSecret", w.old_secret_until as "oldSecretUntil", w.active
+        w.url, w.secret, w.old_secrets as "oldSecrets", w.active
       from webhook_delivery d join webhook_event e on e.id = d.event_id join webhook w on w.id = d.webhook_id
       where d.job = any(${jobs}::uuid[]) order by d.id`);
     // They were added while their webhook was being switched off.
@@ -103,9 +101,9 @@ export class DeliveryQueue {
     const again = await this.#nextAttempts(open.filter(({ status }) => status === 'retrying'));
     const due = [...open.filter(({ status }) => status !== 'retrying'), ...again];
     return new Map(
-      due.map(({ url, secret, oldSecret, oldSecretUntil, job, ...attempt }) => [
+      due.map(({ url, secret, oldSecrets, job, ...attempt }) => [
         job,
-        { ...attempt, endpoint: { url, secret, oldSecret, oldSecretUntil } },
+        { ...attempt, endpoint: { url, secret, oldSecrets } },
       ]),
     );
   }

@@ -87,10 +87,7 @@ export class DeliveryHistory {
   /**
    * Sends a test event at once, whether or not the webhook is switched on, and resolves when the attempt has ended.
    */
-  async test(
-    { id: webhookId, name, url, secret, oldSecret, oldSecretUntil }: WebhookRow,
-    stop: AbortSignal,
-  ): Promise<DeliveryRecord> {
+  async test({ id: webhookId, name, url, secret, oldSecrets }: WebhookRow, stop: AbortSignal): Promise<DeliveryRecord> {
     const { data, clock, webhooks, attempts } = this.#deps;
     const now = clock.now();
     const [id, eventId] = [createId(now), createId(now)];
@@ -109,7 +106,7 @@ export class DeliveryHistory {
         values (${id}, ${webhookId}, ${eventId}, ${event}, 'pending', 1, 1, ${at})`);
     });
     const result = await attempts.make(
-      { url, secret, oldSecret, oldSecretUntil },
+      { url, secret, oldSecrets },
       { id, webhookId, eventId, event, body, attempt: 1, attempts: 1 },
       stop,
     );

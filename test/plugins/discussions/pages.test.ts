@@ -137,6 +137,22 @@ describe('writing without script', () => {
     expect((await forum.as.ada.submit(`/d/${number}/moderate`, { action: 'pin' })).status).toBe(403);
   });
 
+  test('footnotes of several posts lead each to its own', async () => {
+    const { id, number } = await forum.start('ada', 'Notes');
+    const content = 'So[^1] it is[^1].\n\n[^1]: Or not.';
+    const posts = [await forum.reply('ada', id, content), await forum.reply('bob', id, content)];
+    const text = await page(`/d/${number}-notes`);
+    const ids = [...text.matchAll(/ id="([^"]*)"/g)].map(([, one]) => one!);
+    expect(ids.filter((one) => one.startsWith('fn'))).toHaveLength(6);
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const { html } of posts) {
+      const own = [...String(html).matchAll(/ id="([^"]*)"/g)].map(([, one]) => one!);
+      const targets = [...String(html).matchAll(/ href="#([^"]*)"/g)].map(([, one]) => one!);
+      expect(new Set(targets)).toEqual(new Set(own));
+      for (const one of own) expect(ids).toContain(one);
+    }
+  });
+
   test('hostile text shows as text', async () => {
     const { number } = await forum.start('ada', '"><img src=x onerror=alert(1)>');
     const { headers } = await forum.guest.get(`/d/${number}`);

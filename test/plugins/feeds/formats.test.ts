@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { sql } from 'parley-forum';
 import { Categories } from 'parley-forum/plugins/discussions';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 import { all, one, parsed, plainOf, textOf } from './parsed.ts';
@@ -165,6 +166,22 @@ describe('with discussions', () => {
       html,
       html,
     ]);
+  });
+
+  test('footnotes lead to the page on which they stand, and every size of a picture has its full address', async () => {
+    const { data } = forum.app.app;
+    const { id, postId } = await forum.start('ada', 'With notes');
+    await forum.as.ada.put(`/api/posts/${postId}`, { content: 'So it is[^1].\n\n[^1]: Or not.' });
+    await data.all(sql`update post set html = html || '<p><img src="/uploads/a.png" srcset="/uploads/b.png 320w, /uploads/c.png 640w" alt="" /></p>'
+      where id = ${postId}`);
+    const item = (await json()).items.find(({ title }: { title: string }) => title === 'With notes');
+    const [reference] = /href="[^"]*#fn-[^"]*"/.exec(item.content_html)!;
+    const [, key] = /id="fn-([^"]*)"/.exec(item.content_html)!;
+    expect(reference).toBe(`href="${item.url}#fn-${key}"`);
+    expect(item.content_html).toContain(`href="${item.url}#fnref-${key}"`);
+    expect(item.content_html).toContain(`srcset="${BASE}/uploads/b.png 320w, ${BASE}/uploads/c.png 640w"`);
+    expect((await forum.guest.get(new URL(item.url).pathname)).text).toContain(`id="fn-${key}"`);
+    await forum.as.ada.delete(`/api/discussions/${id}`);
   });
 
   test('another title changes neither id nor place, and a deleted discussion is gone', async () => {

@@ -221,6 +221,24 @@ export const REPEATING: readonly string[] = [
   ':::spoiler\n',
 ].map((marks) => marks.repeat((64 * 1024) / marks.length));
 
+/** Texts of 64 KiB in which a mark is looked for again from each place where it might begin. */
+export const SEARCHING: readonly string[] = [
+  '|'.repeat(65_536),
+  '|| '.repeat(21_800),
+  '||a|| '.repeat(6_000),
+  `|a|\n|-|\n|${'\\|'.repeat(32_000)}`,
+  `[^x]: y\n\n${'[^a'.repeat(21_800)}`,
+  '[^a'.repeat(21_800),
+  '!['.repeat(32_768),
+  '||[a'.repeat(16_384),
+  '`a``b'.repeat(13_000),
+  '[a\n'.repeat(21_800),
+  '<a:'.repeat(21_800),
+  'http://a.b/('.repeat(5_400),
+  '*~~_a'.repeat(13_000),
+  '> '.repeat(40) + '\n' + 'a\n'.repeat(32_000),
+];
+
 /** Code that grammars look at again and again, in languages that have many rules. */
 export const SLOW_CODE: readonly string[] = [
   ['js', '<a '],

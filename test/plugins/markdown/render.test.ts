@@ -1,10 +1,13 @@
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 import { InvalidInput } from 'parley-forum';
 import { permittedImages } from '../../../plugins/markdown/permitted-images.ts';
 import { Renderer } from '../../../plugins/markdown/renderer.ts';
 import { createSanitiser } from '../../../plugins/markdown/sanitise.ts';
 import { RenderThread } from '../../../plugins/markdown/render-thread.ts';
-import { REPEATING, SLOW_CODE, SWELLING } from './hostile.ts';
+import { REPEATING, SEARCHING, SLOW_CODE, SWELLING } from './hostile.ts';
 
 const rules = { origin: 'http://localhost:3000', imageHosts: ['pictures.example'] };
 const renderer = new Renderer(rules, async (html) => html);
@@ -275,6 +278,17 @@ describe('rendering', () => {
     },
   );
 
+  it.each(SEARCHING.map((source) => [source.slice(0, 12), source] as const))(
+    'takes no time out of proportion for a text that begins with %j',
+    async (_, text) => {
+      const thread = new RenderThread(rules);
+      const budget = { left: 10_000 };
+      await thread.run({ step: 'parse', text }, budget);
+      await thread.close();
+      expect(10_000 - budget.left).toBeLessThan(1_000);
+    },
+  );
+
   it.each(SLOW_CODE.map((source) => [source.slice(0, 20), source] as const))(
     'shows code that is hard to colour, in bounded time and size: %j…',
     async (_, source) => {
@@ -304,6 +318,33 @@ describe('rendering', () => {
     const next = thread.run({ step: 'parse', text: 'next' }, { left: 10_000 });
     await expect(slow).rejects.toMatchObject({ status: 400 });
     await expect(next).resolves.toContain('next');
+    await thread.close();
+  });
+
+  it('holds nothing against a text that the machine did meanwhile', async () => {
+    const thread = new RenderThread(rules);
+    const text = 'word *and* word\n\n'.repeat(8_000);
+    await thread.run({ step: 'parse', text }, { left: 10_000 });
+    const quiet = { left: 10_000 };
+    await thread.run({ step: 'parse', text }, quiet);
+    const others = Array.from({ length: 6 * availableParallelism() }, () => new Worker('for (;;);', { eval: true }));
+    try {
+      await Promise.all(others.map((other) => once(other, 'online')));
+      const begun = performance.now();
+      const budget = { left: 3 * (10_000 - quiet.left) };
+      await expect(thread.run({ step: 'parse', text }, { ...budget })).resolves.toContain('<em>and</em>');
+      expect(performance.now() - begun).toBeGreaterThan(budget.left);
+    } finally {
+      await Promise.all([thread.close(), ...others.map((other) => other.terminate())]);
+    }
+  });
+
+  it('gives up by the clock where the time of the thread cannot be read', async () => {
+    const thread = new RenderThread(rules);
+    const unknown = vi.spyOn(Worker.prototype, 'cpuUsage').mockReturnValue(new Promise(() => {}));
+    const slow = thread.run({ step: 'parse', text: '*never* finished in a moment\n\n'.repeat(50_000) }, { left: 1 });
+    await expect(slow).rejects.toMatchObject({ status: 400 });
+    unknown.mockRestore();
     await thread.close();
   });
 

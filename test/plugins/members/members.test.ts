@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { sql } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { seeMembers } from 'parley-forum/plugins/members';
 import type { Client } from 'parley-forum/testing';
 import { useForum } from '../discussions/forum.ts';
@@ -109,6 +111,51 @@ describe('the card of a member', () => {
     await forum.app.app.settings.set({ 'members.new_days': 0 });
     expect((await cardOf('ada')).body.html).not.toContain('New here');
   });
+});
+
+test('those with the most posts are the same, and in the same order, as if all were counted', async () => {
+  const { data } = forum.app.app;
+  const discussions = forum.app.app.service(Discussions);
+  // Most have few posts, some many; a third of all posts are where guests cannot read.
+  await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
+    select gen_random_uuid(), c.id, 0, (1 + 40 / (1 + n % 50))::int from generate_series(1, 1500) n
+      cross join lateral (select id from category order by md5(n::text || id::text) limit 1) c`);
+  await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
+    select a.user_id, c.id, 0, 1 + abs(hashtext(a.user_id::text)) % 9 from discussion_author a
+      cross join lateral (select id from category where id <> a.category_id order by md5(a.user_id::text || id::text) limit 2) c
+    where a.user_id not in (select id from account)
+    on conflict do nothing`);
+  const { guest } = forum.app.app.service(Access);
+  const root = (await accounts().viewers([forum.ids.root!])).get(forum.ids.root!)!;
+  const open = forum.app.app
+    .service(Categories)
+    .visible(guest)
+    .map(({ id }) => id);
+  for (const [viewer, counted] of [
+    [guest, sql`category_id = any(${open}::uuid[])`],
+    [root, sql`true`],
+  ] as const) {
+    const whole = await data.all(sql<{ id: string }>`select user_id as id from discussion_author where ${counted}
+      group by user_id having sum(posts) > 0 order by sum(posts) desc, user_id desc`);
+    const paged: string[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page = await discussions.mostPosts({ limit: 90, ...(cursor !== undefined && { cursor }) }, viewer);
+      paged.push(...page.items);
+      cursor = page.nextCursor;
+      if (cursor === undefined) break;
+    }
+    expect(paged).toEqual(whole.map(({ id }) => id));
+    for (const offset of [7, 1_200])
+      expect((await discussions.mostPosts({ limit: 5, offset }, viewer)).items).toEqual(
+        paged.slice(offset, offset + 5),
+      );
+  }
+  await data.all(sql`delete from discussion_author where user_id not in (select id from account)`);
+  expect(
+    await data.all(
+      sql`select from discussion_author_total where posts > 0 and user_id not in (select id from account)`,
+    ),
+  ).toEqual([]);
 });
 
 describe('the posts of new authors', () => {

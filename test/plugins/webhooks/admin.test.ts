@@ -1,13 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { defineAction, definePlugin, sealedStores, Secrets, sql, Type, type PluginHandle } from 'parley-forum';
-import { bodySignature, keyOf } from '../../../plugins/webhooks/signatures.ts';
+import { bodySignature, keyOf, standardSignature } from '../../../plugins/webhooks/signatures.ts';
 import { install } from '../discussions/forum.ts';
 import { JSON_ONLY, settled, until, useWebhooks } from './forum.ts';
-import { verify } from './receiver.ts';
+import { verify, type Received } from './receiver.ts';
 
 const forum = useWebhooks({ 'webhooks.retry_delays': [600] });
 const WHERE = ['', '/history', '/stats'];
 const POSTS = ['save', 'test', 'redeliver', 'delete', 'rotate-secret'];
+
+/** By these and no others, in this order, under both schemes. */
+function expectSigned({ text, headers }: Received, secrets: readonly string[]): void {
+  const [id, timestamp] = [headers['webhook-id']!, headers['webhook-timestamp']!];
+  const keys = secrets.map((secret) => keyOf(secret));
+  expect(headers['x-forum-signature']!.split(',')).toEqual(keys.map((key) => bodySignature(key, text)));
+  expect(headers['webhook-signature']!.split(' ')).toEqual(
+    keys.map((key) => standardSignature(key, { id, timestamp }, text)),
+  );
+}
 
 describe('the pages of webhooks', () => {
   test.each(WHERE)('/admin/webhooks%s is for administrators, as a page and as JSON', async (path) => {
@@ -229,9 +239,7 @@ describe('what administrators do to a webhook', () => {
     expect([success, secret === old]).toEqual([true, false]);
     await forum.do('test', { id });
     for (const one of [old, secret]) verify(one, receiver.received[0]!);
-    expect(receiver.received[0]!.headers['x-forum-signature']!.split(',')).toEqual(
-      [secret, old].map((one) => bodySignature(keyOf(one), receiver.received[0]!.text)),
-    );
+    expectSigned(receiver.received[0]!, [secret, old]);
     await forum.later(24 * 3_600_000 + 1_000);
     await forum.do('test', { id });
     const { headers } = receiver.received[1]!;
@@ -240,18 +248,49 @@ describe('what administrators do to a webhook', () => {
     ]);
   });
 
-  test('secrets go with the root key to another one', async () => {
+  test('each secret signs until 24 hours after it was replaced, however many replaced it', async () => {
     const receiver = await forum.receiver();
-    const { id, secret } = await forum.add(receiver.url);
+    const { id, secret: first } = await forum.add(receiver.url);
+    const { secret: second } = await forum.do('rotate-secret', { id });
+    await forum.later(12 * 3_600_000);
+    const { secret: third } = await forum.do('rotate-secret', { id });
+    await forum.do('test', { id });
+    expectSigned(receiver.received[0]!, [third, second, first]);
+    await forum.later(12 * 3_600_000 + 1_000);
+    await forum.do('test', { id });
+    expectSigned(receiver.received[1]!, [third, second]);
+    // What is stored with the change is signed alike.
+    await forum.start('Signed by both');
+    await until(() => expect(receiver.received).toHaveLength(3));
+    expectSigned(receiver.received[2]!, [third, second]);
+  });
+
+  test('there are four new secrets within 24 hours, and a fifth says when there can be one', async () => {
+    const receiver = await forum.receiver();
+    const { id, secret: first } = await forum.add(receiver.url);
+    const secrets = [first];
+    for (let round = 0; round < 4; round++) secrets.unshift((await forum.do('rotate-secret', { id })).secret);
+    const refused = await forum.root.post('/admin/webhooks/rotate-secret', { id }, JSON_ONLY);
+    expect([refused.status, refused.body.code]).toEqual([409, 'conflict']);
+    expect(refused.body.error).toMatch(/when the oldest ends, at \d{4}-\d\d-\d\dT/);
+    await forum.do('test', { id });
+    expectSigned(receiver.received[0]!, secrets);
+    await forum.later(24 * 3_600_000 + 1_000);
+    expect((await forum.do('rotate-secret', { id })).success).toBe(true);
+  });
+
+  test('secrets go with the root key to another one, those that were replaced too', async () => {
+    const receiver = await forum.receiver();
+    const { id, secret: old } = await forum.add(receiver.url);
+    const { secret } = await forum.do('rotate-secret', { id });
     const secrets = forum.app.app.service(Secrets);
     const stores = forum.app.app.extensions.read(sealedStores);
     await forum.app.app.data.transaction(async () => {
       for (const { value } of stores) await value.reseal((sealed) => secrets.seal(secrets.open(sealed)));
     });
     await forum.do('test', { id });
-    expect(receiver.received[0]!.headers['x-forum-signature']).toBe(
-      bodySignature(keyOf(secret), receiver.received[0]!.text),
-    );
+    expect(receiver.received).toHaveLength(1);
+    expectSigned(receiver.received[0]!, [secret, old]);
   });
 
   test('what failed is sent again: one, or all of a time', async () => {

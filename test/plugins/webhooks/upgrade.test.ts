@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { sql, type Data } from 'parley-forum';
 import Webhooks0002Jobs from '../../../migrations/webhooks/0002-jobs.ts';
+import Webhooks0003OldSecrets from '../../../migrations/webhooks/0003-old-secrets.ts';
 import type { Database } from '../../../core/data/database.ts';
 import { settled, until, useWebhooks } from './forum.ts';
+import { verify } from './receiver.ts';
 
 const forum = useWebhooks({ 'webhooks.retry_delays': [3_600, 3_600] });
 
@@ -53,4 +55,20 @@ test('what an earlier version was sending, or was to send again, is sent once af
   ]);
   expect(history.find(({ attempt }) => attempt === 2)).toMatchObject({ event_id: first, status: 'delivered' });
   expect(await data.all(sql`select 1 from job where listener = 'webhooks/job:deliver'`)).toEqual([]);
+});
+
+test('a secret that was being replaced signs beside the new one after the upgrade too, until its time is over', async () => {
+  const receiver = await forum.receiver();
+  const { id, secret: old } = await forum.add(receiver.url);
+  const { secret } = await forum.do('rotate-secret', { id });
+  const { data, kernel } = forum.app.app;
+  await kernel.disable('webhooks');
+  await (data as Database).migrateDown('webhooks', [Webhooks0003OldSecrets]);
+  expect(
+    await data.all(sql`select old_secret_until > now() + interval '23 hours' as long from webhook where id = ${id}`),
+  ).toEqual([{ long: true }]);
+  await kernel.enable('webhooks');
+  await forum.do('test', { id });
+  for (const one of [secret, old]) verify(one, receiver.received[0]!);
+  expect(receiver.received[0]!.headers['webhook-signature']!.split(' ')).toHaveLength(2);
 });
