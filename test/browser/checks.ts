@@ -61,7 +61,7 @@ export const settle = (page: Page): Promise<void> =>
   const { elements } = JSON.parse(document.getElementById('forum').textContent);
   // What is hidden, or waits to be pointed at, is loaded when somebody needs it.
   const first = (tag) => [...document.querySelectorAll(tag + ':not([data-when])')].find((one) => one.checkVisibility());
-  const found = Object.keys(elements).map(first).filter(Boolean);
+  const found = Object.values(elements).flat().map(first).filter(Boolean);
   for (const element of found) {
     element.scrollIntoView();
     // What is near is looked for once in a frame.

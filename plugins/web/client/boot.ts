@@ -30,9 +30,8 @@ function wake(target: EventTarget | null): void {
 for (const type of ['pointerover', 'focusin']) document.addEventListener(type, ({ target }) => wake(target));
 
 function scan(root: ParentNode): void {
-  const tags = Object.keys(page.elements);
-  if (tags.length === 0) return;
-  for (const element of root.querySelectorAll(tags.join())) {
+  if (page.elements.size === 0) return;
+  for (const element of root.querySelectorAll([...page.elements.keys()].join())) {
     // About the page as a whole, wherever it stands.
     if (element.hasAttribute('data-eager')) load(element.localName);
     else if (element.hasAttribute('data-when')) later.set(element.localName, element.getAttribute('data-when')!);

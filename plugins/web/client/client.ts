@@ -1,17 +1,27 @@
 /** What elements and plugins' modules share: imported as `@forum/client`. */
 
 interface Page {
-  readonly elements: Readonly<Record<string, string>>;
+  /** URLs of the modules that define elements, by tag. */
+  readonly elements: ReadonlyMap<string, string>;
   readonly texts: Readonly<Record<string, string>>;
   readonly member: boolean;
   /** Whether single keys do something: visitors may switch them off. */
   readonly keys: boolean;
 }
 
-/** The data the server sent to this page's scripts. */
-export const page: Page = JSON.parse(
+/** As the server writes it: tags by the folder of their modules. */
+type SentPage = Omit<Page, 'elements'> & { readonly elements: Readonly<Record<string, readonly string[]>> };
+const { elements, ...sent } = JSON.parse(
   document.getElementById('forum')?.textContent ?? '{"elements":{},"texts":{},"member":false,"keys":false}',
-) as Page;
+) as SentPage;
+
+/** The data the server sent to this page's scripts. */
+export const page: Page = {
+  ...sent,
+  elements: new Map(
+    Object.entries(elements).flatMap(([folder, tags]) => tags.map((tag) => [tag, `${folder}${tag}.js`])),
+  ),
+};
 
 /** A text of the page's scripts in the page's language. */
 export const t = (key: string, values: Readonly<Record<string, string | number>> = {}): string =>
@@ -147,7 +157,7 @@ export function define(tag: string, element: CustomElementConstructor): void {
 
 /** Loads an element's module, once; does nothing where no plugin has it. */
 export async function loadElement(tag: string): Promise<void> {
-  const module = page.elements[tag];
+  const module = page.elements.get(tag);
   if (module !== undefined) await import(module);
 }
 

@@ -26,8 +26,8 @@ export interface ThemeBundle {
   readonly icons: ReadonlyMap<string, readonly string[]>;
   readonly sheets: readonly string[];
   readonly colours: { readonly light: string; readonly dark: string };
-  /** Custom elements by tag, each with the URL of the module that defines it. */
-  readonly elements: Readonly<Record<string, string>>;
+  /** Tags of custom elements, by the URL of the folder that has their modules: every page says them. */
+  readonly elements: Readonly<Record<string, readonly string[]>>;
   readonly imports: Readonly<Record<string, string>>;
   readonly boot: string;
   readonly client: string;
@@ -46,7 +46,7 @@ export interface ThemeBundleOptions {
 }
 
 const WEB = 'web';
-const ELEMENT = /^x-[a-z0-9-]+\.js$/;
+const ELEMENT = /^(x-[a-z0-9-]+)\.js$/;
 
 /**
  * Reads all of a theme and its parents, and checks it; nothing comes into use by that. Throws a `ConfigurationError`
@@ -91,9 +91,9 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
   const pluginSheet = assets.mount('s', 'plugins', [
     { path: 'plugins.css', text: styles.map(({ id, text }) => `@layer plugins.${id}{\n${text}\n}`).join('\n') },
   ]);
-  const modules = pluginTrees.flatMap((tree) =>
-    [...tree.paths].filter((path) => ELEMENT.test(path)).map((path) => [path.slice(0, -3), tree.base + path] as const),
-  );
+  const elements = pluginTrees
+    .map(({ base, paths }) => [base, [...paths].flatMap((path) => ELEMENT.exec(path)?.[1] ?? [])] as const)
+    .filter(([, tags]) => tags.length > 0);
   const web = assets.tree('p', WEB)?.base ?? '/assets/p/web/';
   const client = `${web}client.js`;
   const trees = [...themeTrees, ...pluginTrees, sheet, pluginSheet];
@@ -115,7 +115,7 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
       ...(styles.length > 0 ? [`${pluginSheet.base}plugins.css`] : []),
     ],
     colours: themeColours(tokens),
-    elements: Object.fromEntries(modules),
+    elements: Object.fromEntries(elements),
     imports: { '@forum/client': client },
     asset: (name) => {
       const [, owner, path] = /^@([a-z0-9-]+)\/(.+)$/.exec(name) ?? [];
