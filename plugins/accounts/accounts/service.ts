@@ -44,6 +44,7 @@ import { AccountEntity } from './entity.ts';
 
 import type { Passwords } from '../passwords/passwords.ts';
 import type { UserRecords } from '../profiles/user-records.ts';
+import { AccountLoader } from './account-loader.ts';
 import { listMembers } from './member-list.ts';
 import { foldedName, NAME_OF_ANOTHER, nameColumns, OFFICIAL_NAME } from './display-names.ts';
 import { namesLike } from './name-search.ts';
@@ -94,8 +95,14 @@ const storedIp = (ip: string | undefined): string | null =>
 export class AccountsService implements Accounts {
   readonly #deps: AccountsDeps;
 
+  readonly #loader: AccountLoader;
+
   constructor(deps: AccountsDeps) {
     this.#deps = deps;
+    const { cache, data } = deps;
+    const load = (ids: readonly string[]) =>
+      data.all(sql<Account>`select ${COLUMNS} from account where id = any(${ids}::uuid[]) order by id`);
+    this.#loader = new AccountLoader({ cache, data, load });
   }
 
   find(id: string): Promise<Account | undefined> {
@@ -141,25 +148,8 @@ export class AccountsService implements Accounts {
   }
 
   async authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>> {
-    const { cache, data } = this.#deps;
-    const found = new Map<string, Account>();
-    const missing: string[] = [];
-    for (const id of new Set(ids)) {
-      const cached = cache.peek<Account>(accountTag(id));
-      if (cached) found.set(id, cached);
-      else if (isId(id)) missing.push(id);
-    }
-    if (missing.length > 0) {
-      const since = cache.version();
-      for (const account of await data.all(
-        sql<Account>`select ${COLUMNS} from account where id = any(${missing}::uuid[]) order by id`,
-      )) {
-        found.set(account.id, account);
-        if (!data.inTransaction) cache.set(accountTag(account.id), [accountTag(account.id)], account, since);
-      }
-    }
     return new Map(
-      [...found].map(([id, { username, displayName, avatarUrl }]) => [
+      [...(await this.#loader.many(ids))].map(([id, { username, displayName, avatarUrl }]) => [
         id,
         { id, username, display_name: displayName, avatar_url: avatarUrl },
       ]),
