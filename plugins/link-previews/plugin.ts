@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cache, Clock, Data, definePlugin, Environment, Http, Type } from 'parley-forum';
 import {
   discussionCacheTags,
@@ -22,6 +23,8 @@ import { ALL_PREVIEWS, PreviewStore, type DuePreview } from './preview-store.ts'
 /** Pages for which jobs are added at a time; the rest is due the next time. */
 const MAX_DUE = 500;
 const PROCESS_REQUESTS = 4;
+/** Milliseconds within which a page that was made opens its stream. */
+const LISTENS_AFTER = 5_000;
 
 export default definePlugin({
   id: 'link-previews',
@@ -94,9 +97,12 @@ export default definePlugin({
     const downloader = new Downloader({ guard, userAgent });
     const rate = (): number => settings['link-previews.rate_limit'];
     const changed = async (id: string): Promise<void> => {
-      if (!live) return;
-      for (const { discussion_id, number } of await discussions.posts(await store.postsWith(id), access.unrestricted))
-        live.send(postLooksChanged, { discussion_id, number });
+      const posts = live ? await discussions.posts(await store.postsWith(id), access.unrestricted) : [];
+      const tell = (): void =>
+        posts.forEach(({ discussion_id, number }) => live?.send(postLooksChanged, { discussion_id, number }));
+      tell();
+      // A page that was made just before, such as the writer's own, listens a moment later.
+      void sleep(LISTENS_AFTER, undefined, { signal: plugin.signal, ref: false }).then(tell, () => undefined);
     };
     const fetcher = new Fetcher({ store, limits, downloader, thumbnails, log, enabled, allowed, rate, changed });
     const job = plugin.job<FetchJob>('fetch', {
