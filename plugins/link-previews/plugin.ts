@@ -98,11 +98,11 @@ export default definePlugin({
     const rate = (): number => settings['link-previews.rate_limit'];
     const changed = async (id: string): Promise<void> => {
       const posts = live ? await discussions.posts(await store.postsWith(id), access.unrestricted) : [];
-      const tell = (): void =>
+      const notify = (): void =>
         posts.forEach(({ discussion_id, number }) => live?.send(postLooksChanged, { discussion_id, number }));
-      tell();
+      notify();
       // A page that was made just before, such as the writer's own, listens a moment later.
-      void sleep(LISTENS_AFTER, undefined, { signal: plugin.signal, ref: false }).then(tell, () => undefined);
+      void sleep(LISTENS_AFTER, undefined, { signal: plugin.signal, ref: false }).then(notify, () => undefined);
     };
     const fetcher = new Fetcher({ store, limits, downloader, thumbnails, log, enabled, allowed, rate, changed });
     const job = plugin.job<FetchJob>('fetch', {
