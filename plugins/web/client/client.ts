@@ -11,17 +11,19 @@ interface Page {
 
 /** As the server writes it: tags by the folder of their modules. */
 type SentPage = Omit<Page, 'elements'> & { readonly elements: Readonly<Record<string, readonly string[]>> };
-const { elements, ...sent } = JSON.parse(
-  document.getElementById('forum')?.textContent ?? '{"elements":{},"texts":{},"member":false,"keys":false}',
-) as SentPage;
+function readPage(): Page {
+  const text = document.getElementById('forum')?.textContent;
+  const { elements, ...rest } = JSON.parse(
+    text ?? '{"elements":{},"texts":{},"member":false,"keys":false}',
+  ) as SentPage;
+  const modules = Object.entries(elements).flatMap(([folder, tags]) =>
+    tags.map((tag): [string, string] => [tag, `${folder}${tag}.js`]),
+  );
+  return { ...rest, elements: new Map(modules) };
+}
 
 /** The data the server sent to this page's scripts. */
-export const page: Page = {
-  ...sent,
-  elements: new Map(
-    Object.entries(elements).flatMap(([folder, tags]) => tags.map((tag) => [tag, `${folder}${tag}.js`])),
-  ),
-};
+export const page: Page = readPage();
 
 /** A text of the page's scripts in the page's language. */
 export const t = (key: string, values: Readonly<Record<string, string | number>> = {}): string =>
