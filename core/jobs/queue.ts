@@ -131,10 +131,13 @@ export class JobQueue implements Jobs {
       cancelKey: async (key) => {
         const works = this.#collected.get(this.#parts.data.batch()!) ?? [];
         works.splice(0, works.length, ...works.filter((work) => work.listener !== name || work.key !== key));
-        await this.#parts.data.all(sql`with paused as (delete from job_pause where listener = ${name} and key = ${key})
-          delete from job where listener = ${name} and key = ${key} and cron is null and failed_at is null
-          and (owner is null or id = any(${this.#worker.waitingOf(name, key)}::uuid[]))`);
-        await this.#parts.data.afterCommit(async () => this.#worker.releaseKey(name, key));
+        const taken = await this.#parts.data.all(sql<{
+          id: string;
+        }>`with paused as (delete from job_pause where listener = ${name} and key = ${key}),
+          gone as (delete from job where listener = ${name} and key = ${key} and cron is null and failed_at is null
+          and (owner is null or ${this.#worker.notBegun(name, key)}) returning id, owner)
+          select id from gone where owner is not null`);
+        await this.#parts.data.afterCommit(async () => this.#worker.forget(taken.map(({ id }) => id)));
       },
       pause: async (key, seconds) => {
         if (definition.perKey === undefined)

@@ -181,6 +181,8 @@ export class Worker {
   readonly #mine = sql`j.id = d.id and j.listener = d.listener and j.attempt = d.attempt and j.owner = ${this.#owner}`;
   /** Keys that were paused while rows were being taken: what was taken of them then is put back. */
   readonly #pausedMeanwhile = new Set<string>();
+  /** Ids of what was cancelled while rows were being taken. */
+  readonly #cancelledMeanwhile = new Set<string>();
   /** In the order in which it was taken. */
   readonly #held = new Set<Held>();
   readonly #paces = new WeakMap<Listener, Pace>();
@@ -270,11 +272,21 @@ export class Worker {
     this.wake([{ listener: name }]);
   }
 
-  /** The ids of a key's works that were taken and have not begun. */
-  waitingOf(name: string, key: string): readonly string[] {
-    return [...this.#held]
-      .filter(({ end, job }) => end === undefined && job.listener === name && job.key === key)
+  /** Of a row of `job`: that this process has taken it, or is taking it, and has not begun it. */
+  notBegun(name: string, key: string): RawBuilder<unknown> {
+    const running = [...this.#held]
+      .filter(({ end, job }) => end !== undefined && job.listener === name && job.key === key)
       .map(({ job: { id } }) => id);
+    return sql`(owner = ${this.#owner} and id <> all(${running}::uuid[]))`;
+  }
+
+  /** Does not begin what was cancelled after it was taken; its rows are gone. */
+  forget(ids: readonly string[]): void {
+    for (const id of ids) this.#cancelledMeanwhile.add(id);
+    for (const held of this.#held)
+      if (held.end === undefined && this.#cancelledMeanwhile.has(held.job.id)) this.#held.delete(held);
+    this.#fill();
+    void this.#pump();
   }
 
   /** No more of a key begins: what was taken of it beforehand is put back. */
@@ -359,6 +371,7 @@ export class Worker {
   async #take(): Promise<number> {
     const begun = performance.now();
     this.#pausedMeanwhile.clear();
+    this.#cancelledMeanwhile.clear();
     const whole = begun >= this.#wholeAgain;
     const listeners = [...this.#listeners.values()];
     const open = listeners.filter((listener) => whole || this.#paceOf(listener).fullUntil <= begun);
@@ -582,6 +595,7 @@ export class Worker {
   }
 
   #hold(job: Claimed): void {
+    if (this.#cancelledMeanwhile.has(job.id)) return;
     const listener = this.#listeners.get(job.listener);
     // It was stopped, or its key paused, while the row was being taken.
     const paused = job.key !== null && this.#pausedMeanwhile.has(`${job.listener} ${job.key}`);
