@@ -46,8 +46,9 @@ export class AccountLoader {
 
   #load(ids: readonly string[], since: number): Loading {
     const { cache, data, load } = this.#deps;
-    if (data.inTransaction) return { since, accounts: load(ids) };
     const loading: Loading = { since, accounts: load(ids) };
+    // What a transaction reads may be undone.
+    if (data.inTransaction) return loading;
     for (const id of ids) this.#loading.set(id, loading);
     const done = (): void => ids.forEach((id) => this.#loading.get(id) === loading && this.#loading.delete(id));
     loading.accounts.then((accounts) => {

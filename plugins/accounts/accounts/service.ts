@@ -94,7 +94,6 @@ const storedIp = (ip: string | undefined): string | null =>
 /** Accounts: what others read of them, and all that changes them. */
 export class AccountsService implements Accounts {
   readonly #deps: AccountsDeps;
-
   readonly #loader: AccountLoader;
 
   constructor(deps: AccountsDeps) {
