@@ -143,7 +143,7 @@ interface Next {
   readonly listener: string;
   /** Milliseconds until it is due; null where there is none. */
   readonly wait: number | null;
-  /** Where it is due and has a key: until other work will be. */
+  /** With a key: until work will be due that is not yet. */
   readonly later: number | null;
   /** Until the next pause of a key ends. */
   readonly pause: number | null;
@@ -428,7 +428,7 @@ export class Worker {
       sql`extract(epoch from ${at} - now())::float8 * 1000`;
     return this.#parts.data.all(sql<Next>`
       select o.listener, ${milliseconds(sql`n.run_at`)} as wait,
-        case when o.keyed and n.run_at <= now() then ${milliseconds(sql`(select run_at from job where ${waiting} and run_at > now() order by run_at limit 1)`)} end as later,
+        case when o.keyed then ${milliseconds(sql`case when n.run_at > now() then n.run_at else (select run_at from job where ${waiting} and run_at > now() order by run_at limit 1) end`)} end as later,
         case when o.keyed then ${milliseconds(sql`(select min(until) from job_pause where listener = o.listener and until > now())`)} end as pause
       from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz, keyed boolean) left join lateral
         (select run_at from job where ${waiting} and run_at >= o."from" order by run_at limit 1) n on true`);
