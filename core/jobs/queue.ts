@@ -43,10 +43,13 @@ interface Work {
 
 /** Works in one statement: five parameters each, of which the embedded database takes 32,767. */
 const TOGETHER = 5_000;
-/** What happens to a work that is stored already: it is due no later, and begins anew where it failed for good. */
+/**
+ * What happens to a work that is stored already: it is due no later, and begins anew where it failed for good. Where it
+ * runs and is to go on later, that is due no later.
+ */
 const STORED_BEFORE = sql`on conflict (id, listener) do update set run_at = excluded.run_at, payload = excluded.payload, failed_at = null,
   attempt = case when j.failed_at is null then j.attempt else 0 end
-  where j.owner is null and (j.failed_at is not null or j.run_at > excluded.run_at)`;
+  where j.failed_at is not null or j.run_at > excluded.run_at`;
 
 /**
  * Keeps durable work in one table: stored with the transaction that caused it, run at least once, in whichever process

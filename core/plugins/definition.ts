@@ -38,8 +38,8 @@ export interface Job<P> {
   /**
    * Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one
    * waits or runs already. `at` is real time by the database's clock: the clock that tests move does not move it. `id`:
-   * of a job that was added before; where that waits it is due at `at` if that is earlier, where it failed for good it
-   * begins anew, where it is gone it is added again, and where it runs nothing changes.
+   * of a job that was added before; where that waits, or runs and goes on later, it is due at `at` if that is earlier,
+   * where it failed for good it begins anew, where it is gone it is added again, and where it runs nothing else changes.
    */
   add(payload: P, options?: { readonly at?: Date; readonly once?: boolean; readonly id?: string }): Promise<string>;
   /** True when it was still waiting. */

@@ -55,6 +55,10 @@ const add = (job: Job<Call>, count: number, ...receivers: readonly string[]): Pr
   });
 const left = async (): Promise<number> =>
   (await data.one(sql<{ n: number }>`select count(*)::integer as n from job`))!.n;
+const stored = () =>
+  data.all(
+    sql<{ due: boolean }>`select id, run_at <= now() as due, attempt, failed_at is not null as failed from job`,
+  );
 
 describe('work with a key', () => {
   it('begins in the order in which it is due, so many at a time, whatever other keys do', async () => {
@@ -382,9 +386,6 @@ describe('work that waits for other servers', () => {
 
 describe('a job that is added again under its id', () => {
   const at = new Date('2100-01-01');
-  const stored = () =>
-    data.all(sql`select id, run_at <= now() as due, attempt, failed_at is not null as failed from job`);
-
   it('is due at the earlier moment, and is there again where it was gone', async () => {
     const job = calls(() => undefined);
     const id = await job.add({ to: 'a', n: 1 }, { at });
@@ -449,5 +450,21 @@ describe('a job that goes on later', () => {
     );
     hold.resolve();
     await until(async () => expect(await left()).toBe(0));
+  });
+
+  it('goes on at once where it is added again before it has ended', async () => {
+    const hold = Promise.withResolvers<void>();
+    const ran: number[] = [];
+    const job = calls(async ({ to, n }, { continueWith }) => {
+      ran.push(n);
+      if (n > 0) await continueWith({ to, n: n - 1 }, { after: 600 });
+      if (n > 0) await hold.promise;
+    });
+    await jobs.start();
+    const id = await job.add({ to: 'a', n: 1 });
+    await until(async () => expect((await stored()).map(({ due }) => due)).toEqual([false]));
+    await job.add({ to: 'a', n: 0 }, { id });
+    hold.resolve();
+    await until(() => expect(ran).toEqual([1, 0]));
   });
 });
