@@ -53,6 +53,7 @@ export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
 export { failureOf } from './http/failures.ts';
 export { BodyTemplate } from './http/body-template.ts';
 export { acceptsEncoding, etagOf, isFresh } from './http/freshness.ts';
+export { ReusableBody } from './http/reusable-body.ts';
 export { Http } from './http/http.ts';
 export { Jobs } from './jobs/queue.ts';
 export { Clock, Environment } from './environment.ts';

@@ -1,9 +1,7 @@
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import {
-  acceptsEncoding,
   etagOf,
   isFresh,
+  ReusableBody,
   type CheckedUrl,
   type Cache,
   type Clock,
@@ -16,9 +14,6 @@ import type { HeaderPair } from 'parley-forum/plugins/protection';
 import { JSON_TYPE, PRIVATE } from './responses.ts';
 import type { RouteBucket } from 'parley-forum/plugins/api';
 
-const compress = promisify(gzip);
-/** Bytes; below it compressing costs more than it saves. */
-const MIN_COMPRESSED_SIZE = 1024;
 /** Characters of a URL, and of the checked input; longer ones hardly repeat. */
 const MAX_KEY_LENGTH = 300;
 /** Bytes of an entry besides its text. */
@@ -37,16 +32,15 @@ interface CachedResponseOptions {
 /** A response as bytes, with the headers that are the same each time. */
 export class CachedResponse {
   readonly etag: string;
-  readonly plain: Buffer;
+  readonly body: ReusableBody;
   readonly options: CachedResponseOptions;
   readonly protection: readonly HeaderPair[];
   /** Names and values in turn, as `writeHead` takes them. */
   readonly headers: readonly string[];
   readonly gzipHeaders: readonly string[];
-  #gzipped: Buffer | undefined;
 
   constructor(plain: Buffer, protection: readonly HeaderPair[], terms: CachedResponseOptions) {
-    this.plain = plain;
+    this.body = new ReusableBody(plain);
     this.options = terms;
     this.protection = protection;
     this.etag = etagOf(plain);
@@ -62,30 +56,19 @@ export class CachedResponse {
       this.etag,
     ];
     this.gzipHeaders = [...this.headers, 'Content-Encoding', 'gzip'];
-    if (plain.length < MIN_COMPRESSED_SIZE) return;
-    // In the background: until it is done the response is sent uncompressed.
-    compress(plain, { level: 9 }).then(
-      (gzipped) => (this.#gzipped = gzipped),
-      () => undefined,
-    );
-  }
-
-  /** The compressed form, once there is one. */
-  get gzipped(): Buffer | undefined {
-    return this.#gzipped;
   }
 }
 
 /** Sends a cached response where protection and rate headers are set already. */
-export function sendCached(req: Request, res: Response, { etag, plain, gzipped }: CachedResponse): void {
+export function sendCached(req: Request, res: Response, { etag, body }: CachedResponse): void {
   res.setHeader('ETag', etag);
   res.setHeader('Cache-Control', PRIVATE);
   if (isFresh(req, etag)) return void res.writeHead(304).end();
-  const small = gzipped && acceptsEncoding(req, 'gzip') ? gzipped : undefined;
-  if (small) res.setHeader('Content-Encoding', 'gzip');
+  const gzipped = body.gzipFor(req);
+  if (gzipped) res.setHeader('Content-Encoding', 'gzip');
   res.setHeader('Content-Type', JSON_TYPE);
-  res.setHeader('Content-Length', (small ?? plain).length);
-  res.writeHead(200).end(small ?? plain);
+  res.setHeader('Content-Length', (gzipped ?? body.plain).length);
+  res.writeHead(200).end(gzipped ?? body.plain);
 }
 
 interface StoreOptions {
@@ -133,7 +116,7 @@ export class CachedResponses {
   store(answer: CachedResponse, { key, tags, cacheVersion }: StoreOptions): void {
     if (key.length <= MAX_KEY_LENGTH)
       this.#cache.set(key, [...tags, responsesTag], answer, cacheVersion, {
-        bytes: 1.5 * answer.plain.length + 2 * ENTRY_OVERHEAD,
+        bytes: 1.5 * answer.body.plain.length + 2 * ENTRY_OVERHEAD,
       });
   }
 

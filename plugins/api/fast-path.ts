@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { acceptsEncoding, isFresh, type Http } from 'parley-forum';
+import { isFresh, type Http } from 'parley-forum';
 import type { Sessions } from 'parley-forum/plugins/accounts';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import type { CachedResponse, CachedResponses } from './cached-responses.ts';
@@ -43,16 +43,16 @@ export class FastPath {
 
   #send(req: IncomingMessage, res: ServerResponse, answer: CachedResponse, allowance: Allowance): void {
     if (!allowance.allowed) return this.#deps.refuse(req, res, allowance);
-    const gzipped = answer.gzipped !== undefined && acceptsEncoding(req, 'gzip') ? answer.gzipped : undefined;
     const fresh = isFresh(req, answer.etag);
+    const gzipped = fresh ? undefined : answer.body.gzipFor(req);
     const head = [
-      ...(gzipped && !fresh ? answer.gzipHeaders : answer.headers),
+      ...(gzipped ? answer.gzipHeaders : answer.headers),
       ...rateHeaders(allowance),
       'X-Request-Id',
       this.#deps.http.requestId(req),
     ];
     if (fresh) return void res.writeHead(304, head).end();
-    const body = gzipped ?? answer.plain;
+    const body = gzipped ?? answer.body.plain;
     head.push('Content-Length', String(body.length));
     res.writeHead(200, head).end(body);
   }

@@ -1,35 +1,20 @@
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
-import { etagOf, type Cache, type Clock } from 'parley-forum';
+import { etagOf, ReusableBody, type Cache, type Clock } from 'parley-forum';
 import { LastModifiedTimes } from './last-modified.ts';
 import type { FeedDocument } from './feed-builder.ts';
-
-const compress = promisify(gzip);
 
 /** A feed as guests get it. */
 export class CachedFeed {
   readonly type: string;
-  readonly body: Buffer;
+  readonly body: ReusableBody;
   readonly etag: string;
   /** Epoch seconds of its last change. */
   readonly changedAt: number;
-  #gzipped: Buffer | undefined;
 
   constructor({ type, body }: FeedDocument, etag: string, changedAt: number) {
     this.type = type;
-    this.body = body;
+    this.body = new ReusableBody(body);
     this.etag = etag;
     this.changedAt = changedAt;
-    // In the background: until it is done the feed goes out as it is.
-    compress(body, { level: 9 }).then(
-      (gzipped) => (this.#gzipped = gzipped),
-      () => undefined,
-    );
-  }
-
-  /** The compressed form, once there is one. */
-  get gzipped(): Buffer | undefined {
-    return this.#gzipped;
   }
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { acceptsEncoding, isFresh, type Clock, type Http, type HttpError, type Settings } from 'parley-forum';
+import { isFresh, type Clock, type Http, type HttpError, type Settings } from 'parley-forum';
 import { varyHeader } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type HeaderPair, type Protection } from 'parley-forum/plugins/protection';
 import type { FeedDocument } from './feed-builder.ts';
@@ -25,13 +25,13 @@ export class Sender {
   }
 
   /** A feed that is the same for all guests; 304 where they have it. */
-  send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, body, gzipped }: CachedFeed): void {
+  send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, body }: CachedFeed): void {
     const head = this.#head(req, 'private, no-cache', type);
     head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#deps.clock.now() / 1_000))));
     if (isFresh(req, etag, changedAt)) return void res.writeHead(304, head).end();
-    const small = gzipped && acceptsEncoding(req, 'gzip') ? gzipped : undefined;
-    if (small) head.push('Content-Encoding', 'gzip');
-    end(res, 200, head, small ?? body);
+    const gzipped = body.gzipFor(req);
+    if (gzipped) head.push('Content-Encoding', 'gzip');
+    end(res, 200, head, gzipped ?? body.plain);
   }
 
   /** A feed for one reader alone. */

@@ -56,9 +56,7 @@ const add = (job: Job<Call>, count: number, ...receivers: readonly string[]): Pr
 const left = async (): Promise<number> =>
   (await data.one(sql<{ n: number }>`select count(*)::integer as n from job`))!.n;
 const stored = () =>
-  data.all(
-    sql<{ due: boolean }>`select id, run_at <= now() as due, attempt, failed_at is not null as failed from job`,
-  );
+  data.all(sql<{ due: boolean }>`select id, run_at <= now() as due, attempt, failed_at is not null as failed from job`);
 
 describe('work with a key', () => {
   it('begins in the order in which it is due, so many at a time, whatever other keys do', async () => {

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { gunzipSync } from 'node:zlib';
 import { Categories, discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { useForum } from '../discussions/forum.ts';
 
@@ -109,18 +108,12 @@ describe('cached feeds', () => {
 
   test('is sent compressed to whoever takes that', async () => {
     await warm();
-    await expect
-      .poll(async () =>
-        (await fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': 'gzip' } })).headers.get(
-          'content-encoding',
-        ),
-      )
-      .toBe('gzip');
-    const response = await fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': 'gzip;q=0' } });
-    expect(response.headers.get('content-encoding')).toBeNull();
-    expect(gunzipSync(forum.app.app.cache.peek<{ gzipped: Buffer }>('feed /feed/rss')!.gzipped).toString()).toBe(
-      await response.text(),
-    );
+    const ask = (encoding: string): Promise<Response> =>
+      fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': encoding } });
+    const plain = await ask('gzip;q=0');
+    expect(plain.headers.get('content-encoding')).toBeNull();
+    await expect.poll(async () => (await ask('gzip')).headers.get('content-encoding')).toBe('gzip');
+    expect(await (await ask('gzip')).text()).toBe(await plain.text());
   });
 
   test('is never older than the last write', async () => {
