@@ -10,8 +10,8 @@ const MIN_COMPRESSED_SIZE = 1024;
 /** The body of a cached response, which is the same whenever it is sent. */
 export class ReusableBody {
   readonly plain: Buffer;
-  #gzip: Promise<void> | undefined;
-  #gzipped: Buffer | undefined;
+  #compressing = false;
+  #gzip: Buffer | undefined;
 
   constructor(plain: Buffer) {
     this.plain = plain;
@@ -23,10 +23,13 @@ export class ReusableBody {
    */
   gzipFor(req: IncomingMessage): Buffer | undefined {
     if (this.plain.length < MIN_COMPRESSED_SIZE || !acceptsEncoding(req, 'gzip')) return undefined;
-    this.#gzip ??= compress(this.plain, { level: 9 }).then(
-      (gzipped) => void (this.#gzipped = gzipped),
-      () => undefined,
-    );
-    return this.#gzipped;
+    if (!this.#compressing) {
+      this.#compressing = true;
+      compress(this.plain, { level: 9 }).then(
+        (gzip) => (this.#gzip = gzip),
+        () => undefined,
+      );
+    }
+    return this.#gzip;
   }
 }
