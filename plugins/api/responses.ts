@@ -9,15 +9,19 @@ export const PRIVATE = 'private, no-cache';
 export const successBytes = (result: object | undefined): Buffer =>
   Buffer.from(JSON.stringify({ success: true, ...result }));
 
+interface Sent {
+  readonly status: number;
+  readonly type: string;
+  readonly body: Buffer;
+  /** Where it is known already. */
+  readonly etag?: string | undefined;
+}
+
 /** Sends `body`; reads get an ETag, and 304 when it is known. Node leaves the body out of responses to HEAD. */
-export function send(
-  req: IncomingMessage,
-  res: ServerResponse,
-  { status, type, body }: { status: number; type: string; body: Buffer },
-): void {
+export function send(req: IncomingMessage, res: ServerResponse, { status, type, body, ...known }: Sent): void {
   const read = req.method === 'GET' || req.method === 'HEAD';
   if (read && status === 200) {
-    const etag = etagOf(body);
+    const etag = known.etag ?? etagOf(body);
     res.setHeader('ETag', etag);
     res.setHeader('Cache-Control', PRIVATE);
     if (isFresh(req, etag)) return void res.writeHead(304).end();

@@ -171,6 +171,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   respond(call: ApiRequest & CheckedUrl, result: object, tags: readonly string[] | undefined): void {
     const { req, res, actor, route, cacheVersion, expiresAt } = call;
     const body = successBytes(result);
+    let etag: string | undefined;
     if (tags && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
       const key = responseKey(callerOf(actor), route, call);
@@ -180,11 +181,12 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
         expiresAt,
       };
       const answer = new CachedResponse(body, this.#deps.protection.headers(DATA_POLICY), terms);
+      etag = answer.etag;
       this.#cachedResponses.store(answer, { key, tags: [...tags, ...own, accessTag], cacheVersion });
       this.#rememberUrl(call, key);
     }
     this.#conformance?.success(body, route);
-    send(req, res, { status: route.status, type: JSON_TYPE, body });
+    send(req, res, { status: route.status, type: JSON_TYPE, body, etag });
   }
 
   /** Guests' URLs only: members have to be authenticated anyway. */

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { InvalidInput } from 'parley-forum';
 
 /** Characters of a name. */
@@ -13,7 +13,7 @@ const normalize = (name: string): string => name.normalize('NFC').replace(/\s+/g
 export const keyOf = (name: string): string => name.normalize('NFKC').toLowerCase();
 
 /** A colour that stays the same for the same name. */
-export const hueOf = (name: string): number => (createHash('sha1').update(keyOf(name)).digest()[0]! % HUE_STEPS) * 15;
+export const hueOf = (name: string): number => (hash('sha1', keyOf(name), 'buffer')[0]! % HUE_STEPS) * 15;
 
 /** The name as it is stored; 400 naming `field` where it cannot be one. */
 export function nameOf(text: string, field: string): string {

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash as digest } from 'node:crypto';
 import { csrfField, html, SafeHtml } from '../api.ts';
 import { relativeUntil, type Locale } from '../themes/locales.ts';
 
@@ -40,7 +40,7 @@ export function safeUrl(value: unknown): string {
 const hueClass = (hue: unknown): string =>
   typeof hue === 'number' ? `hue-${(((Math.round(hue / 15) * 15) % 360) + 360) % 360}` : '';
 
-const hueOf = (name: string): number => (createHash('sha1').update(name).digest()[0] ?? 0) * 15;
+const hueOf = (name: string): number => (digest('sha1', name, 'buffer')[0] ?? 0) * 15;
 
 /** Text for inside a script element: no character in it can end the element or the string. */
 export const safeJson = (value: unknown): SafeHtml =>
