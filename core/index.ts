@@ -31,7 +31,7 @@ export {
   type Surface,
   type SurfaceBehaviour,
 } from './http/routes.ts';
-export { check, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
+export { check, isStorable, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
 export {
   chainOf,
   ConfigurationError,

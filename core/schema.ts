@@ -85,13 +85,16 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
     : { ok: true, value: copy as Static<S> };
 }
 
+/** Whether PostgreSQL can hold a text, and read it as JSON. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
 /**
  * What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in
  * digits, as "1e1", or in so many that it became infinite, for which Ajv looks at no limit.
  */
 function faultsOf(value: unknown, given: unknown, field: string): readonly FieldProblem[] {
   if (typeof value === 'string')
-    return !value.includes('\0') && value.isWellFormed()
+    return isStorable(value)
       ? []
       : [{ field: field || 'body', message: 'must be Unicode text without the character U+0000' }];
   if (typeof value === 'number')
@@ -100,7 +103,9 @@ function faultsOf(value: unknown, given: unknown, field: string): readonly Field
       : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>
-    faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name),
+    isStorable(name)
+      ? faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name)
+      : [{ field: field || 'body', message: 'must have names of Unicode text without the character U+0000' }],
   );
 }
 

@@ -84,6 +84,8 @@ describe('a draft', () => {
       {},
       { content: 1 },
       { content: 'x'.repeat(300_001) },
+      { 'con\0tent': 'x' },
+      { 'con\ud800tent': 'x' },
     ])
       expect((await put('ada', 'new', fields)).status, JSON.stringify(fields).slice(0, 50)).toBe(400);
     expect(await listed('ada')).toEqual([]);
