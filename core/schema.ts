@@ -1,4 +1,10 @@
-import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import {
+  Ajv2020,
+  type ErrorObject,
+  type FormatDefinition,
+  type Options,
+  type ValidateFunction,
+} from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { InvalidInput, type FieldProblem } from './errors.ts';
@@ -10,6 +16,15 @@ export { Type, type Static, type TObject, type TSchema } from 'typebox';
 const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
 const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown', 'x-deprecated'];
+
+const DAY = 86_400_000;
+const [FIRST_MOMENT, LAST_MOMENT] = [Date.UTC(1000, 0, 2), Date.UTC(9999, 11, 31, 23, 59, 59, 999)];
+
+/**
+ * Whether epoch milliseconds are of a year with four digits, in every time zone: JavaScript writes others as PostgreSQL
+ * does not read them. A day has to be one until its end.
+ */
+export const isMoment = (time: number): boolean => time >= FIRST_MOMENT && time <= LAST_MOMENT;
 
 function compiler(options: Options): Ajv2020 {
   // The builder's types keep schemas valid; to check them against the schema of schemas as well costs a start 70 ms.
@@ -25,6 +40,15 @@ function compiler(options: Options): Ajv2020 {
   });
   // ajv-formats is CommonJS: under Node's ES modules its callable sits in `default`.
   (formats as unknown as { default: (ajv: Ajv2020) => void }).default(ajv);
+  for (const [name, ahead] of [
+    ['date', 2 * DAY],
+    ['date-time', 0],
+  ] as const) {
+    const known = ajv.formats[name] as FormatDefinition<string> & { validate(text: string): boolean };
+    const validate = (text: string): boolean =>
+      known.validate(text) && [0, ahead].every((more) => isMoment(Date.parse(text) + more));
+    ajv.addFormat(name, { ...known, validate });
+  }
   for (const keyword of KEYWORDS) ajv.addKeyword(keyword);
   return ajv;
 }

@@ -2,6 +2,7 @@ import {
   defineSurface,
   HttpError,
   InvalidInput,
+  isMoment,
   isStorable,
   Type,
   type Request,
@@ -235,12 +236,9 @@ export function decodeCursor(cursor: string, length: number): readonly (string |
   throw badCursor();
 }
 
-/** From the year 1 to the year 9999, in epoch milliseconds: what JavaScript writes as PostgreSQL reads it. */
-const [FIRST_MOMENT, LAST_MOMENT] = [-62_135_596_800_000, 253_402_300_799_999];
-
 /** The moment for which a sort key of a cursor stands, in epoch milliseconds; 400 for anything else. */
 export function decodeMoment(key: string | number | undefined): Date {
-  if (typeof key !== 'number' || !(key >= FIRST_MOMENT && key <= LAST_MOMENT)) throw badCursor();
+  if (typeof key !== 'number' || !isMoment(key)) throw badCursor();
   return new Date(key);
 }
 
