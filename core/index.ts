@@ -31,7 +31,17 @@ export {
   type Surface,
   type SurfaceBehaviour,
 } from './http/routes.ts';
-export { check, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
+export {
+  check,
+  isMoment,
+  isStorable,
+  parse,
+  Type,
+  type Checked,
+  type Static,
+  type TObject,
+  type TSchema,
+} from './schema.ts';
 export {
   chainOf,
   ConfigurationError,

@@ -1,4 +1,10 @@
-import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import {
+  Ajv2020,
+  type ErrorObject,
+  type FormatDefinition,
+  type Options,
+  type ValidateFunction,
+} from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { InvalidInput, type FieldProblem } from './errors.ts';
@@ -10,6 +16,15 @@ export { Type, type Static, type TObject, type TSchema } from 'typebox';
 const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
 const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown', 'x-deprecated'];
+
+const DAY = 86_400_000;
+const [FIRST_MOMENT, LAST_MOMENT] = [Date.UTC(1000, 0, 2), Date.UTC(9999, 11, 31, 23, 59, 59, 999)];
+
+/**
+ * Whether epoch milliseconds are of a year with four digits, in every time zone: JavaScript writes others as PostgreSQL
+ * does not read them. A day has to be one until its end.
+ */
+export const isMoment = (time: number): boolean => time >= FIRST_MOMENT && time <= LAST_MOMENT;
 
 function compiler(options: Options): Ajv2020 {
   // The builder's types keep schemas valid; to check them against the schema of schemas as well costs a start 70 ms.
@@ -25,6 +40,15 @@ function compiler(options: Options): Ajv2020 {
   });
   // ajv-formats is CommonJS: under Node's ES modules its callable sits in `default`.
   (formats as unknown as { default: (ajv: Ajv2020) => void }).default(ajv);
+  for (const [name, ahead] of [
+    ['date', 2 * DAY],
+    ['date-time', 0],
+  ] as const) {
+    const known = ajv.formats[name] as FormatDefinition<string> & { validate(text: string): boolean };
+    const validate = (text: string): boolean =>
+      known.validate(text) && [0, ahead].every((more) => isMoment(Date.parse(text) + more));
+    ajv.addFormat(name, { ...known, validate });
+  }
   for (const keyword of KEYWORDS) ajv.addKeyword(keyword);
   return ajv;
 }
@@ -85,13 +109,16 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
     : { ok: true, value: copy as Static<S> };
 }
 
+/** Whether PostgreSQL can hold a text, and read it as JSON. */
+export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
+
 /**
  * What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in
  * digits, as "1e1", or in so many that it became infinite, for which Ajv looks at no limit.
  */
 function faultsOf(value: unknown, given: unknown, field: string): readonly FieldProblem[] {
   if (typeof value === 'string')
-    return !value.includes('\0') && value.isWellFormed()
+    return isStorable(value)
       ? []
       : [{ field: field || 'body', message: 'must be Unicode text without the character U+0000' }];
   if (typeof value === 'number')
@@ -100,7 +127,9 @@ function faultsOf(value: unknown, given: unknown, field: string): readonly Field
       : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>
-    faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name),
+    isStorable(name)
+      ? faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name)
+      : [{ field: field || 'body', message: 'must have names of Unicode text without the character U+0000' }],
   );
 }
 

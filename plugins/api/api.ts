@@ -1,4 +1,14 @@
-import { defineSurface, HttpError, InvalidInput, Type, type Request, type Settings, type TSchema } from 'parley-forum';
+import {
+  defineSurface,
+  HttpError,
+  InvalidInput,
+  isMoment,
+  isStorable,
+  Type,
+  type Request,
+  type Settings,
+  type TSchema,
+} from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Bucket } from 'parley-forum/plugins/limits';
 
@@ -210,20 +220,26 @@ export function pageOf<T>(
 export const encodeCursor = (keys: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(keys)).toString('base64url');
 
-/** The `length` sort keys of a cursor; 400 for anything this server did not make. */
+/** The `length` sort keys of a cursor; 400 for anything of another shape. */
 export function decodeCursor(cursor: string, length: number): readonly (string | number)[] {
   try {
     const keys: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
     if (
       Array.isArray(keys) &&
       keys.length === length &&
-      keys.every((key) => typeof key === 'string' || typeof key === 'number')
+      keys.every((key) => typeof key === 'number' || (typeof key === 'string' && isStorable(key)))
     )
       return keys;
   } catch {
     // Falls through to the same error as a cursor of the wrong shape.
   }
   throw badCursor();
+}
+
+/** The moment for which a sort key of a cursor stands, in epoch milliseconds; 400 for anything else. */
+export function decodeMoment(key: string | number | undefined): Date {
+  if (typeof key !== 'number' || !isMoment(key)) throw badCursor();
+  return new Date(key);
 }
 
 /** The position in a list that a cursor of one whole number contains; 400 for anything else. */

@@ -1,4 +1,4 @@
-import { InvalidInput, Type, type PluginHandle, type Settings } from 'parley-forum';
+import { InvalidInput, isMoment, Type, type PluginHandle, type Settings } from 'parley-forum';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { limitOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { auditRules } from 'parley-forum/ports/audit';
@@ -94,7 +94,7 @@ export function addPages(plugin: PluginHandle, { admin, settings, reader }: Page
 function momentOf(field: string, text: string | undefined, later = 0): Date | undefined {
   if (text === undefined) return undefined;
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
-  const at = new Date(text).getTime();
-  if (Number.isNaN(at)) throw new InvalidInput([{ field, message: 'is not a date, such as 2026-01-31' }]);
-  return new Date(isDate ? at + later : at);
+  const at = Date.parse(text) + (isDate ? later : 0);
+  if (!isMoment(at)) throw new InvalidInput([{ field, message: 'is not a date, such as 2026-01-31' }]);
+  return new Date(at);
 }

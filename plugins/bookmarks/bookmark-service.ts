@@ -49,7 +49,7 @@ export class BookmarkService {
     return new Map(own.map(({ id, postId }) => [postId, id]));
   }
 
-  /** Those whose posts the viewer may see at present, and in whose note, title or text every word of `search` stands. */
+  /** Those whose posts the viewer may see at present, and in whose note, title or beginning of the text every word of `search` stands. */
   async list(
     viewer: Viewer,
     { search, ...request }: ListRequest & { readonly search: string },

@@ -14,7 +14,7 @@ export interface Selection {
   readonly userId: string;
   /** A select of `id`, `content` and `title` of the posts that the member may read. */
   readonly posts: RawBuilder<unknown>;
-  /** Each of them stands in the note, the title or the text, in capitals or not. */
+  /** Each of them stands in the note, the title or the beginning of the text, in capitals or not. */
   readonly words: readonly string[];
 }
 export interface ListRequest {
@@ -24,6 +24,8 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
+/** Characters of a text that are searched, and words that are searched for: thousands of long texts would take seconds. */
+const [MAX_SEARCHED, MAX_WORDS] = [5_000, 8];
 /** The first half of the advisory locks under which the bookmarks of a member are counted; the number has no meaning. */
 const LOCK = 7_216_023;
 
@@ -114,9 +116,9 @@ export class BookmarkStore {
 
 /** `from` and `where` of a selection; `p` is the post. */
 function chosen({ userId, posts, words }: Selection): RawBuilder<unknown> {
-  const found = words.map((word) => {
+  const found = words.slice(0, MAX_WORDS).map((word) => {
     const pattern = `%${word.replace(/[\\%_]/g, String.raw`\$&`)}%`;
-    return sql` and (b.note ilike ${pattern} or p.title ilike ${pattern} or p.content ilike ${pattern})`;
+    return sql` and (b.note ilike ${pattern} or p.title ilike ${pattern} or left(p.content, ${sql.lit(MAX_SEARCHED)}) ilike ${pattern})`;
   });
   return sql`bookmark b join (${posts}) p on p.id = b.post_id where b.user_id = ${userId}${sql.join(found, sql``)}`;
 }

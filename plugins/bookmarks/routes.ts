@@ -42,7 +42,10 @@ export function bookmarkRoutes({ plugin, settings, discussions, bookmarks, ...de
     query: Type.Object({
       ...Paging,
       q: Type.Optional(
-        Type.String({ maxLength: MAX_SEARCH, description: 'Words that all stand in the note, the title or the text' }),
+        Type.String({
+          maxLength: MAX_SEARCH,
+          description: 'Words that all stand in the note, the title or the beginning of the text',
+        }),
       ),
       sort: Type.Optional(Type.Enum([...SORTS])),
     }),

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, encodeCursor, isId } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId } from 'parley-forum/plugins/api';
 import type { Sort } from 'parley-forum/plugins/bookmarks';
 import type { Bookmark } from './rows.ts';
 
@@ -31,10 +31,9 @@ export function orderBy(sort: Sort): RawBuilder<unknown> {
 /** The condition for what comes after `cursor`. 400 for a cursor of another order. */
 export function after(sort: Sort, cursor: string): RawBuilder<unknown> {
   const [name, key, id] = decodeCursor(cursor, 3);
-  const time = typeof key === 'number' && Math.abs(key) <= NEVER ? new Date(key) : undefined;
-  if (name !== sort || !time || typeof id !== 'string' || !isId(id)) throw badCursor();
+  if (name !== sort || typeof id !== 'string' || !isId(id)) throw badCursor();
   const order = ORDERS[sort];
-  return sql`(${order.key}, b.id) ${sql.raw(order.ascending ? '>' : '<')} (${time}::timestamptz, ${id}::uuid)`;
+  return sql`(${order.key}, b.id) ${sql.raw(order.ascending ? '>' : '<')} (${decodeMoment(key)}::timestamptz, ${id}::uuid)`;
 }
 
 /** Where the page that ends with this one goes on. */

@@ -1,5 +1,5 @@
 import { sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, encodeCursor, type Page } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodeMoment, encodeCursor, type Page } from 'parley-forum/plugins/api';
 import type { DraftFields } from 'parley-forum/plugins/drafts';
 
 /** A draft as stored. */
@@ -118,6 +118,6 @@ export class DraftStore {
 
 function positionOf(cursor: string): RawBuilder<unknown> {
   const [time, key] = decodeCursor(cursor, 2);
-  if (typeof time !== 'number' || typeof key !== 'string' || Number.isNaN(new Date(time).getTime())) throw badCursor();
-  return sql`(${new Date(time)}::timestamptz, ${key}::text)`;
+  if (typeof key !== 'string') throw badCursor();
+  return sql`(${decodeMoment(time)}::timestamptz, ${key}::text)`;
 }

@@ -1,5 +1,5 @@
 import MarkdownIt, { type StateCore, type Token } from 'markdown-it';
-import { EXTERNAL_REL, imageSource, linkTarget, type UrlRules } from './url-rules.ts';
+import { EXTERNAL_REL, imageSource, linkTarget, MAX_URL_LENGTH, type UrlRules } from './url-rules.ts';
 import { codeBlocks, type Highlight } from './syntax/code-blocks.ts';
 import { footnoteKey, footnotes } from './syntax/footnotes.ts';
 import { mention } from './syntax/mentions.ts';
@@ -38,6 +38,7 @@ export interface Parser {
 export function createParser(rules: UrlRules, highlight?: Highlight): Parser {
   const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: MAX_NESTING });
   markdown.validateLink = (url) => linkTarget(url, rules) !== undefined;
+  boundLinks(markdown);
   markdown.inline.ruler.push('mention', mention);
   tables(markdown, MAX_CELLS);
   footnotes(markdown);
@@ -49,6 +50,15 @@ export function createParser(rules: UrlRules, highlight?: Highlight): Parser {
     parse: (source) => markdown.render(source, { cells: MAX_CELLS, footnoteKey: footnoteKey() }),
     plainText: (source) => (isPlain(source) ? source : plainText(markdown.parse(source, { cells: MAX_EXCERPT_CELLS }))),
   };
+}
+
+/**
+ * Lets the rule for bare links see no more than the longest one. It reads from each `://` to the end of the URL: where
+ * URLs follow one another without a space, to the end of the text, each time.
+ */
+function boundLinks({ linkify }: InstanceType<typeof MarkdownIt>): void {
+  const matchAtStart = linkify.matchAtStart.bind(linkify);
+  linkify.matchAtStart = (text) => matchAtStart(text.slice(0, MAX_URL_LENGTH + 1));
 }
 
 /** Core rule: what this site requires of every block, link and image. */

@@ -17,7 +17,7 @@ export interface Target {
 export const EXTERNAL_REL = 'nofollow ugc noopener';
 
 /** Longer URLs are of no use and let a short text grow into a long page. */
-const MAX_URL_LENGTH = 2_048;
+export const MAX_URL_LENGTH = 2_048;
 
 /** Where a link may lead: http, https, mailto and paths of this site; `undefined` for everything else. */
 export function linkTarget(href: string, { origin }: UrlRules): Target | undefined {

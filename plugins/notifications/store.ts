@@ -1,5 +1,5 @@
 import { createId, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import { batched } from './batches.ts';
 
 /** In place of a category, and of a member, where there is none. */
@@ -223,7 +223,6 @@ export class Store {
 function after(cursor: string | undefined): RawBuilder<unknown> {
   if (cursor === undefined) return sql``;
   const [time, id] = decodeCursor(cursor, 2);
-  if (typeof time !== 'number' || !Number.isSafeInteger(time) || Math.abs(time) > 8.64e15 || !isId(String(id)))
-    throw badCursor();
-  return sql` and (n.created_at, n.id) < (${new Date(time)}::timestamptz, ${String(id)}::uuid)`;
+  if (!isId(String(id))) throw badCursor();
+  return sql` and (n.created_at, n.id) < (${decodeMoment(time)}::timestamptz, ${String(id)}::uuid)`;
 }

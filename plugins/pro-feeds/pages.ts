@@ -74,7 +74,9 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),
   );
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options, load, body: NewToken })(
+  // An address goes on showing what its owner may read, long after a session has ended.
+  const confirmed = { ...options, confirm: true };
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options: confirmed, load, body: NewToken })(
     async ({ actor, body, res }) => {
       await categories.refresh();
       const unknown = (body.category_ids ?? []).some(

@@ -1,11 +1,11 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
 import type { MemberListRequest } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import { namesFrom } from './name-search.ts';
 
 interface Row {
   readonly id: string;
-  readonly key: string;
+  readonly key: string | Date;
 }
 interface Order {
   /** What the list is ordered by, before the id. */
@@ -39,7 +39,7 @@ export async function listMembers(
     const beyond = ascending ? sql`>` : sql`<`;
     conditions.push(sql`(${key}, id) ${beyond} (${last}::${type}, ${id}::uuid)`);
   }
-  const rows = await data.all(sql<Row>`select id, (${key})::text as key from account
+  const rows = await data.all(sql<Row>`select id, ${key} as key from account
     where ${sql.join(conditions, sql` and `)} order by ${key} ${way}, id ${way} limit ${limit + 1} offset ${offset}`);
   const items = rows.slice(0, limit);
   const last = items.at(-1);
@@ -47,13 +47,14 @@ export async function listMembers(
   return {
     items: items.map(({ id }) => id),
     hasMore,
-    nextCursor: hasMore && last ? encodeCursor([sort, last.key, last.id]) : undefined,
+    nextCursor: hasMore && last ? encodeCursor([sort, keyOf(last), last.id]) : undefined,
   };
 }
 
-function readCursor(cursor: string, sort: string): readonly [string, string] {
+const keyOf = ({ key }: Row): string | number => (typeof key === 'string' ? key : key.getTime());
+
+function readCursor(cursor: string, sort: string): readonly [string | Date, string] {
   const [of, last, id] = decodeCursor(cursor, 3);
-  if (of !== sort || typeof last !== 'string' || typeof id !== 'string' || !isId(id)) throw badCursor();
-  if (sort !== 'name' && Number.isNaN(Date.parse(last))) throw badCursor();
-  return [last, id];
+  if (of !== sort || typeof id !== 'string' || !isId(id)) throw badCursor();
+  return [sort === 'name' ? String(last) : decodeMoment(last), id];
 }

@@ -80,7 +80,7 @@ export class AuthorStatistics {
     let from = all ? after : undefined;
     const found: Row[] = [];
     for (let batch = Math.max(MIN_BATCH, wanted); batch <= MAX_BATCH; batch *= 4) {
-      const beyond = from ? sql` and (posts, user_id) < (${from[0]}::integer, ${from[1]}::uuid)` : sql``;
+      const beyond = from ? sql` and (posts, user_id) < (${from[0]}::bigint, ${from[1]}::uuid)` : sql``;
       const rows = await this.#data.all(sql<Row & { readonly total: number }>`
         select t.user_id as id, t.posts as total, case when ${all}::boolean then t.posts else coalesce((select sum(posts)::int from discussion_author a
           where a.user_id = t.user_id and a.category_id = any(${visible}::uuid[])), 0) end as posts

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'parley-forum';
-import { isId, badCursor, decodeCursor, encodeCursor } from 'parley-forum/plugins/api';
+import { isId, badCursor, decodeCursor, decodeMoment, encodeCursor } from 'parley-forum/plugins/api';
 import type { Sort } from 'parley-forum/plugins/discussions';
 
 import type { DiscussionRow } from '../rows.ts';
@@ -26,8 +26,6 @@ const ORDERS: Readonly<
   most_viewed: { keys: [['view_count', 'count']] },
 };
 const CASTS: Readonly<Record<Kind, string>> = { flag: 'boolean', time: 'timestamptz', count: 'integer' };
-/** Epoch milliseconds that both JavaScript and PostgreSQL take: the year 9999 and its opposite. */
-const MAX_TIME = 253_402_300_799_999;
 
 /** What `orderBy` reads, of the discussion table under `alias`. */
 export const columnsOf = (name: OrderName, alias: string): RawBuilder<unknown> =>
@@ -70,9 +68,8 @@ export function cursorAfter(name: OrderName, row: DiscussionRow): string {
 }
 
 function valueOf(kind: Kind, value: string | number | undefined): unknown {
-  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > MAX_TIME) throw badCursor();
-  if (kind === 'time') return new Date(value);
+  if (kind === 'time') return decodeMoment(value);
   if (kind === 'flag') return value === 1;
-  if (Math.abs(value) > 2_147_483_647) throw badCursor();
+  if (!Number.isInteger(value) || Math.abs(Number(value)) > 2_147_483_647) throw badCursor();
   return value;
 }

@@ -24,6 +24,12 @@ export function summarise(page: string, url: URL): DescribedPage | undefined {
   };
 }
 
+/**
+ * A head has no elements in elements in elements; a page without `<body>` may go on with them. The parser looks through
+ * all that are open at each tag, so without a bound many of them take time by the square of their number.
+ */
+const MAX_DEPTH = 32;
+
 /** The first value of each `<meta>` before the body, and of `<title>`, where there is text in it. */
 function headOf(page: string): ReadonlyMap<string, string> {
   const said = new Map<string, string>();
@@ -31,11 +37,12 @@ function headOf(page: string): ReadonlyMap<string, string> {
     if (value.trim() !== '' && !said.has(name)) said.set(name, value);
   };
   let title: string | undefined;
-  let over = false;
+  let depth = 0;
   const parser = new Parser({
     onopentag(name, { property, name: meta, content = '' }) {
-      over ||= name === 'body';
-      if (over) return;
+      depth++;
+      // Nothing of the rest is parsed.
+      if (name === 'body' || depth > MAX_DEPTH) return parser.pause();
       if (name === 'title') title = '';
       if (name === 'meta') add((property ?? meta ?? '').trim().toLowerCase(), content);
     },
@@ -43,6 +50,7 @@ function headOf(page: string): ReadonlyMap<string, string> {
       if (title !== undefined) title += text;
     },
     onclosetag(name) {
+      depth--;
       if (name !== 'title' || title === undefined) return;
       add('title', title);
       title = undefined;

@@ -1,4 +1,4 @@
-import { InvalidInput } from 'parley-forum';
+import { InvalidInput, isMoment } from 'parley-forum';
 
 /** A parsed query. All of its conditions must hold. */
 export interface Query {
@@ -44,7 +44,7 @@ function dayOf(name: string, value: string): number {
   const time = DAY.test(value)
     ? Date.parse(value.includes('T') && !/(?:Z|[+-]\d\d:\d\d)$/.test(value) ? `${value}Z` : value)
     : NaN;
-  if (Number.isNaN(time))
+  if (!isMoment(time))
     throw new InvalidInput([{ field: 'q', message: `has a date after ${name}: that is none; write it as 2026-01-31` }]);
   return time;
 }

@@ -383,7 +383,8 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
    */
   #mayRedisplay(req: Request, actor: Viewer, { can, options, path }: RouteInfo<PageOptions>): boolean {
     const { access, sessions } = this.#deps;
-    if (isGuest(actor)) return typeof can === 'string' || MEMBER_LEVELS.has(can.default);
+    // No file is received from a guest, who has to log in and choose it again anyway.
+    if (isGuest(actor)) return !options.multipart && (typeof can === 'string' || MEMBER_LEVELS.has(can.default));
     return ((options.confirm !== true && !isAdminPath(path)) || sessions.confirmed(req)) && mayCall(access, actor, can);
   }
 

@@ -142,6 +142,14 @@ describe('the list', () => {
     for (const q of ['rope%25', 'r_pe', 'rope%20nothing', '%5C']) expect(await titles('ada', `?q=${q}`)).toEqual([]);
   });
 
+  test('is searched no further than in the beginnings of texts, for no more than some words', async () => {
+    const { id } = await forum.start('bob', 'A long one');
+    const post = await forum.reply('bob', id, `beginning ${'and so on '.repeat(1_000)} end`);
+    await keep('ada', { post_id: post.id });
+    const count = async (q: string) => (await listed(forum.as.ada, `?q=${encodeURIComponent(q)}`)).count;
+    expect([await count('beginning'), await count('end'), await count(`${'so '.repeat(8)}end`)]).toEqual([1, 0, 1]);
+  });
+
   test('leaves out what one may not see any more, counts without it, and has it back later', async () => {
     const [moved, gone] = [await forum.start('ada', 'Moved away'), await forum.start('ada', 'Deleted')];
     const { id: reply } = await forum.reply('ada', gone.id, 'A reply');

@@ -175,6 +175,7 @@ describe('where one is in a discussion', () => {
       post(4),
       post(4),
     ]);
+    expect([await at('1000-01-02'), await at('9999-12-29')]).toEqual([`/d/${number}`, post(4)]);
     // Behind the last day there is the last post.
     expect(await at('2026-04-01')).toBe(post(4));
     await forum.app.app.kernel.service(Settings)!.set({ 'site.timezone': 'Europe/Berlin' });
@@ -186,7 +187,7 @@ describe('where one is in a discussion', () => {
     const { number } = await forum.start('mia', 'Staff days', 'staff');
     expect((await forum.guest.get(`/d/${number}?date=2026-03-03`)).status).toBe(404);
     const own = path.split('-')[0]!;
-    for (const day of ['', 'yesterday', '2026-02-31', '2026-3-1', '99999-01-01'])
+    for (const day of ['', 'yesterday', '2026-02-31', '2026-3-1', '99999-01-01', '0001-01-01', '9999-12-31'])
       expect((await forum.guest.get(`${own}?date=${day}`)).status, day).toBe(400);
   });
 

@@ -60,6 +60,8 @@ describe('a draft', () => {
       expect([refused.status, refused.body.code]).toEqual([409, 'draft_changed']);
     }
     expect((await listed('bob'))[0].fields).toEqual({ content: 'There' });
+    for (const never of ['0000-01-01T00:00:00Z', '9999-12-31T23:59:59-23:00', '2026-01-01T23:59:60Z'])
+      expect((await put('bob', 'new', { content: 'x' }, never)).status, never).toBe(400);
     expectStatus(await put('bob', 'new', { content: 'Both' }, second), 200);
     await clear('bob');
   });
@@ -84,6 +86,8 @@ describe('a draft', () => {
       {},
       { content: 1 },
       { content: 'x'.repeat(300_001) },
+      { 'con\0tent': 'x' },
+      { 'con\ud800tent': 'x' },
     ])
       expect((await put('ada', 'new', fields)).status, JSON.stringify(fields).slice(0, 50)).toBe(400);
     expect(await listed('ada')).toEqual([]);

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { sql } from 'parley-forum';
 import { leastOf } from 'parley-forum/testing';
@@ -150,6 +151,18 @@ describe('what a page says', () => {
     expect(titlesIn(text)).toEqual(['&lt;script&gt;alert(1)&lt;/script&gt;&quot; onload=&quot;x']);
     expect(card).not.toMatch(/<script|<img|<b>|onerror=alert\(1\)>|\u202E/);
     expect(card).toContain('&lt;img src=x onerror=alert(1)&gt; dnim');
+  });
+
+  test('is read from as much as a head has, so that no page holds the forum up', async () => {
+    const deep = `${'<div>'.repeat(52_000)}${'</x>'.repeat(65_000)}`;
+    const hostile = [deep, '<b>'.repeat(170_000), '<svg><title>'.repeat(43_000), '<table><tr><td>'.repeat(34_000)];
+    hostile.forEach((rest, at) => outside.pages.set(`/heavy-${at}`, titled(`Heavy ${at}`, rest)));
+    const delay = monitorEventLoopDelay();
+    delay.enable();
+    const titles = await titlesOf(hostile.map((_, at) => outside.url(`/heavy-${at}`)).join('\n\n'));
+    delay.disable();
+    expect(titles).toEqual(['Heavy 0', 'Heavy 1', 'Heavy 2', 'Heavy 3']);
+    expect(delay.max / 1e6).toBeLessThan(500);
   });
 
   test('is cut, and read in the character set of the page', async () => {

@@ -229,6 +229,8 @@ export const SEARCHING: readonly string[] = [
   `|a|\n|-|\n|${'\\|'.repeat(32_000)}`,
   `[^x]: y\n\n${'[^a'.repeat(21_800)}`,
   '[^a'.repeat(21_800),
+  'http://a.b/'.repeat(5_900),
+  'http://a.b/👍'.repeat(4_300),
   '!['.repeat(32_768),
   '||[a'.repeat(16_384),
   '`a``b'.repeat(13_000),

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { expectStatus, useForum } from '../discussions/forum.ts';
+import { expectStatus, PASSWORD, useForum } from '../discussions/forum.ts';
 
 const forum = useForum({ 'pro.enabled': true });
 let help: string;
@@ -46,6 +46,14 @@ describe('the page of one’s feeds', () => {
   test('takes nothing without a forgery token', async () => {
     const answer = await forum.as.ada.request('POST', '/settings/feeds', { form: { name: 'x' } });
     expect(answer.status).toBe(403);
+  });
+
+  test('asks for the password again before it makes an address', async () => {
+    forum.app.clock.advance(900_000);
+    const made = await forum.as.ada.submit('/settings/feeds', { name: 'Unasked' });
+    expect([made.status, (await page()).includes('Unasked')]).toEqual([403, false]);
+    expect(made.text).toContain('action="/login/confirm"');
+    await forum.as.ada.login('ada', PASSWORD);
   });
 
   test('revokes an address', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -239,6 +240,23 @@ describe('forms of one address', () => {
     expect([json.status, json.body.code]).toEqual([429, 'rate_limited']);
     expect((await client.get('/')).status).toBe(200);
   });
+});
+
+test('a body in very many chunks is refused, and takes neither the process nor its memory', async () => {
+  const { port, hostname } = new URL(forum.url);
+  const head = `POST /api/webhooks HTTP/1.1\r\nHost: ${hostname}:${port}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const memory = process.memoryUsage().rss;
+  const answers = Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const socket = connect(Number(port), hostname, () => socket.write(head + '1\r\n0\r\n'.repeat(200_000)));
+      const [data] = (await once(socket, 'data')) as [Buffer];
+      socket.on('error', () => undefined).destroy();
+      return data.toString().split('\r\n', 1)[0];
+    }),
+  );
+  expect(await heldUp(answers)).toBeLessThan(PROMPT);
+  expect(new Set(await answers)).toEqual(new Set(['HTTP/1.1 400 Bad Request']));
+  expect(process.memoryUsage().rss - memory).toBeLessThan(150 * MIB);
 });
 
 test('long bodies that come at once are parsed one a turn of the event loop', async () => {

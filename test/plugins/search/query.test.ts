@@ -26,8 +26,9 @@ describe('a query', () => {
     expect([before, after]).toEqual([new Date('2026-02-01T00:00:00Z'), new Date('2025-06-01T10:00:00Z')]);
   });
 
-  test.each(['before:yesterday', 'after:2026-13-40', 'after:1'])('refuses a date that is none: %s', (q) =>
-    expect(() => parseQuery(q)).toThrow(InvalidInput),
+  test.each(['before:yesterday', 'after:2026-13-40', 'after:1', 'before:0000', 'after:0999-12-31'])(
+    'refuses a date that is none: %s',
+    (q) => expect(() => parseQuery(q)).toThrow(InvalidInput),
   );
 
   test('has no half characters', () => {

@@ -1,9 +1,11 @@
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { crc32, deflateSync } from 'node:zlib';
 import { describe, expect, test, vi } from 'vitest';
 import sharp from 'sharp';
+import type { Client } from 'parley-forum/testing';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 import { formWith, picture, send } from './forum.ts';
 
@@ -193,7 +195,6 @@ describe('bodies that are no form with a file', () => {
     forum.as.ada.request('POST', '/api/uploads', { body: Buffer.from(body), headers: { 'content-type': type } });
   const part = (name: string, value: string, more = '') =>
     `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
-
   test.each(['application/json', 'text/plain', 'multipart/mixed; boundary=b', 'application/x-www-form-urlencoded'])(
     '%s is 415',
     async (type) => {
@@ -246,15 +247,31 @@ describe('bodies that are no form with a file', () => {
   });
 });
 
-test('an upload that is broken off leaves nothing on the disk', async () => {
-  const { url } = forum.app;
-  const cookie = [...forum.as.ada.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  const token = await forum.as.ada.csrf('/');
-  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+/** Sends the head of an upload, of which the rest may follow. */
+async function begin(client: Client, path: string): Promise<Socket> {
+  const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const token = await client.csrf('/');
+  const socket = connect(Number(new URL(forum.app.url).port), '127.0.0.1');
   socket.on('error', () => undefined);
   socket.write(
-    `POST /api/uploads HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-CSRF-Token: ${token}\r\nUser-Agent: node\r\nAccept-Language: *\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-CSRF-Token: ${token}\r\nUser-Agent: node\r\nAccept-Language: *\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n`,
   );
+  return socket;
+}
+const statusOf = async (socket: Socket): Promise<string> => {
+  const [data] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return data.toString().split(' ')[1]!;
+};
+
+test('a file that a guest sends is not received', async () => {
+  const guest = forum.app.client();
+  for (const path of ['/api/uploads', '/settings/avatar', '/settings/uploads'])
+    expect(await statusOf(await begin(guest, path)), path).toBe('401');
+});
+
+test('an upload that is broken off leaves nothing on the disk', async () => {
+  const socket = await begin(forum.as.ada, '/api/uploads');
   socket.write(`--b\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\n${'x'.repeat(50_000)}`);
   await vi.waitUntil(async () => (await lying('incoming')).length > 0, { timeout: 10_000 });
   socket.destroy();
