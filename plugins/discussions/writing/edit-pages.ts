@@ -78,6 +78,7 @@ export function postPages(deps: PageDeps): void {
       discussion: post.discussion,
       back: pathOf(post),
       action: `/p/${post.row.id}/edit`,
+      updated_at: textOf(draft.values['updated_at']) || post.row.updated_at.toISOString(),
       ...reasonOf(viewer, post.row.author_id, draft),
       composer: composer(draft, {
         key: editKey(post),
@@ -93,7 +94,10 @@ export function postPages(deps: PageDeps): void {
   const rerender = async (retry: Retry): Promise<View> => {
     const post = await load(retry);
     if (!post) throw notFound();
-    return editView(post, retry.actor, draftOf(retry));
+    const draft = draftOf(retry);
+    // Whoever has been told of another change may replace it.
+    const { updated_at: _seen, ...values } = draft.values;
+    return editView(post, retry.actor, retry.status === 409 ? { ...draft, values } : draft);
   };
 
   plugin.route(pages, {
@@ -132,10 +136,14 @@ export function postPages(deps: PageDeps): void {
     options: { longText: true, rerender },
     load,
     authorize,
-    body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
+    body: Type.Object({ content: Text, preview: Text, reason: ReasonField, updated_at: Text }),
   })(async ({ actor, target, body }) => {
     if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));
-    await editor.edit(target, textOf(body.content), { viewer: actor, reason: body.reason });
+    const content = textOf(body.content);
+    const { updated_at: changed, content: now } = target.row;
+    if (body.updated_at !== undefined && body.updated_at !== changed.toISOString() && now !== content)
+      throw new HttpError(409, 'This post was changed meanwhile. Save once more to put your text in place of that.');
+    await editor.edit(target, content, { viewer: actor, reason: body.reason });
     return redirect(pathOf(target), { notice: 'Saved.' });
   });
 
