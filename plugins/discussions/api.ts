@@ -66,7 +66,7 @@ export const postCreated = defineAction<PostPayload & { readonly reply_to_author
 export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
 /** A single post is gone for readers. */
 export const postDeleted = defineAction<PostPayload>('post.deleted', {
-  public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number']) }),
+  public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number', 'reply_to_number']) }),
 });
 
 /** An administrator made or changed a category. */

@@ -14,6 +14,7 @@ const CHANGES = ['input', 'change', 'reset'];
 class ReplyDock extends HTMLElement implements Dock {
   readonly #head = document.createElement('p');
   readonly #title = document.createElement('span');
+  readonly #remove = button(this.dataset['remove'] ?? '', () => this.#answerNone());
   /** Posts that are edited, by the addresses of their forms. */
   readonly #edited = new Map<string, Promise<HTMLElement>>();
   #panel: HTMLElement | undefined;
@@ -24,9 +25,9 @@ class ReplyDock extends HTMLElement implements Dock {
 
   connectedCallback(): void {
     const close = button(this.dataset['close'] ?? '', () => this.#close());
-    close.className = 'button quiet small';
+    for (const made of [this.#remove, close]) made.className = 'button quiet small';
     this.#head.className = 'dock-head';
-    this.#head.replaceChildren(this.#title, close);
+    this.#head.replaceChildren(this.#title, this.#remove, close);
     for (const change of CHANGES) this.#reply.addEventListener(change, this.#say);
   }
 
@@ -139,7 +140,17 @@ class ReplyDock extends HTMLElement implements Dock {
     const text = this.#panel === this.#reply ? answers : (this.#panel.ariaLabel ?? '');
     const number = post?.dataset['number'] ?? '';
     this.#title.textContent = text.replace('{author}', () => author ?? '').replace('{number}', number);
+    this.#remove.hidden = this.#panel !== this.#reply || !author;
+    this.#remove.ariaLabel = `${this.#remove.textContent}: ${this.#title.textContent}`;
   };
+
+  /** The reply is one to the discussion, and its draft is so too. */
+  #answerNone(): void {
+    const area = this.#reply.querySelector('textarea')!;
+    answer(area.form!, null);
+    area.dispatchEvent(new Event('input', { bubbles: true }));
+    area.focus({ preventScroll: true });
+  }
 
   /** Leaves lists and menus that are open within to themselves. */
   readonly #key = (event: KeyboardEvent): void => {

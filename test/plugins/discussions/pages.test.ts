@@ -115,6 +115,21 @@ describe('writing without script', () => {
     expect(await page(`/d/${number}-journey`)).toContain('My second thought');
   });
 
+  test('a reply may answer no post after all, with what is written', async () => {
+    const { id, number } = await forum.start('ada', 'Taken back');
+    await forum.reply('bob', id, 'Answer me');
+    const form = `/d/${number}/reply?to=2`;
+    const shown = await page(form, forum.as.mia);
+    expect(shown).toContain('Answer me</blockquote>');
+    expect(shown).toContain('name="remove"');
+    const { status, text } = await forum.as.mia.submit(form, { content: 'To all of you', remove: '1' });
+    expect(status).toBe(200);
+    expect(text).toContain('To all of you</textarea>');
+    expect(text).toContain(`action="/d/${number}/reply"`);
+    expect(text).toContain('About Taken back</blockquote>');
+    expect(text).not.toContain('name="remove"');
+  });
+
   test('a post that was changed meanwhile is replaced by who knows of it', async () => {
     const { postId, number } = await forum.start('ada', 'Two at once');
     const edit = `/p/${postId}/edit`;

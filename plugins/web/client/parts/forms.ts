@@ -6,7 +6,7 @@ type Submitter = HTMLButtonElement | HTMLInputElement | null;
 
 /**
  * Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the
- * way.
+ * way. What is sent unchecked is not finished: its page comes back with the form.
  */
 export function enhanceForms(): void {
   document.addEventListener('submit', (event) => {
@@ -14,7 +14,7 @@ export function enhanceForms(): void {
     if (
       !('enhance' in form.dataset) ||
       event.defaultPrevented ||
-      (event.submitter as HTMLButtonElement | null)?.name === 'preview'
+      (event.submitter as HTMLButtonElement | null)?.formNoValidate
     )
       return;
     event.preventDefault();
