@@ -63,6 +63,7 @@ test('a post is kept by the button beside it where there is room, and the keyboa
 test('without script the button does the same', async () => {
   const page = await forum.open('ada', { javaScriptEnabled: false });
   await keep(page, 5, (button) => button.click());
+  expect(new URL(page.url()).pathname).toMatch(/^\/d\/1-/);
   await page.context().close();
 });
 
