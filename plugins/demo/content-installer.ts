@@ -157,7 +157,7 @@ export class ContentInstaller implements DemoContent {
         authorId: members.get(discussion.author)!,
         createdAt: new Date(begin),
         views,
-        pinned,
+        ...(pinned && { pinned }),
         locked,
         posts,
         fields: { tags },

@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { PinPlace } from 'parley-forum/plugins/discussions';
 
 interface DemoCategory {
   readonly slug: string;
@@ -42,7 +43,7 @@ export interface DemoDiscussion {
   readonly age: number;
   readonly views: number;
   readonly tags: readonly string[];
-  readonly pinned: boolean;
+  readonly pinned: PinPlace | undefined;
   readonly locked: boolean;
   /** The number of the post that is the accepted answer. */
   readonly answer: number | undefined;
@@ -120,7 +121,7 @@ export function parseDiscussion(name: string, text: string): DemoDiscussion {
       .split(',')
       .map((tag) => tag.trim())
       .filter(Boolean),
-    pinned: header.get('pinned') === 'yes',
+    pinned: header.get('pinned') as PinPlace | undefined,
     locked: header.get('locked') === 'yes',
     answer: header.has('answer') ? Number(header.get('answer')) : undefined,
     posts,

@@ -66,7 +66,7 @@ export const postCreated = defineAction<PostPayload & { readonly reply_to_author
 export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
 /** A single post is gone for readers. */
 export const postDeleted = defineAction<PostPayload>('post.deleted', {
-  public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number']) }),
+  public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number', 'reply_to_number']) }),
 });
 
 /** An administrator made or changed a category. */
@@ -253,6 +253,9 @@ const Truncated = Type.Boolean({
   description:
     'The text is too long for this answer: `html` has its first words only, and so has `content` in lists. `GET /api/posts/{id}` has all of `content`',
 });
+/** Where a discussion is pinned: what is pinned everywhere is so in its category, too. */
+export const PIN_PLACES = ['category', 'everywhere'] as const;
+export type PinPlace = (typeof PIN_PLACES)[number];
 /** A discussion as the API shows it; fields of other plugins come on top. */
 export const DiscussionRecord = Type.Object({
   id: Type.String(),
@@ -272,6 +275,11 @@ export const DiscussionRecord = Type.Object({
   participant_count: Type.Integer(),
   last_post_number: Type.Integer({ description: 'Of the newest post; deleted ones keep their numbers' }),
   is_pinned: Type.Boolean(),
+  pinned_in: nullable(
+    Type.Enum([...PIN_PLACES], {
+      description: 'On top of what lists it is: those of its category alone, or that of the front page as well',
+    }),
+  ),
   pinned_until: nullable(Time),
   is_locked: Type.Boolean(),
   is_deleted: Type.Boolean(),
@@ -341,8 +349,8 @@ export type DiscussionCondition = RawBuilder<boolean>;
 /** Filters, order and page of a list of discussions. */
 export interface ListRequest {
   /**
-   * Without it: last activity, pinned ones first where `category` or `pinnedFirst` is given, or `cursor` goes on in
-   * such a list.
+   * Without it: last activity, pinned ones first where `category` is given; those that are pinned everywhere where
+   * `pinnedFirst` is, or `cursor` goes on in such a list.
    */
   readonly sort?: Sort | undefined;
   readonly category?: Category | undefined;
@@ -517,7 +525,8 @@ export interface ImportedDiscussion {
   readonly authorId: string;
   readonly createdAt: Date;
   readonly views?: number;
-  readonly pinned?: boolean;
+  /** Where; `true` is everywhere. */
+  readonly pinned?: boolean | PinPlace;
   readonly locked?: boolean;
   readonly fields?: Fields;
   /** `html` is stored as it is: it must come from `Markdown.render`. */

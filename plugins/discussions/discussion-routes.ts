@@ -8,6 +8,7 @@ import {
   DiscussionRecord,
   editPost,
   moderate,
+  PIN_PLACES,
   postFields,
   PostRecord,
   PostStub,
@@ -93,7 +94,7 @@ export function discussionRoutes(deps: RouteDeps): void {
     );
     if (web) call.expiresAt = clock.now() + RENDERED_TTL;
     const html = await web?.fragment(actor, '@discussions/rows', {
-      discussions: listItems(page.items, categories.all()),
+      discussions: listItems(page.items, categories.all(), category),
     });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });
@@ -185,6 +186,14 @@ export function discussionRoutes(deps: RouteDeps): void {
         title: Type.Optional(Type.String()),
         category_id: Type.Optional(Type.String({ maxLength: 100 })),
         is_pinned: Type.Optional(Type.Boolean()),
+        pinned_in: Type.Optional(
+          nullable(
+            Type.Enum([...PIN_PLACES], {
+              description:
+                'On top of what lists; pins it, or unpins it with null. Default: `everywhere`, or where it is pinned',
+            }),
+          ),
+        ),
         pinned_until: Type.Optional(
           nullable(Type.String({ format: 'date-time', description: 'Pins it until then; null: without an end' })),
         ),
@@ -203,6 +212,7 @@ export function discussionRoutes(deps: RouteDeps): void {
         title: body.title,
         categoryId: body.category_id,
         pinned: body.is_pinned,
+        pinnedIn: body.pinned_in,
         pinnedUntil: typeof body.pinned_until === 'string' ? new Date(body.pinned_until) : body.pinned_until,
         locked: body.is_locked,
         fields: body,

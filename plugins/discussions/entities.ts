@@ -35,6 +35,7 @@ export const DiscussionEntity = defineEntity({
     firstPostId: p.uuid().fieldName('first_post_id'),
     replyCount: p.integer().fieldName('reply_count'),
     isPinned: p.boolean().fieldName('is_pinned'),
+    isPinnedEverywhere: p.boolean().fieldName('is_pinned_everywhere'),
     pinnedUntil: p.datetime().fieldName('pinned_until').nullable(),
     isLocked: p.boolean().fieldName('is_locked'),
     createdAt: p.datetime().fieldName('created_at'),

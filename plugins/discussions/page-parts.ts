@@ -4,12 +4,14 @@ import {
   composerValues,
   type ComposerSlot,
   type DiscussionHead,
+  type DiscussionRecord,
   type PostRecord,
   type PostStub,
 } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { SafeHtml, errorsByField, type Retry } from 'parley-forum/plugins/web';
 import { numberOf, postPath } from './identifiers.ts';
+import { lastDayBefore } from './reading/days.ts';
 import type { RouteDeps } from './discussion-routes.ts';
 import type { Rights } from './rights.ts';
 import type { PostRow } from './rows.ts';
@@ -48,6 +50,18 @@ export const draftOf = ({ body, message, problems }: Retry): FormDraft => ({ val
 export const problemsByField = ({ problems = [] }: FormDraft): Readonly<Record<string, string>> =>
   errorsByField(problems);
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The time zone in which the site counts days. */
+export const siteZone = ({ settings }: Pick<PageDeps, 'settings'>): string =>
+  String(settings.get('site.timezone') ?? 'UTC');
+/** The pin of a discussion as fields of a form: where, and the last day. */
+export const pinValues = (
+  { pinned_in: place, pinned_until: until }: Pick<DiscussionRecord, 'pinned_in' | 'pinned_until'>,
+  zone: string,
+): { readonly pinned_in: string; readonly pinned_until: string } => ({
+  pinned_in: place ?? '',
+  pinned_until: until === null ? '' : lastDayBefore(new Date(until), zone),
+});
 
 interface ComposerInput {
   /** Key of the draft, in the browser and elsewhere. */

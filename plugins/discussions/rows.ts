@@ -16,6 +16,7 @@ export interface DiscussionRow {
   readonly view_count: number;
   readonly participant_count: number;
   readonly is_pinned: boolean;
+  readonly is_pinned_everywhere: boolean;
   readonly pinned_until: Date | null;
   readonly is_locked: boolean;
   readonly last_post_at: Date;
@@ -88,8 +89,8 @@ function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
 export const discussionColumns = (
   count: number,
 ): RawBuilder<DiscussionRow> => sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id,
-  d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned, d.pinned_until, d.is_locked, d.last_post_at, d.created_at,
-  d.updated_at, d.deleted_at, ${count === 1 ? ownText('f') : sharedText('f', count)}`;
+  d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned, d.is_pinned_everywhere, d.pinned_until, d.is_locked, d.last_post_at,
+  d.created_at, d.updated_at, d.deleted_at, ${count === 1 ? ownText('f') : sharedText('f', count)}`;
 
 /** Posts that answer `p`, as `r`. */
 const REPLIES = sql`post r where r.discussion_id = p.discussion_id and r.reply_to_number = p.number and r.deleted_at is null`;

@@ -52,6 +52,45 @@ test('a reply is written beside what one reads, and closing it loses nothing', a
   await page.context().close();
 });
 
+test('which post is answered is taken back, and the draft no longer says so', async () => {
+  const page = await forum.open('bob');
+  await page.goto('/d/1');
+  await replyTo(page, 2).click();
+  await page.keyboard.type('To nobody after all');
+  await docked(page)
+    .getByRole('button', { name: /^Remove: Reply to .*, post 2$/ })
+    .click();
+  await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  expect(await docked(page).getByRole('button', { name: 'Remove' }).count()).toBe(0);
+  expect(await page.evaluate('document.activeElement.localName')).toBe('textarea');
+  await docked(page).getByText('Draft kept', { exact: false }).waitFor();
+  await page.goto('/');
+  await page.goto('/d/1');
+  await page.getByText('Write a reply…').click();
+  await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  const own = page.locator('.post', { hasText: 'To nobody after all' });
+  await own.waitFor();
+  expect(await own.locator('.post-to').count()).toBe(0);
+  await page.context().close();
+});
+
+test.each([true, false])(
+  'on the page of a reply, too, with what is written (script: %s)',
+  async (javaScriptEnabled) => {
+    const page = await forum.open('bob', { javaScriptEnabled, viewport: { width: 320, height: 700 } });
+    await page.goto('/d/1/reply?to=3');
+    await page.getByLabel('Your text').fill('Half of it');
+    await page.locator('.answered').getByRole('button', { name: 'Remove' }).click();
+    await page.locator('.answered').getByText('post 1').waitFor();
+    expect(await page.getByLabel('Your text').inputValue()).toBe('Half of it');
+    expect(await page.getByRole('button', { name: 'Remove' }).count()).toBe(0);
+    expect(await page.locator('#reply').getAttribute('action')).toBe('/d/1/reply');
+    expect(await movesSideways(page)).toBe(false);
+    await page.context().close();
+  },
+);
+
 test('a post that is quoted goes behind what is written, by keyboard too', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/3');

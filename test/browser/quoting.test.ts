@@ -45,6 +45,8 @@ test('what is selected in posts goes to the end of the reply, one quotation afte
   await select(page, 1, 0);
   await offer(page).click();
   await expect.poll(() => area(page).inputValue()).toContain('ash');
+  // The first one opens the reply.
+  await page.locator('.docked textarea:focus').waitFor();
   await select(page, 2);
   await offer(page)
     .filter({ hasText: /^Quote$/ })
@@ -74,7 +76,6 @@ test('the one post that is quoted is answered, unless the reply answers another 
   const page = await open(path);
   await select(page, 2);
   await offer(page).click();
-  await page.getByRole('button', { name: 'Go to your reply' }).click();
   await page.locator('.dock-head').getByText('Reply to Mia of the Yard, post 2').waitFor();
   await page.keyboard.type('Three.');
   await page.getByRole('button', { name: 'Post', exact: true }).click();

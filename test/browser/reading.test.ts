@@ -112,6 +112,40 @@ test('with forced colours the chosen tab is marked, and nothing of it is cut', a
   await page.context().close();
 });
 
+test('on a phone what narrows and orders a list is one row, and what the keyboard is at is in view', async () => {
+  for (const [visitor, path, dir] of [
+    ['ada', '/?sort=oldest', 'ltr'],
+    ['guest', '/?sort=newest', 'rtl'],
+    ['guest', '/c/help', 'ltr'],
+  ] as const) {
+    const page = await forum.open(visitor, { viewport: { width: 320, height: 700 } });
+    await page.goto(path);
+    await page.evaluate(`document.documentElement.dir = '${dir}'`);
+    expect(await page.evaluate(`document.querySelector('.list-bar').offsetHeight`), path).toBeLessThan(60);
+    expect(await movesSideways(page), path).toBe(false);
+    const hidden = await page.evaluate(`[...document.querySelectorAll('.list-bar a')].filter((link) => {
+      link.focus();
+      const { left, right } = link.getBoundingClientRect();
+      return right < 24 || left > innerWidth - 24;
+    }).map((link) => link.textContent)`);
+    expect(hidden, path).toEqual([]);
+    await page.context().close();
+  }
+});
+
+test('on a phone the name of the forum is there to its end', async () => {
+  for (const visitor of ['ada', 'guest'] as const) {
+    const page = await forum.open(visitor, { viewport: { width: 320, height: 700 } });
+    await page.goto('/');
+    const cut = await page.evaluate(`(() => {
+      const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.querySelector('.brand-name');
+      return scrollWidth > clientWidth || scrollHeight > clientHeight;
+    })()`);
+    expect(cut, visitor).toBe(false);
+    await page.context().close();
+  }
+});
+
 test('the signs of the writing bar and of the usual reactions are drawn', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1');

@@ -103,6 +103,17 @@ test('a post that is answered says so at once, and the list of its replies stays
   expect(await post(page, 2).getByRole('link', { name: '#4 mia' }).isVisible()).toBe(true);
   await post(page, 4).getByRole('link', { name: 'in reply to #2 by mia' }).waitFor();
   expect(await page.getByRole('link', { name: /^New replies/ }).count()).toBe(0);
+  // What is deleted is no reply any more, and what is restored is one again.
+  const { posts } = (await mia.get(`/api/discussions/${discussion.id}/posts`)).body;
+  const [third, fourth] = posts.slice(2).map(({ id }: { id: string }) => id);
+  await mia.delete(`/api/posts/${fourth}`);
+  await post(page, 2).getByText('1 reply').waitFor();
+  expect(await post(page, 2).getByRole('link', { name: '#4 mia' }).count()).toBe(0);
+  expect(await post(page, 2).getByRole('link', { name: '#3 mia' }).isVisible()).toBe(true);
+  await mia.delete(`/api/posts/${third}`);
+  await post(page, 2).locator('.post-replies').waitFor({ state: 'detached' });
+  await mia.post(`/api/posts/${third}/restore`);
+  await post(page, 2).getByText('1 reply').waitFor();
   await page.context().close();
 });
 

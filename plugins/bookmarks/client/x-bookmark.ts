@@ -1,4 +1,5 @@
 import { announce, api, define, toast } from '@forum/client';
+import { showBadge } from './parts/badge.ts';
 
 /** The items in a post's menu that keep it and let it go again, without leaving the page; the post's sign follows. */
 class BookmarkItems extends HTMLElement {
@@ -32,16 +33,8 @@ class BookmarkItems extends HTMLElement {
     [add!.hidden, remove!.hidden, details.hidden] = [id !== '', id === '', id === ''];
     details.href = `/bookmarks/${id}`;
     const post = document.getElementById(`post-${this.dataset['number']}`);
-    post?.querySelector('.bookmark-badge')?.remove();
-    if (id) post?.querySelector('.post-by')?.after(this.#badge(id));
-  }
-
-  #badge(id: string): HTMLAnchorElement {
-    const badge = document.createElement('a');
-    Object.assign(badge, { className: 'badge bookmark-badge', href: `/bookmarks/${id}` });
-    badge.ariaLabel = this.dataset['label'] ?? '';
-    badge.append(this.querySelector('.icon')!.cloneNode(true), this.dataset['short'] ?? '');
-    return badge;
+    const { label = '', short = '' } = this.dataset;
+    showBadge(post, id, { label, short, icon: this.querySelector('.icon')! });
   }
 }
 define('x-bookmark', BookmarkItems);

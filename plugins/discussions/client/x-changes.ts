@@ -13,6 +13,8 @@ export interface PostChanges extends HTMLElement {
   /** Whether somebody has a part of a post in hand, which stays as it is for now. */
   inUse: (part: Element) => boolean;
   heard(event: Event): void;
+  /** A post was changed here. */
+  changedHere(number: string): void;
 }
 /**
  * Milliseconds within which changes are collected, and up to which pages wait at random, so that they do not all ask at
@@ -69,6 +71,10 @@ class Changes extends HTMLElement implements PostChanges {
     if (!readsEnd()) return postsChanged();
     this.#came = true;
     this.#later(time);
+  }
+
+  changedHere(number: string): void {
+    this.#wait(`post-${number}`, 0);
   }
 
   #wait(id: string, time: number): void {

@@ -1,5 +1,6 @@
 import { button, define, fragment, loadElement } from '@forum/client';
 import type { Dock } from './parts/dock.ts';
+import { editForm, isChanged } from './parts/edit-form.ts';
 import { focusOn, readPost } from './parts/posts.ts';
 import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
 
@@ -7,12 +8,16 @@ import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
 const CHANGES = ['input', 'change', 'reset'];
 
 /**
- * Keeps the form of a reply at the foot of the window while one goes on reading. It is the form that stands below the
- * posts: what is written in it stays, and where it is closed it is there again.
+ * Keeps a form at the foot of the window while one goes on reading: that of a reply, which stands below the posts and is
+ * there again where it is closed, or that of a post that is edited, which is put away then.
  */
 class ReplyDock extends HTMLElement implements Dock {
   readonly #head = document.createElement('p');
-  readonly #answers = document.createElement('span');
+  readonly #title = document.createElement('span');
+  readonly #remove = button(this.dataset['remove'] ?? '', () => this.#answerNone());
+  /** Posts that are edited, by the addresses of their forms. */
+  readonly #edited = new Map<string, Promise<HTMLElement>>();
+  #panel: HTMLElement | undefined;
   #opener: HTMLElement | undefined;
   readonly #size = new ResizeObserver(([entry]) =>
     document.documentElement.style.setProperty('--docked', `${(entry!.target as HTMLElement).offsetHeight}px`),
@@ -20,9 +25,10 @@ class ReplyDock extends HTMLElement implements Dock {
 
   connectedCallback(): void {
     const close = button(this.dataset['close'] ?? '', () => this.#close());
-    close.className = 'button quiet small';
+    for (const made of [this.#remove, close]) made.className = 'button quiet small';
     this.#head.className = 'dock-head';
-    this.#head.replaceChildren(this.#answers, close);
+    this.#head.replaceChildren(this.#title, this.#remove, close);
+    for (const change of CHANGES) this.#reply.addEventListener(change, this.#say);
   }
 
   disconnectedCallback(): void {
@@ -30,56 +36,131 @@ class ReplyDock extends HTMLElement implements Dock {
   }
 
   async open(link: HTMLAnchorElement): Promise<void> {
-    const panel = this.nextElementSibling as HTMLElement;
-    const area = panel.querySelector('textarea')!;
-    const { searchParams: asked } = new URL(link.href);
+    const panel = link.pathname.endsWith('/edit') ? await this.#editing(link.pathname) : await this.#replying(link);
+    if (panel !== this.#panel) {
+      this.#undock();
+      this.#dock(panel);
+    }
+    this.#say();
+    this.#opener = link;
+    panel.querySelector('textarea')!.focus({ preventScroll: true });
+  }
+
+  get #reply(): HTMLElement {
+    return this.nextElementSibling as HTMLElement;
+  }
+
+  async #replying({ href }: HTMLAnchorElement): Promise<HTMLElement> {
+    const area = this.#reply.querySelector('textarea')!;
+    const { searchParams: asked } = new URL(href);
     const [to, quoted] = [asked.get('to') ?? asked.get('quote'), asked.has('quote')];
     // It brings a draft back first.
-    const [page] = await Promise.all([quoted ? fragment(link.href) : undefined, loadElement('x-composer')]);
+    const [page] = await Promise.all([quoted ? fragment(href) : undefined, loadElement('x-composer')]);
     if (page) appendTo(area, page.querySelector('textarea')?.value ?? '');
     // Whoever goes on with what is written goes on answering the same post.
     if (to !== null || area.value.trim() === '') answer(area.form!, to);
-    this.#say();
-    if (!panel.classList.contains('docked')) {
-      panel.classList.add('docked');
-      panel.prepend(this.#head);
-      panel.addEventListener('keydown', this.#key);
-      for (const change of CHANGES) panel.addEventListener(change, this.#say);
-      this.#size.observe(panel);
-    }
-    this.#opener = link;
-    area.focus({ preventScroll: true });
+    return this.#reply;
   }
 
-  get #answered(): HTMLElement | null {
-    const form = this.nextElementSibling!.querySelector('form')!;
+  #editing(path: string): Promise<HTMLElement> {
+    const known = this.#edited.get(path);
+    if (known) return known;
+    const made = this.#make(path);
+    this.#edited.set(path, made);
+    made.catch(() => this.#edited.delete(path));
+    return made;
+  }
+
+  async #make(path: string): Promise<HTMLElement> {
+    const [{ form, title }] = await Promise.all([editForm(path), loadElement('x-composer')]);
+    const panel = Object.assign(document.createElement('section'), { className: 'reply', ariaLabel: title });
+    panel.append(form);
+    form.addEventListener('forum:sent', () => {
+      form.reset();
+      this.#close();
+      document.dispatchEvent(new CustomEvent('discussions:edited', { detail: postAt(path)?.dataset['number'] }));
+    });
+    form.querySelector('.composer-foot a')?.addEventListener('click', (event) => {
+      event.preventDefault();
+      // With it goes its draft.
+      if (isChanged(form)) form.reset();
+      this.#close();
+    });
+    return panel;
+  }
+
+  #dock(panel: HTMLElement): void {
+    this.#panel = panel;
+    if (!panel.isConnected) this.#reply.after(panel);
+    panel.hidden = false;
+    panel.classList.add('docked');
+    panel.prepend(this.#head);
+    panel.addEventListener('keydown', this.#key);
+    this.#size.observe(panel);
+  }
+
+  #undock(): void {
+    const panel = this.#panel;
+    if (!panel) return;
+    this.#panel = undefined;
+    panel.classList.remove('docked');
+    panel.removeEventListener('keydown', this.#key);
+    this.#head.remove();
+    this.#size.disconnect();
+    if (panel === this.#reply) return;
+    // What was written waits there; else the form is that of the post as it is by the next time.
+    panel.hidden = true;
+    const form = panel.querySelector('form')!;
+    if (isChanged(form)) return;
+    panel.remove();
+    this.#edited.delete(form.getAttribute('action')!);
+  }
+
+  #close(): void {
+    const post = this.#post;
+    this.#undock();
+    // The bar below and a menu that is closed by now are no places for the keyboard to go on from.
+    if (this.#opener?.closest('.post')) this.#opener.focus({ preventScroll: true });
+    else focusOn(post ?? readPost()!);
+  }
+
+  /** The post that is answered, or edited. */
+  get #post(): HTMLElement | null {
+    const form = this.#panel!.querySelector('form')!;
+    if (this.#panel !== this.#reply) return postAt(form.getAttribute('action')!);
     return document.getElementById(`post-${answeredBy(form)}`);
   }
 
-  /** Which post is answered. */
+  /** Which post is answered, or edited. */
   readonly #say = (): void => {
-    const author = this.#answered?.querySelector('.post-by bdi')?.textContent;
-    const text = this.dataset[author ? 'answers' : 'label'] ?? '';
-    const number = this.#answered?.dataset['number'] ?? '';
-    this.#answers.textContent = text.replace('{author}', () => author ?? '').replace('{number}', number);
+    if (!this.#panel) return;
+    const post = this.#post;
+    const author = post?.querySelector('.post-by bdi')?.textContent;
+    const answers = this.dataset[author ? 'answers' : 'label'] ?? '';
+    const text = this.#panel === this.#reply ? answers : (this.#panel.ariaLabel ?? '');
+    const number = post?.dataset['number'] ?? '';
+    this.#title.textContent = text.replace('{author}', () => author ?? '').replace('{number}', number);
+    this.#remove.hidden = this.#panel !== this.#reply || !author;
+    this.#remove.ariaLabel = `${this.#remove.textContent}: ${this.#title.textContent}`;
   };
+
+  /** The reply is one to the discussion, and its draft is so too. */
+  #answerNone(): void {
+    const area = this.#reply.querySelector('textarea')!;
+    answer(area.form!, null);
+    area.dispatchEvent(new Event('input', { bubbles: true }));
+    area.focus({ preventScroll: true });
+  }
 
   /** Leaves lists and menus that are open within to themselves. */
   readonly #key = (event: KeyboardEvent): void => {
     if (event.key === 'Escape' && !event.defaultPrevented && !document.querySelector(':popover-open')) this.#close();
   };
-
-  #close(): void {
-    const panel = this.nextElementSibling as HTMLElement;
-    panel.classList.remove('docked');
-    panel.removeEventListener('keydown', this.#key);
-    for (const change of CHANGES) panel.removeEventListener(change, this.#say);
-    this.#head.remove();
-    this.#size.disconnect();
-    // The bar below and a menu that is closed by now are no places for the keyboard to go on from.
-    if (this.#opener?.closest('.post')) this.#opener.focus({ preventScroll: true });
-    else focusOn(this.#answered ?? readPost()!);
-  }
 }
+
+/** The post whose form has this address. */
+const postAt = (path: string): HTMLElement | null =>
+  document.querySelector(`.post [data-menu][href="${path.replace(/edit$/, 'menu')}"]`)?.closest<HTMLElement>('.post') ??
+  null;
 
 define('x-dock', ReplyDock);

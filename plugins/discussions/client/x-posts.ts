@@ -24,8 +24,16 @@ class Posts extends HTMLElement {
     this.append(this.#menu);
     this.#gone = new AbortController();
     const { signal } = this.#gone;
-    const changed = (event: Event): void => void this.#changed(event).catch(postsChanged);
+    const changed = (event: Event): void =>
+      void this.#keep()
+        .then((changes) => changes.heard(event))
+        .catch(postsChanged);
+    const edited = ({ detail }: CustomEvent<string>): void =>
+      void this.#keep()
+        .then((changes) => changes.changedHere(detail))
+        .catch(() => location.reload());
     for (const name of CHANGES) document.addEventListener(`parley:post.${name}`, changed, { signal });
+    document.addEventListener('discussions:edited', (event) => edited(event as CustomEvent<string>), { signal });
     document.addEventListener('selectionchange', this.#selects, { signal });
     // By the time of the click its items are on their way.
     this.addEventListener('pointerdown', (event) => this.#prefetch(event));
@@ -41,14 +49,14 @@ class Posts extends HTMLElement {
   }
 
   /** What keeps posts as they are comes with the first change. */
-  async #changed(event: Event): Promise<void> {
+  async #keep(): Promise<PostChanges> {
     await loadElement('x-changes');
     if (!this.#changes) {
       this.#changes = document.createElement('x-changes') as PostChanges;
       this.#changes.inUse = (part) => this.#inUse(part);
       this.append(this.#changes);
     }
-    this.#changes.heard(event);
+    return this.#changes;
   }
 
   /** Whether the focus, a selection or the open menu is at this part of a post. */
@@ -64,10 +72,12 @@ class Posts extends HTMLElement {
   #press(event: MouseEvent): void {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const link = menuLink(event);
-    const reply = (event.target as Element).closest<HTMLAnchorElement>('a[href*="/reply?"], .dock a');
+    const writes = (event.target as Element).closest<HTMLAnchorElement>(
+      'a[href*="/reply?"], a[href^="/p/"][href$="/edit"], .dock a',
+    );
     if (link) void this.#open(link, event);
-    else if (!reply || !dock(reply)) return;
-    else if (this.#menu.contains(reply)) this.#menu.hidePopover();
+    else if (!writes || !dock(writes)) return;
+    else if (this.#menu.contains(writes)) this.#menu.hidePopover();
     event.preventDefault();
   }
 

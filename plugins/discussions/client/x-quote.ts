@@ -15,7 +15,10 @@ interface Selected {
   readonly text: string;
 }
 
-/** Text that is selected within a post goes into the reply as a quotation, behind what is written there already. */
+/**
+ * Text that is selected within a post goes into the reply as a quotation, behind what is written there already, and the
+ * first one opens the reply.
+ */
 class Quote extends HTMLElement {
   readonly #offer = Object.assign(document.createElement('div'), { className: 'quote-offer', popover: 'manual' });
   #selected: Selected | undefined;
@@ -99,10 +102,11 @@ class Quote extends HTMLElement {
     const done = this.dataset['done'] ?? '';
     if (this.#selected !== selected) return toast(done);
     announce(done);
+    if (!area.closest('.docked') && dock()) return this.#hide();
     this.#show(this.dataset['go'] ?? '', () => {
       this.#hide();
       area.focus({ preventScroll: true });
-      if (!dock()) area.scrollIntoView({ block: 'center' });
+      if (!area.closest('.docked')) area.scrollIntoView({ block: 'center' });
     });
   }
 }

@@ -8,11 +8,19 @@ export type ListItem = Omit<DiscussionRecord, 'category' | 'last_author'> & {
   readonly last_author: DiscussionRecord['last_author'] | undefined;
 };
 
-/** Records as rows of a list show them: with the hue of their category, and links that stay on this site. */
-export function listItems(records: readonly DiscussionRecord[], categories: readonly Category[]): readonly ListItem[] {
+/**
+ * Records as rows of a list show them: with the hue of their category, and links that stay on this site. What is pinned
+ * in its category alone is so in the list of that one.
+ */
+export function listItems(
+  records: readonly DiscussionRecord[],
+  categories: readonly Category[],
+  listed?: Category,
+): readonly ListItem[] {
   const hues = new Map(categories.map(({ id, hue }) => [id, hue]));
   return records.map((record) => ({
     ...record,
+    is_pinned: record.pinned_in === 'everywhere' || (record.is_pinned && listed !== undefined),
     url: discussionPath(record),
     category: { ...record.category, hue: hues.get(record.category_id) },
     last_author: record.reply_count > 0 ? record.last_author : undefined,

@@ -85,7 +85,7 @@ export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer):
   const { shown, last } = await readPage(deps, request, viewer);
   const model = {
     shown,
-    discussions: listItems(shown.items, deps.categories.all()),
+    discussions: listItems(shown.items, deps.categories.all(), list.category),
     // Another order, or a part, is another look at the same list.
     canonical:
       chosen === undefined && filter === undefined ? pathOf(path === '/discussions' ? '/' : path, { page }) : path,

@@ -4,10 +4,10 @@ import type { Sort } from 'parley-forum/plugins/discussions';
 
 import type { DiscussionRow } from '../rows.ts';
 
-/** `pinned` is last activity behind what moderators pinned. */
-export type OrderName = 'pinned' | Sort;
+/** The first two are last activity behind what moderators pinned: in its category, or everywhere. */
+export type OrderName = 'pinned' | 'pinned_everywhere' | Sort;
 type Kind = 'flag' | 'time' | 'count';
-type Column = 'is_pinned' | 'last_post_at' | 'created_at' | 'reply_count' | 'view_count';
+type Column = 'is_pinned' | 'is_pinned_everywhere' | 'last_post_at' | 'created_at' | 'reply_count' | 'view_count';
 
 /** Sort keys before the id, which breaks ties in the same direction, as the indexes have them. */
 const ORDERS: Readonly<
@@ -16,6 +16,12 @@ const ORDERS: Readonly<
   pinned: {
     keys: [
       ['is_pinned', 'flag'],
+      ['last_post_at', 'time'],
+    ],
+  },
+  pinned_everywhere: {
+    keys: [
+      ['is_pinned_everywhere', 'flag'],
       ['last_post_at', 'time'],
     ],
   },
@@ -52,10 +58,11 @@ export function after(name: OrderName, cursor: string): RawBuilder<unknown> {
   return sql`(${sql.raw(columns)}) ${sql.raw(ascending ? '>' : '<')} (${sql.join([...bounds, sql`${id}::uuid`])})`;
 }
 
-/** Which of the two default orders a cursor belongs to. */
+/** Which of the two default orders of all categories a cursor belongs to. */
 export function orderOfCursor(cursor: string): OrderName {
   try {
-    return decodeCursor(cursor, ORDERS.pinned.keys.length + 2)[0] === 'pinned' ? 'pinned' : 'latest';
+    const [name] = decodeCursor(cursor, ORDERS.pinned_everywhere.keys.length + 2);
+    return name === 'pinned_everywhere' ? name : 'latest';
   } catch {
     return 'latest';
   }

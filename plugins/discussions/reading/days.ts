@@ -10,9 +10,12 @@ export function startOfDay(day: string, zone: string): Date {
 export const endOfDay = (day: string, zone: string): Date =>
   startOfDay(new Date(Date.parse(day) + DAY).toISOString().slice(0, 10), zone);
 
-/** The last day that has begun before a moment, in a time zone. */
-export const lastDayBefore = (moment: Date, zone: string): string =>
-  new Date(moment.getTime() - 1 + offsetAt(moment.getTime() - 1, zone)).toISOString().slice(0, 10);
+/** The day that a moment belongs to, in a time zone. */
+export const dayOf = (moment: Date, zone: string): string =>
+  new Date(moment.getTime() + offsetAt(moment.getTime(), zone)).toISOString().slice(0, 10);
+
+/** The last day that has begun before a moment. */
+export const lastDayBefore = (moment: Date, zone: string): string => dayOf(new Date(moment.getTime() - 1), zone);
 
 /** Milliseconds by which clocks of the zone are ahead of UTC. */
 function offsetAt(moment: number, timeZone: string): number {

@@ -16,8 +16,9 @@ import { pagerOf, pages, redirect, shared, view, type PagePicture, type View } f
 import { discussionPath, numberOf, postPath } from '../identifiers.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
-import { startOfDay } from './days.ts';
-import { composer, findByPath, postModel, replyKey, type PageDeps } from '../page-parts.ts';
+import { dayOf, startOfDay } from './days.ts';
+import type { FoundDiscussion } from './reader.ts';
+import { composer, findByPath, pinValues, postModel, replyKey, siteZone, type PageDeps } from '../page-parts.ts';
 
 const pageOf = (number: number): number => Math.ceil(number / POSTS_PER_PAGE);
 const pathOf = (head: DiscussionHead, page: number): string => discussionPath(head) + (page > 1 ? `?page=${page}` : '');
@@ -47,10 +48,7 @@ export function discussionPages(deps: PageDeps): void {
     }),
   })(async ({ actor, params, query: { page = 1, from = firstOf(page), date }, target: head, req }) => {
     if (date !== undefined) {
-      const number = await reader.numberSince(
-        head,
-        startOfDay(date, String(deps.settings.get('site.timezone') ?? 'UTC')),
-      );
+      const number = await reader.numberSince(head, startOfDay(date, siteZone(deps)));
       return redirect(postPath(head.number, number), { status: 302 });
     }
     if (params['address'] !== `${head.number}-${head.slug}`) {
@@ -108,7 +106,7 @@ export function discussionPages(deps: PageDeps): void {
         lastDay: record.last_post_at.slice(0, 10),
       },
       pager: pagerOf(page, last, (number) => pathOf(head, number)),
-      tools: toolsModel(head, found.firstPostId, deps, owner),
+      tools: toolsModel(head, found, deps, owner),
       ...replyModel(head, deps, actor),
     };
     const description = markdown.excerpt(record.content, 160);
@@ -163,10 +161,11 @@ function replyModel(head: DiscussionHead, { rights }: PageDeps, viewer: Viewer):
 /** What the viewer may do with the discussion as a whole, as links and forms. */
 function toolsModel(
   head: DiscussionHead,
-  firstPostId: string,
-  { rights }: PageDeps,
+  { record, firstPostId }: FoundDiscussion,
+  deps: PageDeps,
   viewer: Viewer,
 ): object | undefined {
+  const { rights, clock } = deps;
   const { moderate } = rights.inCategory(head.categoryId, viewer);
   if (!moderate && !rights.canEdit(head, head.authorId, viewer)) return undefined;
   const base = `/d/${head.number}`;
@@ -176,8 +175,12 @@ function toolsModel(
     history: `/p/${firstPostId}/history`,
     remove: head.deleted ? undefined : `${base}/delete`,
     ...(moderate && {
-      pin: flip(head.pinned ? 'unpin' : 'pin'),
-      pinned: head.pinned,
+      pin: {
+        ...flip('pin'),
+        ...pinValues(record, siteZone(deps)),
+        today: dayOf(new Date(clock.now()), siteZone(deps)),
+      },
+      unpin: head.pinned && flip('unpin'),
       lock: flip(head.locked ? 'unlock' : 'lock'),
       locked: head.locked,
       restore: head.deleted && flip('restore'),

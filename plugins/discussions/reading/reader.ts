@@ -132,8 +132,8 @@ export class DiscussionReader {
 
   async list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>> {
     const { limit, sort, category, pinnedFirst, cursor } = request;
-    const defaultOrder = cursor === undefined ? 'latest' : orderOfCursor(cursor);
-    const order: OrderName = sort ?? (category || pinnedFirst ? 'pinned' : defaultOrder);
+    const everywhere = pinnedFirst ? 'pinned_everywhere' : cursor === undefined ? 'latest' : orderOfCursor(cursor);
+    const order: OrderName = sort ?? (category ? 'pinned' : everywhere);
     const rows = await this.#rows(request, order, viewer);
     const items = await this.#deps.records.discussions(rows.slice(0, limit), viewer);
     const hasMore = rows.length > limit;

@@ -120,6 +120,7 @@ export class Records {
       participant_count: row.participant_count,
       last_post_number: row.last_number,
       is_pinned: row.is_pinned,
+      pinned_in: row.is_pinned ? (row.is_pinned_everywhere ? 'everywhere' : 'category') : null,
       pinned_until: row.pinned_until?.toISOString() ?? null,
       is_locked: row.is_locked,
       is_deleted: row.deleted_at !== null,

@@ -1,9 +1,17 @@
 import { HttpError, notFound, Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } from 'parley-forum/plugins/discussions';
+import {
+  discussionFields,
+  moderate,
+  PIN_PLACES,
+  type ComposerSlot,
+  type DiscussionHead,
+  type PinPlace,
+} from 'parley-forum/plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
-import { endOfDay, lastDayBefore } from '../reading/days.ts';
+import { endOfDay } from '../reading/days.ts';
+import type { Changes } from './editor.ts';
 import type { FoundPost } from '../reading/reader.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { ReasonField, withFields } from '../schemas.ts';
@@ -14,21 +22,34 @@ import {
   previewOf,
   draftOf,
   textOf,
+  pinValues,
+  siteZone,
   problemsByField,
   type PageDeps,
   type FormDraft,
 } from '../page-parts.ts';
 
 const Text = Type.Optional(Type.String());
+/** Where it is pinned; empty: nowhere. */
+const PinnedIn = Type.Optional(Type.Enum(['', ...PIN_PLACES]));
 /** The last day on which it is pinned; empty: without an end. */
 const PinEnd = Type.Optional(Type.Union([Type.Literal(''), Type.String({ format: 'date' })]));
+interface PinFields {
+  readonly pinned_in?: PinPlace | '' | undefined;
+  readonly pinned_until?: string | undefined;
+}
 const Reason = Type.Object({ reason: ReasonField });
 const ACTIONS = {
-  pin: { pinned: true },
   unpin: { pinned: false },
   lock: { locked: true },
   unlock: { locked: false },
 } as const;
+
+/** What a form says of a pin; nothing where it does not ask for it. */
+const pinIn = ({ pinned_in: place, pinned_until: day }: PinFields, zone: string): Changes => ({
+  pinnedIn: place === '' ? null : place,
+  pinnedUntil: day === undefined ? undefined : day === '' ? null : endOfDay(day, zone),
+});
 
 /** Moderators are asked why they change what somebody else wrote. */
 const reasonOf = (viewer: Viewer, authorId: string, draft?: FormDraft): object =>
@@ -57,6 +78,7 @@ export function postPages(deps: PageDeps): void {
       discussion: post.discussion,
       back: pathOf(post),
       action: `/p/${post.row.id}/edit`,
+      updated_at: textOf(draft.values['updated_at']) || post.row.updated_at.toISOString(),
       ...reasonOf(viewer, post.row.author_id, draft),
       composer: composer(draft, {
         key: editKey(post),
@@ -72,7 +94,10 @@ export function postPages(deps: PageDeps): void {
   const rerender = async (retry: Retry): Promise<View> => {
     const post = await load(retry);
     if (!post) throw notFound();
-    return editView(post, retry.actor, draftOf(retry));
+    const draft = draftOf(retry);
+    // Whoever has been told of another change may replace it.
+    const { updated_at: _seen, ...values } = draft.values;
+    return editView(post, retry.actor, retry.status === 409 ? { ...draft, values } : draft);
   };
 
   plugin.route(pages, {
@@ -111,10 +136,14 @@ export function postPages(deps: PageDeps): void {
     options: { longText: true, rerender },
     load,
     authorize,
-    body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
+    body: Type.Object({ content: Text, preview: Text, reason: ReasonField, updated_at: Text }),
   })(async ({ actor, target, body }) => {
     if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));
-    await editor.edit(target, textOf(body.content), { viewer: actor, reason: body.reason });
+    const content = textOf(body.content);
+    const { updated_at: changed, content: now } = target.row;
+    if (body.updated_at !== undefined && body.updated_at !== changed.toISOString() && now !== content)
+      throw new HttpError(409, 'This post was changed meanwhile. Save once more to put your text in place of that.');
+    await editor.edit(target, content, { viewer: actor, reason: body.reason });
     return redirect(pathOf(target), { notice: 'Saved.' });
   });
 
@@ -174,11 +203,11 @@ export function managePages(deps: PageDeps): void {
   const EditForm = withFields(
     plugin,
     discussionFields,
-    Type.Object({ title: Text, category_id: Text, reason: ReasonField, pinned_until: PinEnd }),
+    Type.Object({ title: Text, category_id: Text, reason: ReasonField, pinned_in: PinnedIn, pinned_until: PinEnd }),
     'body',
   );
 
-  const zone = (): string => String(deps.settings.get('site.timezone') ?? 'UTC');
+  const zone = (): string => siteZone(deps);
   const editView = (head: DiscussionHead, viewer: Viewer, draft: FormDraft): View => {
     const open = categories
       .visible(viewer)
@@ -191,6 +220,7 @@ export function managePages(deps: PageDeps): void {
       category_id: textOf(draft.values['category_id']),
       options: open.map(({ id, name }) => ({ value: id, label: name })),
       pins: rights.inCategory(head.categoryId, viewer).moderate,
+      pinned_in: textOf(draft.values['pinned_in']),
       pinned_until: textOf(draft.values['pinned_until']),
       action: `/d/${head.number}/edit`,
       back: discussionPath(head),
@@ -212,11 +242,11 @@ export function managePages(deps: PageDeps): void {
     load,
     authorize,
   })(async ({ actor, target: head }) => {
-    const until = (await reader.discussion(head, actor))?.record.pinned_until ?? undefined;
+    const found = await reader.discussion(head, actor);
     const values = {
       title: head.title,
       category_id: head.categoryId,
-      pinned_until: until === undefined ? '' : lastDayBefore(new Date(until), zone()),
+      ...(found && pinValues(found.record, zone())),
     };
     return editView(head, actor, { values });
   });
@@ -230,10 +260,9 @@ export function managePages(deps: PageDeps): void {
     load,
     authorize,
   })(async ({ actor, target: head, body }) => {
-    const { title, category_id: categoryId, pinned_until: day } = body;
-    const moderates = rights.inCategory(head.categoryId, actor).moderate;
-    const pinnedUntil = !moderates || day === undefined ? undefined : day === '' ? null : endOfDay(day, zone());
-    await editor.change(head, { title, categoryId, pinnedUntil, fields: body }, { viewer: actor, reason: body.reason });
+    const { title, category_id: categoryId } = body;
+    const pin = rights.inCategory(head.categoryId, actor).moderate ? pinIn(body, zone()) : {};
+    await editor.change(head, { title, categoryId, ...pin, fields: body }, { viewer: actor, reason: body.reason });
     return redirect(`/d/${head.number}`, { notice: 'Saved.' });
   });
 
@@ -278,12 +307,19 @@ export function managePages(deps: PageDeps): void {
     path: '/d/:address/moderate',
     can: moderate,
     load,
-    body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']), reason: ReasonField }),
-  })(async ({ actor, target: head, body: { action, reason } }) => {
+    body: Type.Object({
+      action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']),
+      reason: ReasonField,
+      pinned_in: PinnedIn,
+      pinned_until: PinEnd,
+    }),
+  })(async ({ actor, target: head, body }) => {
+    const { action, reason } = body;
     const by = { viewer: actor, reason };
     if (!rights.inCategory(head.categoryId, actor).moderate)
       throw new HttpError(403, 'You do not moderate this category');
     if (action === 'restore') await editor.restore(head, by);
+    else if (action === 'pin') await editor.change(head, { pinned: true, ...pinIn(body, zone()) }, by);
     else await editor.change(head, ACTIONS[action], by);
     return redirect(discussionPath(head), { notice: DONE[action] });
   });

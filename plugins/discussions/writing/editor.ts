@@ -20,6 +20,7 @@ import {
   discussionCacheTags,
   type Category,
   type DiscussionHead,
+  type PinPlace,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
 import {
@@ -57,6 +58,8 @@ export interface Changes {
   readonly title?: string | undefined;
   readonly categoryId?: string | undefined;
   readonly pinned?: boolean | undefined;
+  /** Pins it there; null: unpins it. */
+  readonly pinnedIn?: PinPlace | null | undefined;
   /** A moment pins it until then; null: without an end. */
   readonly pinnedUntil?: Date | null | undefined;
   readonly locked?: boolean | undefined;
@@ -72,6 +75,7 @@ interface StoredDiscussion {
   firstPostId: string;
   replyCount: number;
   isPinned: boolean;
+  isPinnedEverywhere: boolean;
   pinnedUntil?: Date | null;
   isLocked: boolean;
   createdAt: Date;
@@ -91,17 +95,30 @@ interface StoredPost {
   deletedAt?: Date | null | undefined;
 }
 
-const stateOf = ({ title, categoryId, isPinned, isLocked }: StoredDiscussion): DiscussionState => ({
-  title,
-  categoryId,
-  isPinned,
-  isLocked,
+const pinPlaceOf = ({ isPinned, isPinnedEverywhere }: StoredDiscussion): PinPlace | null =>
+  isPinned ? (isPinnedEverywhere ? 'everywhere' : 'category') : null;
+const stateOf = (stored: StoredDiscussion): DiscussionState => ({
+  title: stored.title,
+  categoryId: stored.categoryId,
+  pinnedIn: pinPlaceOf(stored),
+  isLocked: stored.isLocked,
 });
-/** Whether it is pinned after the change, and until when: a pin that is set anew ends when it says, or not at all. */
-function pinOf(stored: StoredDiscussion, { pinned, pinnedUntil }: Changes): object {
-  const isPinned = pinned ?? (pinnedUntil ? true : stored.isPinned);
-  const kept = pinned === undefined ? stored.pinnedUntil : null;
-  return { isPinned, pinnedUntil: isPinned ? (pinnedUntil === undefined ? kept : pinnedUntil) : null };
+/** Whether the changes pin or unpin; undefined: it stays as it is. */
+function pins({ pinned, pinnedIn, pinnedUntil }: Changes): boolean | undefined {
+  if (pinned !== undefined) return pinned;
+  if (pinnedIn !== undefined) return pinnedIn !== null;
+  return pinnedUntil ? true : undefined;
+}
+/** The pin after the change: one that is set anew ends when it says, or not at all. */
+function pinOf(stored: StoredDiscussion, changes: Changes): object {
+  const isPinned = pins(changes) ?? stored.isPinned;
+  if (!isPinned) return { isPinned, isPinnedEverywhere: false, pinnedUntil: null };
+  const kept = changes.pinned === undefined ? stored.pinnedUntil : null;
+  return {
+    isPinned,
+    isPinnedEverywhere: (changes.pinnedIn ?? pinPlaceOf(stored) ?? 'everywhere') === 'everywhere',
+    pinnedUntil: changes.pinnedUntil === undefined ? kept : changes.pinnedUntil,
+  };
 }
 /** The old value if the new one differs. */
 const changed = (before: string, now: string): string | undefined => (before === now ? undefined : before);
@@ -119,11 +136,11 @@ export class DiscussionEditor {
   async change(head: DiscussionHead, changes: Changes, by: ChangedBy): Promise<void> {
     const { rights, drafts, projections, revisions, moderationLog } = this.#deps;
     const { viewer } = by;
-    const { pinned, pinnedUntil, locked } = changes;
-    const staffOnly = [pinned, pinnedUntil, locked].some((change) => change !== undefined);
+    const { pinned, pinnedIn, pinnedUntil, locked } = changes;
+    const staffOnly = [pinned, pinnedIn, pinnedUntil, locked].some((change) => change !== undefined);
     if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
       throw new HttpError(403, 'Only moderators pin and lock discussions');
-    if (pinnedUntil && pinned !== false && pinnedUntil.getTime() <= this.#deps.clock.now())
+    if (pinnedUntil && pins(changes) && pinnedUntil.getTime() <= this.#deps.clock.now())
       throw new InvalidInput([{ field: 'pinned_until', message: 'must be in the future' }]);
     const target = changes.categoryId === undefined ? undefined : this.#target(changes.categoryId, head, viewer);
     const fields = drafts.fields(changes.fields ?? {}, viewer);
@@ -170,7 +187,7 @@ export class DiscussionEditor {
       await this.#write(head, async (_em, stored, now) => {
         // It may have been pinned anew meanwhile.
         if (!stored.pinnedUntil || stored.pinnedUntil > now) return;
-        Object.assign(stored, { isPinned: false, pinnedUntil: null });
+        Object.assign(stored, pinOf(stored, { pinned: false }));
         if (!stored.deletedAt) await this.#emitDiscussion(discussionUpdated, stored);
       });
     }

@@ -127,17 +127,18 @@ export class BatchImporter implements Importer {
     const of = <T>(read: (prepared: Prepared) => T): T[] => batch.map(read);
     const last = ({ source }: Prepared) => source.posts.at(-1)!;
     await this.#data.all(sql`
-      insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_number, reply_count, view_count, participant_count, is_pinned, is_locked,
+      insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_number, reply_count, view_count, participant_count, is_pinned, is_pinned_everywhere, is_locked,
         last_post_at, last_post_id, last_author_id, created_at, updated_at)
-      select id, title, slug, category_id, author_id, first_post_id, posts, posts - 1, views, participants, pinned, locked,
+      select id, title, slug, category_id, author_id, first_post_id, posts, posts - 1, views, participants, pinned, everywhere, locked,
         last_at, last_id, last_author, created_at, last_at
       from unnest(${of(({ id }) => id)}::uuid[], ${of(({ source }) => source.title)}::text[], ${of(({ source }) => source.slug ?? slugOf(source.title, 'discussion'))}::text[],
         ${of(({ source }) => source.categoryId)}::uuid[], ${of(({ source }) => source.authorId)}::uuid[], ${of(({ postIds }) => postIds[0])}::uuid[],
         ${of(({ postIds }) => postIds.length)}::int[], ${of(({ source }) => source.views ?? 0)}::int[], ${of(({ participants }) => participants.size)}::int[],
-        ${of(({ source }) => source.pinned ?? false)}::boolean[], ${of(({ source }) => source.locked ?? false)}::boolean[],
+        ${of(({ source }) => Boolean(source.pinned))}::boolean[], ${of(({ source }) => source.pinned === true || source.pinned === 'everywhere')}::boolean[],
+        ${of(({ source }) => source.locked ?? false)}::boolean[],
         ${of((one) => last(one).createdAt.toISOString())}::timestamptz[], ${of(({ postIds }) => postIds.at(-1))}::uuid[], ${of((one) => last(one).authorId)}::uuid[],
         ${of(({ source }) => source.createdAt.toISOString())}::timestamptz[]) with ordinality
-        as t (id, title, slug, category_id, author_id, first_post_id, posts, views, participants, pinned, locked, last_at, last_id, last_author, created_at, position)
+        as t (id, title, slug, category_id, author_id, first_post_id, posts, views, participants, pinned, everywhere, locked, last_at, last_id, last_author, created_at, position)
       order by position`);
   }
 

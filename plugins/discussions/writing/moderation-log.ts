@@ -1,7 +1,7 @@
 import { createId, type Clock, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-import { moderated } from 'parley-forum/plugins/discussions';
+import { moderated, type PinPlace } from 'parley-forum/plugins/discussions';
 import type { ActionName } from 'parley-forum/plugins/moderation';
 
 /** Who changes something, and their reason. */
@@ -13,7 +13,7 @@ export interface ChangedBy {
 export interface DiscussionState {
   readonly title: string;
   readonly categoryId: string;
-  readonly isPinned: boolean;
+  readonly pinnedIn: PinPlace | null;
   readonly isLocked: boolean;
 }
 interface Subject {
@@ -35,7 +35,7 @@ export function changesBetween(before: DiscussionState, after: DiscussionState):
   const actions: ActionName[] = [];
   if (before.title !== after.title) actions.push('discussion.renamed');
   if (before.categoryId !== after.categoryId) actions.push('discussion.moved');
-  if (before.isPinned !== after.isPinned) actions.push(after.isPinned ? 'discussion.pinned' : 'discussion.unpinned');
+  if (before.pinnedIn !== after.pinnedIn) actions.push(after.pinnedIn ? 'discussion.pinned' : 'discussion.unpinned');
   if (before.isLocked !== after.isLocked) actions.push(after.isLocked ? 'discussion.locked' : 'discussion.unlocked');
   return actions;
 }

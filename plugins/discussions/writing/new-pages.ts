@@ -27,11 +27,13 @@ interface AnsweredPost {
   readonly number: number;
   readonly url: string;
   readonly excerpt: string;
+  /** Every reply is one to the first post. */
+  readonly removable: boolean;
 }
 /** Number of the post that an address says is answered: who quotes one answers it. */
 const answeredIn = (query: Readonly<Record<string, string | undefined>>): string | undefined =>
   query['to'] || query['quote'] || undefined;
-const ReplyForm = Type.Object({ content: Text, preview: Text });
+const ReplyForm = Type.Object({ content: Text, preview: Text, remove: Text });
 
 /** /new and /d/…/reply: writing. */
 export function writingPages(deps: PageDeps): void {
@@ -114,6 +116,7 @@ export function writingPages(deps: PageDeps): void {
       number: post.number,
       url: postPath(head.number, post.number),
       excerpt: markdown.excerpt(post.content, ANSWERED),
+      removable: post.number > 1,
     };
   };
 
@@ -132,7 +135,7 @@ export function writingPages(deps: PageDeps): void {
       back: cancel,
       answered: post,
       // Without a post that is gone, so that what was refused for it is taken the next time.
-      action: `/d/${head.number}/reply${post && post.number > 1 ? `?to=${post.number}` : ''}`,
+      action: `/d/${head.number}/reply${post?.removable ? `?to=${post.number}` : ''}`,
       composer: composer(draft, { key: replyKey(head), writes: 'post', cancel, rows: 10, discussion: head }),
     };
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, noindex: true }, model);
@@ -165,6 +168,7 @@ export function writingPages(deps: PageDeps): void {
     },
   })(async ({ actor, target: head, body, req }) => {
     rights.requireReply(head, actor);
+    if (body.remove !== undefined) return replyView(head, actor, { values: body }, {});
     if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), queryOf(req));
     const { path, number } = await writer.reply(actor, {
       discussionId: head.id,

@@ -51,6 +51,7 @@ class DraftCopy extends HTMLElement {
     // A copy that comes after the text itself would stay behind.
     form.addEventListener('submit', () => this.#settled());
     form.addEventListener('forum:sent', () => this.#end());
+    form.addEventListener('reset', () => this.#discard());
     addEventListener('pagehide', this.#leave);
     addEventListener('pageshow', this.#return);
     const { at = '' } = this.dataset;
@@ -176,6 +177,13 @@ class DraftCopy extends HTMLElement {
     if (!this.#known && !this.#sending && !this.#finding) return;
     this.#know(undefined);
     request(this.#path, { method: 'DELETE', keepalive: true }).catch(() => undefined);
+  }
+
+  /** Without waiting: the form may go with it. */
+  #discard(): void {
+    this.#values = null;
+    void this.#send();
+    this.#sending?.abort();
   }
 
   /** The text is where it belongs. */

@@ -55,6 +55,7 @@ class Composer extends HTMLElement {
     form.addEventListener('input', () => this.#later());
     form.addEventListener('submit', () => this.#save());
     form.addEventListener('forum:sent', () => this.#forget());
+    form.addEventListener('reset', () => this.#drop());
     form.addEventListener('forum:draft-wanted', () => this.#dispatch());
     form.addEventListener('forum:draft-found', (event) => this.#found(event as CustomEvent<FoundDraft>));
     addEventListener('pagehide', this.#leaving);
@@ -259,6 +260,11 @@ class Composer extends HTMLElement {
 
   #discard(): void {
     this.#draft?.discard();
+  }
+
+  /** The form is as the server sent it, and so there is no draft. */
+  #drop(): void {
+    this.#forget();
     this.#say('');
     this.#publish();
   }

@@ -389,13 +389,17 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   }
 
   #redirect({ req, res }: PageExchange, { to, status, notice }: Redirect): void {
-    if (notice !== undefined) setNotice(res, notice, { secure: this.#deps.http.secure(req) });
+    const script = req.headers['x-enhance'];
+    const stays = script === 'stay';
+    if (notice !== undefined && !stays) setNotice(res, notice, { secure: this.#deps.http.secure(req) });
     this.#deps.headers.protect(res);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.requestId(req) });
     // Scripts receive the target instead of following it: over plain http `upgrade-insecure-requests` would send them
     // to https, and fetching the next page would use up its notice.
-    if (req.headers['x-enhance'] === undefined) return res.redirect(status, to);
-    res.set('X-Location', to).status(204).end();
+    if (script === undefined) return res.redirect(status, to);
+    res.set('X-Location', to);
+    if (stays) res.type('text').send(notice ?? '');
+    else res.status(204).end();
   }
 
   #json(req: Request, res: Response, status: number, json: object): void {

@@ -194,7 +194,7 @@ export function createHelpers(scope: () => RenderScope): Helpers {
     json: (value: unknown) => safeJson(value),
     /** `csrf`: the hidden field with the forgery token; `form` adds it by itself. */
     csrf: () => csrfField,
-    /** `#form "/path" class="…" data-enhance=true`: a POST form with its forgery token; `data-enhance` sends it without leaving the page. */
+    /** `#form "/path" class="…" data-enhance=true`: a POST form with its forgery token; `data-enhance` sends it without leaving the page, and with the value `stay` it is not left afterwards either. */
     form: function (this: unknown, action: unknown, { hash, fn }: HelperOptions) {
       const attributes = Object.entries(hash).filter(([key]) => FORM_ATTRIBUTES.has(key));
       const shown = attributes.map(([key, value]) =>

@@ -89,7 +89,7 @@ describe('a picture of the demonstration', async () => {
 
 describe('a file of a discussion', () => {
   const text =
-    'title: Boats: a list\nauthor: ada\nstarted: 3d\nviews: 12\ntags: wood, tools\npinned: yes\n=== ada\nFirst.\n\nStill first.\n=== ben +2h\nSecond.\n=== ada +30m to 2\nThird.\n';
+    'title: Boats: a list\nauthor: ada\nstarted: 3d\nviews: 12\ntags: wood, tools\npinned: category\n=== ada\nFirst.\n\nStill first.\n=== ben +2h\nSecond.\n=== ada +30m to 2\nThird.\n';
 
   test('gives its header and its posts, times counted from the post before', () => {
     const read = parseDiscussion('wood/01-boats.md', text);
@@ -99,7 +99,7 @@ describe('a file of a discussion', () => {
       author: 'ada',
       views: 12,
       tags: ['wood', 'tools'],
-      pinned: true,
+      pinned: 'category',
       locked: false,
     });
     expect(read.age).toBeGreaterThanOrEqual(3 * DAY);

@@ -77,7 +77,7 @@ describe('the demonstration', () => {
     const { body } = await site.client().get('/api/discussions?category_id=announcements&limit=100');
     const found = body.discussions.find(({ title }: { title: string }) => title === rules.title);
     expect(found).toMatchObject({
-      is_pinned: true,
+      pinned_in: rules.pinned,
       reply_count: rules.posts.length - 1,
       author: { username: rules.author },
     });

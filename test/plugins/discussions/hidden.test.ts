@@ -32,8 +32,8 @@ async function fill(slug: string): Promise<void> {
       sql`create temp table made on commit drop as select gen_random_uuid() as id, gen_random_uuid() as post, n from generate_series(1, ${MANY}::int) n`,
     );
     await data.all(sql`insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_post_at, last_post_id, last_author_id, created_at, updated_at,
-        last_number, reply_count, view_count, is_pinned)
-      select m.id, 'One of many', 'one-of-many', ${id}::uuid, ${forum.ids.mia}::uuid, post, '2030-01-01', post, ${forum.ids.mia}::uuid, '2030-01-01', '2030-01-01', 1, 0, 99, true from made m`);
+        last_number, reply_count, view_count, is_pinned, is_pinned_everywhere)
+      select m.id, 'One of many', 'one-of-many', ${id}::uuid, ${forum.ids.mia}::uuid, post, '2030-01-01', post, ${forum.ids.mia}::uuid, '2030-01-01', '2030-01-01', 1, 0, 99, true, true from made m`);
     await data.all(sql`insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
       select post, m.id, 1, ${forum.ids.mia}::uuid, '', '', '2030-01-01', '2030-01-01' from made m`);
     await data.all(
@@ -58,7 +58,7 @@ async function pageCosts(order: OrderName): Promise<number> {
   );
   return readBy(row!['QUERY PLAN'][0]!.Plan);
 }
-const ORDERS = ['pinned', ...SORTS] as const;
+const ORDERS = ['pinned', 'pinned_everywhere', ...SORTS] as const;
 
 describe('what a viewer may not see', () => {
   beforeAll(async () => {

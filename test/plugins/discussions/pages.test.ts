@@ -115,6 +115,56 @@ describe('writing without script', () => {
     expect(await page(`/d/${number}-journey`)).toContain('My second thought');
   });
 
+  test('a reply may answer no post after all, with what is written', async () => {
+    const { id, number } = await forum.start('ada', 'Taken back');
+    await forum.reply('bob', id, 'Answer me');
+    const form = `/d/${number}/reply?to=2`;
+    const shown = await page(form, forum.as.mia);
+    expect(shown).toContain('Answer me</blockquote>');
+    expect(shown).toContain('name="remove"');
+    const { status, text } = await forum.as.mia.submit(form, { content: 'To all of you', remove: '1' });
+    expect(status).toBe(200);
+    expect(text).toContain('To all of you</textarea>');
+    expect(text).toContain(`action="/d/${number}/reply"`);
+    expect(text).toContain('About Taken back</blockquote>');
+    expect(text).not.toContain('name="remove"');
+  });
+
+  test('a post that was changed meanwhile is replaced by who knows of it', async () => {
+    const { postId, number } = await forum.start('ada', 'Two at once');
+    const edit = `/p/${postId}/edit`;
+    const timeIn = (html: string): string => /name="updated_at" value="([^"]+)"/.exec(html)![1]!;
+    const seen = timeIn(await page(edit, forum.as.ada));
+    forum.app.clock.advance(1_000);
+    expect((await forum.as.mia.put(`/api/posts/${postId}`, { content: 'By mia' })).status).toBe(200);
+    const preview = await forum.as.ada.submit(edit, { content: 'By ada', updated_at: seen, preview: '1' });
+    expect([preview.status, timeIn(preview.text)]).toEqual([200, seen]);
+    const refused = await forum.as.ada.submit(edit, { content: 'By ada', updated_at: seen });
+    expect(refused.status).toBe(409);
+    expect(refused.text).toContain('This post was changed meanwhile.');
+    expect(refused.text).toContain('By ada</textarea>');
+    const now = timeIn(refused.text);
+    expect((await forum.as.ada.submit(edit, { content: 'By ada', updated_at: now })).status).toBe(303);
+    expect(await page(`/d/${number}-two-at-once`)).toContain('By ada');
+    // What one has sent already is no other change.
+    expect((await forum.as.ada.submit(edit, { content: 'By ada', updated_at: now })).status).toBe(303);
+  });
+
+  test('a script that stays on its page is told there what the next page would say', async () => {
+    const { postId } = await forum.start('ada', 'Staying');
+    const send = async (enhance: string) => {
+      const form = { _csrf: await forum.as.ada.csrf('/'), content: `Sent by ${enhance}` };
+      return forum.as.ada.request('POST', `/p/${postId}/edit`, { form, headers: { 'x-enhance': enhance } });
+    };
+    const stays = await send('stay');
+    expect([stays.status, stays.text, stays.headers.getSetCookie()]).toEqual([200, 'Saved.', []]);
+    const leaves = await send('true');
+    expect([leaves.status, leaves.text]).toEqual([204, '']);
+    expect(leaves.headers.getSetCookie().join()).toContain('notice=');
+    expect(leaves.headers.get('x-location')).toBe(stays.headers.get('x-location'));
+    await forum.as.ada.get('/');
+  });
+
   test('a moderator pins, locks, moves, deletes and restores by forms', async () => {
     const { number } = await forum.start('ada', 'Tools');
     const path = `/d/${number}-tools`;

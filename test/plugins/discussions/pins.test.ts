@@ -115,5 +115,102 @@ describe('a pin with an end', () => {
     const refused = await forum.as.mia.submit(form, { ...fields, pinned_until: inDays(-3).slice(0, 10) });
     expect(refused.status).toBe(400);
     expect(refused.text).toContain('must be in the future');
+    await pin(id, { is_pinned: false });
+  });
+});
+
+describe('a pin in its category alone', () => {
+  const topOf = async (path: string) => rowsIn((await forum.guest.get(path)).text)[0];
+  const later = async () => {
+    forum.app.clock.advance(1_000);
+    return (await forum.start('bob', 'Said later')).number;
+  };
+  const unpin = (id: string) => pin(id, { is_pinned: false });
+
+  test('is on top there, and among all others on the front page', async () => {
+    const { id, number } = await forum.start('ada', 'House rules of a category');
+    expect(expectStatus(await pin(id, { pinned_in: 'category' }), 200).body.discussion).toMatchObject({
+      is_pinned: true,
+      pinned_in: 'category',
+      pinned_until: null,
+    });
+    const newest = await later();
+    expect([await topOf('/c/general'), await topOf('/')]).toEqual([number, newest]);
+    // What stands among others is marked where it is on top.
+    const row = async (path: string): Promise<string> =>
+      new RegExp(`<article class="[^"]*"[^>]*d-${number}"`).exec((await forum.guest.get(path)).text)?.[0] ?? '';
+    expect([await row('/c/general'), await row('/')]).toEqual([
+      expect.stringContaining('card pinned'),
+      expect.not.stringContaining('pinned'),
+    ]);
+    const listed = async (query: string) => {
+      const { discussions, html } = expectStatus(await forum.guest.get(`/api/discussions?${query}`), 200).body;
+      return [discussions[0].number, rowsIn(html)[0]];
+    };
+    expect(await listed('category_id=general')).toEqual([number, number]);
+    expect(await listed('')).toEqual([newest, newest]);
+    await pin(id, { pinned_in: 'everywhere' });
+    expect([await topOf('/c/general'), await topOf('/')]).toEqual([number, number]);
+    await unpin(id);
+  });
+
+  test('is one of two places, and pins and unpins by itself', async () => {
+    const { id } = await forum.start('ada', 'Places of pins');
+    const until = inDays(3);
+    const after = async (change: object) => {
+      expectStatus(await pin(id, change), 200);
+      const { is_pinned: pinned, pinned_in: place, pinned_until: end } = await record(id);
+      return [pinned, place, end];
+    };
+    expect(await after({ is_pinned: true })).toEqual([true, 'everywhere', null]);
+    expect(await after({ pinned_in: null })).toEqual([false, null, null]);
+    expect(await after({ pinned_in: 'category', pinned_until: until })).toEqual([true, 'category', until]);
+    // What is said of one of them leaves the other.
+    expect(await after({ pinned_in: 'everywhere' })).toEqual([true, 'everywhere', until]);
+    expect(await after({ pinned_in: 'category' })).toEqual([true, 'category', until]);
+    expect(await after({ pinned_until: null })).toEqual([true, 'category', null]);
+    expect(await after({ is_pinned: true })).toEqual([true, 'category', null]);
+    expect(await after({ is_pinned: false, pinned_in: 'everywhere' })).toEqual([false, null, null]);
+    expect(await after({ pinned_until: until })).toEqual([true, 'everywhere', until]);
+    await unpin(id);
+    for (const place of ['home', '', 1]) {
+      const { status, body } = await pin(id, { pinned_in: place });
+      expect([status, body.details?.[0]?.field], String(place)).toEqual([400, 'pinned_in']);
+    }
+    expect((await forum.as.ada.put(`/api/discussions/${id}`, { pinned_in: 'category' })).status).toBe(403);
+  });
+
+  test('raises what pinning raises', async () => {
+    const { id } = await forum.start('ada', 'Pins are told');
+    forum.happened.length = 0;
+    for (const place of ['category', 'category', 'everywhere', null]) await pin(id, { pinned_in: place });
+    expect(forum.happened.map(({ action }) => action)).toEqual(Array(4).fill('discussion.updated'));
+  });
+
+  test('is chosen in the form on the page of the discussion, and in that of moderators', async () => {
+    const { id, number } = await forum.start('ada', 'Pinned on its page');
+    const page = async (client = forum.as.mia) => (await client.get(`/d/${number}-pinned-on-its-page`)).text;
+    expect(await page(forum.as.ada)).not.toContain('discussion-pin');
+    const today = inDays(0).slice(0, 10);
+    expect(await page()).toContain(`name="pinned_until" type="date" value="" min="${today}"`);
+    const day = inDays(5).slice(0, 10);
+    const moderate = (fields: object) => forum.as.mia.submit(`/d/${number}/moderate`, { action: 'pin', ...fields });
+    expectStatus(await moderate({ pinned_in: 'category', pinned_until: day }), 303);
+    const end = new Date(Date.parse(day) + DAY).toISOString();
+    expect(await record(id)).toMatchObject({ pinned_in: 'category', pinned_until: end });
+    expect(await page()).toContain('<option value="category" selected>');
+    expect((await forum.as.mia.get(`/d/${number}/edit`)).text).toContain('<option value="category" selected>');
+    const fields = { title: 'Pinned on its page', category_id: 'general', reason: '' };
+    expectStatus(
+      await forum.as.mia.submit(`/d/${number}/edit`, { ...fields, pinned_in: 'everywhere', pinned_until: '' }),
+      303,
+    );
+    expect(await record(id)).toMatchObject({ pinned_in: 'everywhere', pinned_until: null });
+    expectStatus(await forum.as.mia.submit(`/d/${number}/edit`, { ...fields, pinned_in: '', pinned_until: day }), 303);
+    expect(await record(id)).toMatchObject({ is_pinned: false, pinned_in: null, pinned_until: null });
+    // Without a word it is as it always was.
+    expectStatus(await moderate({}), 303);
+    expect(await record(id)).toMatchObject({ pinned_in: 'everywhere', pinned_until: null });
+    expectStatus(await forum.as.mia.submit(`/d/${number}/moderate`, { action: 'unpin' }), 303);
   });
 });

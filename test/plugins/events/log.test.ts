@@ -75,7 +75,7 @@ describe('the event log', () => {
     const withoutReply = await visibleEvents(forum.guest, since());
     expect(names(withoutReply).toSorted()).toEqual(['discussion.created', 'post.deleted']);
     expect(withoutReply.find(({ event }) => event === 'post.deleted')!.data).toEqual({
-      post: { id: reply.id, discussion_id: id, number: 2 },
+      post: { id: reply.id, discussion_id: id, number: 2, reply_to_number: null },
     });
     await forum.as.ada.delete(`/api/discussions/${id}`);
     for (const client of [forum.guest, forum.as.mia, forum.as.root]) {

@@ -68,6 +68,15 @@ describe('the log', () => {
     expect(await page('/mod')).toContain('Enough of keels');
   });
 
+  test('has each place that a discussion was pinned in', async () => {
+    const { id } = await forum.start('ada', 'Pins of keels');
+    for (const place of ['category', 'category', 'everywhere', null])
+      expect((await forum.as.mia.put(`/api/discussions/${id}`, { pinned_in: place })).status).toBe(200);
+    await logged('discussion.unpinned', id);
+    const actions = entries.filter(({ discussion }) => discussion?.id === id).map(({ action }) => action);
+    expect(actions.toSorted()).toEqual(['discussion.pinned', 'discussion.pinned', 'discussion.unpinned']);
+  });
+
   test('has nothing of what authors do with their own', async () => {
     const { id } = await forum.start('ada', 'My own');
     const reply = await forum.reply('mia', id, 'Mine');

@@ -54,6 +54,7 @@ const card = (title: string, index: number): object => ({
   created_at: minutesAgo(90_000),
   last_post_at: minutesAgo(ages[index] ?? 5),
   is_pinned: index === 0,
+  pinned_in: index === 0 ? 'everywhere' : null,
   is_locked: index === 7,
   unread: index === 1 || index === 3,
 });

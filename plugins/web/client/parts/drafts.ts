@@ -117,11 +117,10 @@ export class FormDraft {
     this.put(this.#read()?.values ?? {});
   }
 
-  /** Back to what the server sent, and the draft is gone. */
+  /** Back to what the server sent. */
   discard(): void {
     if (this.#address !== undefined) this.#form.action = this.#address;
     this.#form.reset();
-    this.forget();
   }
 
   #read(): Draft | undefined {

@@ -1,10 +1,12 @@
-import { announce, refreshCsrf, request, t, toDocument } from '@forum/client';
+import { announce, refreshCsrf, request, t, toast, toDocument } from '@forum/client';
 
+/** Value of `data-enhance`: the page stays when the form is accepted. */
+const STAY = 'stay';
 type Submitter = HTMLButtonElement | HTMLInputElement | null;
 
 /**
  * Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the
- * way.
+ * way. What is sent unchecked is not finished: its page comes back with the form.
  */
 export function enhanceForms(): void {
   document.addEventListener('submit', (event) => {
@@ -12,7 +14,7 @@ export function enhanceForms(): void {
     if (
       !('enhance' in form.dataset) ||
       event.defaultPrevented ||
-      (event.submitter as HTMLButtonElement | null)?.name === 'preview'
+      (event.submitter as HTMLButtonElement | null)?.formNoValidate
     )
       return;
     event.preventDefault();
@@ -25,7 +27,11 @@ async function send(form: HTMLFormElement, submitter: Submitter, again = false):
   say(form, '');
   try {
     const body = new URLSearchParams(new FormData(form, submitter) as unknown as Record<string, string>);
-    const response = await request(form.action, { method: 'POST', body, headers: { 'X-Enhance': '1' } });
+    const response = await request(form.action, {
+      method: 'POST',
+      body,
+      headers: { 'X-Enhance': form.dataset['enhance'] ?? '' },
+    });
     await settle(form, submitter, response, again);
   } catch {
     say(form, t('offline'));
@@ -35,7 +41,7 @@ async function send(form: HTMLFormElement, submitter: Submitter, again = false):
 }
 
 async function settle(form: HTMLFormElement, submitter: Submitter, response: Response, again: boolean): Promise<void> {
-  if (response.ok) return arrive(form, response.headers.get('X-Location') ?? response.url);
+  if (response.ok) return arrive(form, response);
   if (response.status === 429) return wait(form, Number(response.headers.get('Retry-After') ?? 10));
   const answer = toDocument(await response.text());
   // A token from before logging in or out elsewhere: take the new one over and try once more.
@@ -60,8 +66,11 @@ function showRefused(form: HTMLFormElement, answer: Document): boolean {
 }
 
 /** Dispatches `forum:sent` on a form that was accepted, before its answer is shown; drafts of it are dropped then. */
-function arrive(form: HTMLFormElement, address: string): void {
+async function arrive(form: HTMLFormElement, response: Response): Promise<void> {
   form.dispatchEvent(new CustomEvent('forum:sent', { bubbles: true }));
+  // Whoever stays is told here what the next page would say.
+  if (form.dataset['enhance'] === STAY) return toast(await response.text());
+  const address = response.headers.get('X-Location') ?? response.url;
   const [to, here] = [new URL(address, location.href), new URL(location.href)];
   if (to.pathname + to.search === here.pathname + here.search) {
     history.replaceState(null, '', to.href);

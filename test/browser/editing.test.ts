@@ -1,0 +1,150 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { listen, walkFocus } from './checks.ts';
+import { logIn, PASSWORD, useForum, type Person } from './forum.ts';
+import { judge } from './look.ts';
+
+/** A post is edited beside what one reads. */
+const forum = useForum();
+const docked = (page: Page) => page.locator('.docked');
+const area = (page: Page) => docked(page).locator('textarea');
+const post = (page: Page, number: number) => page.locator(`#post-${number}`);
+
+/** A reply of somebody to a discussion; its number. */
+async function written(person: Person, content: string, discussion = 5): Promise<number> {
+  const client = forum.app.client();
+  await client.login(person, PASSWORD);
+  const { id } = (await client.get(`/api/discussions/${discussion}`)).body.discussion;
+  return (await client.post('/api/posts', { discussion_id: id, content })).body.post.number;
+}
+async function edit(page: Page, number: number): Promise<void> {
+  await post(page, number)
+    .getByRole('link', { name: `More about post ${number}` })
+    .click();
+  await page.getByRole('link', { name: 'Edit', exact: true }).and(page.locator(':visible')).click();
+}
+const focused = (page: Page): Promise<string> =>
+  page.evaluate('document.activeElement.closest(".post")?.id ?? document.activeElement.localName');
+/** What this browser keeps of posts that are edited, and of copies of that on the server. */
+const drafts = (page: Page): Promise<number> =>
+  page.evaluate('Object.keys(localStorage).filter((key) => key.includes(" edit-")).length');
+
+describe('a post', () => {
+  test('is edited where it is read, and is as it was saved at once', async () => {
+    const number = await written('ada', 'The first words.');
+    const page = await forum.open('ada');
+    const messages = listen(page);
+    await page.goto(`/d/5/${number}`);
+    const address = page.url();
+    await page.locator('#reply textarea').fill('A reply under way.');
+    await edit(page, number);
+    await docked(page).getByText(`Edit post ${number}`).waitFor();
+    expect(await area(page).inputValue()).toBe('The first words.');
+    expect(await area(page).getAttribute('id')).not.toBe('f-content');
+    await expect.poll(() => focused(page)).toBe('textarea');
+    expect(await judge(page)).toEqual([]);
+    expect(await walkFocus(page)).toEqual([]);
+    await area(page).fill('The second words.');
+    await area(page).press('Control+Enter');
+    await post(page, number).getByText('The second words.').waitFor();
+    await page.locator('.toast').getByText('Saved.').waitFor();
+    expect([await docked(page).count(), page.url(), await focused(page)]).toEqual([0, address, `post-${number}`]);
+    expect(await page.locator('#reply textarea').inputValue()).toBe('A reply under way.');
+    expect(await drafts(page)).toBe(0);
+    // The next page does not say it again.
+    await page.goto('/');
+    expect(await page.getByText('Saved.').count()).toBe(0);
+    expect(messages).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is put away by Escape with what was written, which comes back, and cancelling leaves no trace', async () => {
+    const number = await written('ada', 'To be left alone.');
+    const page = await forum.open('ada');
+    await page.goto(`/d/5/${number}`);
+    await edit(page, number);
+    await area(page).fill('Half a thought');
+    await docked(page).getByText('Draft', { exact: false }).waitFor();
+    await area(page).press('Escape');
+    await docked(page).waitFor({ state: 'detached' });
+    expect(await focused(page)).toBe(`post-${number}`);
+    // A reply has a panel of its own.
+    await page.keyboard.press('r');
+    await docked(page).getByText('Reply to ada', { exact: false }).waitFor();
+    expect(await area(page).inputValue()).not.toContain('Half');
+    await edit(page, number);
+    await docked(page).getByText(`Edit post ${number}`).waitFor();
+    expect(await area(page).inputValue()).toBe('Half a thought');
+    expect(await drafts(page)).toBeGreaterThan(0);
+    await docked(page).getByRole('link', { name: 'Cancel' }).click();
+    await docked(page).waitFor({ state: 'detached' });
+    expect(await drafts(page)).toBe(0);
+    // Its key opens the same panel.
+    await page.keyboard.press('e');
+    await expect.poll(() => area(page).inputValue()).toBe('To be left alone.');
+    expect(await docked(page).getByText('Draft', { exact: false }).count()).toBe(0);
+    await page.context().close();
+  });
+
+  test('keeps what is written when the session ends or the network is gone', async () => {
+    const number = await written('bob', 'Written by bob.');
+    const page = await forum.open('guest');
+    await logIn(page, 'bob');
+    await page.goto(`/d/5/${number}`);
+    await edit(page, number);
+    await area(page).fill('Mended by bob.');
+    await page.context().setOffline(true);
+    await area(page).press('Control+Enter');
+    await docked(page).getByText('There is no connection.', { exact: false }).waitFor();
+    await page.context().setOffline(false);
+    await forum.app.app.service(Accounts).setPassword(forum.people.bob.id, PASSWORD);
+    await area(page).press('Control+Enter');
+    await docked(page).getByText('You are no longer logged in.').waitFor();
+    expect(await area(page).inputValue()).toBe('Mended by bob.');
+    const tab = await page.context().newPage();
+    await logIn(tab, 'bob');
+    await tab.close();
+    await area(page).press('Control+Enter');
+    await post(page, number).getByText('Mended by bob.').waitFor();
+    await page.context().close();
+  });
+
+  test('that somebody else changed meanwhile is replaced by who has been told so', async () => {
+    const number = await written('ada', 'Before both.');
+    const page = await forum.open('ada');
+    await page.goto(`/d/5/${number}`);
+    await edit(page, number);
+    await area(page).fill('As ada has it.');
+    const mia = forum.app.client();
+    await mia.login('mia', PASSWORD);
+    const { posts } = (await mia.get('/api/discussions/5/posts?limit=100')).body;
+    await mia.put(`/api/posts/${posts[number - 1].id}`, { content: 'As mia has it.' });
+    await area(page).press('Control+Enter');
+    await page.getByRole('alert').getByText('This post was changed meanwhile.', { exact: false }).waitFor();
+    expect(await page.getByLabel('Your text').inputValue()).toBe('As ada has it.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await post(page, number).getByText('As ada has it.').waitFor();
+    await page.context().close();
+  });
+
+  test('is edited on a page of its own on a phone, and without script', async () => {
+    const number = await written('ada', 'For small windows.');
+    const phone = await forum.open('ada', { viewport: { width: 320, height: 700 } });
+    await phone.goto(`/d/5/${number}`);
+    await edit(phone, number);
+    await phone.waitForURL('**/edit');
+    await phone.context().close();
+    const page = await forum.open('ada', { javaScriptEnabled: false });
+    await page.goto(`/d/5/${number}`);
+    await post(page, number)
+      .getByRole('link', { name: `More about post ${number}` })
+      .click();
+    await page.getByRole('link', { name: 'Edit', exact: true }).click();
+    await page.getByLabel('Your text').fill('For no script.');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await post(page, number).getByText('For no script.').waitFor();
+    await page.getByText('Saved.').waitFor();
+    await page.context().close();
+  });
+});
