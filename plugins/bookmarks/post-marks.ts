@@ -1,6 +1,6 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { afterPosts, postActions, postBadges, postMenu, type PostRecord } from 'parley-forum/plugins/discussions';
+import { afterPosts, postBadges, postMenu, type PostRecord } from 'parley-forum/plugins/discussions';
 import type { Limits } from 'parley-forum/plugins/limits';
 import { fill, pages, redirect, shortcuts, slotFillings, type Slot, type Web } from 'parley-forum/plugins/web';
 import { consumeChange } from './rate-limit.ts';
@@ -11,7 +11,7 @@ export interface PageDeps extends RouteDeps {
   readonly web: Web;
 }
 
-/** The sign on a post that its reader keeps, the items in its menu, and the form behind them. */
+/** The sign on a post that its reader keeps, the items in its menu, the button beside it, and what is behind them. */
 export function postMarks({ plugin, bookmarks, discussions, limits, web }: PageDeps): void {
   // Pages are rendered for many readers at once, so whose bookmarks they show is asked here.
   const fillWith = <T extends PostRecord>(slot: Slot<T>, template: string, keptOnly: boolean): void =>
@@ -34,24 +34,12 @@ export function postMarks({ plugin, bookmarks, discussions, limits, web }: PageD
     );
   fillWith(postMenu, '@bookmarks/menu-items', false);
   fillWith(postBadges, '@bookmarks/badge', true);
-  // The same for all: the sign on a post says whether it is kept, and the style shows one of the two.
-  plugin.extend(
-    slotFillings,
-    fill(
-      postActions,
-      async (posts, viewer) =>
-        isGuest(viewer)
-          ? []
-          : Promise.all(posts.map(({ id, number }) => web.fragment(viewer, '@bookmarks/button', { id, number }))),
-      { shared: true },
-    ),
-  );
   plugin.extend(
     slotFillings,
     fill(
       afterPosts,
       async (discussions, viewer) =>
-        isGuest(viewer) ? [] : Promise.all(discussions.map(() => web.fragment(viewer, '@bookmarks/form', {}))),
+        isGuest(viewer) ? [] : Promise.all(discussions.map(() => web.fragment(viewer, '@bookmarks/buttons', {}))),
       { shared: true },
     ),
   );
