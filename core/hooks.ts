@@ -82,14 +82,17 @@ export interface Delivery {
   readonly signal: AbortSignal;
 }
 
-/** How the handle's `on` is typed: a payload comes first, what must be returned depends on the hook's kind. */
+/**
+ * How the handle's `on` is typed: a payload comes first, what must be returned depends on the hook's kind. What a
+ * listener to an action returns is awaited where it says so, and not looked at.
+ */
 export interface Listen {
   <P>(
     hook: Action<P>,
-    run: (payload: P, delivery: Delivery) => Awaitable<void>,
+    run: (payload: P, delivery: Delivery) => unknown,
     options: ListenOptions & { readonly durable: true | Durability<P> },
   ): void;
-  <P>(hook: Action<P>, run: (payload: P) => Awaitable<void>, options?: ListenOptions): void;
+  <P>(hook: Action<P>, run: (payload: P) => unknown, options?: ListenOptions): void;
   <V, C>(hook: Filter<V, C>, run: (value: V, context: C) => Awaitable<V>, options?: ListenOptions): void;
   <I, R>(hook: Query<I, R>, run: (input: I) => Awaitable<R | undefined>, options?: ListenOptions): void;
 }

@@ -67,5 +67,8 @@ test('a name that will not do, or is taken, writes nothing', async () => {
   await expect(scaffold(copy, 'Polls', { print })).rejects.toThrow('"Polls" will not do as an id');
   await expect(scaffold(copy, '../polls', { print })).rejects.toThrow('will not do as an id');
   await expect(scaffold(copy, 'star-charts', { print })).rejects.toThrow('plugins/star-charts exists already');
+  // The program's own, which the new one would silently take the place of.
+  await rm(join(copy, 'plugins/events'), { recursive: true });
+  await expect(scaffold(copy, 'events', { print })).rejects.toThrow('Parley has a plugin "events" already');
   expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toBe(before);
 });

@@ -51,6 +51,8 @@ definePlugin({
   id: 'hooks', hooks: [added, shown, slug],
   setup(_services, plugin) {
     plugin.on(added, ({ item }) => void item.title);
+    // What a statement resolves to, for instance.
+    plugin.on(added, ({ item }) => Promise.resolve([item.title]), { durable: true });
     plugin.on(added, ({ item }, delivery) => void [item.title, delivery.attempt], { durable: true });
     plugin.on(added, async ({ item }) => void item.title, { durable: { key: ({ item }) => item.title, perKey: 1 } });
     plugin.on(shown, (value, { loud }) => (loud ? { title: value.title.toUpperCase() } : value));

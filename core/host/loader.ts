@@ -45,6 +45,8 @@ export interface PackageManifest {
 const PACKAGE = 'parley-forum';
 /** What the names of plugins' packages begin with by custom, and their ids do not. */
 const PREFIX = /^(.*\/)?(parley-plugin-)?/;
+/** What Node says of a contract below `parley-forum/plugins/` that is not there. */
+const CONTRACT = /plugins[\\/]([a-z0-9-]+)[\\/]api\.[jt]s' imported from .*one-program/;
 /** The version of all contracts that this program offers. */
 export const VERSION = readManifest(join(PROGRAM, 'package.json')).version;
 
@@ -114,10 +116,18 @@ async function importPlugin({ id, module }: PluginLocation, query: string): Prom
   try {
     return (await import(pathToFileURL(module).href + query)) as { default?: Plugin };
   } catch (error) {
-    if ((error as NodeJS.ErrnoException | null)?.code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING')
+    const { code } = (error ?? {}) as NodeJS.ErrnoException;
+    if (code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING')
       throw new PluginError(
         id,
         'is TypeScript inside node_modules, which Node does not run; publish what `parley plugin pack` builds',
+        { cause: error },
+      );
+    const contract = code === 'ERR_MODULE_NOT_FOUND' ? CONTRACT.exec(messageOf(error))?.[1] : undefined;
+    if (contract !== undefined)
+      throw new PluginError(
+        id,
+        `imports "parley-forum/plugins/${contract}", which this version does not have; the contract of a plugin of the same site is ../${contract}/api.ts, and that of a package its name`,
         { cause: error },
       );
     throw error;

@@ -21,7 +21,7 @@ export interface JobDefinition<P> extends Durability<P> {
   /** Of the payload; checked when it is added. */
   readonly schema: TSchema;
   /** Does the work, perhaps more than once; what it throws makes it run again later, as `retry` says. */
-  run(payload: P, delivery: JobDelivery<P>): Awaitable<void>;
+  run(payload: P, delivery: JobDelivery<P>): unknown;
   /** A cron expression in UTC; one process fires it, with an empty object as payload. */
   readonly cron?: string;
 }
@@ -98,7 +98,7 @@ export interface PluginHandle<S = unknown> {
    */
   onAny(
     accepts: (action: Action<any>) => boolean,
-    run: (payload: any, delivery: Delivery, action: Action<any>) => Awaitable<void>,
+    run: (payload: any, delivery: Delivery, action: Action<any>) => unknown,
     options: { readonly durable: true | Durability<any> },
   ): void;
   /** Raises one's own action: within a transaction after its commit, or never if that rolls back. */

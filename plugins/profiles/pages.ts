@@ -150,7 +150,7 @@ function clearing({ plugin, access, accounts, profiles, web }: PageDeps): void {
     view(
       '@profiles/clear',
       { name: 'profile', title: web.text('profiles:clear'), noindex: true },
-      { name: target.username, profile: pathOf(target) },
+      { name: target.username, action: `${pathOf(target)}/clear`, profile: pathOf(target) },
     ),
   );
   plugin.route(pages, { ...route, method: 'post' })(async ({ actor, target }) => {

@@ -49,5 +49,10 @@ export const webSettings = Type.Object({
     'x-group': 'limits',
     description: 'How many forms one network address may send; IPv6 is counted per /64. Moderators five times as many.',
   }),
-  'site.theme': Type.String({ default: ROOT_THEME, title: 'Theme', 'x-group': 'appearance' }),
+  'site.theme': Type.String({
+    default: ROOT_THEME,
+    title: 'Theme',
+    'x-group': 'appearance',
+    description: 'The name of a folder in themes/. One that breaks the rules is refused.',
+  }),
 });

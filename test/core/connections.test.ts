@@ -37,7 +37,7 @@ describe('a second process', () => {
   it.runIf(!onServer)('is refused the embedded database, told who has it and what to do', async () => {
     const { output } = await second();
     expect(output).toContain(
-      `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; stop that process, or set DATABASE_URL`,
+      `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; where that is a server that is starting, try again in a moment; else stop it, or set DATABASE_URL`,
     );
   });
 

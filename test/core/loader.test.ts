@@ -45,3 +45,12 @@ test.each([
   await install(manifest);
   await expect(loadPlugin(site, 'parley-plugin-rattle')).rejects.toThrow(reason);
 });
+
+test('a plugin that imports a contract which is not there is told where others are', async () => {
+  const folder = join(site, 'plugins/tin');
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'plugin.js'), "import 'parley-forum/plugins/rattle';");
+  await expect(loadPlugin(site, 'tin')).rejects.toThrow(
+    /imports "parley-forum\/plugins\/rattle".*same site is \.\.\/rattle\/api\.ts/,
+  );
+});

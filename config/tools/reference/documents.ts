@@ -118,8 +118,12 @@ export function pluginInterfacesPage(root: string): string {
   ).join('\n\n');
 }
 
-/** Helpers of the template language, shared templates and views. */
-export function templatesPage(all: readonly Documented[], helpers: readonly Documented[]): string {
+/** Helpers of the template language, icons, shared templates and views. */
+export function templatesPage(
+  all: readonly Documented[],
+  helpers: readonly Documented[],
+  icons: readonly string[],
+): string {
   const [views, shared] = [true, false].map((view) =>
     table(
       ['Name', 'What it is: what it is given'],
@@ -130,7 +134,8 @@ export function templatesPage(all: readonly Documented[], helpers: readonly Docu
     ['Helper', 'Prints'],
     helpers.map(({ signature, text }) => [code(signature), text]),
   );
-  return `## Helpers\n\n${usages}\n\n## Templates of the default theme\n\n${shared}\n\n## Views of plugins\n\n${views}`;
+  const drawn = `The names for \`icon\`, and for entries of navigation; a theme adds its own in icons.json, and one that is in none is left out:\n\n${codes(icons)}`;
+  return `## Helpers\n\n${usages}\n\n## Icons\n\n${drawn}\n\n## Templates of the default theme\n\n${shared}\n\n## Views of plugins\n\n${views}`;
 }
 
 /** What scripts of plugins and themes find in a browser. */

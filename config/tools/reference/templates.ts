@@ -39,3 +39,7 @@ export function helpers(root: string): readonly Documented[] {
     return { name: property.name!.getText(), signature: usage, text, place: placeOf(source, property.getStart()) };
   });
 }
+
+/** The names of the default theme's icons. */
+export const icons = (root: string): readonly string[] =>
+  Object.keys(JSON.parse(readFileSync(join(root, 'themes/default/icons.json'), 'utf8')) as object);

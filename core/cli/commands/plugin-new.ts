@@ -39,13 +39,20 @@ const ofPackage = (): Layout => ({ source: 'src', migrations: 'src/migrations', 
  * when the id will not do.
  */
 export async function scaffold(root: string, id: string, console: Pick<Console, 'print'>): Promise<void> {
-  checkId(id);
+  checkFree(id);
   const layout = root === PROGRAM || existsSync(join(root, 'core')) ? repository(id) : ofSite(id);
   const taken = [layout.source, layout.migrations, layout.test].find((folder) => existsSync(join(root, folder)));
   if (taken) throw new ConfigurationError(`${taken} exists already; choose another id`);
   const configuration = await addToConfiguration(root, id);
   for (const path of await writePlugin(root, id, layout, '')) console.print(`wrote ${path}`);
   console.print(`added '${id}' to ${configuration}`);
+}
+
+/** Throws for what will not do as an id, and for that of a plugin of the program: the new one would take its place. */
+function checkFree(id: string): void {
+  checkId(id);
+  if (existsSync(join(PROGRAM, 'plugins', id)))
+    throw new ConfigurationError(`Parley has a plugin "${id}" already; choose another id`);
 }
 
 function writePlugin(root: string, id: string, layout: Layout, also: string): Promise<readonly string[]> {
@@ -64,7 +71,7 @@ function writePlugin(root: string, id: string, layout: Layout, also: string): Pr
 
 /** Writes a package of its own into the working directory: `parley-plugin-polls` for the id `polls`. */
 async function scaffoldPackage(id: string, console: Pick<Console, 'print'>): Promise<void> {
-  checkId(id);
+  checkFree(id);
   const name = `parley-plugin-${id}`;
   const folder = resolve(name);
   if (existsSync(folder)) throw new ConfigurationError(`${name} exists already; choose another id`);
@@ -111,7 +118,7 @@ export const pluginNew = defineCommand({
     await scaffold(SITE, id, console);
     if (inRepository()) await writeReference(SITE, console);
     console.print(
-      `\nTry it: npm test -- ${id}\nStart the server anew to run it. ${RUN} plugin disable ${id} switches it off again.`,
+      `\nTry it: npm test -- ${id}\nnpm run dev runs it while you write; a server that runs otherwise has it from its next start on. ${RUN} plugin disable ${id} switches it off again.`,
     );
   },
 });

@@ -100,7 +100,8 @@ async function lock(folder: string): Promise<Server> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
     const owner = existsSync(file) ? readFileSync(file, 'utf8') : 'unknown';
-    const remedy = 'stop that process, or set DATABASE_URL to a PostgreSQL server to run several';
+    const remedy =
+      'where that is a server that is starting, try again in a moment; else stop it, or set DATABASE_URL to a PostgreSQL server to run several';
     throw new ConfigurationError(`the embedded database in ${folder} is in use by process ${owner}; ${remedy}`);
   }
   writeFileSync(file, String(process.pid));

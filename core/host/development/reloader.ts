@@ -19,6 +19,7 @@ const FOR_PAGES = /^(views|locales|public|client)[\\/]/;
 const CODE = /(?<!\.d)\.[cm]?[jt]s$|\.json$/;
 /** Run by the tests, which start a process of their own. */
 const TEST = /(^|[\\/])test[\\/]|\.test\.[jt]s$/;
+const MIGRATION = /[\\/]migrations[\\/]([^\\/]+[\\/])?\d{4}-[^\\/]+$/;
 
 /** The folders in which a site's plugins, themes, tables and configuration lie, its own and the program's. */
 export function watchedFolders(site: string): readonly string[] {
@@ -60,6 +61,8 @@ export class Reloader {
    */
   async apply(files: readonly string[]): Promise<readonly string[]> {
     const { app, modules, site } = this.#deps;
+    const edited = files.filter((file) => MIGRATION.test(file) && modules.has(file));
+    for (const file of edited) this.#warnOfMigration(file);
     const changed = files.filter((file) => this.#isCode(file)).flatMap((file) => this.#modulesFor(file));
     const broken = [...this.#broken, ...app.kernel.graph.all().flatMap(({ id }) => (this.#failed(id) ? id : []))];
     const again = broken.flatMap((id) => this.#modulesOf(id));
@@ -81,15 +84,30 @@ export class Reloader {
     return CODE.test(file) && !TEST.test(inner) && !FOR_PAGES.test(inner);
   }
 
-  /** A file that no module imports, such as a worker's or a new migration, belongs to its whole plugin. */
+  /** A file that no module of it imports, such as a worker's or a migration, belongs to its whole plugin. */
   #modulesFor(file: string): readonly string[] {
-    if (this.#deps.modules.has(file)) return [file];
-    const { graph } = this.#deps.app.kernel;
-    const owner = graph.all().find(({ id, folder }) => {
+    if (this.#deps.modules.has(file) && !MIGRATION.test(file)) return [file];
+    const owner = this.#ownerOf(file);
+    return owner === undefined ? [] : [file, ...this.#modulesOf(owner)];
+  }
+
+  /** The id of the plugin in whose folders the file lies. */
+  #ownerOf(file: string): string | undefined {
+    return this.#deps.app.kernel.graph.all().find(({ id, folder }) => {
       const migrations = basename(dirname(file)) === id && basename(dirname(dirname(file))) === 'migrations';
       return migrations || (folder !== undefined && file.startsWith(real(folder) + sep));
-    });
-    return owner ? [file, ...this.#modulesOf(owner.id)] : [];
+    })?.id;
+  }
+
+  /** What a plugin that runs was started with ran: the tables stay as it made them, whatever it says now. */
+  #warnOfMigration(file: string): void {
+    const { kernel, log } = this.#deps.app;
+    const plugin = this.#ownerOf(file);
+    if (plugin === undefined || !kernel.active().includes(plugin)) return;
+    log.warn(
+      { plugin, file },
+      `this migration ran before and does not run again; \`parley plugin disable ${plugin}\` and \`parley plugin uninstall ${plugin}\` remove what it made, as its \`down\` says, and \`parley plugin enable ${plugin}\` runs it as it is then`,
+    );
   }
 
   /** All modules of a plugin, also where it could not be loaded. */

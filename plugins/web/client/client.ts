@@ -25,7 +25,7 @@ function readPage(): Page {
 /** The data the server sent to this page's scripts. */
 export const page: Page = readPage();
 
-/** A text of the page's scripts in the page's language. */
+/** A text of the page's own scripts, in the page's language. Elements of plugins take theirs from their HTML, such as `data-` attributes. */
 export const t = (key: string, values: Readonly<Record<string, string | number>> = {}): string =>
   (page.texts[key] ?? key).replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 

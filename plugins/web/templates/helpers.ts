@@ -120,7 +120,7 @@ export function createHelpers(scope: () => RenderScope): Helpers {
       ),
     /** `iso date`: ISO 8601 in UTC. */
     iso: (value: unknown) => toDate(value)?.toISOString() ?? '',
-    /** `url "/c/" slug page=2`: a URL: the first part as it is, others encoded, named ones as the query. */
+    /** `url "/c/" slug "new" page=2`: a URL: the first part as it is, the others encoded with `/` between them, named ones as the query. */
     url: (...args: unknown[]) => {
       const { hash } = args.at(-1) as HelperOptions;
       const [first, ...parts] = args.slice(0, -1);

@@ -185,6 +185,19 @@ class TemplateWalker {
         `"${name}" takes ${least === most ? least : `at least ${least}`} before its name=value pairs, not ${node.params.length}`,
       );
     }
+    if (name === 'url') this.#checkParts(node);
+  }
+
+  /** `url` encodes the signs of its parts but those of the first, `/` too. */
+  #checkParts(node: Call): void {
+    for (const part of node.params.slice(1)) {
+      const text = part.type === 'StringLiteral' ? (part as hbs.AST.StringLiteral).value : '';
+      if (text.includes('/'))
+        throw this.#error(
+          node,
+          `"url" puts "/" between its parts and encodes those in them; write "${text.split('/').filter(Boolean).join('" "')}" instead of "${text}"`,
+        );
+    }
   }
 
   #partial(node: hbs.AST.PartialStatement): void {

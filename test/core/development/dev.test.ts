@@ -162,6 +162,34 @@ export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
     await reloaded(() => site.write('config/forum.ts', configurationOf('reader')), status, 200);
     await reloaded(() => site.mend('config/forum.ts'), status, 404);
   });
+
+  test('reads a migration anew, and says that it ran before', async () => {
+    const migration = (down: string): string => `import { Migration } from 'parley-forum';
+export default class Tables0001Create extends Migration {
+  override up(): void { this.addSql('create table tables_first (id integer)'); }
+  override down(): void { this.addSql('drop table ${down}'); }
+}
+`;
+    const path = 'plugins/tables/migrations/0001-create.ts';
+    await site.write(path, migration('misspelt'));
+    await site.write(
+      'plugins/tables/plugin.ts',
+      `import { definePlugin } from 'parley-forum';
+export default definePlugin({ id: 'tables', setup() {} });
+`,
+    );
+    await site.write('config/forum.ts', configurationOf('tables'));
+    const taken = (): number => server.output.split('"plugins":["tables"]').length - 1;
+    await expect.poll(taken).toBe(1);
+    expect(server.output).not.toContain('this migration ran before');
+
+    await site.write(path, migration('tables_first'));
+    await expect.poll(taken).toBe(2);
+    expect(server.output).toContain('this migration ran before and does not run again');
+    await site.parley('plugin', 'disable', 'tables');
+    await site.parley('plugin', 'uninstall', 'tables');
+    await site.mend('config/forum.ts');
+  });
 });
 
 describe('what is wrong', () => {

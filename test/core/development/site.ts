@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { lendAssets, keepAssets } from '../../kit/assets.ts';
 import { makeTestPlace } from '../../kit/database.ts';
-import { startServer, type ServerProcess } from '../fixtures/server-process.ts';
+import { parleyWith, startServer, type ServerProcess } from '../fixtures/server-process.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 /** What pages need, and the plugin that the tests write. */
@@ -72,6 +72,8 @@ export interface DevelopmentSite extends AsyncDisposable {
   mend(path?: string): Promise<void>;
   /** `parley dev`, or another command line. */
   start(...command: readonly string[]): Promise<ServerProcess>;
+  /** Another command of `parley`, to its end; throws what it said when it fails. */
+  parley(...words: readonly string[]): Promise<void>;
 }
 
 export async function makeSite(): Promise<DevelopmentSite> {
@@ -101,6 +103,7 @@ export async function makeSite(): Promise<DevelopmentSite> {
       started.push(server);
       return server;
     },
+    parley: (...words) => parleyWith({ PARLEY_SITE: folder }, place, ...words),
     async [Symbol.asyncDispose]() {
       for (const server of started) await server.end('SIGTERM').catch(() => undefined);
       await keepAssets(place.folder);

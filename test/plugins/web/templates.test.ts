@@ -51,6 +51,10 @@ describe('a template is refused, with file and line, when it', () => {
   it('calls a helper that does not exist', () =>
     expect(refusal('<p>\n\n{{shout name}}')).toThrow(/:3: unknown helper "shout"/));
   it('calls one inside another call', () => expect(refusal('{{t (shout name)}}')).toThrow(/unknown helper "shout"/));
+  it('writes a slash into a part of an address, where it is encoded', () =>
+    expect(refusal('<p>\n{{url "/p/" id "/answer/new"}}')).toThrow(
+      /:2: "url" puts "\/" between its parts .* write "answer" "new" instead of "\/answer\/new"/,
+    ));
   it('opens a block that is none', () => expect(refusal('{{#name}}x{{/name}}')).toThrow(/unknown block/));
   it('leaves an attribute without quotes', () =>
     expect(refusal('<p class={{name}}>')).toThrow(/value of class in quotes/));

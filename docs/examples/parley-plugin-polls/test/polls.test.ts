@@ -87,7 +87,7 @@ test('it closes when its days are over, tells its author and is in the event log
   const told = notifications.find(({ type }: { type: string }) => type === 'poll_closed');
   expect(told).toMatchObject({ discussion_id: id, title: 'Tea at four' });
   expect((await ada.get(new URL(told.url).pathname)).status).toBe(301);
-  const { events } = (await ada.get('/api/events?names=poll.closed')).body;
+  const { events } = (await ada.get('/api/events?event=poll.closed')).body;
   expect(events).toContainEqual(
     expect.objectContaining({ data: { poll: { discussion_id: id, votes: 1, options: expect.anything() } } }),
   );
