@@ -85,10 +85,18 @@ export function addSettings(
   const standing = (): Retry['problems'] =>
     web.themeProblem === undefined ? [] : [{ field: 'site.theme', message: web.themeProblem }];
 
+  /** What there is to choose from, where the machine knows it and the schema does not. */
+  const choices = (key: string): object => (key === 'site.theme' ? { enum: web.themes } : {});
+
   const groupView = (group: string, typed?: Pick<Retry, 'body' | 'problems' | 'message'>): View => {
     const own = shown().filter((setting) => groupOf(setting) === group);
     const schema = Type.Object(
-      Object.fromEntries(own.map((setting) => [setting.key, { ...setting.schema, 'x-group': nameOf(setting.plugin) }])),
+      Object.fromEntries(
+        own.map(({ key, plugin: owner, schema: given }) => [
+          key,
+          { ...given, ...choices(key), 'x-group': nameOf(owner) },
+        ]),
+      ),
     );
     // A stored secret is shown as set, never as what it is.
     const values = Object.fromEntries(

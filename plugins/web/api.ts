@@ -454,6 +454,8 @@ export interface Web {
    * Why pages use a theme other than the chosen one, or an older version of it; undefined while all is well.
    */
   readonly themeProblem: string | undefined;
+  /** Ids of the themes that are installed. */
+  readonly themes: readonly string[];
   /** Ids of the languages that are installed. */
   readonly languages: readonly string[];
   /** The URL of a plugin's public or client file, with its tree's hash. */

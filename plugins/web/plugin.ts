@@ -34,6 +34,7 @@ import { addKeyboard } from './appearance/keyboard-pages.ts';
 import { Assets } from './assets/assets.ts';
 import { setNotice } from './pages/flash-notices.ts';
 import { buildUsableBundle, rebuildOnChange, themeProblemOf } from './themes/rebuild.ts';
+import { installedThemes } from './themes/themes.ts';
 import { formModel } from './forms/form-model.ts';
 import { PageHeaders } from './pages/headers.ts';
 import type { Locale } from './themes/locales.ts';
@@ -226,6 +227,9 @@ export default definePlugin({
           // After a change the theme is read on the next use.
           void renderer.bundle;
           return themeProblem;
+        },
+        get themes() {
+          return installedThemes(bundleOptions().themeFolders);
         },
         get languages() {
           return renderer.bundle.locales.offered;

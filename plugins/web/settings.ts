@@ -53,6 +53,6 @@ export const webSettings = Type.Object({
     default: ROOT_THEME,
     title: 'Theme',
     'x-group': 'appearance',
-    description: 'The name of a folder in themes/. One that breaks the rules is refused.',
+    description: 'A folder in themes/. One that breaks the rules is refused.',
   }),
 });

@@ -40,6 +40,14 @@ export function loadChain(id: string, folders: readonly string[]): readonly Them
   return chain;
 }
 
+/** The ids of the themes that lie in these folders, in the order of the alphabet, whether they can be used or not. */
+export function installedThemes(folders: readonly string[]): readonly string[] {
+  const found = folders.flatMap((parent) =>
+    existsSync(parent) ? readdirSync(parent).filter((name) => existsSync(join(parent, name, 'theme.json'))) : [],
+  );
+  return [...new Set(found)].sort((a, b) => (a < b ? -1 : 1));
+}
+
 function loadTheme(id: string, folders: readonly string[]): Theme {
   const folder = folders
     .map((parent) => join(parent, id))

@@ -41,6 +41,19 @@ const front = async (): Promise<string> => {
   return `${status} ${/class="brand(?:-\w+)?"[^>]*>/.exec(text)?.[0] ?? 'no brand'}${text.includes('of the harbour') ? ' of the harbour' : ''}`;
 };
 
+it('is chosen among those that are installed', async () => {
+  write('jetty');
+  const offered = async (): Promise<readonly string[]> => {
+    const { text } = await ada.get('/admin/settings/appearance');
+    return [...text.matchAll(/name="site\.theme"[^>]* value="([^"]*)"([^>]*)/g)].map(
+      ([, id, rest]) => `${id}${rest!.includes('checked') ? ' checked' : ''}`,
+    );
+  };
+  expect(await offered()).toEqual(['default checked', 'jetty']);
+  await ada.submit('/admin/settings/save', { _group: 'appearance', 'site.theme': 'jetty' });
+  expect(await offered()).toEqual(['default', 'jetty checked']);
+});
+
 describe('a theme that cannot be used is refused when it is chosen, with file, line and remedy:', () => {
   const HEADER = 'templates/partials/header.hbs';
   it.each<[string, Files, RegExp, object?]>([
