@@ -245,6 +245,7 @@ describe('a page is left alone', () => {
     ['has no title', page('')],
     ['is no HTML', { headers: { 'content-type': 'application/pdf' }, body: '<title>No</title>' }],
     ['is an error', { ...titled('No'), status: 500 }],
+    ['goes on in another protocol', { status: 101, headers: { connection: 'upgrade', upgrade: 'h2c' } }],
     ['is compressed', page('<title>No</title>', { 'content-encoding': 'gzip' })],
     ['has its title after half a megabyte', page(`<!--${'x'.repeat(512 * 1024)}--><title>No</title>`)],
   ])('that %s', async (what, answer) => {
