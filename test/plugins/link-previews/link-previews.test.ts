@@ -3,6 +3,8 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { sql } from 'parley-forum';
 import { leastOf } from 'parley-forum/testing';
 import { loneLinks } from '../../../plugins/link-previews/lone-links.ts';
+import { openDatabase } from '../../../core/host/databases/open.ts';
+import { onServer, testLog } from '../../kit/database.ts';
 import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
 import { picture } from '../uploads/forum.ts';
 import { page, titled, useOutside } from './outside.ts';
@@ -330,6 +332,35 @@ describe('in time', () => {
     expect(await previews()).toHaveLength(10);
     expect(cardsIn(await shown(number))).toEqual([]);
   });
+});
+
+test.runIf(onServer)('a card that no post had stays where a post with it is written while it would be removed', async () => {
+  outside.pages.set('/again', titled('Again'));
+  const { postId } = await write(outside.url('/again'));
+  expectStatus(await forum.as.ada.put(`/api/posts/${postId}`, { content: 'Nothing' }), 200);
+  forum.app.clock.advance(2 * DAY);
+  await forum.as.ada.login('ada', PASSWORD);
+  const { databaseUrl, dataDir } = forum.app.app.environment;
+  const other = await openDatabase({ url: databaseUrl, folder: dataDir, log: testLog });
+  const waiting = async (): Promise<number> =>
+    (await other.one(sql<{ count: number }>`select count(*)::integer as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`))!.count;
+  const url = outside.url('/again');
+  let removed: Promise<unknown> | undefined;
+  let number = 0;
+  const written = await other.transaction(async () => {
+    await other.all(sql`select 1 from link_preview where url = ${url} for update`);
+    const writing = write(url);
+    await expect.poll(waiting, { timeout: 15_000 }).toBe(1);
+    let done = false;
+    removed = forum.app.runSchedule(RENEW).finally(() => (done = true));
+    await expect.poll(async () => done || (await waiting()) > 1, { timeout: 15_000 }).toBe(true);
+    return { writing };
+  });
+  ({ number } = await written.writing);
+  await removed;
+  await other.close();
+  expect(titlesIn(await shown(number))).toEqual(['Again']);
 });
 
 test('nothing is fetched or shown while previews are off', async () => {
