@@ -1,4 +1,4 @@
-import type { BusboyFileStream, BusboyHeaders, BusboyInstance } from '@fastify/busboy';
+import type { BusboyConfig, BusboyFileStream, BusboyHeaders, BusboyInstance } from '@fastify/busboy';
 import { createHash, type Hash } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,14 @@ interface MultipartReaderOptions {
  * everything, show the error.
  */
 const DRAIN_LIMIT = 32 * 1024 ** 2;
-const LIMITS = { files: 1, fields: 20, parts: 21, fieldSize: 64 * 1024, headerPairs: 50, headerSize: 16 * 1024 };
+const LIMITS = {
+  files: 1,
+  fields: 20,
+  parts: 21,
+  fieldSize: 64 * 1024,
+  headerPairs: 50,
+  headerSize: 16 * 1024,
+} satisfies BusboyConfig['limits'];
 /** Each chunk costs the process some microseconds and some hundred bytes; those of a network have a thousand bytes and more. */
 const MAX_SMALL_CHUNKS = 16_384;
 const SMALL_CHUNK = 512;
