@@ -16,6 +16,7 @@ import { Protection } from 'parley-forum/plugins/protection';
 import { withCards } from './cards.ts';
 import { Downloader } from './fetching/downloader.ts';
 import { Fetcher, type FetchJob } from './fetching/fetcher.ts';
+import { isBelow } from './hosts.ts';
 import { LinkUses } from './link-uses.ts';
 import { servePictures } from './picture-surface.ts';
 import { ALL_PREVIEWS, PreviewStore, type DuePreview } from './preview-store.ts';
@@ -84,7 +85,7 @@ export default definePlugin({
     const { settings, log } = plugin;
     const enabled = (): boolean => settings['link-previews.enabled'];
     const allowed = ({ hostname }: URL): boolean =>
-      !settings['link-previews.excluded_hosts'].some((host) => `.${hostname}`.endsWith(`.${host.toLowerCase()}`));
+      !settings['link-previews.excluded_hosts'].some((host) => isBelow(hostname, host));
     const store = new PreviewStore({ data, cache, clock, days: () => settings['link-previews.days'] });
 
     const guard = protection.urlGuard({
@@ -94,7 +95,7 @@ export default definePlugin({
       secure: false,
     });
     const userAgent = `Parley/${environment.version} (link previews; +${environment.baseUrl})`;
-    const downloader = new Downloader({ guard, userAgent });
+    const downloader = new Downloader({ guard, userAgent, allowed });
     const rate = (): number => settings['link-previews.rate_limit'];
     const changed = async (id: string): Promise<void> => {
       const posts = live ? await discussions.posts(await store.postsWith(id), access.unrestricted) : [];
@@ -104,7 +105,7 @@ export default definePlugin({
       // A page that was made just before, such as the writer's own, listens a moment later.
       void sleep(LISTENS_AFTER, undefined, { signal: plugin.signal, ref: false }).then(notify, () => undefined);
     };
-    const fetcher = new Fetcher({ store, limits, downloader, thumbnails, log, enabled, allowed, rate, changed });
+    const fetcher = new Fetcher({ store, limits, downloader, thumbnails, log, enabled, rate, changed });
     const job = plugin.job<FetchJob>('fetch', {
       schema: Type.Object({ id: Type.String(), host: Type.String() }),
       key: ({ host }) => host,

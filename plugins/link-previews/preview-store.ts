@@ -37,6 +37,8 @@ export interface DuePreview {
 }
 /** Of a preview `l`: that there is a post which shows it. */
 const IN_USE = sql`exists (select 1 from link_preview_use u where u.preview_id = l.id and u.visible)`;
+/** Of a preview `l`: that no post has it, deleted ones included. */
+const UNUSED = sql`not exists (select 1 from link_preview_use u where u.preview_id = l.id)`;
 
 interface PreviewStoreDeps {
   readonly data: Data;
@@ -126,18 +128,22 @@ export class PreviewStore {
   }
 
   /** Those that no post has had for a day, and the oldest beyond `most`. Resolves to how many were removed, at most `limit`. */
-  async remove(most: number, limit: number): Promise<number> {
+  remove(most: number, limit: number): Promise<number> {
     const { cache, clock, data } = this.#deps;
-    const rows = await data.all(sql<{ shown: boolean }>`
-      delete from link_preview where id in (
-        select id from (
-          select id from link_preview l where created_at < ${new Date(clock.now() - DAY)}
-            and not exists (select 1 from link_preview_use u where u.preview_id = l.id)
-          union (select id from link_preview order by created_at desc, id desc offset ${most})
-        ) as gone limit ${limit}
-      ) returning title is not null as shown`);
-    if (rows.some(({ shown }) => shown)) await cache.purge(ALL_PREVIEWS, discussionCacheTags.all);
-    return rows.length;
+    const beyond = sql`select id from link_preview order by created_at desc, id desc offset ${most}`;
+    return data.transaction(async () => {
+      // A post that is being written holds those it shows. What others held until now is looked at again.
+      const held = await data.all(sql<{ id: string }>`
+        select l.id from link_preview l join (
+          select id from link_preview l where created_at < ${new Date(clock.now() - DAY)} and ${UNUSED}
+          union (${beyond})
+        ) as gone on gone.id = l.id limit ${limit} for update of l skip locked`);
+      const rows = await data.all(sql<{ shown: boolean }>`
+        delete from link_preview l where id = any(${held.map(({ id }) => id)}::uuid[]) and (${UNUSED} or id in (${beyond}))
+        returning title is not null as shown`);
+      if (rows.some(({ shown }) => shown)) await cache.purge(ALL_PREVIEWS, discussionCacheTags.all);
+      return rows.length;
+    });
   }
 
   async #purge(id: string, url: string): Promise<void> {

@@ -139,11 +139,7 @@ export function postPages(deps: PageDeps): void {
     body: Type.Object({ content: Text, preview: Text, reason: ReasonField, updated_at: Text }),
   })(async ({ actor, target, body }) => {
     if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));
-    const content = textOf(body.content);
-    const { updated_at: changed, content: now } = target.row;
-    if (body.updated_at !== undefined && body.updated_at !== changed.toISOString() && now !== content)
-      throw new HttpError(409, 'This post was changed meanwhile. Save once more to put your text in place of that.');
-    await editor.edit(target, content, { viewer: actor, reason: body.reason });
+    await editor.edit(target, textOf(body.content), { viewer: actor, reason: body.reason }, body.updated_at);
     return redirect(pathOf(target), { notice: 'Saved.' });
   });
 

@@ -2,6 +2,7 @@ import { slugOf } from 'parley-forum/plugins/api';
 import {
   HttpError,
   InvalidInput,
+  notFound,
   sql,
   type Cache,
   type Clock,
@@ -235,12 +236,18 @@ export class DiscussionEditor {
     });
   }
 
-  async edit({ row, discussion }: FoundPost, content: string, by: ChangedBy): Promise<void> {
+  /** `seen`: when the text that it replaces was written. 409 where another one is there by now. */
+  async edit({ row, discussion }: FoundPost, content: string, by: ChangedBy, seen?: string): Promise<void> {
     const { drafts, revisions, moderationLog } = this.#deps;
     const accepted = await drafts.accept({ content }, by.viewer, discussion.categoryId);
     await this.#write(discussion, async (em, stored, now) => {
+      // As it is now: others may have written while this waited for the discussion.
       const post = await em.findOneOrFail(PostEntity, { id: row.id });
-      if (post.content !== accepted.content) await revisions.add(post.id, { content: post.content }, by, now);
+      if (post.deletedAt && !row.deleted_at) throw notFound('There is no such post');
+      const changed = post.content !== accepted.content;
+      if (changed && seen !== undefined && seen !== post.updatedAt.toISOString())
+        throw new HttpError(409, 'This post was changed meanwhile. Save once more to put your text in place of that.');
+      if (changed) await revisions.add(post.id, { content: post.content }, by, now);
       Object.assign(post, { content: accepted.content, html: accepted.html, updatedAt: now, editedAt: now });
       await this.#publishPost(em, postUpdated, post, stored);
       await moderationLog.record(['post.edited'], { authorId: post.authorId, discussion: stored, post }, by);

@@ -13,6 +13,8 @@ interface DownloaderDeps {
   readonly guard: UrlGuard;
   /** How this forum introduces itself. */
   readonly userAgent: string;
+  /** Whether this host may be asked. */
+  allowed(url: URL): boolean;
 }
 /** A page as far as it was read, and the URL to which redirects led. */
 export interface Page {
@@ -20,7 +22,7 @@ export interface Page {
   readonly text: string;
 }
 
-/** Gets pages and pictures of other servers, bounded in time and size; each redirect passes the guard. */
+/** Gets pages and pictures of other servers, bounded in time and size; each redirect is judged as the first URL is. */
 export class Downloader {
   readonly #deps: DownloaderDeps;
 
@@ -51,11 +53,12 @@ export class Downloader {
     accept: string,
     stop: AbortSignal,
   ): Promise<{ readonly response: GuardedResponse; readonly url: URL }> {
-    const { guard, userAgent } = this.#deps;
+    const { guard, userAgent, allowed } = this.#deps;
     const signal = AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT)]);
     // Compressed answers may be much larger than they look.
     const headers = { Accept: accept, 'Accept-Encoding': 'identity', 'User-Agent': userAgent };
     for (let url = first, redirects = 0; ; redirects++) {
+      if (!allowed(url)) throw new Error('The host is excluded');
       const response = await guard.request(url, { method: 'GET', headers, signal });
       const { statusCode = 0, headers: answered } = response;
       if (REDIRECTS.includes(statusCode) && answered.location !== undefined) {

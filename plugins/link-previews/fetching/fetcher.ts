@@ -22,7 +22,6 @@ interface FetcherDeps {
   readonly thumbnails: Thumbnails | undefined;
   readonly log: Logger;
   enabled(): boolean;
-  allowed(url: URL): boolean;
   /** The posts with this preview may look otherwise now. */
   changed(id: string): Promise<void>;
   /** Pages a minute, of all together. */
@@ -49,11 +48,10 @@ export class Fetcher {
 
   /** Rejects only when `signal` aborts. */
   async #fetch(url: URL, signal: AbortSignal): Promise<FetchedPage | undefined> {
-    const { downloader, allowed, log } = this.#deps;
+    const { downloader, log } = this.#deps;
     try {
-      const page = allowed(url) ? await downloader.page(url, signal) : undefined;
-      // A short link may lead to a host that is not to be shown.
-      const found = page && allowed(page.url) ? summarise(page.text, page.url) : undefined;
+      const page = await downloader.page(url, signal);
+      const found = summarise(page.text, page.url);
       return found && { ...found, picture: await this.#picture(found.pictureUrl, signal) };
     } catch (error) {
       signal.throwIfAborted();

@@ -1,5 +1,4 @@
 import { lookup, Resolver } from 'node:dns/promises';
-import { once } from 'node:events';
 import { request as plainRequest, type IncomingMessage } from 'node:http';
 import { request as secureRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
@@ -45,11 +44,15 @@ export class PublicUrlGuard implements UrlGuard {
       lookup: pinnedLookup(addresses),
       headers,
     });
-    const answering = once(request, 'response') as Promise<[IncomingMessage]>;
-    // Errors after the response has begun surface where it is read.
-    request.on('error', () => undefined).end(body);
-    const [response] = await answering;
-    return response;
+    const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    // Errors after the response has begun surface where it is read. A server that answers with another protocol (101)
+    // ends the request with neither a response nor an error.
+    request
+      .on('response', resolve)
+      .on('error', reject)
+      .on('close', () => reject(new Error('The connection was closed without a response')))
+      .end(body);
+    return answered;
   }
 
   /** What can be checked without a lookup. */

@@ -1,4 +1,4 @@
-import type { BusboyFileStream, BusboyHeaders, BusboyInstance } from '@fastify/busboy';
+import type { BusboyConfig, BusboyFileStream, BusboyHeaders, BusboyInstance } from '@fastify/busboy';
 import { createHash, type Hash } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -35,7 +35,17 @@ interface MultipartReaderOptions {
  * everything, show the error.
  */
 const DRAIN_LIMIT = 32 * 1024 ** 2;
-const LIMITS = { files: 1, fields: 20, deps: 21, fieldSize: 64 * 1024, headerPairs: 50, headerSize: 16 * 1024 };
+const LIMITS = {
+  files: 1,
+  fields: 20,
+  parts: 21,
+  fieldSize: 64 * 1024,
+  headerPairs: 50,
+  headerSize: 16 * 1024,
+} satisfies BusboyConfig['limits'];
+/** Each chunk costs the process some microseconds and some hundred bytes; those of a network have a thousand bytes and more. */
+const MAX_SMALL_CHUNKS = 16_384;
+const SMALL_CHUNK = 512;
 const ONE_FILE = 'must be one file, with at most 20 other fields';
 
 /** Reads multipart bodies: the file is streamed to disk and is never in memory as a whole. */
@@ -56,10 +66,7 @@ export class MultipartReader {
   #refusal(refused: Refusal): HttpError {
     if (refused === 'too many parts') return new InvalidInput([{ field: 'file', message: ONE_FILE }]);
     if (refused === 'field too large') return new HttpError(413, 'A field beside the file is too long');
-    // What follows the response is not read, so the connection cannot be reused.
-    return new HttpError(413, `A file may have at most ${megabytes(this.#options.maxSize())}`, {
-      headers: { Connection: 'close' },
-    });
+    return new HttpError(413, `A file may have at most ${megabytes(this.#options.maxSize())}`, CLOSE);
   }
 
   /** Called once for each request. Throws 400, 413 or 415 where nothing of it can be read. */
@@ -162,6 +169,10 @@ async function parserOf({ headers }: Request, fileSize: number): Promise<BusboyI
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 
+// What follows the response is not read, so the connection cannot be reused.
+const CLOSE = { headers: { Connection: 'close' } };
+const tooManyChunks = new HttpError(400, 'The body came in too many chunks', CLOSE);
+
 interface BodyLimits {
   readonly maxBytes: number;
   /** The body has more than `maxBytes` bytes. */
@@ -181,20 +192,21 @@ async function feed(
 ): Promise<void> {
   const ended = new Promise<void>((resolve, reject) => void parser.on('finish', resolve).on('error', reject));
   const write = (chunk: Buffer): Promise<void> => new Promise((resolve) => void parser.write(chunk, () => resolve()));
-  let length = 0;
+  let [length, chunks] = [0, 0];
   let full = false;
   parser.on('partsLimit', () => (full = true));
   try {
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length;
       if (length > maxBytes) throw tooLarge;
+      if (++chunks > MAX_SMALL_CHUNKS + length / SMALL_CHUNK) throw tooManyChunks;
       if (!full) await Promise.race([write(chunk), ended]);
     }
     if (full) throw more;
     parser.end();
     await ended;
   } catch (error) {
-    throw error === tooLarge || error === more
+    throw error === tooLarge || error === more || error === tooManyChunks
       ? error
       : malformed(req.complete ? 'is not multipart/form-data, or ends too early' : 'was broken off');
   }

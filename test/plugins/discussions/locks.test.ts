@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'parley-forum';
 import { openDatabase } from '../../../core/host/databases/open.ts';
 import type { Database } from '../../../core/data/database.ts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
+import type { Answer } from 'parley-forum/testing';
 import { onServer, testLog } from '../../kit/database.ts';
 import { expectStatus, useForum } from './forum.ts';
 
@@ -73,6 +74,14 @@ async function place(): Promise<Place> {
   return { id, reply: reply.id, gone: gone.id };
 }
 
+/** Until so many statements wait for rows that somebody else holds. */
+async function untilWaiting(count: number): Promise<void> {
+  const waiting = sql<{
+    count: number;
+  }>`select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+  await expect.poll(async () => (await other.one(waiting))!.count, { timeout: 15_000 }).toBeGreaterThanOrEqual(count);
+}
+
 /** Runs `meanwhile` while somebody else holds `rows` and `work` waits for them; then lets go of them. */
 async function holding(
   rows: RawBuilder<unknown>,
@@ -90,10 +99,7 @@ async function holding(
   const working = work();
   working.catch(() => undefined);
   try {
-    const waiting = sql<{
-      count: number;
-    }>`select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    await expect.poll(async () => (await other.one(waiting))!.count, { timeout: 15_000 }).toBeGreaterThan(0);
+    await untilWaiting(1);
     await meanwhile();
   } finally {
     release.resolve();
@@ -154,4 +160,33 @@ describe.runIf(onServer)('rows are locked in one order', () => {
     );
     expect(rolledBack().length).toBe(before);
   }, 120_000);
+});
+
+describe.runIf(onServer)('of two who change one post, both of whom have read it before the other wrote', () => {
+  /** The answer to the second, who writes when the first has written. */
+  async function second(id: string, writes: readonly [() => Promise<unknown>, () => Promise<Answer>]): Promise<Answer> {
+    let answer: Promise<Answer>;
+    forum.app.clock.advance(1_000);
+    await holding(sql`select 1 from discussion where id = ${id} for update`, writes[0], async () => {
+      answer = writes[1]();
+      await untilWaiting(2);
+    });
+    return answer!;
+  }
+
+  test('the second is told that the first saved another text', async () => {
+    const { id, reply } = await place();
+    const edit = `/p/${reply}/edit`;
+    const [, seen] = /name="updated_at" value="([^"]+)"/.exec((await forum.as.bob.get(edit)).text)!;
+    const save = (who: 'bob' | 'mia') => () =>
+      forum.as[who].submit(edit, { content: `By ${who}`, reason: 'x', updated_at: seen! });
+    expect((await second(id, [save('mia'), save('bob')])).status).toBe(409);
+    expect((await forum.guest.get(`/api/posts/${reply}`)).body.post.content).toBe('By mia');
+  });
+
+  test('the second does not write into what the first deleted', async () => {
+    const { id, reply } = await place();
+    const write = () => forum.as.bob.put(`/api/posts/${reply}`, { content: 'Too late' });
+    expect((await second(id, [() => forum.as.mia.delete(`/api/posts/${reply}`), write])).status).toBe(404);
+  });
 });

@@ -3,11 +3,14 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { sql } from 'parley-forum';
 import { leastOf } from 'parley-forum/testing';
 import { loneLinks } from '../../../plugins/link-previews/lone-links.ts';
+import { isBelow } from '../../../plugins/link-previews/hosts.ts';
+import { openDatabase } from '../../../core/host/databases/open.ts';
+import { onServer, testLog } from '../../kit/database.ts';
 import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
 import { picture } from '../uploads/forum.ts';
 import { page, titled, useOutside } from './outside.ts';
 
-const forum = useForum({ 'link-previews.rate_limit': 10_000 }, { previewHosts: ['127.0.0.1'] });
+const forum = useForum({ 'link-previews.rate_limit': 10_000 }, { previewHosts: ['127.0.0.1', '127.0.0.3'] });
 const outside = useOutside();
 const DAY = 86_400_000;
 const FETCH = 'link-previews/job:fetch';
@@ -245,6 +248,7 @@ describe('a page is left alone', () => {
     ['has no title', page('')],
     ['is no HTML', { headers: { 'content-type': 'application/pdf' }, body: '<title>No</title>' }],
     ['is an error', { ...titled('No'), status: 500 }],
+    ['goes on in another protocol', { status: 101, headers: { connection: 'upgrade', upgrade: 'h2c' } }],
     ['is compressed', page('<title>No</title>', { 'content-encoding': 'gzip' })],
     ['has its title after half a megabyte', page(`<!--${'x'.repeat(512 * 1024)}--><title>No</title>`)],
   ])('that %s', async (what, answer) => {
@@ -272,6 +276,25 @@ describe('a page is left alone', () => {
     expect(await titlesOf(outside.url('/excluded-too'))).toEqual([]);
     expect(outside.asked).toEqual(['/excluded']);
   });
+
+  test('of a host that is excluded, also behind a redirect and as the picture of another one', async () => {
+    await set({ 'link-previews.excluded_hosts': ['127.0.0.3'] });
+    outside.pages.set('/leads', { status: 302, headers: { location: outside.url('/there', '127.0.0.3') } });
+    const there = outside.url('/there.png', '127.0.0.3');
+    outside.pages.set('/shows', titled('Shows', `<meta property="og:image" content="${there}">`));
+    expect(await titlesOf([outside.url('/leads'), outside.url('/shows')].join('\n\n'))).toEqual(['Shows']);
+    expect(outside.asked.toSorted()).toEqual(['/leads', '/shows']);
+  });
+
+  test.each([
+    ['a.example', 'a.example', true],
+    ['sub.a.example', 'A.Example', true],
+    ['a.example.', 'a.example', true],
+    ['a.example', 'a.example.', true],
+    ['xn--mnchen-3ya.example', 'München.example', true],
+    ['b-a.example', 'a.example', false],
+    ['a.example', 'sub.a.example', false],
+  ])('of %s where %s is excluded: %s', (host, excluded, left) => expect(isBelow(host, excluded)).toBe(left));
 });
 
 describe('in time', () => {
@@ -330,6 +353,38 @@ describe('in time', () => {
     expect(cardsIn(await shown(number))).toEqual([]);
   });
 });
+
+test.runIf(onServer)(
+  'a card that no post had stays where a post with it is written while it would be removed',
+  async () => {
+    outside.pages.set('/again', titled('Again'));
+    const { postId } = await write(outside.url('/again'));
+    expectStatus(await forum.as.ada.put(`/api/posts/${postId}`, { content: 'Nothing' }), 200);
+    forum.app.clock.advance(2 * DAY);
+    await forum.as.ada.login('ada', PASSWORD);
+    const { databaseUrl, dataDir } = forum.app.app.environment;
+    const other = await openDatabase({ url: databaseUrl, folder: dataDir, log: testLog });
+    const waiting = async (): Promise<number> =>
+      (await other.one(sql<{ count: number }>`select count(*)::integer as count from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`))!.count;
+    const url = outside.url('/again');
+    let removed: Promise<unknown> | undefined;
+    let number = 0;
+    const written = await other.transaction(async () => {
+      await other.all(sql`select 1 from link_preview where url = ${url} for update`);
+      const writing = write(url);
+      await expect.poll(waiting, { timeout: 15_000 }).toBe(1);
+      let done = false;
+      removed = forum.app.runSchedule(RENEW).finally(() => (done = true));
+      await expect.poll(async () => done || (await waiting()) > 1, { timeout: 15_000 }).toBe(true);
+      return { writing };
+    });
+    ({ number } = await written.writing);
+    await removed;
+    await other.close();
+    expect(titlesIn(await shown(number))).toEqual(['Again']);
+  },
+);
 
 test('nothing is fetched or shown while previews are off', async () => {
   outside.pages.set('/off', titled('Off'));

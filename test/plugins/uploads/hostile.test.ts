@@ -224,6 +224,11 @@ describe('bodies that are no form with a file', () => {
     expect((await post(body, type)).status).toBe(400);
   });
 
+  test('what follows more parts than any form has is not parsed', async () => {
+    const { status, body } = await post(part('x', '').repeat(100), 'multipart/form-data; boundary=b');
+    expect([status, body.error]).toEqual([400, 'file: must be one file, with at most 20 other fields']);
+  });
+
   test('a field of a megabyte is refused', async () => {
     expect(
       (
@@ -248,13 +253,13 @@ describe('bodies that are no form with a file', () => {
 });
 
 /** Sends the head of an upload, of which the rest may follow. */
-async function begin(client: Client, path: string): Promise<Socket> {
+async function begin(client: Client, path: string, framing = 'Content-Length: 100000'): Promise<Socket> {
   const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const token = await client.csrf('/');
   const socket = connect(Number(new URL(forum.app.url).port), '127.0.0.1');
   socket.on('error', () => undefined);
   socket.write(
-    `POST ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-CSRF-Token: ${token}\r\nUser-Agent: node\r\nAccept-Language: *\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n`,
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-CSRF-Token: ${token}\r\nUser-Agent: node\r\nAccept-Language: *\r\nContent-Type: multipart/form-data; boundary=b\r\n${framing}\r\n\r\n`,
   );
   return socket;
 }
@@ -268,6 +273,18 @@ test('a file that a guest sends is not received', async () => {
   const guest = forum.app.client();
   for (const path of ['/api/uploads', '/settings/avatar', '/settings/uploads'])
     expect(await statusOf(await begin(guest, path)), path).toBe('401');
+});
+
+test.each([
+  ['three hundred thousand chunks of one byte are refused', 300_000, 1, '400'],
+  ['twenty thousand as a network has them are read, to say that the file is too large', 20_000, 1_000, '413'],
+])('%s', async (_what, count, size, status) => {
+  const socket = await begin(forum.as.ada, '/api/uploads', 'Transfer-Encoding: chunked');
+  const chunked = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
+  const head = chunked('--b\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\n');
+  socket.write(`${head}${chunked('x'.repeat(size)).repeat(count)}${chunked('\r\n--b--\r\n')}0\r\n\r\n`);
+  // Whoever is refused before all was sent may see the connection end instead.
+  expect(await statusOf(socket).catch(() => '400')).toBe(status);
 });
 
 test('an upload that is broken off leaves nothing on the disk', async () => {
