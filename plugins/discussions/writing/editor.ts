@@ -141,6 +141,10 @@ export class DiscussionEditor {
     const staffOnly = [pinned, pinnedIn, pinnedUntil, locked].some((change) => change !== undefined);
     if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
       throw new HttpError(403, 'Only moderators pin and lock discussions');
+    if (pinned !== undefined && pinnedIn !== undefined && pinned !== (pinnedIn !== null))
+      throw new InvalidInput([
+        { field: 'pinned_in', message: 'must be null where is_pinned is false, and a place where it is true' },
+      ]);
     if (pinnedUntil && pins(changes) && pinnedUntil.getTime() <= this.#deps.clock.now())
       throw new InvalidInput([{ field: 'pinned_until', message: 'must be in the future' }]);
     const target = changes.categoryId === undefined ? undefined : this.#target(changes.categoryId, head, viewer);

@@ -170,7 +170,7 @@ describe('a pin in its category alone', () => {
     expect(await after({ pinned_in: 'category' })).toEqual([true, 'category', until]);
     expect(await after({ pinned_until: null })).toEqual([true, 'category', null]);
     expect(await after({ is_pinned: true })).toEqual([true, 'category', null]);
-    expect(await after({ is_pinned: false, pinned_in: 'everywhere' })).toEqual([false, null, null]);
+    expect(await after({ is_pinned: false })).toEqual([false, null, null]);
     expect(await after({ pinned_until: until })).toEqual([true, 'everywhere', until]);
     await unpin(id);
     for (const place of ['home', '', 1]) {
@@ -178,6 +178,15 @@ describe('a pin in its category alone', () => {
       expect([status, body.details?.[0]?.field], String(place)).toEqual([400, 'pinned_in']);
     }
     expect((await forum.as.ada.put(`/api/discussions/${id}`, { pinned_in: 'category' })).status).toBe(403);
+  });
+
+  test.each([
+    { is_pinned: true, pinned_in: null },
+    { is_pinned: false, pinned_in: 'category' },
+  ])('that contradicts whether it is pinned is refused: %o', async (body) => {
+    const { id } = await forum.start('ada', 'Both at once');
+    const answer = await pin(id, body);
+    expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, 'pinned_in']);
   });
 
   test('raises what pinning raises', async () => {
