@@ -110,6 +110,16 @@ function pins({ pinned, pinnedIn, pinnedUntil }: Changes): boolean | undefined {
   if (pinnedIn !== undefined) return pinnedIn !== null;
   return pinnedUntil ? true : undefined;
 }
+/** Throws 400 for what contradicts itself, and for an end that is over. */
+function refuseBadPin(changes: Changes, now: number): void {
+  const { pinned, pinnedIn, pinnedUntil } = changes;
+  if (pinned !== undefined && pinnedIn !== undefined && pinned !== (pinnedIn !== null))
+    throw new InvalidInput([
+      { field: 'pinned_in', message: 'must be null where is_pinned is false, and a place where it is true' },
+    ]);
+  if (pinnedUntil && pins(changes) && pinnedUntil.getTime() <= now)
+    throw new InvalidInput([{ field: 'pinned_until', message: 'must be in the future' }]);
+}
 /** The pin after the change: one that is set anew ends when it says, or not at all. */
 function pinOf(stored: StoredDiscussion, changes: Changes): object {
   const isPinned = pins(changes) ?? stored.isPinned;
@@ -141,12 +151,7 @@ export class DiscussionEditor {
     const staffOnly = [pinned, pinnedIn, pinnedUntil, locked].some((change) => change !== undefined);
     if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
       throw new HttpError(403, 'Only moderators pin and lock discussions');
-    if (pinned !== undefined && pinnedIn !== undefined && pinned !== (pinnedIn !== null))
-      throw new InvalidInput([
-        { field: 'pinned_in', message: 'must be null where is_pinned is false, and a place where it is true' },
-      ]);
-    if (pinnedUntil && pins(changes) && pinnedUntil.getTime() <= this.#deps.clock.now())
-      throw new InvalidInput([{ field: 'pinned_until', message: 'must be in the future' }]);
+    refuseBadPin(changes, this.#deps.clock.now());
     const target = changes.categoryId === undefined ? undefined : this.#target(changes.categoryId, head, viewer);
     const fields = drafts.fields(changes.fields ?? {}, viewer);
     const title =
