@@ -128,7 +128,7 @@ describe('the form of a reply', () => {
         .replace(/\s+/g, ' ')
         .trim();
     };
-    expect(await answered('?to=3')).toBe('Answer 1 &lt;script&gt; bob · “Green”, post 3');
+    expect(await answered('?to=3')).toBe('Answer 1 &lt;script&gt; bob · “Green”, post 3 Remove');
     expect(await answered('')).toBe('Look: A “green” boat ada · “Green”, post 1');
     expect(await answered('?to=33')).toContain('“Green”, post 1');
     expect(await answered('?to=nothing')).toContain('“Green”, post 1');
