@@ -176,8 +176,10 @@ describe('a draft of a new discussion', () => {
     await page.goto('/new');
     expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
     expect(await inForm(page)).toEqual(FULL);
+    const removed = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
     await page.getByRole('button', { name: 'Discard it' }).click();
     expect(await inForm(page)).toEqual(EMPTY);
+    await removed;
     await page.reload();
     expect(await inForm(page)).toEqual(EMPTY);
     await page.context().close();

@@ -79,7 +79,7 @@ describe('a post', () => {
     expect(await drafts(page)).toBeGreaterThan(0);
     await docked(page).getByRole('link', { name: 'Cancel' }).click();
     await docked(page).waitFor({ state: 'detached' });
-    expect(await drafts(page)).toBe(0);
+    await expect.poll(() => drafts(page)).toBe(0);
     // Its key opens the same panel.
     await page.keyboard.press('e');
     await expect.poll(() => area(page).inputValue()).toBe('To be left alone.');
