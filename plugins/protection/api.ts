@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineToken, type Request } from 'parley-forum';
+import { defineExtensionPoint, defineToken, HttpError, type Request } from 'parley-forum';
 
 /** A header's name and value. */
 export type HeaderPair = readonly [name: string, value: string];
@@ -90,13 +90,13 @@ export interface Protection {
   refresh(): void;
   /**
    * The request's body as a value; to be called once for a request: JSON in UTF-8, and urlencoded (`a[b]`, `a[]`) where `form`. An absent
-   * body is an empty object. Throws 400, 413 (over 64 KiB, or over 1 MiB where the body carries a `longText`; too many
+   * body is an empty object. Throws 400 (also above `MAX_CHUNKS`), 413 (over 64 KiB, or over 1 MiB where the body carries a `longText`; too many
    * fields) or 415.
    */
   body(req: Request, options: { readonly form: boolean; readonly longText?: boolean }): Promise<unknown>;
   /**
    * The body as it came, where what was signed is the bytes or its type is another; in place of `body`. Throws 413
-   * above `largest` (default: 1 MiB).
+   * above `maxBytes` (default: 1 MiB), and 400 above `MAX_CHUNKS`.
    */
   bytes(req: Request, maxBytes?: number): Promise<Buffer>;
   /** What `body` makes of JSON. Throws 400. */
@@ -105,6 +105,12 @@ export interface Protection {
   urlGuard(options: UrlGuardOptions): UrlGuard;
 }
 export const Protection = defineToken<Protection>('Protection');
+
+/** Chunks of a body; each takes the process some microseconds and some hundred bytes, however small it is. */
+export const MAX_CHUNKS = 16_384;
+/** What follows the answer is not read, so the connection is closed. */
+export const tooManyChunks = (): HttpError =>
+  new HttpError(400, 'The body came in too many chunks', { headers: { Connection: 'close' } });
 
 /**
  * What a cookie of this forum is called: with the `__Host-` prefix under https, so that no other host and no plain http

@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { HttpError, InvalidInput, type Request } from 'parley-forum';
+import { MAX_CHUNKS, tooManyChunks } from 'parley-forum/plugins/protection';
 import { parseForm } from './form.ts';
 
 /**
@@ -14,8 +15,6 @@ const MAX_LONG_BODY = 1024 * 1024;
 const MAX_DEPTH = 64;
 /** Values of JSON; checking each of more would take longer than reading them. */
 const MAX_VALUES = 10_000;
-/** Chunks of a body; each takes the process some microseconds, however small it is. */
-const MAX_CHUNKS = 16_384;
 const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
 const decoder = new TextDecoder('utf-8', { fatal: true });
 /** Ends when the last long body that has come so far may be parsed. */
@@ -83,8 +82,7 @@ async function collect(req: Request, maxBytes: number): Promise<Buffer> {
   for await (const chunk of req as AsyncIterable<Buffer>) {
     const end = length + chunk.length;
     if (end > maxBytes) throw tooLarge(maxBytes);
-    if (++chunks > MAX_CHUNKS)
-      throw new HttpError(400, 'The body came in too many chunks', { headers: { Connection: 'close' } });
+    if (++chunks > MAX_CHUNKS) throw tooManyChunks();
     if (end > bytes.length) bytes = Buffer.concat([bytes], Math.max(end, 2 * length));
     chunk.copy(bytes, length);
     length = end;

@@ -4,6 +4,7 @@ import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { HttpError, InvalidInput, type Request } from 'parley-forum';
+import { MAX_CHUNKS, tooManyChunks } from 'parley-forum/plugins/protection';
 
 /** A received file. It is at `path` until it is moved away or its request ends. */
 export interface ReceivedFile {
@@ -43,8 +44,7 @@ const LIMITS = {
   headerPairs: 50,
   headerSize: 16 * 1024,
 } satisfies BusboyConfig['limits'];
-/** Each chunk costs the process some microseconds and some hundred bytes; those of a network have a thousand bytes and more. */
-const MAX_SMALL_CHUNKS = 16_384;
+/** Bytes for which one more chunk may come, as files are large: those of a network have a thousand bytes and more. */
 const SMALL_CHUNK = 512;
 const ONE_FILE = 'must be one file, with at most 20 other fields';
 
@@ -66,7 +66,10 @@ export class MultipartReader {
   #refusal(refused: Refusal): HttpError {
     if (refused === 'too many parts') return new InvalidInput([{ field: 'file', message: ONE_FILE }]);
     if (refused === 'field too large') return new HttpError(413, 'A field beside the file is too long');
-    return new HttpError(413, `A file may have at most ${megabytes(this.#options.maxSize())}`, CLOSE);
+    // What follows the response is not read, so the connection cannot be reused.
+    return new HttpError(413, `A file may have at most ${megabytes(this.#options.maxSize())}`, {
+      headers: { Connection: 'close' },
+    });
   }
 
   /** Called once for each request. Throws 400, 413 or 415 where nothing of it can be read. */
@@ -169,9 +172,7 @@ async function parserOf({ headers }: Request, fileSize: number): Promise<BusboyI
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 
-// What follows the response is not read, so the connection cannot be reused.
-const CLOSE = { headers: { Connection: 'close' } };
-const tooManyChunks = new HttpError(400, 'The body came in too many chunks', CLOSE);
+const scattered = tooManyChunks();
 
 interface BodyLimits {
   readonly maxBytes: number;
@@ -199,14 +200,14 @@ async function feed(
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length;
       if (length > maxBytes) throw tooLarge;
-      if (++chunks > MAX_SMALL_CHUNKS + length / SMALL_CHUNK) throw tooManyChunks;
+      if (++chunks > MAX_CHUNKS + length / SMALL_CHUNK) throw scattered;
       if (!full) await Promise.race([write(chunk), ended]);
     }
     if (full) throw more;
     parser.end();
     await ended;
   } catch (error) {
-    throw error === tooLarge || error === more || error === tooManyChunks
+    throw error === tooLarge || error === more || error === scattered
       ? error
       : malformed(req.complete ? 'is not multipart/form-data, or ends too early' : 'was broken off');
   }
