@@ -11,7 +11,7 @@ const CHANGES = ['input', 'change', 'reset'];
  * Keeps a form at the foot of the window while one goes on reading: that of a reply, which stands below the posts and is
  * there again where it is closed, or that of a post that is edited, which is put away then.
  */
-class ReplyDock extends HTMLElement implements Dock {
+class FormDock extends HTMLElement implements Dock {
   readonly #head = document.createElement('p');
   readonly #title = document.createElement('span');
   readonly #remove = button(this.dataset['remove'] ?? '', () => this.#answerNone());
@@ -163,4 +163,4 @@ const postAt = (path: string): HTMLElement | null =>
   document.querySelector(`.post [data-menu][href="${path.replace(/edit$/, 'menu')}"]`)?.closest<HTMLElement>('.post') ??
   null;
 
-define('x-dock', ReplyDock);
+define('x-dock', FormDock);
