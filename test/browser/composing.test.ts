@@ -1,4 +1,4 @@
-import type { Locator, Page } from 'playwright-core';
+import type { Locator, Page, Route } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { defined, listen, movesSideways, pass } from './checks.ts';
@@ -182,6 +182,34 @@ describe('a draft of a new discussion', () => {
     await removed;
     await page.reload();
     expect(await inForm(page)).toEqual(EMPTY);
+    await page.context().close();
+  });
+
+  test('goes when it is discarded, also where its copy reaches the server later than the next page', async () => {
+    const page = await open('/new', true);
+    const onTheWay: Route[] = [];
+    await page.route(
+      '**/api/drafts/new',
+      async (route) => {
+        onTheWay.push(route);
+        await route.abort();
+      },
+      { times: 1 },
+    );
+    const copied = page.waitForEvent('requestfailed');
+    await page.locator('.composer-bar').waitFor();
+    await page.getByLabel('Title').fill(TITLE);
+    await copied;
+    await page.goto('/');
+    await page.goto('/new');
+    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
+    expect((await onTheWay[0]!.fetch()).status()).toBe(200);
+    const removed = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
+    await page.getByRole('button', { name: 'Discard it' }).click();
+    await removed;
+    await page.reload();
+    await page.locator('.composer-bar').waitFor();
+    expect(await page.getByLabel('Title').inputValue()).toBe('');
     await page.context().close();
   });
 

@@ -172,9 +172,9 @@ class DraftCopy extends HTMLElement {
     if (this.#values) this.#later(this.#values);
   }
 
+  /** Also where this page knows of no copy: a page that was left may have sent one whose answer nobody heard. */
   #remove(): void {
     this.#copied = '';
-    if (!this.#known && !this.#sending && !this.#finding) return;
     this.#know(undefined);
     request(this.#path, { method: 'DELETE', keepalive: true }).catch(() => undefined);
   }
