@@ -47,6 +47,7 @@ test('what is selected in posts goes to the end of the reply, one quotation afte
   await expect.poll(() => area(page).inputValue()).toContain('ash');
   // The first one opens the reply.
   await page.locator('.docked textarea:focus').waitFor();
+  await area(page).blur();
   await select(page, 2);
   await offer(page)
     .filter({ hasText: /^Quote$/ })
@@ -95,6 +96,7 @@ test('by keyboard: with a key, or with Tab from the selection', async () => {
   await offer(page).waitFor();
   await page.keyboard.press('q');
   await expect.poll(() => area(page).inputValue()).toContain('> Not of oak.');
+  await page.locator('.docked textarea:focus').waitFor();
   // The last paragraph, up to what stands behind it.
   await page.locator('#post-2 .prose p').last().click({ clickCount: 3 });
   await offer(page)

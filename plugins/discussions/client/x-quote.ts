@@ -102,7 +102,11 @@ class Quote extends HTMLElement {
     const done = this.dataset['done'] ?? '';
     if (this.#selected !== selected) return toast(done);
     announce(done);
-    if (!area.closest('.docked') && dock()) return this.#hide();
+    if (!area.closest('.docked') && dock()) {
+      // It is not offered again while the reply opens.
+      document.getSelection()?.removeAllRanges();
+      return this.#hide();
+    }
     this.#show(this.dataset['go'] ?? '', () => {
       this.#hide();
       area.focus({ preventScroll: true });
