@@ -1,4 +1,5 @@
 import Emittery from 'emittery';
+import type { RawBuilder } from 'kysely';
 import type { TSchema } from 'typebox';
 import { hookRaised } from './diagnostics.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
@@ -110,12 +111,11 @@ export interface Outbox {
 
 /** What belongs to a transaction besides its statements, and is dropped with a rollback. */
 export interface Batch {
-  /**
-   * The last statements, after the flush; what fails rolls back. What each resolves to is called right after the
-   * commit.
-   */
-  readonly beforeCommit: Array<() => Promise<() => void>>;
-  /** Done after the commit, each after the one before: the actions raised in the transaction. */
+  /** Make the last statements, after the flush; what fails rolls back. */
+  readonly lastStatements: Array<() => readonly RawBuilder<unknown>[]>;
+  /** Called right after the commit. */
+  readonly committed: Array<() => void>;
+  /** Done after that, each after the one before: the actions raised in the transaction. */
   readonly afterCommit: Array<() => Promise<void>>;
 }
 

@@ -71,6 +71,8 @@ export interface DatabaseDriver {
   readonly usage: { readonly statements: number };
   /** Outside transactions, past the ORM's client: for reads. */
   query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
+  /** Runs the last statement of a transaction; the driver may send the `commit` that follows with it. */
+  thenCommit<T>(statement: () => Promise<T>): Promise<T>;
   claimAlone(): Promise<boolean>;
   /**
    * After each migration: it may have changed what prepared statements return, and made types that the driver has to
@@ -154,7 +156,7 @@ export class Database implements Data {
     const outer = this.#scope;
     if (outer) return work(outer.em);
     const { result, batch } = await this.#again(async () => {
-      const fresh: Batch = { beforeCommit: [], afterCommit: [] };
+      const fresh: Batch = { lastStatements: [], committed: [], afterCommit: [] };
       // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or
       // `rollback` failed.
       return {
@@ -286,13 +288,15 @@ export class Database implements Data {
       const result = await this.#ambient.run(scope, async () => {
         const value = await work(scope.em);
         await scope.em.flush();
-        const committed: Array<() => void> = [];
-        for (const finish of batch.beforeCommit) committed.push(await finish());
-        return { value, committed };
+        const statements = batch.lastStatements.flatMap((make) => make());
+        const last = statements.pop();
+        for (const statement of statements) await this.all(statement);
+        if (last) await this.#backend.thenCommit(() => this.all(last));
+        return value;
       });
       await transaction.commit().execute();
-      for (const begin of result.committed) begin();
-      return result.value;
+      for (const begin of batch.committed) begin();
+      return result;
     } catch (error) {
       // What went wrong first is what the caller must see; a connection that is gone has rolled back by itself.
       await transaction

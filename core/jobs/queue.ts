@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { sql } from '../data/database.ts';
+import { sql, type RawBuilder } from '../data/database.ts';
 import { messageOf, PluginError } from '../errors.ts';
 import type { Batch } from '../hooks.ts';
 import { createId } from '../ids.ts';
@@ -244,10 +244,8 @@ export class JobQueue implements Jobs {
     if (collected) collected.push(...works);
     else {
       this.#collected.set(batch, works);
-      batch.beforeCommit.push(async () => {
-        await this.#insert(works);
-        return () => this.#worker.wake(works);
-      });
+      batch.lastStatements.push(() => insertions(works));
+      batch.committed.push(() => this.#worker.wake(works));
     }
     return undefined;
   }
@@ -274,31 +272,30 @@ export class JobQueue implements Jobs {
     }
   }
 
-  /**
-   * In the transaction under way. Plain values: a list made from JSON costs the server twice as much. Never before this
-   * very moment, not even that of the transaction's begin: who takes work need not look at what was due long ago.
-   */
   async #insert(works: readonly Work[]): Promise<void> {
-    const added = works.filter(({ upsert }) => !upsert);
-    // One statement cannot change a row twice.
-    const upserted = new Map(works.filter((work) => work.upsert).map((work) => [`${work.id} ${work.listener}`, work]));
-    for (const [some, conflict] of [
-      [added, sql``],
-      [[...upserted.values()], STORED_BEFORE],
-    ] as const) {
-      for (let at = 0; at < some.length; at += TOGETHER) {
-        const part = some.slice(at, at + TOGETHER);
-        const runAt = part.some((work) => work.at)
-          ? (work: Work) => sql`greatest(${work.at}::timestamptz, clock_timestamp())`
-          : () => sql`clock_timestamp()`;
-        const rows = part.map(
-          (work) => sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, ${runAt(work)})`,
-        );
-        await this.#parts.data.all(
-          sql`insert into job as j (id, listener, key, payload, run_at) values ${sql.join(rows)} ${conflict}`,
-        );
-      }
-    }
+    for (const statement of insertions(works)) await this.#parts.data.all(statement);
+  }
+}
+
+/**
+ * Plain values: a list made from JSON costs the server twice as much. Never before this very moment, not even that of
+ * the transaction's begin: who takes work need not look at what was due long ago.
+ */
+function insertions(works: readonly Work[]): readonly RawBuilder<unknown>[] {
+  const added = works.filter(({ upsert }) => !upsert);
+  // One statement cannot change a row twice.
+  const upserted = new Map(works.filter((work) => work.upsert).map((work) => [`${work.id} ${work.listener}`, work]));
+  return [...insertion(added, sql``), ...insertion([...upserted.values()], STORED_BEFORE)];
+}
+
+function* insertion(works: readonly Work[], conflict: RawBuilder<unknown>): Generator<RawBuilder<unknown>> {
+  for (let at = 0; at < works.length; at += TOGETHER) {
+    const part = works.slice(at, at + TOGETHER);
+    const runAt = part.some((work) => work.at)
+      ? (work: Work) => sql`greatest(${work.at}::timestamptz, clock_timestamp())`
+      : () => sql`clock_timestamp()`;
+    const rows = part.map((work) => sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, ${runAt(work)})`);
+    yield sql`insert into job as j (id, listener, key, payload, run_at) values ${sql.join(rows)} ${conflict}`;
   }
 }
 

@@ -108,6 +108,28 @@ describe('storing', () => {
     expect(heard[0]?.n).toBe(2);
   });
 
+  it('undoes the transaction where it fails, or where the commit right behind it does', async () => {
+    hear('a');
+    await data.all(sql`create table written (n integer unique deferrable initially deferred, text text)`);
+    const write = (n: number): Promise<unknown> =>
+      data.transaction(async () => {
+        await data.all(sql`insert into written values (${n}, 'x')`);
+        await bus.emit(happened, { n });
+      });
+    await write(1);
+    await expect(write(1)).rejects.toThrow('duplicate key');
+    await data.all(sql`alter table job add constraint odd check ((payload->>'n')::integer < 3)`);
+    await write(2);
+    await expect(write(3)).rejects.toThrow('violates check constraint');
+    // The connections that failed go on.
+    await data.all(sql`alter table job drop constraint odd`);
+    await Promise.all([4, 5, 6, 7].map(write));
+    const left = [1, 2, 4, 5, 6, 7].map((n) => ({ n }));
+    expect(await data.all(sql`select n from written order by n`)).toEqual(left);
+    expect(await data.all(sql`select (payload->>'n')::integer as n from job order by 1`)).toEqual(left);
+    await data.all(sql`drop table written`);
+  });
+
   it('is told to the other processes once it is kept, and only then', async () => {
     hear('a');
     await expect(

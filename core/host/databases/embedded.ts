@@ -77,7 +77,16 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
   // PGlite knows the array types that there were when it was opened, and takes a list for text where it does not know
   // the type.
   const migrated = (): Promise<void> => pglite.refreshArrayTypes();
-  return { embedded: true, orm, usage, query: watched.query, claimAlone: () => Promise.resolve(true), migrated, close };
+  return {
+    embedded: true,
+    orm,
+    usage,
+    query: watched.query,
+    thenCommit: (statement) => statement(),
+    claimAlone: () => Promise.resolve(true),
+    migrated,
+    close,
+  };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import { Pipeline, type PipelinePool } from './pipeline.ts';
+import { TransactionEnds } from './transaction-ends.ts';
 import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
 import { inTime, Watchdog, type Connection, type ConnectionPool } from './watchdog.ts';
 import { sendingStatement } from '../../diagnostics.ts';
@@ -78,6 +79,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     if (!names.has(text) && names.size < PREPARED && text.length <= LONGEST) names.set(text, `p${++named}`);
     return names.get(text);
   };
+  const transactions = new TransactionEnds();
   const connect = (): Connection => new Client(options);
   const watchdog = new Watchdog(connect, log);
   watchdog.guard(open);
@@ -88,24 +90,28 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
       asked();
       return send(...words);
     };
-    const run = (text: string, values: readonly unknown[], done?: Done): Promise<unknown> => {
+    const run = (text: string, values: readonly unknown[], last: boolean, done?: Done): Promise<unknown> => {
       // Without values it may be several statements, which cannot be prepared.
       const name = values.length > 0 ? nameOf(text) : undefined;
       if (name === undefined) return ask(text, values, done);
       const answer = ask({ name, text }, values).catch((error: unknown) => {
         if ((error as { code?: string }).code !== STALE) throw error;
         names.clear();
-        // Inside a transaction, which is lost, this fails too.
+        // Behind the commit it would be kept though the transaction is lost. Inside of that it fails, too.
+        if (last) throw error;
         return ask(text, values).catch(() => Promise.reject(error));
       });
       return done ? answer.then((result) => done(undefined, result), done) : answer;
     };
+    const inTransaction = transactions.watch(connection, ask);
     connection.query = ((text: string, values: readonly unknown[] = [], done?: Done) => {
       usage.statements++;
       const ended = sendingStatement();
-      if (!ended) return run(text, values, done);
-      if (!done) return run(text, values).finally(ended);
-      return run(text, values, (...outcome) => {
+      const send = (whenDone = done): Promise<unknown> =>
+        inTransaction(text, (last) => run(text, values, last, whenDone));
+      if (!ended) return send();
+      if (!done) return send().finally(ended);
+      return send((...outcome) => {
         ended();
         done(...outcome);
       });
@@ -132,6 +138,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     orm,
     usage,
     query: (text, values) => pipeline.query(text, values),
+    thenCommit: (statement) => transactions.thenCommit(statement),
     claimAlone: alone.claim,
     migrated: () => Promise.resolve(names.clear()),
     close,
