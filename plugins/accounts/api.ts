@@ -224,7 +224,7 @@ export interface Accounts {
   find(id: string): Promise<Account | undefined>;
   /**
    * The viewers that these accounts would be now, for work done on their behalf in the background; inactive accounts
-   * are missing. One statement.
+   * are missing. One statement, and for staff what their requirements ask.
    */
   viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
   /** Those of these accounts that can log in: active, with a password. One statement. */
@@ -370,7 +370,7 @@ export const loginSteps = defineExtensionPoint<LoginStep>(
 
 /**
  * Reduces staff who do not meet a requirement to the rights of members until they do. Checked at each of their
- * requests.
+ * requests, and whenever something is done on their behalf, such as a mail.
  */
 export interface StaffRequirement extends Requirement {
   /** What it throws refuses the request. */

@@ -120,6 +120,7 @@ export default definePlugin({
       emit,
       changeListeners,
       tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value),
+      staffRequirements: () => plugin.extensions(staffRequirements).map(({ value }) => value),
     });
     plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id), accountsTag), { awaited: true });
     plugin.on(userRegistered, () => cache.purge(accountsTag), { awaited: true });
@@ -157,7 +158,6 @@ export default definePlugin({
       users,
       steps,
       logoutNotices: () => plugin.extensions(logoutNotices).map(({ value }) => value),
-      staffRequirements: () => plugin.extensions(staffRequirements).map(({ value }) => value),
     });
     plugin.job('clean-sessions', {
       schema: Type.Object({}),

@@ -12,7 +12,7 @@ import {
   type FieldProblem,
   type PluginHandle,
 } from 'parley-forum';
-import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
 import {
   accountsTag,
   accountTag,
@@ -38,6 +38,7 @@ import {
   type ProfileChanges,
   type EmailConfirmation,
   type UserRecord,
+  type StaffRequirement,
   type TokenStore,
 } from 'parley-forum/plugins/accounts';
 import { AccountEntity } from './entity.ts';
@@ -85,6 +86,7 @@ export interface AccountsDeps {
   readonly emit: PluginHandle['emit'];
   changeListeners(): readonly AccountChangeListener[];
   tokenStores(): readonly TokenStore[];
+  staffRequirements(): readonly StaffRequirement[];
 }
 
 /** The stored form of a client's address; `null` for the address that means "unknown". */
@@ -120,12 +122,18 @@ export class AccountsService implements Accounts {
     await access.refresh();
     const rows = await data.all(sql<{ id: string; username: string; groupId: string }>`
       select id, username::text as username, group_id as "groupId" from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
-    return new Map(
-      rows.map(({ id, username, groupId }) => [
-        id,
-        { id, username, group: access.group(groupId) ?? access.groupOf('guest') },
-      ]),
-    );
+    return new Map(await Promise.all(rows.map(async (row) => [row.id, await this.viewerOf(row)] as const)));
+  }
+
+  /** As whom an active account acts now: staff who do not meet a requirement act as members. */
+  async viewerOf({ id, username, groupId }: Pick<Account, 'id' | 'username' | 'groupId'>): Promise<Viewer> {
+    const { access, staffRequirements } = this.#deps;
+    const viewer = { id, username, group: access.group(groupId) ?? access.groupOf('guest') };
+    if (!isStaff(viewer)) return viewer;
+    for (const { unmet, code, message, path } of staffRequirements()) {
+      if (await unmet(id)) return { ...viewer, group: access.groupOf('member'), requirement: { code, message, path } };
+    }
+    return viewer;
   }
 
   async ableToLogIn(ids: readonly string[]): Promise<ReadonlySet<string>> {

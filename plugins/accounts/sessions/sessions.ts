@@ -11,14 +11,8 @@ import {
   type Response,
   type Secrets,
 } from 'parley-forum';
-import { isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
-import {
-  sessionEnded,
-  type Account,
-  type LogoutNotice,
-  type Sessions,
-  type StaffRequirement,
-} from 'parley-forum/plugins/accounts';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { sessionEnded, type Account, type LogoutNotice, type Sessions } from 'parley-forum/plugins/accounts';
 import { SESSION, type Cookies } from './cookies.ts';
 import { deviceOf } from './device.ts';
 import { digest, randomToken } from '../identifiers.ts';
@@ -54,7 +48,6 @@ export interface SessionsDeps {
   readonly emit: PluginHandle['emit'];
   readonly log: Logger;
   logoutNotices(): readonly LogoutNotice[];
-  staffRequirements(): readonly StaffRequirement[];
 }
 
 /** What is stored of a session now. */
@@ -153,7 +146,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     const reason = rules.violation(login, account, req) ?? (await this.#replacedCause(login));
     if (!account || reason !== undefined) return this.#end(req, res, login, reason ?? 'account gone');
     if (!idle && !(await this.#touch(req, login))) return this.#end(req, res, login, 'logged out');
-    return this.#viewer(account);
+    return accounts.viewerOf(account);
   }
 
   async reauthenticate(req: Request): Promise<Viewer | undefined> {
@@ -164,13 +157,13 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     const account = login && (await accounts.find(login.account));
     if (!account || (rules.violation(login, account, req) ?? (await this.#replacedCause(login))) !== undefined)
       return undefined;
-    return this.#viewer(account);
+    return accounts.viewerOf(account);
   }
 
   async authenticateBearer(token: string): Promise<Viewer | undefined> {
     await this.#deps.access.refresh();
     const account = await this.#deps.tokens.authenticate(token);
-    return account?.status === 'active' ? this.#viewer(account) : undefined;
+    return account?.status === 'active' ? this.#deps.accounts.viewerOf(account) : undefined;
   }
 
   /** Logs in: always under a new session id. Resolves when the session can be used. */
@@ -197,7 +190,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     });
     await accountSessions.keepNewest(account.id);
     cookies.unset(res, cookies.name(SESSION, cookies.secure(req)));
-    return this.#viewer(account);
+    return this.#deps.accounts.viewerOf(account);
   }
 
   /** Logs out; harmless for guests. */
@@ -320,15 +313,5 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     const { cookies } = this.#deps;
     const secure = cookies.secure(req);
     cookies.clear(res, cookies.name(SESSION, secure), secure);
-  }
-
-  async #viewer({ id, username, groupId }: Account): Promise<Viewer> {
-    const { access, staffRequirements } = this.#deps;
-    const viewer = { id, username, group: access.group(groupId) ?? access.groupOf('guest') };
-    if (!isStaff(viewer)) return viewer;
-    for (const { unmet, code, message, path } of staffRequirements()) {
-      if (await unmet(id)) return { ...viewer, group: access.groupOf('member'), requirement: { code, message, path } };
-    }
-    return viewer;
   }
 }

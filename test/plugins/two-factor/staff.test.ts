@@ -39,4 +39,30 @@ describe('two-factor login of the staff', () => {
     expect((await member.get('/mod/reports', asJson)).body.code).toBe('forbidden');
     await members.forum.app.service(Settings).set({ [KEY]: false });
   });
+
+  it('opens nothing of the staff to whoever has none by their tokens either', async () => {
+    const settings = members.forum.app.service(Settings);
+    await settings.set({ 'pro.enabled': true });
+    const { client } = await members.loggedIn('moderator');
+    const { token } = (await client.post('/settings/security/api-token', {}, asJson)).body;
+    const { token: feedToken } = (await client.post('/settings/feeds', { name: 'Phone' }, asJson)).body;
+    const written = { title: 'Among the staff alone', content: 'Words', category_id: 'staff' };
+    expect((await client.post('/api/discussions', written)).status).toBe(201);
+    const program = members.forum.client({ authorization: `Bearer ${token}` });
+    const seen = async (): Promise<readonly boolean[]> => {
+      const answers = [
+        await program.get('/api/discussions'),
+        await program.get(`/feed/json?token=${token}`),
+        await members.visitor().get(`/feed/json?token=${feedToken}`),
+      ];
+      return answers.map(({ text }) => text.includes(written.title));
+    };
+    expect(await seen()).toEqual([true, true, true]);
+    await settings.set({ [KEY]: true });
+    expect(await seen()).toEqual([false, false, false]);
+    const { secret } = (await client.post(`${PAGE}/begin`, {}, asJson)).body;
+    expect((await client.post(`${PAGE}/confirm`, { code: members.code(secret) }, asJson)).status).toBe(200);
+    expect(await seen()).toEqual([true, true, true]);
+    await settings.set({ [KEY]: false, 'pro.enabled': false });
+  });
 });
