@@ -18,10 +18,23 @@ const keyOf = (id: string): string => PREFIX + digest(id);
 /** The keys of an account's sessions, scored by when each is certainly over. */
 const indexOf = (account: string): string => `sessions-of:${account}`;
 
+/**
+ * Stores a session in place of one that is there and has no successor, in one step: what another process did meanwhile
+ * counts.
+ */
+const WRITE = `
+local stored = redis.call('GET', KEYS[1])
+if not stored or cjson.decode(stored).login.successor then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'EX', ARGV[2])
+return 1`;
+
+const replace = async (redis: Redis, id: string, text: string, seconds: number): Promise<boolean> =>
+  (await redis.eval(WRITE, 1, keyOf(id), text, seconds)) === 1;
+
 /** What connect-redis calls, with the ids replaced by their digests and writes that never create. */
 const hashedKeys = (redis: Redis) => ({
   get: (id: string) => redis.get(keyOf(id)),
-  set: (id: string, text: string, unit: 'EX', seconds: number) => redis.set(keyOf(id), text, unit, seconds, 'XX'),
+  set: (id: string, text: string, _unit: 'EX', seconds: number) => replace(redis, id, text, seconds),
   del: (ids: readonly string[]) => redis.del(...ids.map(keyOf)),
 });
 
@@ -73,15 +86,7 @@ export class RedisSessionStore extends RedisStore implements SessionStore {
   async write(id: string, session: StoredSession): Promise<boolean> {
     const { login } = session;
     if (!login) return false;
-    return (
-      (await this.#redis.set(
-        keyOf(id),
-        JSON.stringify(session),
-        'EX',
-        secondsLeft(expiryOf(login), this.#clock),
-        'XX',
-      )) === 'OK'
-    );
+    return replace(this.#redis, id, JSON.stringify(session), secondsLeft(expiryOf(login), this.#clock));
   }
 
   async has(key: string): Promise<boolean> {

@@ -264,19 +264,21 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   /** Requests that come together all bring the old id: the first of them renews it, the others use it as it is. */
   async #regenerate(req: Request, login: Login): Promise<boolean> {
     const { store, clock } = this.#deps;
-    const old = req.sessionID;
+    const { sessionID: old, session } = req;
     const now = clock.now();
     for (const [id, time] of this.#renewed) if (now - time >= GRACE) this.#renewed.delete(id);
     if (this.#renewed.has(old)) return true;
     this.#renewed.set(old, now);
-    const before = JSON.parse(JSON.stringify(req.session)) as StoredSession;
+    const before = JSON.parse(JSON.stringify(session)) as StoredSession;
     generate(store, req);
     await this.#save(req, { ...login, issuedAt: now, seenAt: now });
     if (await store.write(old, { ...before, login: { ...login, successor: digest(req.sessionID), retiredAt: now } }))
       return true;
-    // Ended while it was renewed: what took over must not live on.
+    // Ended or renewed elsewhere meanwhile: what was to take over must not live on, and this request uses the old id if
+    // that is still good.
     await store.remove(req.sessionID);
-    return false;
+    Object.assign(req, { sessionID: old, session });
+    return (await storedLogin(store, old)) !== undefined;
   }
 
   /** Saved now, not when the answer ends: the next request may come before that. */

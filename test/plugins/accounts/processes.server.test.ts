@@ -4,6 +4,7 @@ import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const asJson = { accept: 'application/json' };
+const HALF_HOUR = 1_800_000;
 
 let first: TestForum;
 let second: TestForum;
@@ -43,4 +44,17 @@ test('ending all others reaches every process', async () => {
   await here.post('/settings/security/sessions/revoke-others', undefined, asJson);
   expect(await Promise.all(others.map(isIn))).toEqual([false, false, false]);
   expect(await isIn(here)).toBe(true);
+});
+
+test('two processes that renew a session at once leave one of it, and nobody is logged out', async () => {
+  const member = await login(first);
+  const cookie = [...member.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  for (const { clock } of [first, second]) clock.advance(HALF_HOUR);
+  const clients = Array.from({ length: 8 }, (_, at) => (at % 2 ? first : second).client({ cookie }));
+  expect(await Promise.all(clients.map(isIn))).toEqual(clients.map(() => true));
+  const given = clients.flatMap(({ cookies }) => cookies.get('parley.sid') ?? []);
+  expect(given).toHaveLength(1);
+  for (const { clock } of [first, second]) clock.advance(61_000);
+  expect(await Promise.all(clients.map((client) => isIn(client)))).toEqual(clients.map(() => false));
+  expect(await isIn(second.client({ cookie: `parley.sid=${given[0]}` }))).toBe(true);
 });

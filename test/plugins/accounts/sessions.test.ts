@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Data, Settings, sql } from 'parley-forum';
@@ -234,6 +236,30 @@ describe('a session', () => {
     expect(await knows(client)).toBe(true);
     await client.submit('/logout');
     expect(await knows(before)).toBe(false);
+  });
+
+  it('leaves its old id dead when a request that came with it before the renewal ends after it', async () => {
+    const browser = { 'user-agent': 'Lookout/1.0', 'accept-language': 'en' };
+    const client = await login(true, browser);
+    const token = await client.csrf('/');
+    forum.clock.advance(HOUR / 2 - 1_000);
+    const headers = {
+      ...browser,
+      cookie: `parley.sid=${client.cookies.get('parley.sid')}`,
+      'x-csrf-token': token,
+      'content-type': 'application/json',
+    };
+    const slow = request(`${forum.url}/appearance`, { method: 'POST', headers });
+    const answered = once(slow, 'response') as Promise<[IncomingMessage]>;
+    slow.write('{"scheme"');
+    await sleep(200);
+    const before = withCookie(client, browser);
+    forum.clock.advance(2_000);
+    expect(await knows(client)).toBe(true);
+    slow.end(':"dark"}');
+    expect((await answered)[0].resume().statusCode).toBe(303);
+    forum.clock.advance(61_000);
+    expect([await knows(client), await knows(before)]).toEqual([true, false]);
   });
 
   it('renews once when many requests bring the old id together', async () => {
