@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { definePlugin, definePermission, Routes, sql, Type, type RouteInfo } from 'parley-forum';
+import { definePlugin, definePermission, Routes, Settings, sql, Type, type RouteInfo } from 'parley-forum';
 import { pages, negotiated, redirect } from 'parley-forum/plugins/web';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
 import type { Client } from 'parley-forum/testing';
@@ -291,6 +291,61 @@ describe('a session whose password is an hour old', () => {
     forum.app.clock.advance(61 * MINUTE);
     expect((await client.submit('/login/confirm', { password: PASSWORD, pending: sealed })).status).toBe(303);
   });
+});
+
+/** Outside the panel: what gives or takes a way into an account, or takes all of its data away. */
+const GUARDED = [
+  '/settings/feeds',
+  '/settings/privacy/delete',
+  '/settings/privacy/export',
+  '/settings/security/api-token',
+  '/settings/security/email',
+  '/settings/security/sessions/revoke',
+  '/settings/security/sessions/revoke-others',
+  '/settings/security/two-factor/begin',
+  '/settings/security/two-factor/codes',
+  '/settings/security/two-factor/confirm',
+  '/settings/security/two-factor/off',
+];
+/**
+ * What changes only how things look or what one is told, gives up a way in, or has the password or a link of a mail in
+ * it.
+ */
+const UNGUARDED = [
+  '/settings/about',
+  '/settings/avatar',
+  '/settings/avatar/remove',
+  '/settings/feeds/revoke',
+  '/settings/keyboard',
+  '/settings/notifications',
+  '/settings/privacy',
+  '/settings/profile',
+  '/settings/security/api-token/revoke',
+  '/settings/security/email/confirm/:token',
+  '/settings/security/password',
+  '/settings/uploads',
+  '/settings/uploads/delete',
+];
+
+test('of all that members change in their settings, an old session gets no way into the account, and none out with its data', async () => {
+  await forum.app.app.service(Settings).set({ 'pro.enabled': true });
+  const client = await late(60, 'ada');
+  const paths = forum.app.app
+    .service(Routes)
+    .list()
+    .filter(({ surface, method, path }) => surface.id === 'pages' && method !== 'get' && path.startsWith('/settings/'))
+    .map(({ path }) => path);
+  expect(paths.sort()).toEqual([...GUARDED, ...UNGUARDED].sort());
+  const refused: string[] = [];
+  for (const path of paths.filter((one) => one !== '/settings/security/password')) {
+    const asked = path.replace(':token', '0'.repeat(64));
+    const json = await client.post(asked, {}, asJson);
+    const form = await client.submit(asked);
+    const both = [json.body?.code === 'confirmation_needed', form.text.includes('Confirm it is you')];
+    expect([path, new Set(both).size]).toEqual([path, 1]);
+    if (both[0]) refused.push(path);
+  }
+  expect(refused).toEqual(GUARDED);
 });
 
 test('the panel says until when a confirmation lasts, and ends it', async () => {
