@@ -36,6 +36,17 @@ export interface Parser {
  * breaks kept; no HTML.
  */
 export function createParser(rules: UrlRules, highlight?: Highlight): Parser {
+  const markdown = grammarOf(rules, highlight);
+  const texts = grammarOf(rules);
+  // Names and addresses without a scheme read the same as links, and looking for them takes longest of all.
+  texts.core.ruler.disable('linkify');
+  return {
+    parse: (source) => markdown.render(source, { cells: MAX_CELLS, footnoteKey: footnoteKey() }),
+    plainText: (source) => (isPlain(source) ? source : plainText(texts.parse(source, { cells: MAX_EXCERPT_CELLS }))),
+  };
+}
+
+function grammarOf(rules: UrlRules, highlight?: Highlight): InstanceType<typeof MarkdownIt> {
   const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: MAX_NESTING });
   markdown.validateLink = (url) => linkTarget(url, rules) !== undefined;
   boundLinks(markdown);
@@ -46,10 +57,7 @@ export function createParser(rules: UrlRules, highlight?: Highlight): Parser {
   markdown.core.ruler.push('site_rules', (state) => siteRules(state, rules));
   taskLists(markdown);
   codeBlocks(markdown, highlight);
-  return {
-    parse: (source) => markdown.render(source, { cells: MAX_CELLS, footnoteKey: footnoteKey() }),
-    plainText: (source) => (isPlain(source) ? source : plainText(markdown.parse(source, { cells: MAX_EXCERPT_CELLS }))),
-  };
+  return markdown;
 }
 
 /**

@@ -2,6 +2,7 @@ import { InvalidInput } from 'parley-forum';
 import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
 import type { UrlRules } from './url-rules.ts';
 import { createParser } from './parser.ts';
+import { SPOILER_MARK } from './syntax/spoilers.ts';
 import { createSanitiser } from './sanitise.ts';
 import { RenderThread, type TimeBudget } from './render-thread.ts';
 
@@ -32,6 +33,22 @@ const PROFILES = {
 /** What code in a text begins with, of which only worker threads know the words. */
 const CODE = /`{3}|~{3}/;
 export type RenderProfileName = keyof typeof PROFILES;
+
+/** What can stand for more than itself. */
+const MARK = /[\\`*_~[\]<>&|@:]/g;
+
+/**
+ * As much of a source as an excerpt needs: twice the length leaves room for marks and addresses, and the rest of a long
+ * text is never looked at. One that has hardly anything but marks takes time by their square, and gets no such room.
+ */
+function beginningOf(source: string, length: number): string {
+  const part = source.slice(0, Math.min(INLINE_LENGTH, 2 * length + 500));
+  const marks = part.match(MARK)?.length ?? 0;
+  return marks * 10 > part.length ? part.slice(0, length) : part;
+}
+
+/** What may be a spoiler, in a text that cannot be parsed. */
+const HIDDEN = /\|\|[^]*?\|\||^ {0,3}:{3,}[ \t]*spoiler[^]*/gm;
 
 /** 400 for HTML of more bytes than it may have. */
 function limitHtml(html: string, maxBytes: number): string {
@@ -94,8 +111,11 @@ export class Renderer {
   }
 
   excerpt(source: string, length: number): string {
-    // Twice the length leaves room for marks and addresses; the rest of a long text is never looked at.
-    const text = this.#plainText(source.slice(0, Math.min(INLINE_LENGTH, 2 * length + 500)))
+    const part = beginningOf(source, length);
+    // Where the end of a spoiler was cut off, its beginning would be told.
+    const closed = part.length < source.length && part.includes('|') ? part + SPOILER_MARK : part;
+    const text = this.#plainText(closed)
+      .replace(closed === part ? '' : /\|+$/, '')
       .replace(/\s+/g, ' ')
       .trim();
     if (text.length <= length) return text;
@@ -114,13 +134,14 @@ export class Renderer {
   }
 
   /**
-   * A text that could not be rendered, because it is from before the bounds or was cut amid a table, gives its source.
+   * A text that could not be rendered, because it is from before the bounds or was cut amid a table, gives its source
+   * but for what may be a spoiler.
    */
   #plainText(source: string): string {
     try {
       return this.#parser.plainText(source);
     } catch {
-      return source;
+      return source.replace(HIDDEN, '…');
     }
   }
 

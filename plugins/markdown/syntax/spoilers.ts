@@ -2,7 +2,8 @@ import type MarkdownIt from 'markdown-it';
 import type { StateCore, StateInline } from 'markdown-it';
 import container from 'markdown-it-container';
 
-const MARK = '||';
+/** Begins and ends a few words that are hidden. */
+export const SPOILER_MARK = '||';
 /** What is shown in place of the text; the word that is written for it, in every language. */
 const LABEL = 'Spoiler';
 const MAX_TITLE = 200;
@@ -35,17 +36,18 @@ export const spoilerNesting = ({ type, nesting }: { readonly type: string; reado
 
 function words(state: StateInline, silent: boolean): boolean {
   const { pos, posMax } = state;
-  if (!state.src.startsWith(MARK, pos) || state.linkLevel > 0) return false;
-  const end = state.src.indexOf(MARK, pos + MARK.length);
-  if (end < 0 || end + MARK.length > posMax || state.src.slice(pos + MARK.length, end).trim() === '') return false;
+  if (!state.src.startsWith(SPOILER_MARK, pos) || state.linkLevel > 0) return false;
+  const end = state.src.indexOf(SPOILER_MARK, pos + SPOILER_MARK.length);
+  if (end < 0 || end + SPOILER_MARK.length > posMax || state.src.slice(pos + SPOILER_MARK.length, end).trim() === '')
+    return false;
   if (!silent) {
     state.push('spoiler_open', 'details', 1);
-    state.pos = pos + MARK.length;
+    state.pos = pos + SPOILER_MARK.length;
     state.posMax = end;
     state.md.inline.tokenize(state);
     state.push('spoiler_close', 'details', -1);
   }
-  state.pos = end + MARK.length;
+  state.pos = end + SPOILER_MARK.length;
   state.posMax = posMax;
   return true;
 }
@@ -61,7 +63,7 @@ function stopAtMarks(markdown: InstanceType<typeof MarkdownIt>): void {
     const found = text(state, silent);
     state.posMax = posMax;
     if (!found) return false;
-    const mark = state.src.slice(from, state.pos).indexOf(MARK, 1);
+    const mark = state.src.slice(from, state.pos).indexOf(SPOILER_MARK, 1);
     if (mark < 0) return true;
     if (!silent) state.pending = state.pending.slice(0, from + mark - state.pos);
     state.pos = from + mark;

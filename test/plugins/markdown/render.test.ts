@@ -423,6 +423,43 @@ describe('an excerpt', () => {
     );
   });
 
+  it.each([
+    ['words', `So ||he dies ${'and dies '.repeat(200)}|| then.`, 'So …'],
+    ['words amid marks', `${'*a* '.repeat(20)}||he dies ${'and dies '.repeat(20)}|| then.`, `${'a '.repeat(20)}…`],
+    ['words, cut within their first mark', `${'word '.repeat(10)}${'_'.repeat(49)}||he dies|| ${'w '.repeat(500)}`, ''],
+    ['a block', `So\n\n:::spoiler\n${'He dies. '.repeat(200)}\n:::`, 'So …'],
+    [
+      'words before too large a table',
+      `So ||he dies|| then.\n\n${'|a'.repeat(50)}\n${'|-'.repeat(50)}\n${'|\n'.repeat(500)}`,
+      'So …',
+    ],
+    [
+      'a block before too large a table',
+      `So\n\n:::spoiler\nHe dies.\n:::\n\n${'|a'.repeat(50)}\n${'|-'.repeat(50)}\n${'|\n'.repeat(500)}`,
+      'So …',
+    ],
+    ['words of a list', `- So\n- ||he dies ${'and dies '.repeat(200)}||`, 'So …'],
+    ['words of a quotation', `> So ||he\n> dies ${'and dies '.repeat(200)}||`, 'So …'],
+  ])('never tells the beginning of a spoiler whose end it does not reach: %s', (_kind, source, words) => {
+    const excerpt = renderer.excerpt(source, 100);
+    expect([excerpt.includes('dies'), excerpt.startsWith(words)]).toEqual([false, true]);
+  });
+
+  it('of a long text keeps a bar that hides nothing', () => {
+    expect(renderer.excerpt(`a | b\n\n${'c '.repeat(700)}`, 20)).toBe('a | b c c c c c c…');
+  });
+
+  it('takes no time out of proportion, whatever the text begins with', () => {
+    for (const piece of ['a@b.c ', '[', '![', '[^', '[a\n', '*a_b', '<http://a>', 'http://a.b/(', '- [ ] a\n']) {
+      const took = Array.from({ length: 5 }, () => {
+        const before = performance.now();
+        for (let n = 0; n < 100; n++) renderer.excerpt(`${n}${piece.repeat(300)}`, 280);
+        return performance.now() - before;
+      });
+      expect([piece, Math.min(...took) < 100]).toEqual([piece, true]);
+    }
+  });
+
   it('ends at a word, within its length', () => {
     const text = renderer.excerpt('alpha beta gamma delta epsilon', 18);
     expect(text).toBe('alpha beta gamma…');
