@@ -25,6 +25,8 @@ export interface ShownDraft {
 const MOST_FIELDS = 60;
 /** Of fields that no form for texts has, should a program send them. */
 const SECRET = /passw|secret|token|_csrf/i;
+/** Characters of what the address of a form says. */
+const MAX_QUERY = 2_048;
 /** Characters of a text that are shown of it. */
 const EXCERPT = 200;
 
@@ -97,10 +99,17 @@ export class DraftService {
   }
 }
 
-/** Asks the form for its draft, and says again what its address said, which is kept under names with a “?”. */
-function queryOf(fields: DraftFields): URLSearchParams {
-  const query = new URLSearchParams({ draft: '1' });
-  for (const [name, value] of Object.entries(fields)) if (name.startsWith('?')) query.set(name.slice(1), String(value));
+/**
+ * Asks the form for its draft, and says again what its address said, which is kept under names with a “?”, as far as
+ * that makes an address.
+ */
+function queryOf(fields: DraftFields): string {
+  let query = 'draft=1';
+  for (const [name, value] of Object.entries(fields)) {
+    if (!name.startsWith('?') || name === '?draft') continue;
+    const more = `${query}&${new URLSearchParams({ [name.slice(1)]: String(value) }).toString()}`;
+    if (more.length <= MAX_QUERY) query = more;
+  }
   return query;
 }
 

@@ -12,6 +12,8 @@ export interface ListRequest {
   readonly limit: number;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
+  /** Bytes of all of them together; the first one may have more. */
+  readonly bytes?: number | undefined;
 }
 /** How many drafts a member may have, and bytes of all together. */
 export interface Limits {
@@ -54,14 +56,18 @@ export class DraftStore {
   }
 
   /** The newest first. */
-  async list(userId: string, { limit, offset = 0, cursor }: ListRequest): Promise<Page<Draft>> {
+  async list(userId: string, { limit, offset = 0, cursor, bytes }: ListRequest): Promise<Page<Draft>> {
     const after = cursor === undefined ? sql`` : sql`and (updated_at, key) < ${positionOf(cursor)}`;
-    const rows = await this.#data.all(sql<Draft>`select ${COLUMNS} from draft where user_id = ${userId} ${after}
-      order by updated_at desc, key desc limit ${limit + 1} offset ${offset}`);
-    const last = rows[limit - 1];
-    const hasMore = rows.length > limit && last !== undefined;
+    const rows = await this.#data.all(sql<Draft & { readonly found: number }>`select ${COLUMNS}, found::integer from (
+      select *, row_number() over w as place, sum(bytes) over w as reached, count(*) over () as found from (
+        select * from draft where user_id = ${userId} ${after} order by updated_at desc, key desc limit ${limit + 1} offset ${offset}
+      ) asked window w as (order by updated_at desc, key desc)
+    ) weighed where place <= ${limit} and (place = 1 or reached <= ${bytes ?? Infinity}::float8) order by place`);
+    const items = rows.map(({ key, fields, updatedAt }) => ({ key, fields, updatedAt }));
+    const last = items.at(-1);
+    const hasMore = last !== undefined && rows.length < rows[0]!.found;
     const nextCursor = hasMore ? encodeCursor([last.updatedAt.getTime(), last.key]) : undefined;
-    return { items: rows.slice(0, limit), hasMore, nextCursor };
+    return { items, hasMore, nextCursor };
   }
 
   async count(userId: string): Promise<number> {

@@ -10,6 +10,8 @@ export interface RouteDeps {
   readonly drafts: DraftService;
 }
 const KeyParams = Type.Object({ key: Type.String({ maxLength: 100 }) });
+/** Bytes of the drafts of one answer: the next page has the rest. */
+const MAX_PAGE_BYTES = 512 * 1024;
 const BUCKET = { name: 'drafts', window: 600, limit: 'drafts.rate_limit' };
 
 const dateOf = (time: string | null | undefined): Date | null | undefined =>
@@ -33,7 +35,12 @@ export function draftRoutes({ plugin, settings, drafts }: RouteDeps): void {
     query: Type.Object(Paging),
     result: listOf('drafts', DraftRecord),
   })(async ({ actor, query: { limit, offset, cursor } }) => {
-    const page = await drafts.list(actor, { limit: limitOf(settings, limit), offset, cursor });
+    const page = await drafts.list(actor, {
+      limit: limitOf(settings, limit),
+      offset,
+      cursor,
+      bytes: MAX_PAGE_BYTES,
+    });
     const shown = await drafts.shown(page.items, actor);
     return { drafts: shown.map(({ record }) => record), ...pageFields(page) };
   });

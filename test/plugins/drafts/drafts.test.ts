@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Settings } from 'parley-forum';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum({ 'drafts.most': 4, 'drafts.bytes': 400_000 });
@@ -100,6 +101,33 @@ describe('a draft', () => {
     expect([refused.status, refused.body.code]).toEqual([409, 'draft_limit']);
     expectStatus(await put('ada', `reply-${some[0]!.id}`, { content: 'y'.repeat(250_000) }), 200);
     expect((await put('ada', `reply-${some[1]!.id}`, { content: 'y'.repeat(250_000) })).status).toBe(409);
+    await clear('ada');
+  });
+
+  test('of many bytes comes with few others in one answer, the rest of them in the next, and never in an address', async () => {
+    const settings = forum.app.app.service(Settings);
+    await settings.set({ 'drafts.bytes': 2_000_000 });
+    const keys: string[] = [];
+    for (const at of [1, 2, 3, 4]) {
+      const { id } = await forum.start('mia', `Long ${at}`);
+      keys.unshift(`reply-${id}`);
+      expectStatus(await put('ada', keys[0]!, { content: `Draft ${at}`, '?to': '😀'.repeat(60_000) }), 200);
+      later();
+    }
+    const pages: string[][] = [];
+    for (let cursor: string | undefined, more = true; more;) {
+      const { text, body } = await forum.as.ada.get(`/api/drafts?limit=100${cursor ? `&cursor=${cursor}` : ''}`);
+      expect(text.length).toBeLessThan(600_000);
+      for (const { url } of body.drafts) expect(url).toMatch(/^http:\/\/forum\.test\/d\/\d+\/reply\?draft=1$/);
+      pages.push(body.drafts.map(({ key }: { key: string }) => key));
+      [cursor, more] = [body.next_cursor, body.hasMore];
+    }
+    expect(pages).toEqual([keys.slice(0, 2), keys.slice(2)]);
+    const rest = (await forum.as.ada.get('/api/drafts?offset=2')).body;
+    expect([rest.drafts.map(({ key }: { key: string }) => key), rest.hasMore]).toEqual([keys.slice(2), false]);
+    const html = await page('/drafts', 'ada');
+    expect([html.match(/reply\?draft=1/g)?.length, html.length < 100_000]).toEqual([4, true]);
+    await settings.set({ 'drafts.bytes': 400_000 });
     await clear('ada');
   });
 
