@@ -18,6 +18,9 @@ const QUICK_TURNS = 3;
 /** Milliseconds after which a stream that stays open has said all that belongs to its beginning. */
 const BEGINNING = 300;
 
+/** Discussions whose excerpts take as long as any: as many as a page of the API has. */
+const COSTLY = 100;
+
 const KIB = 1024;
 const MIB = 1024 ** 2;
 /** A request's head may have 16 KiB; the rest of it is the line, the host and the session. */
@@ -198,6 +201,8 @@ interface Heavy {
   readonly number: number;
   readonly post: string;
   readonly category: string;
+  /** Discussions of short texts whose excerpts take as long as any. */
+  readonly costly: readonly { readonly id: string; readonly number: number }[];
 }
 
 /**
@@ -453,6 +458,86 @@ function rowsOf({ short, long, discussions }: Prepared, heavy: Heavy): readonly 
         post('/reports/csp', { 'content-type': 'application/reports+json' }),
       ),
     },
+    {
+      name: 'excerpts',
+      as: 'guest',
+      inputs: each(
+        {
+          rss: '/feed/rss',
+          json: '/feed/json',
+          atom: '/feed/atom',
+          profile: '/u/bench-member',
+          'posts of a member': '/u/bench-member/posts',
+          replies: `/d/${heavy.costly[0]!.number}-costly-texts-0`,
+          card: '/u/bench-member/card',
+        },
+        (path) => get(`${path}?n=${heavy.costly.length}`),
+      ),
+    },
+    {
+      name: 'drafts and bookmarks',
+      as: 'member',
+      inputs: {
+        'drafts, page': get('/drafts'),
+        drafts: get('/api/drafts?limit=100'),
+        bookmarks: get('/api/bookmarks?limit=100'),
+        'bookmarks, page': get('/bookmarks'),
+        'bookmarks searched': get(`/api/bookmarks?limit=100&q=${encode(fill('%_ ', 100))}`),
+        'bookmarks found': get('/api/bookmarks?limit=100&q=a%20a%20a%20a%20a%20a%20a%20a'),
+        'the longest draft': {
+          method: 'PUT',
+          path: '/api/drafts/new',
+          headers: JSON_TYPE,
+          body: JSON.stringify({ fields: { content: fill('\n', 140_000) } }),
+        },
+        'many fields': {
+          method: 'PUT',
+          path: '/api/drafts/new',
+          headers: JSON_TYPE,
+          body: `{"fields":{${list((n) => `"k${n}":true`, 9_900)}}}`,
+        },
+      },
+    },
+    {
+      name: 'what is typed',
+      as: 'guest',
+      inputs: Object.fromEntries(
+        [
+          fill('a ', 100),
+          fill('ab ', 100),
+          fill('%_', 100),
+          fill('é\u0301 ', 100),
+          fill(':*&|!', 100),
+          fill('me ', 100),
+        ].map((q) => [q.slice(0, 8), get(`/api/search/suggestions?q=${encode(q)}`)]),
+      ),
+    },
+    {
+      name: 'titles that are compared',
+      as: 'member',
+      inputs: Object.fromEntries(
+        [
+          fill('measured discussion number heavy costly texts ', 200),
+          fill("a'b\\ ", 200),
+          fill('ab cd ef gh ij kl mn ', 200),
+        ].map((title) => [title.slice(0, 8), get(`/api/search/similar?title=${encode(title)}`)]),
+      ),
+    },
+    {
+      name: 'lists of members, and what is unread',
+      as: 'member',
+      inputs: {
+        members: get('/members?page=1000000'),
+        'members of the API': get('/api/members?limit=100&offset=100000'),
+        unread: get('/api/unread?limit=100'),
+        'unread, page': get('/unread'),
+        'a reply': get(`/d/${heavy.number}/reply?quote=${heavy.post}&post=${heavy.post}`),
+        'an edit': get(`/p/${heavy.post}/edit`),
+        'a menu': get(`/p/${heavy.post}/menu`),
+        emoji: get('/api/emoji/picker'),
+        notifications: get('/api/notifications?limit=100'),
+      },
+    },
     { name: 'uploads', as: 'member', inputs: uploads('/api/uploads') },
     { name: 'avatars', as: 'member', inputs: uploads('/settings/avatar') },
   ];
@@ -500,6 +585,14 @@ async function send(
 
 /** Twenty replies, each as large as a post's HTML may be. */
 async function writeHeavy(forum: Child, member: Headers): Promise<Heavy> {
+  const save = async (method: string, path: string, body: object): Promise<void> => {
+    const response = await fetch(forum.url + path, {
+      method,
+      headers: { ...member, ...JSON_TYPE },
+      body: JSON.stringify(body),
+    });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}: ${await response.text()}`);
+  };
   const create = async (
     path: string,
     body: object,
@@ -532,7 +625,26 @@ async function writeHeavy(forum: Child, member: Headers): Promise<Heavy> {
       body: JSON.stringify({ content: `${n} edited\n${content.replaceAll(' ', n % 2 ? '\n' : ' ')}` }),
     });
   }
-  return { number: discussion!.number, post: last, category };
+  await save('PUT', '/api/drafts/new', { fields: { title: 'A draft', content: fill('😀', 280_000 / 2) } });
+  const costly = [];
+  for (let n = 0; n < COSTLY; n++) {
+    const begun = await create('/api/discussions', {
+      title: `Costly texts ${n}`,
+      content: fill('a@b.c ', 1_200),
+      category_id: category,
+    });
+    const { id, number } = begun['discussion']!;
+    costly.push({ id, number });
+    await save('POST', '/api/bookmarks', { discussion_id: id, note: fill('%_', 400) });
+    // The one of a new discussion is there already.
+    if (n === 0) continue;
+    await save('PUT', `/api/drafts/reply-${id}`, {
+      fields: { content: fill('a@b.c ', 1_200), '?to': fill('😀', 280_000 / COSTLY) },
+    });
+  }
+  for (let n = 0; n < 20; n++)
+    await create('/api/posts', { discussion_id: costly[0]!.id, content: `${n} ${fill('a@b.c ', 1_200)}` });
+  return { number: discussion!.number, post: last, category, costly };
 }
 
 /**
