@@ -522,6 +522,7 @@ export interface ImportedDiscussion {
   readonly title: string;
   readonly slug?: string;
   readonly categoryId: string;
+  /** Who wrote the first post. */
   readonly authorId: string;
   readonly createdAt: Date;
   readonly views?: number;

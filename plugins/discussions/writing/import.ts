@@ -216,6 +216,9 @@ function prepare(source: ImportedDiscussion): Prepared {
       { field: 'content', message: `makes more than ${MAX_HTML_BYTES / 1024} KiB of HTML, in “${source.title}”` },
     ]);
   }
+  // Who began it is counted, and erased, with the first post.
+  if (source.posts[0]?.authorId !== source.authorId)
+    throw new InvalidInput([{ field: 'authorId', message: `did not write the first post of “${source.title}”` }]);
   if (source.posts.some(({ replyTo }, index) => replyTo !== undefined && !(replyTo >= 1 && replyTo <= index)))
     throw new InvalidInput([{ field: 'replyTo', message: `is not a post before it, in “${source.title}”` }]);
   const participants = new Map<string, number>();

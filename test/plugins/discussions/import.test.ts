@@ -67,3 +67,12 @@ test('an import writes everything with its counters, in batches, and raises noth
   });
   expect((await forum.reply('bob', latest.id, 'Now')).number).toBe(11);
 });
+
+test('an import of a discussion that somebody else began than wrote its first post is refused', async () => {
+  const { kernel } = forum.app.app;
+  const [general] = kernel.service(Categories)!.all();
+  const createdAt = new Date(Date.UTC(2020, 0, 1));
+  const post = { authorId: forum.ids.bob, content: 'Post', html: '<p>Post</p>', createdAt };
+  const source = { title: 'Whose is it', categoryId: general!.id, authorId: forum.ids.ada, createdAt, posts: [post] };
+  await expect(kernel.service(Importer)!.importDiscussions([source])).rejects.toThrow('did not write the first post');
+});
