@@ -1,10 +1,20 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Console } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
+import { runCommand } from '../../../core/cli/run-command.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const asJson = { accept: 'application/json' };
 const HALF_HOUR = 1_800_000;
+const shell: Console = {
+  terminal: false,
+  columns: 80,
+  print: () => undefined,
+  progress: () => undefined,
+  secret: () => Promise.resolve(undefined),
+};
 
 let first: TestForum;
 let second: TestForum;
@@ -57,4 +67,62 @@ test('two processes that renew a session at once leave one of it, and nobody is 
   for (const { clock } of [first, second]) clock.advance(61_000);
   expect(await Promise.all(clients.map((client) => isIn(client)))).toEqual(clients.map(() => false));
   expect(await isIn(second.client({ cookie: `parley.sid=${given[0]}` }))).toBe(true);
+});
+
+test('groups, suspensions, tokens and accounts that are not active count in every process from the next request', async () => {
+  const [accounts, access] = [first.app.service(Accounts), first.app.service(Access)];
+  const { id } = await accounts.create({ username: 'bob', email: 'bob@forum.test', password: PASSWORD });
+  const there = second.client();
+  await there.login('bob', PASSWORD);
+  const { token } = (await there.post('/settings/security/api-token', undefined, asJson)).body;
+  const program = second.client({ authorization: `Bearer ${token}` });
+  const reports = async () => [(await there.get('/api/reports')).status, (await program.get('/api/reports')).status];
+  const starts = async (): Promise<readonly unknown[]> => {
+    const { status, body } = await program.post('/api/discussions', {
+      title: 'From the other process',
+      content: 'Words',
+      category_id: 'general',
+    });
+    return [status, body.code];
+  };
+  expect([await reports(), await starts()]).toEqual([
+    [403, 403],
+    [201, undefined],
+  ]);
+  await access.suspend({ userId: id, until: new Date(first.clock.now() + HALF_HOUR), reason: 'Too loud' });
+  expect(await starts()).toEqual([403, 'suspended']);
+  await access.release(id);
+  expect(await starts()).toEqual([201, undefined]);
+  await accounts.setGroup(id, 'moderator');
+  // Another group ends the sessions, and the token means the member as they are now.
+  expect(await reports()).toEqual([401, 200]);
+  await accounts.setGroup(id, 'banned');
+  expect(await starts()).toEqual([403, 'banned']);
+  await accounts.setGroup(id, 'member');
+  await there.login('bob', PASSWORD);
+  await accounts.setStatus(id, 'disabled');
+  expect([await isIn(there), (await starts())[0]]).toEqual([false, 401]);
+  await accounts.setStatus(id, 'active');
+  expect((await starts())[0]).toBe(201);
+  const here = first.client();
+  await here.login('bob', PASSWORD);
+  await here.post('/settings/security/api-token/revoke', undefined, asJson);
+  expect((await starts())[0]).toBe(401);
+});
+
+test('a new root key ends every session where a process has started with it', async () => {
+  await using before = await startForum({ realClock: true, environment: { secretKey: undefined } });
+  const { databaseUrl, redisUrl, dataDir } = before.app.environment;
+  const again = () =>
+    startForum({ realClock: true, environment: { databaseUrl, redisUrl, dataDir, secretKey: undefined } });
+  await before.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD });
+  const cookie = `parley.sid=${(await login(before)).cookies.get('parley.sid')}`;
+  {
+    await using same = await again();
+    expect(await isIn(same.client({ cookie }))).toBe(true);
+  }
+  await runCommand(before.app, ['secret', 'rotate'], shell);
+  await using after = await again();
+  expect(await isIn(after.client({ cookie }))).toBe(false);
+  expect(await isIn(await login(after))).toBe(true);
 });
