@@ -9,9 +9,24 @@ const MAX_LENGTH = 65_536;
 const RUN = /\S{128}/g;
 const TAG = /<(?=[\p{L}/!?])/gu;
 
+/** Sanitised HTML has these for spoilers alone, within each other too. */
+const SPOILER = /(<details[^>]*>|<\/details>)/;
+
+/** What is to be read by nobody who has not opened it is neither found nor told. */
+function withoutSpoilers(html: string): string {
+  let depth = 0;
+  const kept = html.split(SPOILER).map((part) => {
+    if (part === '</details>') depth--;
+    else if (part.startsWith('<details')) return depth++ === 0 ? ' … ' : '';
+    else if (depth === 0) return part;
+    return '';
+  });
+  return kept.join('');
+}
+
 /** What one reads of sanitised HTML. It may hold anything again, and no control characters. */
 export const plainText = (html: string): string =>
-  html
+  withoutSpoilers(html)
     .replace(INLINE, '')
     .replace(/<[^>]*>/g, ' ')
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name]!)

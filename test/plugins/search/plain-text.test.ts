@@ -19,3 +19,9 @@ test('no text makes a word of hundreds of characters, nor a tag, whose end the d
   expect(plainText(`<p>${'*a_b'.repeat(16_384)}</p>`)).not.toMatch(/\S{129}/);
   expect(plainText('<p>&lt;a &lt;/b &lt;!-- &lt;? &lt;é 1 &lt; 2</p>')).toBe('< a < /b < !-- < ? < é 1 < 2');
 });
+
+test('has nothing of what a spoiler hides, whichever is within another', () => {
+  const inner = '<details class="spoiler words"><summary>Spoiler</summary>ghost</details>';
+  const block = `<details class="spoiler" dir="auto"><summary>End</summary><p>He is ${inner} a ghost</p>${inner}</details>`;
+  expect(plainText(`<div>So ${inner} then</div>${block}<p>Bye</p>`)).toBe('So … then … Bye');
+});

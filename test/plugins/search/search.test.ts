@@ -130,6 +130,14 @@ describe('excerpts', () => {
     expect(marked.at(-1)).toBe(false);
   });
 
+  test('tell nothing of what a spoiler hides, nor are found by it', async () => {
+    const { id } = await forum.start('ada', 'The end of the voyage', 'Everybody ||drowns horribly|| at Capehorn.');
+    await forum.reply('bob', id, 'So it was.\n\n:::spoiler\nThe boatswain, at Capehorn.\n:::');
+    const [found, ...others] = await forum.search('Capehorn', '&type=posts');
+    expect([found.excerpt, others]).toEqual(['Everybody … at <mark>Capehorn</mark>', []]);
+    expect([await forum.titles('drowns'), await forum.titles('boatswain')]).toEqual([[], []]);
+  });
+
   test('show the title where the text does not say why it was found', async () => {
     await forum.start('ada', 'Zanzibar in winter', 'Nothing of it here, only monsoon.');
     expect((await forum.search('zanzibar'))[0].excerpt).toMatch(
@@ -204,7 +212,7 @@ describe('many results', () => {
     const made = (index: number) => ({
       title: `Wanderlust ${index}`,
       categoryId: general.id,
-      authorId: forum.ids.ada,
+      authorId: forum.ids.bob,
       createdAt: new Date(Date.UTC(2024, 0, 1 + index)),
       posts: Array.from({ length: index === 0 ? 600 : 2 }, (_, post) => ({
         authorId: forum.ids.bob,
