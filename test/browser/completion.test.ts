@@ -67,6 +67,24 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
+  test('comes also where the field was focused before its bar was there', async () => {
+    const page = await forum.open('bob', { viewport: { width: 320, height: 800 } });
+    await page.route('**/api/drafts/**', (route) => route.abort());
+    const focused = Promise.withResolvers<void>();
+    await page.route(/x-composer[^/]*\.js/, async (route) => {
+      await focused.promise;
+      await route.continue();
+    });
+    await page.goto('/d/1/reply');
+    await area(page).focus();
+    focused.resolve();
+    await page.locator('x-composer:defined').waitFor();
+    await page.keyboard.type('@ad');
+    await list(page).waitFor();
+    expect(await offered(page)).toContain('ada');
+    await page.context().close();
+  });
+
   test('is chosen by keys as in every list, and gone with Escape until another sign is typed', async () => {
     const { page } = await write();
     await page.keyboard.type('@');

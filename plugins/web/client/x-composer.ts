@@ -41,8 +41,6 @@ class Composer extends HTMLElement {
     this.#bar = this.querySelector<HTMLElement>('[role="toolbar"]');
     if (this.#bar) this.#equip(this.#bar);
     area.addEventListener('keydown', (event) => this.#key(event));
-    // Most who read never write.
-    area.addEventListener('focus', () => void loadElement('x-completion').catch(() => undefined), { once: true });
     // A field that is hidden behind its preview cannot be pointed at by the browser.
     area.addEventListener('invalid', () => this.#write());
     this.querySelector('[data-preview]')?.addEventListener('click', (event) => {
