@@ -30,6 +30,7 @@ export class Locale {
   readonly #plural: Intl.PluralRules;
   readonly #number: Intl.NumberFormat;
   readonly #relative: Intl.RelativeTimeFormat;
+  readonly #near: Intl.RelativeTimeFormat;
   readonly #zone: () => string;
   #formats: Formats | undefined;
 
@@ -39,7 +40,8 @@ export class Locale {
     this.#messages = messages;
     this.#plural = new Intl.PluralRules(id);
     this.#number = new Intl.NumberFormat(id);
-    this.#relative = new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' });
+    this.#relative = new Intl.RelativeTimeFormat(id, { style: 'short' });
+    this.#near = new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' });
     this.#zone = zone;
   }
 
@@ -77,9 +79,10 @@ export class Locale {
   relative(value: Date, now: number): string {
     const seconds = (value.getTime() - now) / 1000;
     const unit = unitOf(seconds);
-    return unit
-      ? this.#relative.format(Math.trunc(seconds / unit.size), unit.name)
-      : this.#relative.format(0, 'second');
+    if (!unit) return this.#near.format(0, 'second');
+    // "Yesterday" reads better than "1 day ago", but "last yr." hides how long ago it was.
+    const format = unit.name === 'day' ? this.#near : this.#relative;
+    return format.format(Math.trunc(seconds / unit.size), unit.name);
   }
 
   /** Created again when the site's time zone changes. */

@@ -115,6 +115,9 @@ describe('what a template prints', () => {
   });
   it('says how long ago something was', () => {
     expect(render('{{rel a}}', { a: '2026-01-15T09:00:00Z' })).toContain('>3 hr. ago</time>');
+    expect(render('{{rel a}}', { a: '2026-01-14T09:00:00Z' })).toContain('>yesterday</time>');
+    expect(render('{{rel a}}', { a: '2025-12-10T09:00:00Z' })).toContain('>1 mo. ago</time>');
+    expect(render('{{rel a}}', { a: '2024-10-10T09:00:00Z' })).toContain('>1 yr. ago</time>');
     expect(render('{{rel a}}', { a: 'nonsense' })).toBe('');
   });
 

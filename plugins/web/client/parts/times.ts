@@ -11,12 +11,17 @@ const LEAST: Readonly<Record<string, number>> = { week: 1_209_600 };
 
 /** How long ago that was, or how soon it will be: "3 hr. ago". */
 export function relativeTime(time: number): string {
-  relative ??= new Intl.RelativeTimeFormat(document.documentElement.lang, { numeric: 'auto', style: 'short' });
   const seconds = (time - Date.now()) / 1000;
   const [unit, size] = UNITS.find(([name, length]) => Math.abs(seconds) >= (LEAST[name] ?? length)) ?? ['second', 0];
-  return relative.format(size ? Math.trunc(seconds / size) : 0, unit);
+  const numeric = unit === 'day' || !size ? 'auto' : 'always';
+  const format = (formats[numeric] ??= new Intl.RelativeTimeFormat(document.documentElement.lang, {
+    numeric,
+    style: 'short',
+  }));
+  return format.format(size ? Math.trunc(seconds / size) : 0, unit);
 }
-let relative: Intl.RelativeTimeFormat | undefined;
+/** "Yesterday" is a word of its own, "last yr." hides how long ago it was. */
+const formats: { auto?: Intl.RelativeTimeFormat; always?: Intl.RelativeTimeFormat } = {};
 
 /** Keeps "3 hr. ago" true while a page is open, and gives the reader's own time as the title. */
 export function keepTimes(): void {
