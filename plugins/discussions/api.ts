@@ -409,7 +409,7 @@ export interface ListPage extends Omit<ListRequest, 'limit' | 'offset'> {
 export interface ListTab {
   /** Text key. */
   readonly label: string;
-  /** Path of its page, which shows the tabs too where it renders `Discussions.listPage`. */
+  /** Path of its page, which shows the tabs too: `Discussions.listPage` has them, and `Discussions.tabs`. */
   readonly href: string;
   /** Called for each page; default: everyone sees it. Must be synchronous. */
   visible?(viewer: Viewer): boolean;
@@ -483,6 +483,8 @@ export interface Discussions {
   listItems(records: readonly DiscussionRecord[]): Promise<readonly object[]>;
   /** What `@discussions/list` takes besides `label` and `empty`. 404 for a page behind the last one. */
   listPage(page: ListPage, viewer: Viewer): Promise<ListModel>;
+  /** What `@discussions/tabs` takes as `tabs`, on the page of a tab that is no list of discussions. */
+  tabs(path: string, viewer: Viewer): readonly object[];
   /** Whether the viewer may reply to a discussion that was found for them. */
   canReply(discussion: DiscussionHead, viewer: Viewer): boolean;
   /** Ids of those who wrote most of the posts that the viewer may see. One statement. */

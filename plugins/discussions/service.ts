@@ -6,7 +6,7 @@ import { listItems } from './lists/list-items.ts';
 import type { CategoryService } from './categories/category-service.ts';
 import type { AuthorStatistics } from './counters/author-statistics.ts';
 import type { Projections } from './projections/projections.ts';
-import { listModel } from './lists/list-page.ts';
+import { listModel, tabsOf } from './lists/list-page.ts';
 import type { DiscussionReader } from './reading/reader.ts';
 import type { Rights } from './rights.ts';
 import { withFields } from './schemas.ts';
@@ -69,6 +69,7 @@ export const createService = ({
     await categories.refresh();
     return listModel({ plugin, reader, categories }, page, viewer);
   },
+  tabs: (path, viewer) => tabsOf({ plugin }, path, viewer),
   canReply: (discussion, viewer) => rights.canReply(discussion, viewer),
   visible: (viewer) => reader.visible(viewer),
   visiblePosts: (viewer) => reader.visiblePosts(viewer),

@@ -1,6 +1,6 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { composerFields, listTabs } from 'parley-forum/plugins/discussions';
+import { composerFields, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
 import {
   fill,
   html,
@@ -16,6 +16,7 @@ import type { DraftStore } from './draft-store.ts';
 import type { RouteDeps } from './routes.ts';
 
 export interface PageDeps extends RouteDeps {
+  readonly discussions: Discussions;
   readonly store: DraftStore;
   readonly web: Web;
 }
@@ -25,7 +26,7 @@ const PAGE = 20;
 const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
 
 /** /drafts, and what writing fields have of it. */
-export function draftPages({ plugin, drafts, store, web }: PageDeps): void {
+export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'drafts:title', href: LIST, icon: 'edit' });
   plugin.extend(listTabs, { label: 'drafts:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 30);
 
@@ -53,8 +54,9 @@ export function draftPages({ plugin, drafts, store, web }: PageDeps): void {
     const { items } = await drafts.list(actor, { limit: PAGE, offset: (page - 1) * PAGE });
     const shown = await drafts.shown(items, actor);
     const rows = shown.map(({ record, path }) => ({ ...record, path, kind: record.key.split('-', 1)[0] }));
-    const model = { rows, total, pager: pagerOf(page, last, addressOf) };
-    return view('@drafts/list', { name: 'drafts', title: 'Drafts', noindex: true, current: LIST }, model);
+    const pager = pagerOf(page, last, addressOf);
+    const model = { rows, total, tabs: discussions.tabs(LIST, actor), pager };
+    return view('@drafts/list', { name: 'drafts', title: 'Drafts', noindex: true, current: '/' }, model);
   });
 
   plugin.route(pages, {

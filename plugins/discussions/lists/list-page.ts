@@ -30,7 +30,7 @@ const pathOf = (
 };
 
 /** The tabs, on the pages that they are about; none where the viewer has only that of all discussions. */
-function tabsOf({ plugin }: ListDeps, path: string, viewer: Viewer): readonly object[] {
+export function tabsOf({ plugin }: Pick<ListDeps, 'plugin'>, path: string, viewer: Viewer): readonly object[] {
   const own = plugin.extensions(listTabs).flatMap(({ value }) => (value.visible?.(viewer) === false ? [] : [value]));
   const tabs = [{ label: 'discussions:tabs.all', href: '/' }, ...own];
   const current = path === '/discussions' ? '/' : path;

@@ -178,6 +178,8 @@ describe('pages', () => {
     expect(list).toMatch(/href="\/new\?draft=1"[^>]*>Mine</);
     expect(list).toContain(`href="/d/${number}/reply?draft=1"`);
     expect(await page('/', 'bob')).toMatch(/<a href="\/drafts">Drafts<\/a>/);
+    // The other looks at the discussions are one step away.
+    expect(list).toMatch(/<a href="\/">All<\/a>.*<a href="\/drafts" aria-current="page">Drafts<\/a>/s);
     const form = await page('/new?draft=1', 'bob');
     for (const text of ['value="Mine"', 'Begun here</textarea>', 'value="oak, ash"']) expect(form).toContain(text);
     expect(await page(`/d/${number}/reply?draft=1`, 'bob')).toContain('I think</textarea>');
