@@ -9,6 +9,15 @@ export interface Suggestion {
   /** A few words beside it, such as its category. */
   readonly detail?: string | undefined;
 }
+/** A word as it was typed, in lower case, and what it is with two neighbouring letters swapped, which is never nothing. */
+export interface TypedWord {
+  readonly word: string;
+  readonly swapped: readonly string[];
+}
+/**
+ * What `pg_trgm.strict_word_similarity_threshold` has to be for `SuggestionSource.alike`: that of "moter" and "motor".
+ */
+export const ALIKE = 0.3;
 /** Suggestions of one kind. */
 export interface SuggestionSource {
   /** Text key of the heading above them. */
@@ -20,6 +29,11 @@ export interface SuggestionSource {
    * single spaces), the best first. Asked while somebody types, guests too: an index has to find it.
    */
   find(text: string, viewer: Viewer, limit: number): Promise<readonly Suggestion[]>;
+  /**
+   * Names the viewer may see that have a word spelt almost like this one, the most alike first. Asked for the words of a
+   * search that found nothing.
+   */
+  alike?(typed: TypedWord, viewer: Viewer, limit: number): Promise<readonly string[]>;
 }
 export const suggestionSources = defineExtensionPoint<SuggestionSource>(
   'search.suggestions',

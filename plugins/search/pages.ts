@@ -27,6 +27,7 @@ import {
 import { FILTERS, filtersOf, withFilters } from './query/filters.ts';
 import { MAX_QUERY_LENGTH, parseQuery } from './query/query.ts';
 import { BUCKET } from './routes.ts';
+import { probablyMeant } from './suggestions.ts';
 
 const PAGE = 20;
 
@@ -122,6 +123,7 @@ export function addPages(
     const { q, type, sort, page } = request;
     const { results, hasMore, failure } =
       q === '' ? { results: [], hasMore: false, failure: undefined } : await find(req, actor, request);
+    const nothing = q !== '' && !failure && results.length === 0 && page === 1;
     if (failure) res.set({ ...failure.headers });
     const model = {
       q,
@@ -137,6 +139,7 @@ export function addPages(
       })),
       results: results.map((result) => ({ ...result, excerpt: new SafeHtml(result.excerpt) })),
       pager: pagerOf(page, hasMore ? page + 1 : page, (number) => searchPath({ ...request, page: number })),
+      meant: nothing && (await meantSearch(request, actor)),
       wider: !failure && broaderSearch(request),
       filters: type !== 'users' && (await filterFields(q, actor)),
       sort,
@@ -144,6 +147,15 @@ export function addPages(
     const head = { name: 'search', title: q === '' ? 'Search' : `${q} – Search`, canonical: '/search', noindex: true };
     return view('@search/search', head, model, failure?.status);
   });
+
+  /** The search that was probably meant, where that one finds something. */
+  const meantSearch = async (request: SearchParams, viewer: Viewer) => {
+    const q = await probablyMeant(plugin, request.q, viewer);
+    if (q === undefined || q.length > MAX_QUERY_LENGTH) return undefined;
+    // Where that one takes too long, there is an answer all the same: nothing was found.
+    const found = await search.search({ ...request, q, limit: 1 }, viewer).catch(() => undefined);
+    return found && found.items.length > 0 && { q, href: searchPath({ ...request, q }) };
+  };
 
   const filterFields = async (q: string, viewer: Viewer): Promise<object> => {
     await categories.refresh();

@@ -1,8 +1,10 @@
 import { Type, type Clock, type PluginHandle } from 'parley-forum';
 import { api, combineTags, nullable } from 'parley-forum/plugins/api';
+import type { Viewer } from 'parley-forum/plugins/access';
 import type { Bucket } from 'parley-forum/plugins/limits';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
 import type { Web } from 'parley-forum/plugins/web';
+import { meant, respelt, typedWords } from './query/spelling.ts';
 
 /** What is asked while one types. */
 export const SUGGESTIONS_BUCKET: Bucket & { readonly limit: string } = {
@@ -12,6 +14,8 @@ export const SUGGESTIONS_BUCKET: Bucket & { readonly limit: string } = {
 };
 /** Of each kind. */
 const MOST = 5;
+/** Names with a word spelt almost like another, of each kind. */
+const MOST_ALIKE = 20;
 /** Milliseconds for which others wait for one kind. */
 const TIMEOUT = 500;
 /** Milliseconds for which an answer holds though newer things may be better. */
@@ -52,4 +56,25 @@ export function addSuggestions(plugin: PluginHandle, { clock, web }: { clock: Cl
     );
     return { groups: groups.filter(({ suggestions }) => suggestions.length > 0) };
   });
+}
+
+/** The query as it was probably meant, by the names that the viewer may see; undefined where its words are right, or unheard of. */
+export async function probablyMeant(plugin: PluginHandle, q: string, viewer: Viewer): Promise<string | undefined> {
+  const words = await Promise.all(
+    typedWords(q).map(async (typed) => {
+      const names = plugin.extensions(suggestionSources).map(({ plugin: id, value }) => {
+        const find = () => value.alike?.(typed, viewer, MOST_ALIKE) ?? [];
+        return plugin.attempt(id, `spellings ${value.label}`, find, TIMEOUT);
+      });
+      return [
+        typed.word,
+        meant(
+          typed,
+          (await Promise.all(names)).flatMap((found) => found ?? []),
+        ),
+      ] as const;
+    }),
+  );
+  const other = new Map(words.flatMap(([word, right]) => (right === undefined ? [] : [[word, right] as const])));
+  return other.size > 0 ? respelt(q, other) : undefined;
 }

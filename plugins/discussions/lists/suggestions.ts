@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import { discussionCacheTags, type Categories } from 'parley-forum/plugins/discussions';
-import type { SuggestionSource } from 'parley-forum/ports/suggestions';
+import { ALIKE, type SuggestionSource } from 'parley-forum/ports/suggestions';
 import { discussionPath } from '../identifiers.ts';
 
 interface Row {
@@ -40,5 +40,21 @@ export const titleSuggestions = (data: Data, categories: Categories): Suggestion
       path: discussionPath(row),
       detail: visible.find(({ id }) => id === row.category_id)?.name,
     }));
+  },
+  async alike({ word, swapped }, viewer, limit) {
+    await categories.refresh();
+    const title = sql`(' ' || lower(d.title))`;
+    const isSwapped = sql`(${sql.join(
+      swapped.map((other) => sql`${title} like ${`% ${other}%`}`),
+      sql` or `,
+    )})`;
+    const rows = await data.transaction(async () => {
+      await data.all(sql`select set_config('pg_trgm.strict_word_similarity_threshold', ${String(ALIKE)}, true)`);
+      return data.all(sql<{ title: string }>`select d.title from discussion d
+        where d.deleted_at is null and d.category_id = any(${categories.visible(viewer).map(({ id }) => id)}::uuid[])
+          and (${word} <<% ${title} or ${isSwapped})
+        order by ${isSwapped} desc, strict_word_similarity(${word}, ${title}) desc, d.id desc limit ${limit}`);
+    });
+    return rows.map(({ title: found }) => found);
   },
 });

@@ -14,6 +14,7 @@ describe('the page /search', () => {
 
   test('shows what was found, with its kinds as tabs that keep the question', async () => {
     await forum.start('ada', 'Stern gland', 'It drips on the fathom line');
+    await forum.start('ada', 'The pump, the motor and the alternator', 'All on one belt');
     const { text } = expectStatus(await forum.guest.get('/search?q=fathom'), 200);
     expect(text).toContain('<mark>fathom</mark>');
     expect(text).toContain('href="/search?q=fathom&amp;type=posts"');
@@ -25,6 +26,35 @@ describe('the page /search', () => {
     const { text } = expectStatus(await forum.guest.get('/search?q=unobtainium+author%3Aada'), 200);
     expect(text).toContain('Nothing was found');
     expect(text).toContain('href="/search?q=unobtainium"');
+  });
+
+  test.each([
+    ['two letters swapped', 'pmup', 'pump'],
+    ['a wrong letter', 'moter', 'motor'],
+    ['a missing letter', 'altenator', 'alternator'],
+    [
+      'one letter too many, among other words and filters',
+      'Alternattor "belt" author:ada',
+      'alternator "belt" author:ada',
+    ],
+  ])('offers the search that was meant: %s', async (_what, typed, meant) => {
+    const { text } = expectStatus(await forum.guest.get(`/search?${new URLSearchParams({ q: typed })}`), 200);
+    expect(text).toContain('Nothing was found');
+    const href = `/search?${new URLSearchParams({ q: meant })}`;
+    expect(text).toContain(`href="${href}" dir="auto">${meant.replaceAll('"', '&quot;')}</a>`);
+  });
+
+  test('offers members whose name is written almost so', async () => {
+    const { text } = expectStatus(await forum.as.bob.get('/search?q=Roto&type=users'), 200);
+    expect(text).toContain('href="/search?q=root&amp;type=users"');
+  });
+
+  test('offers nothing that would find nothing, and no word from where the reader has no business', async () => {
+    await forum.start('mia', 'The mutinous quartermaster', 'Not for all', 'staff');
+    const search = (client: typeof forum.guest) => client.get('/search?q=quartermastre');
+    expect(expectStatus(await search(forum.as.mia), 200).text).toContain('href="/search?q=quartermaster"');
+    expect(expectStatus(await search(forum.as.bob), 200).text).not.toContain('Did you mean');
+    expect(expectStatus(await forum.as.bob.get('/search?q=pmup+author%3Amia'), 200).text).not.toContain('Did you mean');
   });
 
   test('shows again what cannot be asked, and says why', async () => {

@@ -1,0 +1,42 @@
+import { closestMatch } from 'leven';
+import type { TypedWord } from 'parley-forum/ports/suggestions';
+import { QUERY_FILTER, QUERY_PARTS } from './query.ts';
+
+/** Words of a query that are looked at, the longest: each is a statement of its own. */
+const MAX_WORDS = 3;
+/** Letters from which a word is more than a guess, and from which two of them may be wrong. */
+const SHORTEST = 4;
+const LONG = 6;
+
+/** The words of a query that may be misspelt: no phrases, no filters, nothing that is left out. */
+export function typedWords(q: string): readonly TypedWord[] {
+  const words = [...q.matchAll(QUERY_PARTS)].flatMap(([part]) =>
+    /^[\p{L}\p{M}]+$/u.test(part) && part.length >= SHORTEST ? [part.toLowerCase()] : [],
+  );
+  return [...new Set(words)]
+    .toSorted((a, b) => b.length - a.length)
+    .slice(0, MAX_WORDS)
+    .map((word) => ({ word, swapped: swaps(word) }))
+    .filter(({ swapped }) => swapped.length > 0);
+}
+
+function swaps(word: string): readonly string[] {
+  const letters = [...word];
+  return letters.slice(1).flatMap((letter, at) => {
+    const before = letters[at]!;
+    return letter === before ? [] : [letters.toSpliced(at, 2, letter, before).join('')];
+  });
+}
+
+/** The word of these names that was probably meant; undefined where the word is one of them, or none is close. */
+export function meant({ word, swapped }: TypedWord, names: readonly string[]): string | undefined {
+  const known = [...new Set(names.flatMap((name) => name.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []))];
+  if (known.includes(word)) return undefined;
+  return (
+    known.find((one) => swapped.includes(one)) ?? closestMatch(word, known, { maxDistance: word.length < LONG ? 1 : 2 })
+  );
+}
+
+/** The query with other words in the place of some; all the rest of it stays. */
+export const respelt = (q: string, words: ReadonlyMap<string, string>): string =>
+  q.replace(QUERY_PARTS, (part) => (QUERY_FILTER.test(part) ? part : (words.get(part.toLowerCase()) ?? part)));
