@@ -3,14 +3,15 @@ import { discussionPath } from '../identifiers.ts';
 
 /** A row of a list as templates take it. */
 export type ListItem = Omit<DiscussionRecord, 'category' | 'last_author'> & {
-  readonly category: DiscussionRecord['category'] & { readonly hue: number | undefined };
+  /** Absent in the list of that category. */
+  readonly category: (DiscussionRecord['category'] & { readonly hue: number | undefined }) | undefined;
   /** Absent while there is no reply. */
   readonly last_author: DiscussionRecord['last_author'] | undefined;
 };
 
 /**
- * Records as rows of a list show them: with the hue of their category, and links that stay on this site. What is pinned
- * in its category alone is so in the list of that one.
+ * Records as rows of a list show them: with the hue of their category, and links that stay on this site. In the list of a
+ * category, rows need not say that they are in it, and what is pinned in it alone is so.
  */
 export function listItems(
   records: readonly DiscussionRecord[],
@@ -22,7 +23,7 @@ export function listItems(
     ...record,
     is_pinned: record.pinned_in === 'everywhere' || (record.is_pinned && listed !== undefined),
     url: discussionPath(record),
-    category: { ...record.category, hue: hues.get(record.category_id) },
+    category: record.category_id === listed?.id ? undefined : { ...record.category, hue: hues.get(record.category_id) },
     last_author: record.reply_count > 0 ? record.last_author : undefined,
   }));
 }

@@ -35,6 +35,13 @@ describe('reading without script', () => {
 
   test('a category has a page of its own, and they all have one together', async () => {
     expect(await page('/c/help')).toContain('Filler 20');
+    // Its rows need not say that they are in it, with script neither.
+    const { html } = (await forum.guest.get('/api/discussions?category_id=help')).body;
+    expect([html, await page('/c/help'), await page('/')].map((text) => text.includes('class="chip'))).toEqual([
+      false,
+      false,
+      true,
+    ]);
     expect(await page('/categories')).toMatch(/Announcements[\s\S]*General[\s\S]*Help/);
     expect(await page('/categories')).not.toContain('Staff');
     expect((await forum.guest.get('/c/staff')).status).toBe(404);
