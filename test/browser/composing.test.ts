@@ -266,6 +266,25 @@ describe('a draft of a new discussion', () => {
   });
 });
 
+describe('the buttons of the bar', () => {
+  test('make lines to lists of each kind, and lists to lines again', async () => {
+    const page = await open('/d/1/reply', true);
+    await page.locator('.composer-bar').waitFor();
+    const after = async (kind: string, lines: string): Promise<string> => {
+      await text(page).fill(lines);
+      await text(page).selectText();
+      await page.getByRole('button', { name: kind, exact: true }).click();
+      return text(page).inputValue();
+    };
+    expect(await after('List', 'oak\nash')).toBe('- oak\n- ash');
+    expect(await after('Numbered list', 'oak\nash\nelm')).toBe('1. oak\n2. ash\n3. elm');
+    expect(await after('Numbered list', '1. oak\n2. ash')).toBe('oak\nash');
+    expect(await after('Task list', 'oak\nash')).toBe('- [ ] oak\n- [ ] ash');
+    expect(await after('Task list', '- [x] oak\n- [ ] ash')).toBe('oak\nash');
+    await page.context().close();
+  });
+});
+
 describe('the Enter key in a list', () => {
   test('does as every editor does', async () => {
     const page = await open('/d/1/reply', true);

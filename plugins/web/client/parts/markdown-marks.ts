@@ -1,9 +1,20 @@
 import { insertText } from '@forum/client';
 
-export type Mark = 'bold' | 'italic' | 'heading' | 'quote' | 'code' | 'list' | 'link';
+export type Mark = 'bold' | 'italic' | 'heading' | 'quote' | 'code' | 'list' | 'ordered' | 'tasks' | 'link';
 
 const AROUND: Readonly<Partial<Record<Mark, string>>> = { bold: '**', italic: '_', code: '`' };
-const BEFORE: Readonly<Partial<Record<Mark, string>>> = { heading: '## ', quote: '> ', list: '- ' };
+/** What stands before each line, by its place, and how it is known. */
+interface LineMark {
+  readonly there: RegExp;
+  put(at: number): string;
+}
+const BEFORE: Readonly<Partial<Record<Mark, LineMark>>> = {
+  heading: { there: /^## /, put: () => '## ' },
+  quote: { there: /^> /, put: () => '> ' },
+  list: { there: /^- (?!\[[ x]\] )/, put: () => '- ' },
+  ordered: { there: /^\d+\. /, put: (at) => `${at + 1}. ` },
+  tasks: { there: /^- \[[ x]\] /, put: () => '- [ ] ' },
+};
 
 /** Puts Markdown around or before what is selected, or takes it away where it is there already. */
 export function apply(area: HTMLTextAreaElement, mark: Mark): void {
@@ -25,12 +36,13 @@ export function apply(area: HTMLTextAreaElement, mark: Mark): void {
   area.setSelectionRange(start + size, end + size);
 }
 
-function lines(area: HTMLTextAreaElement, before: string): void {
+function lines(area: HTMLTextAreaElement, { there, put }: LineMark): void {
   const { value, selectionStart, selectionEnd } = area;
   const start = value.lastIndexOf('\n', selectionStart - 1) + 1;
   const next = value.indexOf('\n', selectionEnd);
   const end = next < 0 ? value.length : next;
   const rows = value.slice(start, end).split('\n');
-  const there = rows.every((row) => row.startsWith(before));
-  insertText(area, rows.map((row) => (there ? row.slice(before.length) : before + row)).join('\n'), start, end);
+  const marked = rows.every((row) => there.test(row));
+  const others = rows.map((row, at) => (marked ? row.replace(there, '') : put(at) + row));
+  insertText(area, others.join('\n'), start, end);
 }
