@@ -1,7 +1,7 @@
 import { defineToken, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { Author, type Author as AuthorRecord } from 'parley-forum/plugins/accounts';
-import type { DiscussionRecord } from 'parley-forum/plugins/discussions';
+import type { DiscussionHead, DiscussionRecord } from 'parley-forum/plugins/discussions';
 import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import { defineSlot } from 'parley-forum/plugins/web';
 
@@ -48,6 +48,8 @@ export interface Search {
    * the last word may be the beginning of one. None for less than three characters.
    */
   similar(title: string, viewer: Viewer): Promise<readonly DiscussionRecord[]>;
+  /** Others that the viewer may see whose title or first post has words of a discussion's title, the closest first. */
+  related(discussion: Pick<DiscussionHead, 'id' | 'title'>, viewer: Viewer): Promise<readonly DiscussionRecord[]>;
 }
 export const Search = defineToken<Search>('Search');
 

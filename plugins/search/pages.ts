@@ -123,7 +123,6 @@ export function addPages(
     const { q, type, sort, page } = request;
     const { results, hasMore, failure } =
       q === '' ? { results: [], hasMore: false, failure: undefined } : await find(req, actor, request);
-    const nothing = q !== '' && !failure && results.length === 0 && page === 1;
     if (failure) res.set({ ...failure.headers });
     const model = {
       q,
@@ -139,7 +138,7 @@ export function addPages(
       })),
       results: results.map((result) => ({ ...result, excerpt: new SafeHtml(result.excerpt) })),
       pager: pagerOf(page, hasMore ? page + 1 : page, (number) => searchPath({ ...request, page: number })),
-      meant: nothing && (await meantSearch(request, actor)),
+      meant: !failure && results.length === 0 && (await meantSearch(request, actor)),
       wider: !failure && broaderSearch(request),
       filters: type !== 'users' && (await filterFields(q, actor)),
       sort,
@@ -150,7 +149,7 @@ export function addPages(
 
   /** The search that was probably meant, where that one finds something. */
   const meantSearch = async (request: SearchParams, viewer: Viewer) => {
-    const q = await probablyMeant(plugin, request.q, viewer);
+    const q = request.page > 1 ? undefined : await probablyMeant(plugin, request.q, viewer);
     if (q === undefined || q.length > MAX_QUERY_LENGTH) return undefined;
     // Where that one takes too long, there is an answer all the same: nothing was found.
     const found = await search.search({ ...request, q, limit: 1 }, viewer).catch(() => undefined);

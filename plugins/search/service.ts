@@ -2,7 +2,7 @@ import { HttpError, InvalidInput, sql, type Data, type Environment, type RawBuil
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { badCursor, decodeCursor, decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
-import type { Categories, DiscussionRecord, Discussions } from 'parley-forum/plugins/discussions';
+import type { Categories, DiscussionHead, DiscussionRecord, Discussions } from 'parley-forum/plugins/discussions';
 import type { Search, SearchRequest, SearchResult } from 'parley-forum/plugins/search';
 import type { Tags } from 'parley-forum/ports/tags';
 import { queryConditions } from './query/query-conditions.ts';
@@ -11,7 +11,16 @@ import { MAX_QUERY_LENGTH, parseQuery, type Query } from './query/query.ts';
 import { discussionResults, memberResult, postResults } from './results.ts';
 import { bucketsBefore } from './time-buckets.ts';
 import { newestMatches, MAX_RANKED, rankedPage } from './statements.ts';
-import { closestTitles, newestTitles, titleWords, wordsOf } from './query/similar-titles.ts';
+import {
+  anyWordOf,
+  closestOpenings,
+  closestTitles,
+  newestOpenings,
+  newestTitles,
+  titleWords,
+  wordsOf,
+  type TitleWords,
+} from './query/similar-titles.ts';
 
 /** Milliseconds after which a search is cancelled. */
 const TIMEOUT = 2_000;
@@ -74,16 +83,43 @@ export class SearchService implements Search {
   }
 
   async similar(title: string, viewer: Viewer): Promise<readonly DiscussionRecord[]> {
-    const { data, discussions, categories, language } = this.#deps;
+    const { data } = this.#deps;
     if (title.trim().length < MIN_TITLE) return [];
-    await categories.refresh();
-    const visible = categories.visible(viewer).map(({ id }) => id);
-    const rows = await this.#bounded(async (begun, newest) => {
-      const words = wordsOf((await data.one(titleWords(title, language())))!);
+    return this.#alike(title, viewer, async (read, visible, begun, newest) => {
+      const words = wordsOf(read);
       const statement = (bucket: string | undefined) => newestTitles(words, visible, bucket);
       const ids = words.length === 0 ? [] : await this.#candidates(statement, begun, bucketsBefore(newest));
       return ids.length === 0 ? [] : data.all(closestTitles(words, ids));
     });
+  }
+
+  related({ id, title }: Pick<DiscussionHead, 'id' | 'title'>, viewer: Viewer): Promise<readonly DiscussionRecord[]> {
+    const { data } = this.#deps;
+    return this.#alike(title, viewer, async (read, visible, begun, newest) => {
+      const query = anyWordOf(read);
+      if (query === undefined) return [];
+      const statement = (bucket: string | undefined) => newestOpenings(query, visible, bucket);
+      return data.all(closestOpenings(query, await this.#candidates(statement, begun, bucketsBefore(newest)), id));
+    });
+  }
+
+  /** The discussions that are found by the words of a title, among those of the categories `visible`. */
+  async #alike(
+    title: string,
+    viewer: Viewer,
+    find: (
+      words: TitleWords,
+      visible: readonly string[],
+      begun: number,
+      newest: Date,
+    ) => Promise<readonly { readonly discussion_id: string }[]>,
+  ): Promise<readonly DiscussionRecord[]> {
+    const { data, discussions, categories, language } = this.#deps;
+    await categories.refresh();
+    const visible = categories.visible(viewer).map(({ id }) => id);
+    const rows = await this.#bounded(async (begun, newest) =>
+      find((await data.one(titleWords(title, language())))!, visible, begun, newest),
+    );
     return discussions.records(
       rows.map((row) => row.discussion_id),
       viewer,

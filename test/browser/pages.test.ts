@@ -74,6 +74,7 @@ beforeAll(async () => {
     '/d/:address': { guest: [long, `${long}?page=2`, locked], ada: [long, locked], mia: [long] },
     '/d/:address/:post': { guest: ['/d/1/22'] },
     '/d/:address/reply': { ada: ['/d/1/reply'] },
+    '/d/:address/related': { guest: ['/d/1/related'] },
     '/d/:address/edit': { ada: [`${by('ada')}/edit`] },
     '/d/:address/delete': { ada: [`${by('ada')}/delete`] },
     '/p/:id': { guest: [own] },

@@ -7,7 +7,7 @@ const MAX_WORDS = 6;
 const MOST = 5;
 
 /** Words as the index has them: of a whole title, and of its last word while that is still being written. */
-interface TitleWords {
+export interface TitleWords {
   readonly all: readonly string[];
   readonly last: readonly string[];
 }
@@ -47,6 +47,33 @@ export const closestTitles = (
   select discussion_id from search_post where id = any(${ids}::uuid[])
   order by (select count(*) from unnest(${words}::text[]) word where vector @@ word::tsquery) desc,
     length(ts_filter(vector, '{a}')), created_at desc, id desc limit ${MOST}`;
+
+/** Any of a title's longest words, wherever a post has it; undefined for a title without any. */
+export const anyWordOf = ({ all }: TitleWords): string | undefined =>
+  all
+    .toSorted((a, b) => b.length - a.length)
+    .slice(0, MAX_WORDS)
+    .map((word) => `'${word.replace(/['\\]/g, '$&$&')}'`)
+    .join(' | ') || undefined;
+
+/** The newest first posts that match, within a time bucket, as one row of ids. */
+export const newestOpenings = (
+  query: string,
+  categories: readonly string[],
+  bucket: string | undefined,
+): RawBuilder<{ ids: string[] }> => sql<{ ids: string[] }>`select coalesce(array_agg(id), '{}') as ids from (
+    select id from search_post where visible and number = 1 and category_id = any(${categories}::uuid[])
+      and vector @@ ${bucket === undefined ? query : `(${query}) & ${bucket}`}::tsquery
+    order by created_at desc, id desc limit ${sql.raw(String(MAX_RANKED))}) newest`;
+
+/** Those of these posts that match best, without one discussion. */
+export const closestOpenings = (
+  query: string,
+  ids: readonly string[],
+  besides: string,
+): RawBuilder<{ readonly discussion_id: string }> => sql<{ readonly discussion_id: string }>`
+  select discussion_id from search_post where id = any(${ids}::uuid[]) and discussion_id <> ${besides}
+  order by ts_rank(vector, ${query}::tsquery, 1) desc, created_at desc, id desc limit ${MOST}`;
 
 /** All ways to take so many of some things. */
 const choices = <T>(all: readonly T[], size: number): readonly (readonly T[])[] =>

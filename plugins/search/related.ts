@@ -1,0 +1,58 @@
+import type { PluginHandle } from 'parley-forum';
+import { accessTag, type Viewer } from 'parley-forum/plugins/access';
+import {
+  discussionCacheTags,
+  discussionRail,
+  type DiscussionHead,
+  type Discussions,
+} from 'parley-forum/plugins/discussions';
+import { searchTag, type Search } from 'parley-forum/plugins/search';
+import { fill, pages, shared, slotFillings, view, type Web } from 'parley-forum/plugins/web';
+
+const pathOf = (number: number): string => `/d/${number}/related`;
+
+/**
+ * /d/{number}/related, and the same beside a discussion, where a script fetches it once it is near: what is found changes with
+ * every discussion that is written, and a page of posts would have to be rendered anew each time.
+ */
+export function addRelated(
+  plugin: PluginHandle,
+  search: Search,
+  { discussions, web }: { readonly discussions: Discussions; readonly web: Web },
+): void {
+  plugin.route(pages, {
+    method: 'get',
+    path: '/d/:address/related',
+    can: 'public',
+    load: ({
+      actor,
+      params,
+    }: {
+      actor: Viewer;
+      params: Readonly<Record<string, string>>;
+    }): Promise<DiscussionHead | undefined> => discussions.find(params['address'] ?? '', actor),
+    cacheTags: ({ target }) => [
+      discussionCacheTags.discussion(target.id),
+      discussionCacheTags.lists,
+      discussionCacheTags.all,
+      discussionCacheTags.categories,
+      accessTag,
+      searchTag,
+    ],
+    summary: 'Discussions about what this one is about.',
+  })(({ target }) =>
+    shared(async (viewer) => {
+      const found = await discussions.listItems(await search.related(target, viewer));
+      const head = { name: 'related', title: `Related to “${target.title}”`, noindex: true };
+      return view('@search/related', head, { number: target.number, title: target.title, discussions: found });
+    }),
+  );
+
+  const panel = fill(
+    discussionRail,
+    (shown, viewer) =>
+      Promise.all(shown.map(({ number }) => web.fragment(viewer, '@search/related-panel', { path: pathOf(number) }))),
+    { shared: true },
+  );
+  plugin.extend(slotFillings, panel);
+}

@@ -1,0 +1,41 @@
+import { beforeAll, expect, test } from 'vitest';
+import { expectStatus, useForum } from './forum.ts';
+
+const forum = useForum();
+/** Titles on the page of what is related to a discussion. */
+const related = async (number: number, client = forum.guest): Promise<readonly string[]> => {
+  const { text } = expectStatus(await client.get(`/d/${number}/related`), 200);
+  const [, list = ''] = /<ul class="related-list"[^>]*>([\s\S]*?)<\/ul>/.exec(text) ?? [];
+  return [...list.matchAll(/dir="auto">([^<]*)</g)].map(([, title]) => title!);
+};
+let pump: { readonly number: number; readonly id: string };
+
+beforeAll(async () => {
+  await forum.start('ada', 'A pump for a small bilge', 'Which one?');
+  await forum.start('bob', 'It smells of diesel', 'Below the engine, in the bilge, where the pump is.');
+  await forum.start('bob', 'Bread without an oven', 'Steamed in a pot');
+  await forum.start('mia', 'Bilge pump of the office', 'Not for all', 'staff');
+  pump = await forum.start('ada', 'The bilge pump runs for ever', 'Nine seconds, every four minutes');
+});
+
+test('a discussion leads to others about the same, those whose titles say so first, and not to itself', async () => {
+  expect(await related(pump.number)).toEqual(['A pump for a small bilge', 'It smells of diesel']);
+  expect(expectStatus(await forum.guest.get(`/d/${pump.number}`), 301).headers.get('location')).toBeTruthy();
+  const { text } = expectStatus(await forum.guest.get(`/d/${pump.number}-the-bilge-pump-runs-for-ever`), 200);
+  expect(text).toContain(`<a href="/d/${pump.number}/related">`);
+});
+
+test('only what the reader may see is related, and it goes when it is deleted', async () => {
+  expect(await related(pump.number, forum.as.mia)).toContain('Bilge pump of the office');
+  expect(await related(pump.number, forum.as.bob)).not.toContain('Bilge pump of the office');
+  const { id, number } = await forum.start('bob', 'Pump out the bilge', 'By hand');
+  expect(await related(pump.number)).toContain('Pump out the bilge');
+  expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
+  expect(await related(pump.number)).not.toContain('Pump out the bilge');
+  expectStatus(await forum.guest.get(`/d/${number}/related`), 404);
+});
+
+test('where nothing is, the page says so', async () => {
+  const { number } = await forum.start('ada', 'Unique zymurgy', 'Nothing like it');
+  expect((await forum.guest.get(`/d/${number}/related`)).text).toContain('No other discussion is about this');
+});
