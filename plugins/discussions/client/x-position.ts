@@ -79,7 +79,7 @@ class Position extends HTMLElement {
 const day = (date: Date): string =>
   new Intl.DateTimeFormat(document.documentElement.lang, {
     day: 'numeric',
-    month: 'long',
+    month: 'short',
     ...(date.getFullYear() !== new Date().getFullYear() && { year: 'numeric' }),
   }).format(date);
 
