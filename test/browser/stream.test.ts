@@ -311,3 +311,30 @@ describe('the position bar', () => {
     await page.context().close();
   });
 });
+
+test('whoever wants pages gets pages: nothing comes by itself, and links and slider lead to them', async () => {
+  const page = await forum.open('ada');
+  await page.goto('/settings/appearance');
+  await page.getByRole('radio', { name: 'Have pages' }).check();
+  await page.getByRole('main').getByRole('button', { name: 'Save' }).click();
+  await page.locator('[data-paging=pages]').waitFor();
+  await page.goto(path);
+  await ready(page);
+  await page.mouse.move(200, 400);
+  for (let turn = 0; turn < 40; turn++) await page.mouse.wheel(0, 2_000);
+  await pass(page, 500);
+  expect(await shown(page)).toEqual(range(1, 20));
+  await page.getByRole('link', { name: 'Later posts' }).click();
+  await page.waitForURL(`**${path}?page=2`);
+  await ready(page);
+  expect(await shown(page)).toEqual(range(21, 40));
+  expect(await page.locator('.pager').isVisible()).toBe(true);
+  await page.locator('x-position:defined').waitFor();
+  await page.getByRole('slider').fill('90');
+  await page.waitForURL(`**${path}?page=5#post-90`);
+  expect(await shown(page)).toEqual(range(81, 100));
+  await page.goto('/');
+  await page.locator('x-feed:defined').first().waitFor();
+  expect([await page.locator('.pager').isVisible(), await page.locator('.feed-more').count()]).toEqual([true, 0]);
+  await page.context().close();
+});

@@ -1,4 +1,4 @@
-import { announce, define, fragment, t } from '@forum/client';
+import { announce, define, fragment, inPages, t } from '@forum/client';
 import { focusOn, isUsedBelow, keepingPlace, numberOf, postsIn, readPost, postsChanged, topOf } from './parts/posts.ts';
 
 type Way = 'prev' | 'next';
@@ -88,8 +88,9 @@ class Stream extends HTMLElement {
   #rests(way: Way): boolean {
     return this.#loads[way] >= BY_THEMSELVES || this.#full;
   }
+  /** Whether links lead to pages of their own. */
   get #full(): boolean {
-    return postsIn(document).length >= MOST_POSTS;
+    return inPages() || postsIn(document).length >= MOST_POSTS;
   }
 
   #clicked(event: MouseEvent): void {
@@ -200,6 +201,7 @@ class Stream extends HTMLElement {
   async #go({ number, href, focus }: Target): Promise<void> {
     const find = () => document.getElementById(`post-${number}`);
     await this.#loading;
+    if (!find() && inPages()) return location.assign(`${href}#post-${number}`);
     if (!find()) {
       this.#loading = this.#show(href, number)
         .catch(() => location.assign(href))

@@ -11,6 +11,7 @@ const Appearance = Type.Object({
   density: word,
   text: word,
   keys: word,
+  paging: word,
   return_to: Type.Optional(Type.String({ maxLength: 500 })),
 });
 const PAGE = '/settings/appearance';

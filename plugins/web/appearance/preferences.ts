@@ -9,6 +9,8 @@ export interface Preferences {
   readonly text: '' | 'large' | 'larger';
   /** Whether keys without Ctrl or Alt do something by themselves. */
   readonly keys: '' | 'off';
+  /** Whether long lists go on by themselves, or have pages. */
+  readonly paging: '' | 'pages';
 }
 
 const CHOICES = {
@@ -17,6 +19,7 @@ const CHOICES = {
   density: ['compact'],
   text: ['large', 'larger'],
   keys: ['off'],
+  paging: ['pages'],
 } as const;
 const COOKIE = 'appearance';
 /** Seconds: one year. */
@@ -29,6 +32,7 @@ export const NO_PREFERENCES: Preferences = Object.freeze({
   density: '',
   text: '',
   keys: '',
+  paging: '',
 });
 
 /** Only offered values are accepted; anything else counts as "as the system says". */

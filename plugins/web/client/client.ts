@@ -29,6 +29,9 @@ export const page: Page = readPage();
 export const t = (key: string, values: Readonly<Record<string, string | number>> = {}): string =>
   (page.texts[key] ?? key).replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 
+/** Whether the reader wants long lists in pages, rather than that they go on by themselves. */
+export const inPages = (): boolean => document.documentElement.dataset['paging'] === 'pages';
+
 interface Policy {
   createHTML(text: string): string;
 }

@@ -1,4 +1,4 @@
-import { announce, define, t, toFragment } from '@forum/client';
+import { announce, define, inPages, t, toFragment } from '@forum/client';
 
 /** Pages that come by themselves before a button is shown, so that the foot of the page stays within reach. */
 const BY_THEMSELVES = 3;
@@ -14,7 +14,7 @@ class Feed extends HTMLElement {
 
   connectedCallback(): void {
     const pager = this.#pager;
-    if (!this.dataset['api'] || !pager?.querySelector('[rel="next"]')) return;
+    if (inPages() || !this.dataset['api'] || !pager?.querySelector('[rel="next"]')) return;
     const more = document.createElement('button');
     more.type = 'button';
     more.className = 'button';

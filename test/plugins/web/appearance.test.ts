@@ -8,7 +8,7 @@ test('all choices of how pages look are on one page, for guests too', async () =
   const before = await guest.get('/settings/appearance');
   expect([before.status, before.text.match(/ checked/g)?.length, before.text.includes('/settings/security')]).toEqual([
     200,
-    5,
+    6,
     false,
   ]);
   const saved = await guest.submit('/appearance', {
@@ -16,17 +16,26 @@ test('all choices of how pages look are on one page, for guests too', async () =
     contrast: 'more',
     density: 'compact',
     text: 'larger',
+    paging: 'pages',
     return_to: '/settings/appearance',
   });
   expect([saved.status, saved.headers.get('location')]).toEqual([303, '/settings/appearance']);
   const { text } = await guest.get('/settings/appearance');
-  expect(text).toContain('data-scheme="dark" data-contrast="more" data-density="compact" data-text="larger"');
+  expect(text).toContain(
+    'data-scheme="dark" data-contrast="more" data-density="compact" data-text="larger" data-paging="pages"',
+  );
   expect(
     [...text.matchAll(/name="(\w+)" value="(\w+)" checked/g)].map(([, name, value]) => `${name} ${value}`),
-  ).toEqual(['scheme dark', 'contrast more', 'density compact', 'text larger', 'keys on']);
-  await guest.submit('/appearance', { scheme: 'system', contrast: 'system', density: 'usual', text: 'usual' });
+  ).toEqual(['scheme dark', 'contrast more', 'density compact', 'text larger', 'keys on', 'paging pages']);
+  await guest.submit('/appearance', {
+    scheme: 'system',
+    contrast: 'system',
+    density: 'usual',
+    text: 'usual',
+    paging: 'auto',
+  });
   expect((await guest.get('/settings/appearance')).text).toContain(
-    'data-scheme="" data-contrast="" data-density="" data-text=""',
+    'data-scheme="" data-contrast="" data-density="" data-text="">',
   );
 });
 
