@@ -29,6 +29,16 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
+  test('have a page that says who gave them, where all kinds stand in a row', async () => {
+    const page = await forum.open('bob');
+    await page.goto('/d/1');
+    await page.goto((await page.getByRole('link', { name: 'React to post 1', exact: true }).getAttribute('href'))!);
+    const boxes = await Promise.all((await page.locator('.reaction-choice').all()).map((one) => one.boundingBox()));
+    expect(boxes.length).toBeGreaterThan(3);
+    expect(new Set(boxes.map((box) => box!.y)).size).toBe(1);
+    await page.context().close();
+  });
+
   test('are given without script', async () => {
     const page = await forum.open('bob', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
     await page.goto('/d/1');
