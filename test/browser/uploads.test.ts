@@ -3,6 +3,7 @@ import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { listen } from './checks.ts';
 import { useForum } from './forum.ts';
+import { judge } from './look.ts';
 
 const forum = useForum();
 const picture = (): Promise<Buffer> =>
@@ -57,6 +58,38 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
+  test('is described where it was added, and the text says so', async () => {
+    const page = await write(6);
+    await hand(page, 'paste', await picture());
+    await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
+    const field = page.getByLabel('What boat.png shows, for those who do not see it');
+    expect(await field.inputValue()).toBe('boat');
+    await field.fill('A [red] hull');
+    await expect.poll(() => text(page).inputValue()).toMatch(/^!\[A \\\[red\\\] hull\]\(\/uploads\/.+\/boat\.png\)\n$/);
+    expect(await judge(page)).toEqual([]);
+    // Whoever took it out of the text has nothing to describe.
+    await text(page).fill('No picture');
+    await field.fill('A hull');
+    expect(await text(page).inputValue()).toBe('No picture');
+    await page.evaluate(`document.querySelector('x-composer textarea').form.reset()`);
+    expect(await field.count()).toBe(0);
+    await page.context().close();
+  });
+
+  test('is sent again where the network failed', async () => {
+    const page = await write(7);
+    await page.route('**/api/uploads', (route) => route.abort());
+    await hand(page, 'paste', await picture());
+    const again = page.locator('x-upload .problem', { hasText: 'boat.png could not be uploaded.' }).getByRole('button');
+    await again.waitFor();
+    expect(await text(page).inputValue()).not.toContain('boat');
+    await page.unroute('**/api/uploads');
+    await again.click();
+    await expect.poll(() => text(page).inputValue()).toMatch(/!\[boat\]\(\/uploads\//);
+    expect(await page.locator('x-upload .problem').count()).toBe(0);
+    await page.context().close();
+  });
+
   test('that cannot be taken leaves no trace in the text, and says why', async () => {
     const page = await write(5);
     await text(page).fill('Before');
@@ -64,6 +97,8 @@ describe('a picture in a text', () => {
       .locator('x-upload input[type="file"]')
       .setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
     await page.locator('x-upload .problem', { hasText: 'boat.png could not be uploaded.' }).waitFor();
+    // Sent again it would be the same.
+    expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     expect((await text(page).inputValue()).trim()).toBe('Before');
     await page
       .locator('x-upload input[type="file"]')

@@ -8,7 +8,7 @@ interface Sent {
 
 /**
  * Adds files to the text of its form: chosen, pasted or dropped. Until one is there, a line in the text holds its
- * place.
+ * place; a picture that is there is described in a field of its own.
  */
 class Upload extends HTMLElement {
   #area!: HTMLTextAreaElement;
@@ -16,6 +16,10 @@ class Upload extends HTMLElement {
   readonly #under = new Set<XMLHttpRequest>();
   readonly #paste = (event: ClipboardEvent): void => this.#take(event, event.clipboardData);
   readonly #drop = (event: DragEvent): void => this.#take(event, event.dataTransfer);
+  /** What was written is gone: sent, or discarded. */
+  readonly #clear = (): void => {
+    for (const line of this.querySelectorAll('.upload-description, .problem')) line.remove();
+  };
   readonly #over = (event: DragEvent): void => {
     if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
   };
@@ -28,6 +32,7 @@ class Upload extends HTMLElement {
     area.addEventListener('paste', this.#paste);
     area.addEventListener('dragover', this.#over);
     area.addEventListener('drop', this.#drop);
+    area.form!.addEventListener('reset', this.#clear);
   }
 
   disconnectedCallback(): void {
@@ -35,6 +40,7 @@ class Upload extends HTMLElement {
     this.#area?.removeEventListener('paste', this.#paste);
     this.#area?.removeEventListener('dragover', this.#over);
     this.#area?.removeEventListener('drop', this.#drop);
+    this.#area?.form?.removeEventListener('reset', this.#clear);
   }
 
   #text(key: string, name = ''): string {
@@ -67,6 +73,7 @@ class Upload extends HTMLElement {
   }
 
   #add(files: readonly File[]): void {
+    for (const old of this.querySelectorAll('.problem')) old.remove();
     for (const file of files) {
       if (file.size > Number(this.dataset['most'])) this.#line(this.#text('large', file.name));
       else this.#send(file);
@@ -95,9 +102,8 @@ class Upload extends HTMLElement {
       line.remove();
       const { upload, error } = answerOf(request);
       this.#replace(place, upload ? markdownOf(upload) : '');
-      if (upload) announce(this.#text('done', file.name));
-      else if (request.readyState === XMLHttpRequest.DONE)
-        this.#line(`${this.#text('failed', file.name)} ${error ?? t('offline')}`);
+      if (upload) this.#sent(upload);
+      else if (request.readyState === XMLHttpRequest.DONE) this.#failed(file, request.status, error ?? t('offline'));
     });
     const body = new FormData();
     body.append('file', file);
@@ -105,6 +111,37 @@ class Upload extends HTMLElement {
     request.setRequestHeader('X-CSRF-Token', csrf());
     this.#under.add(request);
     request.send(body);
+  }
+
+  #sent(upload: Sent): void {
+    announce(this.#text('done', upload.name));
+    if (!isPicture(upload)) return;
+    const field = Object.assign(document.createElement('input'), { type: 'text', maxLength: 1_000, dir: 'auto' });
+    field.value = nameOf(upload);
+    field.addEventListener('input', () => this.#describe(pathOf(upload), field.value));
+    const label = Object.assign(document.createElement('label'), { className: 'upload-description' });
+    label.append(this.#text('describe', upload.name), field);
+    this.append(label);
+  }
+
+  /** In the text, as far as the picture is still in it. */
+  #describe(path: string, description: string): void {
+    const end = this.#area.value.indexOf(`](${path})`);
+    const begin = this.#area.value.lastIndexOf('![', end);
+    if (end < 0 || begin < 0) return;
+    this.#area.setRangeText(escapeMarkdown(description), begin + 2, end, 'preserve');
+    this.#changed();
+  }
+
+  /** Where the file itself is no reason, it can be sent again: into the line where the caret is by then. */
+  #failed(file: File, status: number, reason: string): void {
+    const line = this.#line(`${this.#text('failed', file.name)} ${reason}`);
+    if (status !== 0 && status < 429) return;
+    const again = buttonOf(this.#text('again'), () => {
+      line.remove();
+      this.#send(file);
+    });
+    line.append(' ', again);
   }
 
   /** Puts a line where the caret is; names in it are told apart by invisible signs nobody types. */
@@ -138,7 +175,6 @@ class Upload extends HTMLElement {
     const line = document.createElement('p');
     line.className = problem ? 'problem' : 'row';
     line.textContent = text;
-    for (const old of problem ? this.querySelectorAll('.problem') : []) old.remove();
     this.append(line);
     announce(text);
     return line;
@@ -162,9 +198,13 @@ function answerOf({ responseText }: XMLHttpRequest): { readonly upload?: Sent; r
   }
 }
 
-function markdownOf({ name, url, type }: Sent): string {
-  const path = new URL(url).pathname;
-  const label = escapeMarkdown(name);
-  return type.startsWith('image/') ? `![${label.replace(/\.\w+$/, '')}](${path})` : `[${label}](${path})`;
-}
+const isPicture = ({ type }: Sent): boolean => type.startsWith('image/');
+const pathOf = ({ url }: Sent): string => new URL(url).pathname;
+/** What a picture is called until it is described. */
+const nameOf = ({ name }: Sent): string => name.replace(/\.\w+$/, '');
+
+const markdownOf = (upload: Sent): string =>
+  isPicture(upload)
+    ? `![${escapeMarkdown(nameOf(upload))}](${pathOf(upload)})`
+    : `[${escapeMarkdown(upload.name)}](${pathOf(upload)})`;
 define('x-upload', Upload);
