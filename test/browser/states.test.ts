@@ -69,6 +69,26 @@ test('the size of text that somebody chose is the size they get', async () => {
   await page.context().close();
 }, 120_000);
 
+test('on a wide window a preview stands beside the text, and follows it', async () => {
+  const page = await forum.open('ada', { viewport: { width: 1500, height: 900 } });
+  await page.goto('/new');
+  await page.locator('.composer-bar').waitFor();
+  const [area, view] = [page.getByLabel('Your text'), page.locator('.composer-view')];
+  await area.fill('Sealed with **tar**.');
+  await press(page, 'Preview');
+  await view.getByText('tar').waitFor();
+  const [text, shown] = [(await area.boundingBox())!, (await view.boundingBox())!];
+  expect(shown.x).toBeGreaterThanOrEqual(text.x + text.width - 1);
+  expect(await lookAt(page, 'preview beside')).toEqual([]);
+  await area.pressSequentially(' And _rope_.');
+  await view.locator('em', { hasText: 'rope' }).waitFor();
+  await page.getByRole('button', { name: 'Bold' }).click();
+  await expect.poll(() => area.inputValue()).toContain('****');
+  await press(page, 'Hide the preview');
+  expect([await view.count(), await area.isVisible()]).toEqual([0, true]);
+  await page.context().close();
+});
+
 test('a preview stands in place of the text, and a list that goes on in place of its pages', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1/reply');

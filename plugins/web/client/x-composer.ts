@@ -18,6 +18,11 @@ import { relativeTime } from './parts/times.ts';
 /** Milliseconds after the last change until a draft is saved. */
 const DRAFT_AFTER = 2_000;
 
+/** Milliseconds after the last change until a preview beside the text follows it. */
+const PREVIEW_AFTER = 300;
+/** Windows in which a text and its preview have room side by side; the theme's style knows it, too. */
+const WIDE = '(min-width: 90rem)';
+
 /** With Ctrl or Command. */
 const KEYS: Readonly<Record<string, Mark>> = { b: 'bold', i: 'italic', k: 'link' };
 
@@ -28,6 +33,7 @@ class Composer extends HTMLElement {
   #draft: FormDraft | undefined;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
+  #following: ReturnType<typeof setTimeout> | undefined;
   /** What was published last. */
   #published: object | null | undefined;
   readonly #leaving = (): void => {
@@ -47,6 +53,7 @@ class Composer extends HTMLElement {
       event.preventDefault();
       void this.#toggle();
     });
+    area.addEventListener('input', () => this.#follow());
     const { form } = area;
     if (!form || !this.dataset['draft']) return;
     this.#draft = new FormDraft(form, `${document.body.dataset['viewer']} ${this.dataset['draft']}`);
@@ -62,6 +69,7 @@ class Composer extends HTMLElement {
 
   disconnectedCallback(): void {
     clearTimeout(this.#waiting);
+    clearTimeout(this.#following);
     removeEventListener('pagehide', this.#leaving);
     this.#asking?.abort();
   }
@@ -113,21 +121,38 @@ class Composer extends HTMLElement {
   async #toggle(): Promise<void> {
     if (this.#write()) return this.#area.focus();
     const view = document.createElement('div');
+    const beside = matchMedia(WIDE).matches;
     view.className = 'composer-view prose';
     view.dir = 'auto';
-    view.tabIndex = -1;
-    this.#area.hidden = true;
+    // Beside the text it may scroll.
+    view.tabIndex = beside ? 0 : -1;
+    this.#box.classList.toggle('beside', beside);
+    this.#area.hidden = !beside;
     // Its marks would go into a text that no one sees.
-    if (this.#bar) this.#bar.hidden = true;
+    if (this.#bar) this.#bar.hidden = !beside;
     this.#area.after(view);
-    this.#label(t('write'));
+    this.#label(t(beside ? 'hide' : 'write'));
     await this.#preview(view);
+    announce(view.textContent ?? '');
+  }
+
+  get #box(): HTMLElement {
+    return this.#area.parentElement!;
+  }
+
+  /** A preview beside the text says what it says now. */
+  #follow(): void {
+    clearTimeout(this.#following);
+    const view = this.#box.querySelector('.composer-view');
+    if (view) this.#following = setTimeout(() => void this.#preview(view), PREVIEW_AFTER);
   }
 
   /** Back from the preview to the field; false where the field is shown. */
   #write(): boolean {
     const shown = this.querySelector('.composer-view');
     shown?.remove();
+    clearTimeout(this.#following);
+    this.#box.classList.remove('beside');
     this.#area.hidden = false;
     if (this.#bar) this.#bar.hidden = false;
     this.#label();
@@ -144,13 +169,14 @@ class Composer extends HTMLElement {
   /** The same rendering the post will have. The last good one stays when asking fails. */
   async #preview(view: Element): Promise<void> {
     this.#asking?.abort();
-    this.#asking = new AbortController();
+    const { signal } = (this.#asking = new AbortController());
     try {
-      const { html } = await api<{ html: string }>('/api/markdown/parse', { content: this.#area.value });
+      const content = this.#area.value;
+      const { html } = await api<{ html: string }>('/api/markdown/parse', { content }, 'POST', { signal });
       view.replaceChildren(toFragment(html));
-      announce(view.textContent ?? '');
     } catch (error) {
-      if (view.childNodes.length === 0) view.textContent = error instanceof Error ? error.message : t('failed');
+      if (!signal.aborted && view.childNodes.length === 0)
+        view.textContent = error instanceof Error ? error.message : t('failed');
     }
   }
 

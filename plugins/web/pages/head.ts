@@ -121,6 +121,7 @@ const CLIENT_TEXTS = [
   'more',
   'loaded',
   'write',
+  'hide',
   'draft',
   'restored',
   'kept',
