@@ -80,7 +80,7 @@ test('on a wide window a preview stands beside the text, and follows it', async 
   const [text, shown] = [(await area.boundingBox())!, (await view.boundingBox())!];
   expect(shown.x).toBeGreaterThanOrEqual(text.x + text.width - 1);
   expect(await lookAt(page, 'preview beside')).toEqual([]);
-  await area.pressSequentially(' And _rope_.');
+  await page.keyboard.type(' And _rope_.');
   await view.locator('em', { hasText: 'rope' }).waitFor();
   await page.getByRole('button', { name: 'Bold' }).click();
   await expect.poll(() => area.inputValue()).toContain('****');

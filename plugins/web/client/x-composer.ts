@@ -132,6 +132,7 @@ class Composer extends HTMLElement {
     if (this.#bar) this.#bar.hidden = !beside;
     this.#area.after(view);
     this.#label(t(beside ? 'hide' : 'write'));
+    if (beside) this.#area.focus();
     await this.#preview(view);
     announce(view.textContent ?? '');
   }
