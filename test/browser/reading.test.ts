@@ -165,3 +165,14 @@ test('the signs of the writing bar and of the usual reactions are drawn', async 
   expect(pictures).toEqual({ letters: false, drawn: true });
   await page.context().close();
 });
+
+test('what a page says begins at the same place, with something beside it or nothing', async () => {
+  const page = await forum.open('ada');
+  const starts = new Set<number>();
+  for (const path of ['/', '/categories', '/d/1', '/settings/appearance']) {
+    await page.goto(path);
+    starts.add((await page.locator('main').boundingBox())!.x);
+  }
+  expect([...starts]).toHaveLength(1);
+  await page.context().close();
+});
