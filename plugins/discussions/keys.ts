@@ -13,6 +13,21 @@ export const keysOf = (mayStart: (viewer: Viewer) => boolean): readonly Shortcut
     href: '/new',
     visible: mayStart,
   },
+  { id: 'discussions.open', keys: 'o', label: 'discussions:keys.open', area: 'lists', press: '.card-title a' },
+  {
+    id: 'discussions.first',
+    keys: 't',
+    label: 'discussions:keys.first',
+    area: 'posts',
+    press: '.position nav [data-number="1"]',
+  },
+  {
+    id: 'discussions.last',
+    keys: 'L',
+    label: 'discussions:keys.last',
+    area: 'posts',
+    press: '.position nav [data-number]:not([data-number="1"])',
+  },
   {
     id: 'discussions.reply',
     keys: 'r',
