@@ -79,9 +79,9 @@ test('on a wide window a preview stands beside the text, and follows it', async 
   await view.getByText('tar').waitFor();
   const [text, shown] = [(await area.boundingBox())!, (await view.boundingBox())!];
   expect(shown.x).toBeGreaterThanOrEqual(text.x + text.width - 1);
-  expect(await lookAt(page, 'preview beside')).toEqual([]);
   await page.keyboard.type(' And _rope_.');
   await view.locator('em', { hasText: 'rope' }).waitFor();
+  expect(await lookAt(page, 'preview beside')).toEqual([]);
   await page.getByRole('button', { name: 'Bold' }).click();
   await expect.poll(() => area.inputValue()).toContain('****');
   await press(page, 'Hide the preview');
