@@ -155,7 +155,7 @@ test('the signs of the writing bar and of the usual reactions are drawn', async 
     await page.evaluate(
       `[...document.querySelectorAll('.composer-bar button')].map((one) => one.textContent.trim() + one.querySelectorAll('svg path').length > 0)`,
     ),
-  ).toEqual(Array.from({ length: 8 }, () => true));
+  ).toEqual(Array.from({ length: 10 }, () => true));
   await page.locator('#post-1 .reaction').first().waitFor();
   const pictures = await page.evaluate(`(async () => {
     const all = [...document.querySelectorAll('#post-1 .reaction-picture, .reaction-menu img')];
@@ -174,5 +174,24 @@ test('what a page says begins at the same place, with something beside it or not
     starts.add((await page.locator('main').boundingBox())!.x);
   }
   expect([...starts]).toHaveLength(1);
+  await page.context().close();
+});
+
+test('a title that is one long word fits a phone on every page about it', async () => {
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  const title = 'Keelboltreplacement'.repeat(8);
+  const { body } = await ada.post('/api/discussions', { title, content: title, category_id: 'general' });
+  const { number } = body.discussion as { readonly number: number };
+  const post = `/p/${body.post_id as string}`;
+  const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
+  const wide: string[] = [];
+  const paths = ['', '/related', '/reply', '/edit'].map((path) => `/d/${number}${path}`);
+  for (const path of [...paths, `${post}/reactions`, `${post}/menu`, `${post}/edit`, `${post}/history`, '/']) {
+    const answer = await page.goto(path);
+    expect(answer!.status(), path).toBe(200);
+    if (await movesSideways(page)) wide.push(path);
+  }
+  expect(wide).toEqual([]);
   await page.context().close();
 });
