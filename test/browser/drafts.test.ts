@@ -39,7 +39,7 @@ test('what is written on one device is there on the next, and gone everywhere on
   await untilKept('Begun on the train');
   await open(second);
   await expect.poll(() => area(second).inputValue()).toBe('Begun on the train');
-  expect(await line(second).textContent()).toMatch(/^Draft of .* from another device\. Discard it$/);
+  expect(await line(second).textContent()).toMatch(/^Draft from another device \(.*\)\. Discard it$/);
   await area(second).press('Control+End');
   await area(second).pressSequentially(', ended at home');
   await untilKept('Begun on the train, ended at home');
