@@ -1,5 +1,5 @@
 import Emittery from 'emittery';
-import type { RawBuilder } from 'kysely';
+import type { Batch } from './data/database.ts';
 import type { TSchema } from 'typebox';
 import { hookRaised } from './diagnostics.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
@@ -107,16 +107,6 @@ export interface Outbox {
    * none.
    */
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined;
-}
-
-/** What belongs to a transaction besides its statements, and is dropped with a rollback. */
-export interface Batch {
-  /** Make the last statements, after the flush; what fails rolls back. */
-  readonly lastStatements: Array<() => readonly RawBuilder<unknown>[]>;
-  /** Called right after the commit. */
-  readonly committed: Array<() => void>;
-  /** Done after that, each after the one before: the actions raised in the transaction. */
-  readonly afterCommit: Array<() => Promise<void>>;
 }
 
 type Run = (...args: any[]) => unknown;

@@ -5,7 +5,6 @@ import type { Migration } from '@mikro-orm/migrations';
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { sql, type ControlledTransaction, type Kysely, type RawBuilder } from 'kysely';
 import { PluginError, chainOf, messageOf } from '../errors.ts';
-import type { Batch } from '../hooks.ts';
 import type { Logger } from '../logger.ts';
 import { defineToken } from '../ref.ts';
 
@@ -62,6 +61,16 @@ export interface Data {
   readonly statements: number;
 }
 export const Data = defineToken<Data>('Data');
+
+/** What belongs to a transaction besides its statements, and is dropped with a rollback. */
+export interface Batch {
+  /** Make the last statements, after the flush; what fails rolls back. */
+  readonly lastStatements: Array<() => readonly RawBuilder<unknown>[]>;
+  /** Called right after the commit. */
+  readonly committed: Array<() => void>;
+  /** Done after that, each after the one before: the actions raised in the transaction. */
+  readonly afterCommit: Array<() => Promise<void>>;
+}
 
 /** A database that somebody opened, and what is different between the embedded one and a server. */
 export interface DatabaseDriver {

@@ -1,7 +1,6 @@
 import { Cron } from 'croner';
-import { sql, type RawBuilder } from '../data/database.ts';
+import { sql, type Batch, type RawBuilder } from '../data/database.ts';
 import { messageOf, PluginError } from '../errors.ts';
-import type { Batch } from '../hooks.ts';
 import { createId } from '../ids.ts';
 import type { Backfill, Job, JobDefinition } from '../plugins/definition.ts';
 import { defineToken } from '../ref.ts';

@@ -8,9 +8,10 @@ import {
   p,
   sql,
   UniqueConstraintViolationException,
+  type Batch,
   type Database,
 } from '../../core/data/database.ts';
-import { defineAction, HookBus, type Batch } from '../../core/hooks.ts';
+import { defineAction, HookBus } from '../../core/hooks.ts';
 import { Supervisor } from '../../core/plugins/supervisor.ts';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
