@@ -1,4 +1,4 @@
-import { defineExtensionPoint } from 'parley-forum';
+import { defineExtensionPoint, sql, type Data, type RawBuilder } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
 /** What a search field suggests while one types: it leads there. */
@@ -14,10 +14,6 @@ export interface TypedWord {
   readonly word: string;
   readonly swapped: readonly string[];
 }
-/**
- * What `pg_trgm.strict_word_similarity_threshold` has to be for `SuggestionSource.alike`: that of "moter" and "motor".
- */
-export const ALIKE = 0.3;
 /** Suggestions of one kind. */
 export interface SuggestionSource {
   /** Text key of the heading above them. */
@@ -40,3 +36,27 @@ export const suggestionSources = defineExtensionPoint<SuggestionSource>(
   'What a search field suggests while one types; asked for each pause in typing, so an index has to find it.',
   { order: 'The place among the kinds of suggestions.' },
 );
+
+/** From which strict word similarity of pg_trgm on words are alike: that of "moter" and "motor". */
+const ALIKE = 0.3;
+/** Milliseconds after which a forum has too many names to look through. */
+const TIMEOUT = 500;
+/** PostgreSQL's code for a cancelled statement. */
+const QUERY_CANCELED = '57014';
+
+/**
+ * What `SuggestionSource.alike` finds by a statement with pg_trgm's `<<%`; nothing where that takes more than half a
+ * second, where a statement can be interrupted.
+ */
+export async function findAlike<T>(data: Data, statement: RawBuilder<T>): Promise<readonly T[]> {
+  try {
+    return await data.transaction(async () => {
+      await data.all(sql`select set_config('pg_trgm.strict_word_similarity_threshold', ${String(ALIKE)}, true),
+        set_config('statement_timeout', ${String(TIMEOUT)}, true)`);
+      return data.all(statement);
+    });
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === QUERY_CANCELED) return [];
+    throw error;
+  }
+}

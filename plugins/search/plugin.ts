@@ -78,7 +78,7 @@ export default definePlugin({
     await plugin.backfill(maintenance.backfill(), { initial: true });
     if (await maintenance.isOutdated()) await job.add({}, { once: true });
 
-    const search = new SearchService({ data, environment, accounts, categories, discussions, tags, language });
+    const search = new SearchService({ data, cache, environment, accounts, categories, discussions, tags, language });
     addRoutes(plugin, { search, settings, clock });
     addSuggestions(plugin, { clock, web });
     addSimilarDiscussions(plugin, search, web);

@@ -1,9 +1,9 @@
-import { HttpError, InvalidInput, sql, type Data, type Environment, type RawBuilder } from 'parley-forum';
+import { HttpError, InvalidInput, sql, type Cache, type Data, type Environment, type RawBuilder } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { badCursor, decodeCursor, decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { Categories, DiscussionHead, DiscussionRecord, Discussions } from 'parley-forum/plugins/discussions';
-import type { Search, SearchRequest, SearchResult } from 'parley-forum/plugins/search';
+import { searchTag, type Search, type SearchRequest, type SearchResult } from 'parley-forum/plugins/search';
 import type { Tags } from 'parley-forum/ports/tags';
 import { queryConditions } from './query/query-conditions.ts';
 import type { Language } from './languages.ts';
@@ -26,11 +26,14 @@ import {
 const TIMEOUT = 2_000;
 /** Characters of a title from which others are like it. */
 const MIN_TITLE = 3;
+/** Seconds for which the same discussions count as related to one, whatever is written meanwhile. */
+const RELATED_FOR = 600;
 /** PostgreSQL's code for a cancelled statement. */
 const QUERY_CANCELED = '57014';
 
 export interface SearchDeps {
   readonly data: Data;
+  readonly cache: Cache;
   readonly environment: Environment;
   readonly accounts: Accounts;
   readonly categories: Categories;
@@ -85,25 +88,32 @@ export class SearchService implements Search {
   async similar(title: string, viewer: Viewer): Promise<readonly DiscussionRecord[]> {
     const { data } = this.#deps;
     if (title.trim().length < MIN_TITLE) return [];
-    return this.#alike(title, viewer, async (read, visible, begun, newest) => {
+    const ids = await this.#alike(title, viewer, async (read, visible, begun, newest) => {
       const words = wordsOf(read);
       const statement = (bucket: string | undefined) => newestTitles(words, visible, bucket);
-      const ids = words.length === 0 ? [] : await this.#candidates(statement, begun, bucketsBefore(newest));
-      return ids.length === 0 ? [] : data.all(closestTitles(words, ids));
+      const found = words.length === 0 ? [] : await this.#candidates(statement, begun, bucketsBefore(newest));
+      return found.length === 0 ? [] : data.all(closestTitles(words, found));
     });
+    return this.#deps.discussions.records(ids, viewer);
   }
 
-  related({ id, title }: Pick<DiscussionHead, 'id' | 'title'>, viewer: Viewer): Promise<readonly DiscussionRecord[]> {
-    const { data } = this.#deps;
-    return this.#alike(title, viewer, async (read, visible, begun, newest) => {
-      const query = anyWordOf(read);
-      if (query === undefined) return [];
-      const statement = (bucket: string | undefined) => newestOpenings(query, visible, bucket);
-      return data.all(closestOpenings(query, await this.#candidates(statement, begun, bucketsBefore(newest)), id));
-    });
+  async related(
+    { id, title }: Pick<DiscussionHead, 'id' | 'title'>,
+    viewer: Viewer,
+  ): Promise<readonly DiscussionRecord[]> {
+    const { data, cache, discussions } = this.#deps;
+    const find = (): Promise<readonly string[]> =>
+      this.#alike(title, viewer, async (read, visible, begun, newest) => {
+        const query = anyWordOf(read);
+        if (query === undefined) return [];
+        const statement = (bucket: string | undefined) => newestOpenings(query, visible, bucket);
+        return data.all(closestOpenings(query, await this.#candidates(statement, begun, bucketsBefore(newest)), id));
+      });
+    const key = `search.related:${id} ${viewer.group.id} ${title}`;
+    return discussions.records(await cache.remember(key, [searchTag], find, { seconds: RELATED_FOR }), viewer);
   }
 
-  /** The discussions that are found by the words of a title, among those of the categories `visible`. */
+  /** Ids of the discussions that are found by the words of a title, among those of the categories `visible`. */
   async #alike(
     title: string,
     viewer: Viewer,
@@ -113,17 +123,14 @@ export class SearchService implements Search {
       begun: number,
       newest: Date,
     ) => Promise<readonly { readonly discussion_id: string }[]>,
-  ): Promise<readonly DiscussionRecord[]> {
-    const { data, discussions, categories, language } = this.#deps;
+  ): Promise<readonly string[]> {
+    const { data, categories, language } = this.#deps;
     await categories.refresh();
     const visible = categories.visible(viewer).map(({ id }) => id);
     const rows = await this.#bounded(async (begun, newest) =>
       find((await data.one(titleWords(title, language())))!, visible, begun, newest),
     );
-    return discussions.records(
-      rows.map((row) => row.discussion_id),
-      viewer,
-    );
+    return rows.map((row) => row.discussion_id);
   }
 
   /** Asks for ever longer time buckets until there are enough matches. */

@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import { accountsTag } from 'parley-forum/plugins/accounts';
-import { ALIKE, type SuggestionSource } from 'parley-forum/ports/suggestions';
+import { findAlike, type SuggestionSource } from 'parley-forum/ports/suggestions';
 import { namesFrom } from '../accounts/name-search.ts';
 
 /** Members whose name begins with a text, by username. */
@@ -22,12 +22,12 @@ export const memberSuggestions = (data: Data): SuggestionSource => ({
   async alike({ word, swapped }, _viewer, limit) {
     const names = [sql`lower(username::text)`, sql`display_name_key`];
     const matches = [word, ...swapped].flatMap((one) => names.map((name) => sql`${one} <<% ${name}`));
-    const rows = await data.transaction(async () => {
-      await data.all(sql`select set_config('pg_trgm.strict_word_similarity_threshold', ${String(ALIKE)}, true)`);
-      return data.all(sql<{ name: string }>`select concat_ws(' ', username, display_name) as name from account
+    const rows = await findAlike(
+      data,
+      sql<{ name: string }>`select concat_ws(' ', username, display_name) as name from account
         where (${sql.join(matches, sql` or `)}) and status = 'active'
-        order by strict_word_similarity(${word}, concat_ws(' ', lower(username::text), display_name_key)) desc, id limit ${limit}`);
-    });
+        order by strict_word_similarity(${word}, concat_ws(' ', lower(username::text), display_name_key)) desc, id limit ${limit}`,
+    );
     return rows.map(({ name }) => name);
   },
 });

@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import { discussionCacheTags, type Categories } from 'parley-forum/plugins/discussions';
-import { ALIKE, type SuggestionSource } from 'parley-forum/ports/suggestions';
+import { findAlike, type SuggestionSource } from 'parley-forum/ports/suggestions';
 import { discussionPath } from '../identifiers.ts';
 
 interface Row {
@@ -48,13 +48,13 @@ export const titleSuggestions = (data: Data, categories: Categories): Suggestion
       swapped.map((other) => sql`${title} like ${`% ${other}%`}`),
       sql` or `,
     )})`;
-    const rows = await data.transaction(async () => {
-      await data.all(sql`select set_config('pg_trgm.strict_word_similarity_threshold', ${String(ALIKE)}, true)`);
-      return data.all(sql<{ title: string }>`select d.title from discussion d
+    const rows = await findAlike(
+      data,
+      sql<{ title: string }>`select d.title from discussion d
         where d.deleted_at is null and d.category_id = any(${categories.visible(viewer).map(({ id }) => id)}::uuid[])
           and (${word} <<% ${title} or ${isSwapped})
-        order by ${isSwapped} desc, strict_word_similarity(${word}, ${title}) desc, d.id desc limit ${limit}`);
-    });
+        order by ${isSwapped} desc, strict_word_similarity(${word}, ${title}) desc, d.id desc limit ${limit}`,
+    );
     return rows.map(({ title: found }) => found);
   },
 });
