@@ -18,8 +18,8 @@ import { relativeTime } from './parts/times.ts';
 /** Milliseconds after the last change until a draft is saved. */
 const DRAFT_AFTER = 2_000;
 
-/** Milliseconds after the last change until a preview beside the text follows it. */
-const PREVIEW_AFTER = 300;
+/** Milliseconds after the last change until a preview beside the text follows it: the server makes 60 in a minute. */
+const PREVIEW_AFTER = 1_200;
 /** Windows in which a text and its preview have room side by side; the theme's style knows it, too. */
 const WIDE = '(min-width: 90rem)';
 
