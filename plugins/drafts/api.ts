@@ -4,11 +4,11 @@ import { nullable, Time } from 'parley-forum/plugins/api';
 /** Bytes of what is filled into one form, as JSON: more than the longest text that may be posted. */
 export const MAX_DRAFT_BYTES = 300_000;
 
-/** What is filled into a form, by field: texts, whether a box is ticked (`name=value`), and what the form's address says (`?to`). */
-export const DraftFields = Type.Record(
-  Type.String({ minLength: 1, maxLength: 200 }),
-  Type.Union([Type.String(), Type.Boolean()]),
-);
+/**
+ * What is filled into a form, by field (a name of 1 to 200 characters): texts, whether a box is ticked (`name=value`),
+ * and what the form's address says (`?to`).
+ */
+export const DraftFields = Type.Record(Type.String(), Type.Union([Type.String(), Type.Boolean()]));
 export type DraftFields = Static<typeof DraftFields>;
 
 /** What a member began to write, for themselves alone. */

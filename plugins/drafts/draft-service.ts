@@ -23,6 +23,8 @@ export interface ShownDraft {
 
 /** Fields of a form; more than any has. */
 const MOST_FIELDS = 60;
+/** What a field is called. */
+const NAME = /^[^]{1,200}$/;
 /** Of fields that no form for texts has, should a program send them. */
 const SECRET = /passw|secret|token|_csrf/i;
 /** Characters of what the address of a form says. */
@@ -119,6 +121,7 @@ function check(fields: DraftFields): void {
   const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'fields', message }]);
   const names = Object.keys(fields);
   if (names.length === 0 || names.length > MOST_FIELDS) throw wrong(`must have 1 to ${MOST_FIELDS} fields`);
+  if (!names.every((name) => NAME.test(name))) throw wrong('has a field whose name is empty or too long');
   if (names.some((name) => SECRET.test(name))) throw wrong('has a field that is no text for the forum');
   if (Buffer.byteLength(JSON.stringify(fields)) > MAX_DRAFT_BYTES)
     throw wrong(`must have at most ${MAX_DRAFT_BYTES} bytes together`);

@@ -85,6 +85,8 @@ describe('a draft', () => {
       { new_password: 'x' },
       { _csrf: 'x' },
       {},
+      { '': 'x' },
+      { ['x'.repeat(201)]: 'x' },
       { content: 1 },
       { content: 'x'.repeat(300_001) },
       { 'con\0tent': 'x' },
