@@ -64,12 +64,9 @@ function transactionOf(statements: readonly Statement[], sign: RegExp): readonly
   return own.slice(own.slice(0, written).findLastIndex(bound) + 1, end < 0 ? undefined : end);
 }
 
-/**
- * The works that are left for later, by which their statement is known, and how many values each has there: the first
- * is its id.
- */
+/** The works that are left for later, by their statement, and what their ids look like. */
 const WORKS = /^insert into job /;
-const VALUES = 5;
+const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
 
 /**
  * Transactions per second of the same statements with ids of other posts, works and discussions in place of the
@@ -85,7 +82,7 @@ async function repeat(
   const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL });
   const works = statements
     .filter(({ text }) => WORKS.test(text))
-    .flatMap(({ values }) => values.filter((_, at) => at % VALUES === 0));
+    .flatMap(({ values }) => values.filter((value) => ID.test(String(value))));
   const made = [post.id, ...new Set(works.map(String))];
   const deadline = performance.now() + seconds * 1_000;
   let done = 0;
