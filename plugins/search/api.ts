@@ -48,7 +48,7 @@ export interface Search {
    * the last word may be the beginning of one. None for less than three characters.
    */
   similar(title: string, viewer: Viewer): Promise<readonly DiscussionRecord[]>;
-  /** Others that the viewer may see whose title or first post has words of a discussion's title, the closest first. */
+  /** Others that the viewer may see whose title or first post has two words of a discussion's title or more, the closest first. */
   related(discussion: Pick<DiscussionHead, 'id' | 'title'>, viewer: Viewer): Promise<readonly DiscussionRecord[]>;
 }
 export const Search = defineToken<Search>('Search');

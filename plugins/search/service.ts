@@ -12,12 +12,12 @@ import { discussionResults, memberResult, postResults } from './results.ts';
 import { bucketsBefore } from './time-buckets.ts';
 import { newestMatches, MAX_RANKED, rankedPage } from './statements.ts';
 import {
-  anyWordOf,
   closestOpenings,
   closestTitles,
   newestOpenings,
   newestTitles,
   titleWords,
+  twoWordsOf,
   wordsOf,
   type TitleWords,
 } from './query/similar-titles.ts';
@@ -104,7 +104,7 @@ export class SearchService implements Search {
     const { data, cache, discussions } = this.#deps;
     const find = (): Promise<readonly string[]> =>
       this.#alike(title, viewer, async (read, visible, begun, newest) => {
-        const query = anyWordOf(read);
+        const query = twoWordsOf(read);
         if (query === undefined) return [];
         const statement = (bucket: string | undefined) => newestOpenings(query, visible, bucket);
         return data.all(closestOpenings(query, await this.#candidates(statement, begun, bucketsBefore(newest)), id));

@@ -19,12 +19,13 @@ export const titleWords = (title: string, language: Language): RawBuilder<TitleW
   return sql<TitleWords>`select ${words(title)} as all, ${words(/[\p{L}\p{N}]+$/u.exec(title)?.[0] ?? '')} as last`;
 };
 
+const longest = ({ all }: TitleWords): readonly string[] =>
+  all.toSorted((a, b) => b.length - a.length).slice(0, MAX_WORDS);
+const quoted = (word: string): string => `'${word.replace(/['\\]/g, '$&$&')}'`;
+
 /** The longest of a title's words as queries, each of which matches titles that have it; of the last one, a beginning. */
-export const wordsOf = ({ all, last }: TitleWords): readonly string[] =>
-  all
-    .toSorted((a, b) => b.length - a.length)
-    .slice(0, MAX_WORDS)
-    .map((word) => `'${word.replace(/['\\]/g, '$&$&')}':${last.includes(word) ? '*' : ''}A`);
+export const wordsOf = (words: TitleWords): readonly string[] =>
+  longest(words).map((word) => `${quoted(word)}:${words.last.includes(word) ? '*' : ''}A`);
 
 /** The newest discussions whose titles have at least half of these words, within a time bucket, as one row of ids. */
 export function newestTitles(
@@ -48,13 +49,14 @@ export const closestTitles = (
   order by (select count(*) from unnest(${words}::text[]) word where vector @@ word::tsquery) desc,
     length(ts_filter(vector, '{a}')), created_at desc, id desc limit ${MOST}`;
 
-/** Any of a title's longest words, wherever a post has it; undefined for a title without any. */
-export const anyWordOf = ({ all }: TitleWords): string | undefined =>
-  all
-    .toSorted((a, b) => b.length - a.length)
-    .slice(0, MAX_WORDS)
-    .map((word) => `'${word.replace(/['\\]/g, '$&$&')}'`)
-    .join(' | ') || undefined;
+/** Two of a title's longest words, wherever a post has them; undefined for a title without any. */
+export function twoWordsOf(title: TitleWords): string | undefined {
+  const words = longest(title).map(quoted);
+  if (words.length === 0) return undefined;
+  return choices(words, Math.min(2, words.length))
+    .map((some) => some.join(' & '))
+    .join(' | ');
+}
 
 /** The newest first posts that match, within a time bucket, as one row of ids. */
 export const newestOpenings = (

@@ -13,12 +13,12 @@ let pump: { readonly number: number; readonly id: string };
 beforeAll(async () => {
   await forum.start('ada', 'A pump for a small bilge', 'Which one?');
   await forum.start('bob', 'It smells of diesel', 'Below the engine, in the bilge, where the pump is.');
-  await forum.start('bob', 'Bread without an oven', 'Steamed in a pot');
+  await forum.start('bob', 'Bread without an oven', 'Steamed in a pot, which runs over');
   await forum.start('mia', 'Bilge pump of the office', 'Not for all', 'staff');
   pump = await forum.start('ada', 'The bilge pump runs for ever', 'Nine seconds, every four minutes');
 });
 
-test('a discussion leads to others about the same, those whose titles say so first, and not to itself', async () => {
+test('a discussion leads to others with two of its words, those whose titles say so first, and not to itself', async () => {
   expect(await related(pump.number)).toEqual(['A pump for a small bilge', 'It smells of diesel']);
   expect(expectStatus(await forum.guest.get(`/d/${pump.number}`), 301).headers.get('location')).toBeTruthy();
   const { text } = expectStatus(await forum.guest.get(`/d/${pump.number}-the-bilge-pump-runs-for-ever`), 200);
