@@ -56,6 +56,8 @@ describe('a stream', () => {
     await forum.reply('bob', other.id, 'Not here');
     const reply = await forum.reply('bob', one.id, 'Here');
     await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Here it is' });
+    // Nothing more is told of a post that is deleted by then.
+    await byId.until(2);
     await forum.as.bob.delete(`/api/posts/${reply.id}`);
     await forum.reply('bob', one.id, 'Once more');
     await byId.until(4);
