@@ -5,6 +5,9 @@ const INTERVAL = 8_000;
 /** Bytes that a browser sends for a page that is left. */
 const MOST_ON_LEAVING = 60_000;
 
+/** What the server is known to have where a draft was discarded, or sent. */
+const NONE = JSON.stringify(null);
+
 /** What the writer is told of: there is too much already, or it cannot be kept. */
 const REFUSED = new Set([400, 409]);
 
@@ -142,6 +145,8 @@ class DraftCopy extends HTMLElement {
   async #copy(values: Values, text: string): Promise<void> {
     const until = Date.now();
     this.#sentAt = until;
+    // Until the answer it may have these or those before.
+    this.#copied = '';
     const replaces = this.#sending ? undefined : (this.#known?.at ?? null);
     this.#sending = new AbortController();
     try {
@@ -174,7 +179,7 @@ class DraftCopy extends HTMLElement {
 
   /** Also where this page knows of no copy: a page that was left may have sent one whose answer nobody heard. */
   #remove(): void {
-    this.#copied = '';
+    this.#copied = NONE;
     this.#know(undefined);
     request(this.#path, { method: 'DELETE', keepalive: true }).catch(() => undefined);
   }
