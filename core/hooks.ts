@@ -1,6 +1,6 @@
 import Emittery from 'emittery';
-import type { Batch } from './data/database.ts';
 import type { TSchema } from 'typebox';
+import type { Batch } from './data/database.ts';
 import { hookRaised } from './diagnostics.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
 import { asPromise, createRef, defineToken, type Awaitable, type Ref, type RefOptions } from './ref.ts';
