@@ -40,8 +40,8 @@ export async function judge(page: Page): Promise<readonly string[]> {
   // What is out of view is laid out only when it comes near: places measured before would not be those that people see.
   const violations = await page.evaluate<readonly Result[]>(`(async () => {
     const all = new CSSStyleSheet();
-    // What stays at the foot of the screen covers something wherever one is, and scrolling uncovers it.
-    all.replaceSync('* { content-visibility: visible !important } x-position { position: static !important }');
+    // What stays at the head or foot of the screen covers something wherever one is, and scrolling uncovers it.
+    all.replaceSync('* { content-visibility: visible !important } .bar, x-position { position: static !important }');
     document.adoptedStyleSheets = [all];
     // Colours on their way from one scheme to the other are nobody's to read.
     await Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished.catch(() => undefined)));
