@@ -391,8 +391,6 @@ export const listFilters = defineExtensionPoint<ListFilter>(
 /** A list on a page of its own, at `path`. */
 export interface ListPage extends Omit<ListRequest, 'limit' | 'offset'> {
   readonly path: string;
-  /** Where scripts load its next parts from; without it they follow the numbered pages. */
-  readonly api?: string | undefined;
   /** Its number. With the `cursor` that the link of the page before has, it begins behind that page’s last row. */
   readonly page?: number | undefined;
   /** How many discussions the whole list has; without it the pager knows the next page only. */

@@ -132,8 +132,7 @@ function addLists({ plugin, discussions, marks }: PageDeps): void {
     })(async ({ actor, query }) => {
       const onlyNew = path === NEW;
       const { start, ...selection } = await marks.selection(memberOf(actor), onlyNew);
-      const api = onlyNew ? '/api/unread?new=true' : '/api/unread';
-      const list = await discussions.listPage({ ...query, ...selection, path, api, oneOrder: true }, actor);
+      const list = await discussions.listPage({ ...query, ...selection, path, oneOrder: true }, actor);
       if (!onlyNew && (query.page ?? 1) === 1) await marks.settle(start, list.shown);
       const head = { name: 'home', title: onlyNew ? 'New' : 'Unread', noindex: true, current: '/' };
       return view('@read-marks/unread', head, { ...list, new: onlyNew });

@@ -81,9 +81,8 @@ export function tagPages({ plugin, visible, discussions }: TagDeps): void {
   })(({ query, target }) =>
     shared(async (actor) => {
       const path = pathOf(target);
-      const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;
       const list = await discussions.listPage(
-        { ...query, path, api, within: visible.discussionsWith(target.id), total: target.discussion_count },
+        { ...query, path, within: visible.discussionsWith(target.id), total: target.discussion_count },
         actor,
       );
       return view(

@@ -44,7 +44,7 @@ export function tabsOf({ plugin }: Pick<ListDeps, 'plugin'>, path: string, viewe
  */
 async function readPage(
   { reader }: ListDeps,
-  { page = 1, total, ...request }: Omit<ListPage, 'path' | 'api' | 'oneOrder'>,
+  { page = 1, total, ...request }: Omit<ListPage, 'path' | 'oneOrder'>,
   viewer: Viewer,
 ) {
   const { cursor } = request;
@@ -60,25 +60,9 @@ async function readPage(
   return { shown, last: end ?? (shown.hasMore ? page + 1 : page) };
 }
 
-/**
- * Where scripts find the next rows: by cursor, which goes on in the order of this page, and behind its last row also when
- * others have moved up meanwhile.
- */
-function nextRows({ api, category, filter }: ListPage, chosen: Sort | undefined, cursor: string | undefined) {
-  if (api === undefined || cursor === undefined) return undefined;
-  const query = new URLSearchParams({
-    limit: String(PAGE_SIZE),
-    cursor,
-    ...(category && { category_id: category.slug }),
-    ...(filter !== undefined && { filter }),
-    ...(chosen !== undefined && { sort: chosen }),
-  });
-  return `${api}${api.includes('?') ? '&' : '?'}${query}`;
-}
-
 /** What the list's template shows: rows, orders to choose from, pages. 404 for a page behind the last one. */
 export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer): Promise<ListModel> {
-  const { path, api: _api, oneOrder = false, filters = [], ...request } = list;
+  const { path, oneOrder = false, filters = [], ...request } = list;
   const { page = 1, filter } = list;
   // As addresses have it: where there is one order, none says it.
   const chosen = oneOrder ? undefined : list.sort;
@@ -90,7 +74,6 @@ export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer):
     canonical:
       chosen === undefined && filter === undefined ? pathOf(path === '/discussions' ? '/' : path, { page }) : path,
     first: page === 1,
-    api: nextRows(list, chosen, shown.nextCursor),
     pager: {
       ...pagerOf(page, last, (number) => pathOf(path, { page: number, sort: chosen, filter })),
       // Whoever goes on from page to page sees each row once; a number leads to where it is by then.

@@ -13,8 +13,6 @@ const ListQuery = Type.Object({
   sort: Type.Optional(Type.Enum([...SORTS])),
   cursor: Paging.cursor,
 });
-/** Where scripts find the next rows. */
-const API = '/api/discussions';
 
 /** The front page, the categories, and the list of each. */
 export function listPages(deps: PageDeps): void {
@@ -33,7 +31,7 @@ export function listPages(deps: PageDeps): void {
         const visible = categories.visible(actor);
         const list = await listModel(
           deps,
-          { ...query, path, api: API, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
+          { ...query, path, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
           actor,
         );
         const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
@@ -83,7 +81,6 @@ export function listPages(deps: PageDeps): void {
           ...query,
           ...choice,
           path,
-          api: API,
           category: target,
           total: choice.where ? undefined : await countOf([target]),
         },

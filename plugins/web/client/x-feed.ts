@@ -1,20 +1,25 @@
-import { announce, define, inPages, t, toFragment } from '@forum/client';
+import { announce, define, fragment, inPages, t } from '@forum/client';
 
 /** Pages that come by themselves before a button is shown, so that the foot of the page stays within reach. */
 const BY_THEMSELVES = 3;
 
 /** What distinguishes one row from another. */
 const nameOf = (row: Element): string | null => row.getAttribute('aria-labelledby');
+/** Where a pager leads on to. */
+const nextIn = (part: ParentNode | null): string | undefined =>
+  part?.querySelector('[rel="next"]')?.getAttribute('href') ?? undefined;
 
-/** A list that goes on. `data-api` is the URL of the next page: JSON with `html` and `next_cursor`. */
+/** A list that goes on, where the pager behind it leads to. */
 class Feed extends HTMLElement {
   #observer: IntersectionObserver | undefined;
+  #next: string | undefined;
   #loads = 0;
   #loading = false;
 
   connectedCallback(): void {
     const pager = this.#pager;
-    if (inPages() || !this.dataset['api'] || !pager?.querySelector('[rel="next"]')) return;
+    this.#next = nextIn(pager);
+    if (inPages() || !pager || this.#next === undefined) return;
     const more = document.createElement('button');
     more.type = 'button';
     more.className = 'button';
@@ -68,19 +73,16 @@ class Feed extends HTMLElement {
 
   /** Fetches the next page into the list: its first new row, and whether it is the last page. */
   async #append(list: Element): Promise<{ readonly first: Element | undefined; readonly last: boolean }> {
-    const address = new URL(this.dataset['api'] ?? '', location.href);
-    const answer = await fetch(address, { credentials: 'same-origin' });
-    if (!answer.ok) throw new Error(String(answer.status));
-    const { html, next_cursor: next } = (await answer.json()) as { html: string; next_cursor: string | null };
+    const part = await fragment(this.#next!);
     // What has moved down meanwhile is there already.
     const shown = new Set([...list.children].map(nameOf));
-    const fresh = [...toFragment(html).children].filter((row) => !shown.has(nameOf(row)));
+    const rows = part.querySelector('[role="feed"]')?.children ?? [];
+    const fresh = [...rows].filter((row) => !shown.has(nameOf(row)));
     list.append(...fresh);
     this.#loads++;
-    address.searchParams.set('cursor', next ?? '');
-    this.dataset['api'] = address.pathname + address.search;
+    this.#next = nextIn(part);
     announce(t('loaded', { count: fresh.length }));
-    return { first: fresh[0], last: next === null };
+    return { first: fresh[0], last: this.#next === undefined };
   }
 }
 define('x-feed', Feed);
