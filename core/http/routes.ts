@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Static, TSchema } from 'typebox';
@@ -234,6 +235,8 @@ export interface Routes {
   list<Options extends object = Readonly<Record<string, unknown>>>(
     surface?: Surface<any, any, Options>,
   ): readonly RouteInfo<Options>[];
+  /** The request that is being answered; undefined for what runs by itself, such as jobs. */
+  readonly current: Request | undefined;
   /** Aborts when the server starts to stop. */
   readonly closing: AbortSignal;
 }
@@ -295,6 +298,7 @@ export class RouteRegistry implements Routes {
   #table: Table = [];
   readonly closing: AbortSignal;
   readonly #deps: RouteRegistryDeps;
+  readonly #answering = new AsyncLocalStorage<Request>();
 
   /** Without anything it has no routes, and knows nobody. */
   constructor(deps: RouteRegistryDeps = NO_DEPS) {
@@ -346,8 +350,13 @@ export class RouteRegistry implements Routes {
   }
 
   readonly middleware: RequestHandler = (req, res, next) => {
-    this.#answer(req, res).then((answered) => (answered ? undefined : next()), next);
+    const answer = this.#answering.run(req, () => this.#answer(req, res));
+    answer.then((answered) => (answered ? undefined : next()), next);
   };
+
+  get current(): Request | undefined {
+    return this.#answering.getStore();
+  }
 
   #surfaceOf(path: string): Table[number] | undefined {
     return this.#table.find(
