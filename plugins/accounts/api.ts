@@ -208,7 +208,7 @@ export interface PasswordPolicy {
   readonly minimum: number;
   /** For the `pattern` attribute. */
   readonly pattern: string;
-  /** As a checklist beside the field; patterns are read with the `v` flag. */
+  /** As a checklist beside the field; patterns are read with the `v` flag. Labels are text keys, given `minimum`. */
   readonly rules: readonly { readonly pattern: string; readonly label: string }[];
 }
 

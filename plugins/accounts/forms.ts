@@ -1,5 +1,5 @@
 import { Type, type Static } from 'parley-forum';
-import { formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, phrase, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { MAX_DISPLAY_NAME } from './accounts/display-names.ts';
 import { MAX_BIO } from './profiles/routes.ts';
 import { HONEYPOT, type Honeypot } from './registration/honeypot.ts';
@@ -90,7 +90,7 @@ export class Forms {
     };
     return view(
       '@accounts/login',
-      { name: 'login', title: 'Log in', canonical: '/login', noindex: true },
+      { name: 'login', title: phrase('accounts:login.title'), canonical: '/login', noindex: true },
       model,
       shown.retry?.status ?? 200,
     );
@@ -105,7 +105,7 @@ export class Forms {
     };
     return view(
       '@accounts/register',
-      { name: 'register', title: 'Sign up', canonical: '/register', noindex: true },
+      { name: 'register', title: phrase('accounts:register.submit'), canonical: '/register', noindex: true },
       model,
       shown.retry?.status ?? 200,
     );
@@ -121,7 +121,7 @@ export class Forms {
     };
     return view(
       '@accounts/settings-profile',
-      { name: 'settings', title: 'Profile', noindex: true },
+      { name: 'settings', title: phrase('accounts:settings.profile'), noindex: true },
       model,
       shown.retry?.status ?? 200,
     );
@@ -136,7 +136,7 @@ export class Forms {
     };
     return view(
       '@accounts/login-confirm',
-      { name: 'login', title: 'Confirm it is you', noindex: true },
+      { name: 'login', title: phrase('accounts:confirm.title'), noindex: true },
       model,
       shown.retry?.status ?? 200,
     );
@@ -146,7 +146,7 @@ export class Forms {
     const model = { ...submittedValues(shown, ['email']), ...formErrors(shown.retry) };
     return view(
       '@accounts/settings-email',
-      { name: 'settings', title: 'E-mail address', noindex: true, current: SECURITY },
+      { name: 'settings', title: phrase('accounts:email.title'), noindex: true, current: SECURITY },
       model,
       shown.retry?.status ?? 200,
     );
@@ -167,7 +167,7 @@ export class Forms {
     };
     return view(
       '@accounts/settings-security',
-      { name: 'settings', title: 'Security', noindex: true, current: SECURITY },
+      { name: 'settings', title: phrase('accounts:settings.security'), noindex: true, current: SECURITY },
       model,
       shown.retry?.status ?? 200,
     );
@@ -182,7 +182,7 @@ export class Forms {
     const model = { sessions, others: sessions.length > 1, ...formErrors(shown.retry) };
     return view(
       '@accounts/settings-sessions',
-      { name: 'settings', title: 'Sessions', noindex: true, current: SECURITY },
+      { name: 'settings', title: phrase('accounts:settings.sessions'), noindex: true, current: SECURITY },
       model,
       shown.retry?.status ?? 200,
     );

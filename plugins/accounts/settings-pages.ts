@@ -1,7 +1,7 @@
 import { InvalidInput, type Http, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { editProfile, type Account, type EmailConfirmation } from 'parley-forum/plugins/accounts';
-import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import { navigation, negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { confirmPassword } from './login/confirm-pages.ts';
 import { EmailForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
 import type { Authenticator } from './login/authenticator.ts';
@@ -23,8 +23,6 @@ export interface SettingsPagesDeps {
 
 const PROFILE = '/settings/profile';
 const EMAIL = `${SECURITY}/email`;
-const MAILED =
-  'A mail is on its way to the new address. Follow its link; until then you keep the address that you have.';
 /** Nothing to show: mail goes where it went before. */
 const sameAddress = (account: Account, email: string): boolean => account.email.toLowerCase() === email.toLowerCase();
 
@@ -33,9 +31,9 @@ export function addSettingsPages(
   plugin: PluginHandle,
   { access, accounts, sessions, tokens, authenticator, forms, http, confirmation }: SettingsPagesDeps,
 ): void {
-  plugin.extend(navigation, { area: 'account', label: 'Settings', href: PROFILE, icon: 'settings' });
-  plugin.extend(navigation, { area: 'settings', label: 'Profile', href: PROFILE });
-  plugin.extend(navigation, { area: 'settings', label: 'Security', href: SECURITY });
+  plugin.extend(navigation, { area: 'account', label: 'accounts:settings.title', href: PROFILE, icon: 'settings' });
+  plugin.extend(navigation, { area: 'settings', label: 'accounts:settings.profile', href: PROFILE });
+  plugin.extend(navigation, { area: 'settings', label: 'accounts:settings.security', href: SECURITY });
 
   plugin.route(pages, { method: 'get', path: '/settings', can: 'member' })(() => redirect(PROFILE));
 
@@ -56,7 +54,7 @@ export function addSettingsPages(
     options: { rerender: (retry: Retry) => forms.profile({ retry, editable: true }) },
   })(async ({ actor, body }) => {
     await accounts.setProfile(actor.id!, { bio: body.bio, displayName: body.display_name });
-    return negotiated(redirect(PROFILE, { notice: 'Your profile is saved.' }), { success: true });
+    return negotiated(redirect(PROFILE, { notice: phrase('accounts:profile.saved') }), { success: true });
   });
 
   const security = async (
@@ -91,10 +89,8 @@ export function addSettingsPages(
     const keepTokens = ticked(body.keep_tokens);
     await accounts.setPassword(id, body.password, id, { keepTokens });
     await sessions.endOthers(req, (await accounts.find(id))!);
-    const ended = keepTokens
-      ? 'Your other sessions have ended.'
-      : 'Your other sessions have ended, and so have your API token and feed addresses.';
-    return negotiated(redirect(SECURITY, { notice: `Your password is changed. ${ended}` }), { success: true });
+    const notice = phrase(keepTokens ? 'accounts:password.changed' : 'accounts:password.changed-with-tokens');
+    return negotiated(redirect(SECURITY, { notice }), { success: true });
   });
 
   plugin.route(pages, { method: 'get', path: EMAIL, can: 'member', options: confirm })(async ({ actor }) =>
@@ -114,10 +110,13 @@ export function addSettingsPages(
     if (confirming) {
       accounts.checkEmail(email);
       await confirming.changeEmail(account, email);
-      return negotiated(redirect(SECURITY, { notice: MAILED }), { success: true, [confirming.name]: true });
+      return negotiated(redirect(SECURITY, { notice: phrase('accounts:email.mailed') }), {
+        success: true,
+        [confirming.name]: true,
+      });
     }
     await accounts.setEmail(actor.id!, email, actor.id);
-    return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true, email });
+    return negotiated(redirect(SECURITY, { notice: phrase('accounts:email.changed') }), { success: true, email });
   });
 
   plugin.route(pages, {
@@ -138,6 +137,6 @@ export function addSettingsPages(
     options: { rerender },
   })(async ({ actor }) => {
     await tokens.revokeAll(actor.id!, actor.id);
-    return negotiated(redirect(SECURITY, { notice: 'The token no longer works.' }), { success: true });
+    return negotiated(redirect(SECURITY, { notice: phrase('accounts:token.revoked') }), { success: true });
   });
 }

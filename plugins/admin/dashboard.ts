@@ -1,6 +1,6 @@
 import type { Data, Environment, Jobs, PluginInfo, Plugins } from 'parley-forum';
 import { administer, adminSections, adminTiles } from 'parley-forum/plugins/admin';
-import { negotiated, pages, type Web } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, type Web } from 'parley-forum/plugins/web';
 import type { PanelDeps } from './shared.ts';
 
 /** Milliseconds a tile may take before the dashboard goes on without its value. */
@@ -43,18 +43,21 @@ export function addDashboard(
   { plugin, panel }: PanelDeps,
   { plugins, jobs, data, environment, web }: DashboardDeps,
 ): void {
-  plugin.extend(adminSections, { group: 'overview' as const, label: 'Dashboard', href: '/admin' }, -100);
+  plugin.extend(adminSections, { group: 'overview' as const, label: 'admin:dashboard', href: '/admin' }, -100);
 
-  plugin.extend(adminTiles, { label: 'Version', value: async () => ({ text: environment.version }) }, -100);
+  plugin.extend(adminTiles, { label: 'admin:tile.version', value: async () => ({ text: environment.version }) }, -100);
   plugin.extend(
     adminTiles,
-    { label: 'Database', value: async () => ({ text: data.embedded ? 'embedded' : 'server', state: 'good' }) },
+    {
+      label: 'admin:tile.database',
+      value: async () => ({ text: data.embedded ? 'embedded' : 'server', state: 'good' }),
+    },
     -99,
   );
   plugin.extend(
     adminTiles,
     {
-      label: 'Plugins',
+      label: 'admin:plugins',
       href: '/admin/plugins',
       value: async () => {
         const all = plugins.list();
@@ -73,7 +76,7 @@ export function addDashboard(
   plugin.extend(
     adminTiles,
     {
-      label: 'Background work',
+      label: 'admin:jobs',
       href: '/admin/jobs',
       value: async () => {
         const report = await jobs.report();
@@ -88,7 +91,7 @@ export function addDashboard(
   plugin.extend(
     adminTiles,
     {
-      label: 'Theme',
+      label: 'admin:tile.theme',
       href: '/admin/settings/appearance',
       value: async () =>
         web.themeProblem === undefined
@@ -116,7 +119,7 @@ export function addDashboard(
       href: `/admin/plugins#plugin-${alert.id}`,
       title: web.text(`admin:dashboard.${alert.kind}`, { name: alert.name }),
     }));
-    return negotiated(panel.view('@admin/dashboard', { title: 'Dashboard' }, { tiles, alerts: shown }), {
+    return negotiated(panel.view('@admin/dashboard', { title: phrase('admin:dashboard') }, { tiles, alerts: shown }), {
       success: true,
       tiles,
       alerts,

@@ -1,15 +1,15 @@
 import { Type, type Data, type Jobs } from 'parley-forum';
 import { administer, adminSections, workRetried } from 'parley-forum/plugins/admin';
-import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 
 /** `/admin/jobs`: durable work by listener, and another chance for what failed. */
 export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Data; jobs: Jobs }): void {
-  plugin.extend(adminSections, { group: 'system' as const, label: 'Background work', href: '/admin/jobs' }, -98);
+  plugin.extend(adminSections, { group: 'system' as const, label: 'admin:jobs', href: '/admin/jobs' }, -98);
 
   plugin.route(pages, { method: 'get', path: '/admin/jobs', can: administer })(async () => {
     const listeners = await jobs.report();
-    return negotiated(panel.view('@admin/jobs', { title: 'Background work' }, { listeners }), {
+    return negotiated(panel.view('@admin/jobs', { title: phrase('admin:jobs') }, { listeners }), {
       success: true,
       jobs: listeners,
     });
@@ -28,6 +28,9 @@ export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Da
       return found;
     });
     plugin.log.info({ ...by(actor), listener, count }, 'failed work was put back');
-    return negotiated(redirect('/admin/jobs', { notice: `${count} put back.` }), { success: true, count });
+    return negotiated(redirect('/admin/jobs', { notice: phrase('admin:jobs.retried', { count }) }), {
+      success: true,
+      count,
+    });
   });
 }

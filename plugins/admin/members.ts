@@ -2,7 +2,7 @@ import { InvalidInput, notFound, Type, type Http } from 'parley-forum';
 import type { Access, Group, Viewer } from 'parley-forum/plugins/access';
 import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { adminSections, memberColumns } from 'parley-forum/plugins/admin';
-import { negotiated, pagerOf, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pagerOf, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { by, queryText, type PanelDeps } from './shared.ts';
 
 const PAGE = 50;
@@ -40,7 +40,7 @@ export function addMembers(
   { plugin, panel }: PanelDeps,
   { accounts, access, http }: { accounts: Accounts; access: Access; http: Http },
 ): void {
-  plugin.extend(adminSections, { group: 'people' as const, label: 'Members', href: '/admin/users' }, -100);
+  plugin.extend(adminSections, { group: 'people' as const, label: 'admin:members', href: '/admin/users' }, -100);
   const can = manageAccounts;
   /** Of each account, in order, what plugins know of it; a column that fails is left out. */
   const cellsOf = async (listed: readonly Account[], viewer: Viewer): Promise<readonly (readonly Cell[])[]> => {
@@ -107,7 +107,7 @@ export function addMembers(
     };
     const users = found.accounts.map((account, index) => plain(account, cells[index]));
     const json = { success: true, users, count: users.length, hasMore: offset + users.length < found.total };
-    return { view: panel.view('@admin/users', { title: 'Members' }, model), json };
+    return { view: panel.view('@admin/users', { title: phrase('admin:members') }, model), json };
   };
 
   plugin.route(pages, { method: 'get', path: '/admin/users', can })(async ({ req, actor }) => {
@@ -154,7 +154,10 @@ export function addMembers(
     if (moved || switched) plugin.log.info({ ...by(actor), target: id, ...change }, 'a member was changed');
     const saved = (await accounts.find(id)) ?? account;
     const back = addressOf({ text: saved.username, groupId: '', page: 1 })(1);
-    return negotiated(redirect(back, { notice: `Saved ${saved.username}.` }), { success: true, user: plain(saved) });
+    return negotiated(redirect(back, { notice: phrase('admin:members.saved', { name: saved.username }) }), {
+      success: true,
+      user: plain(saved),
+    });
   });
 
   plugin.route(pages, {
@@ -168,6 +171,8 @@ export function addMembers(
     await accounts.endSessions(id, actor.id);
     const { username } = (await accounts.find(id))!;
     const back = addressOf({ text: username, groupId: '', page: 1 })(1);
-    return negotiated(redirect(back, { notice: `${username} is logged out everywhere.` }), { success: true });
+    return negotiated(redirect(back, { notice: phrase('admin:members.logged-out', { name: username }) }), {
+      success: true,
+    });
   });
 }

@@ -18,7 +18,7 @@ export class Panel implements Admin {
       title: `admin:group.${group}`,
       items: sections.filter((section) => section.group === group),
     })).filter(({ items }) => items.length > 0);
-    const panel = { title: head.title, current: head.current, groups };
+    const panel = { current: head.current, groups };
     return {
       ...view(template, { ...head, name: 'admin', noindex: true }, { ...model, panel }, status),
       frame: '@admin/frame',

@@ -1,17 +1,17 @@
 import { notFound, Type, type PluginInfo, type Plugins } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { administer, adminSections, pluginReleased, pluginStayed, pluginSwitched } from 'parley-forum/plugins/admin';
-import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 import type { SecurityWarnings } from './security-warnings.ts';
 
 const milliseconds = (time: number): string => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
 const COLUMNS = [
-  { label: 'Task' },
-  { label: 'Calls', numeric: true },
-  { label: 'Time a call', numeric: true },
-  { label: 'Failures', numeric: true },
-  { label: 'State' },
+  { label: 'admin:tasks.task' },
+  { label: 'admin:tasks.calls', numeric: true },
+  { label: 'admin:tasks.time', numeric: true },
+  { label: 'admin:tasks.failures', numeric: true },
+  { label: 'admin:tasks.state' },
 ] as const;
 const cells = ({
   task,
@@ -39,7 +39,7 @@ export function addPlugins(
   { plugin, panel }: PanelDeps,
   { plugins, warnings }: { plugins: Plugins; warnings: SecurityWarnings },
 ): void {
-  plugin.extend(adminSections, { group: 'system' as const, label: 'Plugins', href: '/admin/plugins' }, -99);
+  plugin.extend(adminSections, { group: 'system' as const, label: 'admin:plugins', href: '/admin/plugins' }, -99);
   const can = administer;
 
   const card = (info: PluginInfo, all: readonly PluginInfo[]): object => {
@@ -102,7 +102,7 @@ export function addPlugins(
     const all = plugins.list();
     const json = { success: true, plugins: all.map(({ folder: _folder, ...info }) => info) };
     return negotiated(
-      panel.view('@admin/plugins', { title: 'Plugins' }, { plugins: all.map((info) => card(info, all)) }),
+      panel.view('@admin/plugins', { title: phrase('admin:plugins') }, { plugins: all.map((info) => card(info, all)) }),
       json,
     );
   });
@@ -118,7 +118,7 @@ export function addPlugins(
     const { name } = known(id);
     await switching(actor, { id, on: true, others: [] }, () => plugins.enable(id));
     plugin.log.info({ ...by(actor), target: id }, 'a plugin was switched on');
-    return negotiated(redirect('/admin/plugins', { notice: `${name} is on.` }), { success: true });
+    return negotiated(redirect('/admin/plugins', { notice: phrase('admin:plugin.on', { name }) }), { success: true });
   });
 
   plugin.route(pages, {
@@ -148,7 +148,10 @@ export function addPlugins(
       ? plugins.disable(id)
       : switching(actor, { id, on: false, others }, () => plugins.disable(id)));
     plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was switched off');
-    const notice = `${name} is off${others.length > 0 ? `, and with it ${others.join(', ')}` : ''}. What it stored is kept.`;
+    const notice = phrase(others.length > 0 ? 'admin:plugin.off-with' : 'admin:plugin.off', {
+      name,
+      others: others.join(', '),
+    });
     return negotiated(redirect('/admin/plugins', { notice }), { success: true, stopped });
   });
 
@@ -163,6 +166,8 @@ export function addPlugins(
     await plugin.emit(pluginReleased, { actor: actor.id, plugin: id });
     plugins.release(id);
     plugin.log.info({ ...by(actor), target: id }, 'what a plugin had set aside was released');
-    return negotiated(redirect('/admin/plugins', { notice: `All parts of ${name} run again.` }), { success: true });
+    return negotiated(redirect('/admin/plugins', { notice: phrase('admin:plugin.released', { name }) }), {
+      success: true,
+    });
   });
 }

@@ -9,7 +9,7 @@ import {
   type Settings,
 } from 'parley-forum';
 import { administer, adminSections, settingsChanged, settingsSaving } from 'parley-forum/plugins/admin';
-import { negotiated, pages, redirect, type Retry, type View, type Web } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect, type Retry, type View, type Web } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
 import type { Actor, SecurityWarnings } from './security-warnings.ts';
@@ -74,7 +74,7 @@ export function addSettings(
   { plugin, panel }: PanelDeps,
   { data, settings, plugins, web, environment, warnings }: SettingsDeps,
 ): void {
-  plugin.extend(adminSections, { group: 'system' as const, label: 'Settings', href: '/admin/settings' }, -100);
+  plugin.extend(adminSections, { group: 'system' as const, label: 'admin:settings', href: '/admin/settings' }, -100);
   const can = administer;
   const shown = (): readonly SettingInfo[] => settings.list().filter(isShown);
   const pathOf = (group: string): string => `/admin/settings/${encodeURIComponent(group)}`;
@@ -130,7 +130,7 @@ export function addSettings(
         names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '),
       }));
     const fixed = fixedIn(environment);
-    return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups, fixed }), {
+    return negotiated(panel.view('@admin/settings', { title: phrase('admin:settings') }, { groups, fixed }), {
       success: true,
       settings: shown().map(plain),
       environment: fixed,
@@ -189,7 +189,7 @@ export function addSettings(
       .map(plain);
     const group = groupIn(body);
     const back = redirect(group === '' ? '/admin/settings' : pathOf(group), {
-      notice: saved.length > 0 ? 'Saved.' : 'Nothing was changed.',
+      notice: phrase(saved.length > 0 ? 'admin:settings.saved' : 'admin:settings.unchanged'),
     });
     return negotiated(back, { success: true, settings: saved });
   });
@@ -209,6 +209,8 @@ export function addSettings(
       await plugin.emit(settingsChanged, { actor: actor.id, keys: [setting.key], reset: true });
     });
     plugin.log.info({ ...by(actor), settings: [setting.key] }, 'settings were reset');
-    return negotiated(redirect(pathOf(groupOf(setting)), { notice: 'Back to the default.' }), { success: true });
+    return negotiated(redirect(pathOf(groupOf(setting)), { notice: phrase('admin:settings.reset-done') }), {
+      success: true,
+    });
   });
 }

@@ -12,7 +12,16 @@ import {
   type PostRecord,
 } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import { fill, pages, redirect, slotFillings, type SafeHtml, type Slot, type Web } from 'parley-forum/plugins/web';
+import {
+  fill,
+  pages,
+  phrase,
+  redirect,
+  slotFillings,
+  type SafeHtml,
+  type Slot,
+  type Web,
+} from 'parley-forum/plugins/web';
 import type { RouteDeps } from './routes.ts';
 
 export interface PageDeps extends RouteDeps {
@@ -80,7 +89,7 @@ export function answerPages(deps: PageDeps): void {
     if (target.deleted) throw notFound();
     if (accepted) await answers.accept(target, actor);
     else await answers.withdraw(target, actor);
-    const notice = web.text(accepted ? 'answers:accepted.notice' : 'answers:withdrawn.notice');
+    const notice = phrase(accepted ? 'answers:accepted.notice' : 'answers:withdrawn.notice');
     return redirect(`/d/${target.discussion.number}/${target.number}`, { notice });
   });
 }

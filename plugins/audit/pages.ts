@@ -3,7 +3,7 @@ import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { limitOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { auditRules } from 'parley-forum/ports/audit';
 import { readAudit, type AuditRecord } from 'parley-forum/plugins/audit';
-import { negotiated, pages } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase } from 'parley-forum/plugins/web';
 import { FORGOTTEN } from './retention.ts';
 import type { LogReader } from './log-reader.ts';
 
@@ -50,7 +50,7 @@ export function addPages(plugin: PluginHandle, { admin, settings, reader }: Page
         ),
     ]);
 
-  plugin.extend(adminSections, { group: 'system' as const, label: 'Audit log', href: PATH }, -97);
+  plugin.extend(adminSections, { group: 'system' as const, label: 'audit:title', href: PATH }, -97);
 
   plugin.route(pages, {
     method: 'get',
@@ -83,7 +83,7 @@ export function addPages(plugin: PluginHandle, { admin, settings, reader }: Page
     const next = page.nextCursor && `${PATH}?${new URLSearchParams({ ...values, cursor: page.nextCursor })}`;
     const view = admin.view(
       '@audit/list',
-      { title: 'Audit log', current: PATH },
+      { title: phrase('audit:title'), current: PATH },
       { entries: page.items.map((entry) => entryModel(entry, known)), actions, values, next },
     );
     return negotiated(view, { success: true, entries: page.items, ...pageFields(page) });

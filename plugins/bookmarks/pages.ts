@@ -7,6 +7,7 @@ import {
   navigation,
   pagerOf,
   pages,
+  phrase,
   redirect,
   shortcuts,
   view,
@@ -44,7 +45,7 @@ const Note = Type.Optional(Type.String({ maxLength: 2 * MAX_NOTE }));
 
 /** /bookmarks, what is done there with several at once, and /bookmarks/{id}: note and reminder of one. */
 export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly reminds: boolean }): void {
-  const { plugin, settings, clock, bookmarks, limits, web, reminds } = deps;
+  const { plugin, settings, clock, bookmarks, limits, reminds } = deps;
   const zone = (): string => String(settings.get('site.timezone') ?? 'UTC');
   const change = (viewer: Viewer) => consumeChange(limits, viewer, plugin.settings['bookmarks.rate_limit']);
   plugin.extend(navigation, { area: 'account', label: 'bookmarks:title', href: LIST, icon: 'bookmark' });
@@ -82,7 +83,11 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
       })),
       pager: pagerOf(shown.page, last, (page) => addressOf({ ...shown, page })),
     };
-    return view('@bookmarks/list', { name: 'bookmarks', title: 'Bookmarks', noindex: true, current: LIST }, model);
+    return view(
+      '@bookmarks/list',
+      { name: 'bookmarks', title: phrase('bookmarks:title'), noindex: true, current: LIST },
+      model,
+    );
   });
 
   plugin.route(pages, {
@@ -97,7 +102,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
   })(async ({ actor, body: { ids = [], q = '', sort = 'newest' } }) => {
     await change(actor);
     const count = await bookmarks.remove(ids, actor);
-    const notice = ids.length === 0 ? web.text('bookmarks:none-chosen') : web.text('bookmarks:removed', { count });
+    const notice = ids.length === 0 ? phrase('bookmarks:none-chosen') : phrase('bookmarks:removed', { count });
     return redirect(addressOf({ q, sort, page: 1 }), { notice });
   });
 
@@ -116,7 +121,12 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
       reminds,
       ...formErrors(retry),
     };
-    return view('@bookmarks/edit', { name: 'bookmark', title: 'Bookmark', noindex: true }, model, retry?.status);
+    return view(
+      '@bookmarks/edit',
+      { name: 'bookmark', title: phrase('bookmarks:edit.title'), noindex: true },
+      model,
+      retry?.status,
+    );
   };
   const rerender = async (retry: Retry): Promise<View> => {
     const found = await load(retry);
@@ -145,7 +155,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
       { note, remindAt: local === undefined ? undefined : reminder(local) },
       actor,
     );
-    return redirect(LIST, { notice: web.text('bookmarks:saved') });
+    return redirect(LIST, { notice: phrase('bookmarks:saved') });
   });
 
   /** Of a form's field; empty takes the reminder back. */

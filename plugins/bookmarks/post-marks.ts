@@ -2,7 +2,7 @@ import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { afterPosts, postBadges, postMenu, type PostRecord } from 'parley-forum/plugins/discussions';
 import type { Limits } from 'parley-forum/plugins/limits';
-import { fill, pages, redirect, shortcuts, slotFillings, type Slot, type Web } from 'parley-forum/plugins/web';
+import { fill, pages, phrase, redirect, shortcuts, slotFillings, type Slot, type Web } from 'parley-forum/plugins/web';
 import { consumeChange } from './rate-limit.ts';
 import type { RouteDeps } from './routes.ts';
 
@@ -66,7 +66,7 @@ export function postMarks({ plugin, bookmarks, discussions, limits, web }: PageD
     await consumeChange(limits, actor, plugin.settings['bookmarks.rate_limit']);
     if (kept) await bookmarks.add(actor, target.id, {});
     else await bookmarks.removeFrom(target.id, actor);
-    const notice = web.text(kept ? 'bookmarks:kept' : 'bookmarks:removed.post');
+    const notice = phrase(kept ? 'bookmarks:kept' : 'bookmarks:removed.post');
     return redirect(`/d/${target.discussion.number}/${target.number}`, { notice });
   });
 }

@@ -93,9 +93,12 @@ export function discussionRoutes(deps: RouteDeps): void {
       actor,
     );
     if (web) call.expiresAt = clock.now() + RENDERED_TTL;
-    const html = await web?.fragment(actor, '@discussions/rows', {
-      discussions: listItems(page.items, categories.all(), category),
-    });
+    const html = await web?.fragment(
+      actor,
+      '@discussions/rows',
+      { discussions: listItems(page.items, categories.all(), category) },
+      { inSiteLanguage: true },
+    );
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });
 

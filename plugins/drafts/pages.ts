@@ -1,24 +1,13 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { composerFields, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
-import {
-  fill,
-  html,
-  navigation,
-  pagerOf,
-  pages,
-  redirect,
-  slotFillings,
-  view,
-  type Web,
-} from 'parley-forum/plugins/web';
+import { fill, html, navigation, pagerOf, pages, phrase, redirect, slotFillings, view } from 'parley-forum/plugins/web';
 import type { DraftStore } from './draft-store.ts';
 import type { RouteDeps } from './routes.ts';
 
 export interface PageDeps extends RouteDeps {
   readonly discussions: Discussions;
   readonly store: DraftStore;
-  readonly web: Web;
 }
 const LIST = '/drafts';
 /** Rows of a page. */
@@ -26,7 +15,7 @@ const PAGE = 20;
 const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
 
 /** /drafts, and what writing fields have of it. */
-export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps): void {
+export function draftPages({ plugin, discussions, drafts, store }: PageDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'drafts:title', href: LIST, icon: 'edit' });
   plugin.extend(listTabs, { label: 'drafts:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 30);
 
@@ -56,7 +45,7 @@ export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps
     const rows = shown.map(({ record, path }) => ({ ...record, path, kind: record.key.split('-', 1)[0] }));
     const pager = pagerOf(page, last, addressOf);
     const model = { rows, total, tabs: discussions.tabs(LIST, actor), pager };
-    return view('@drafts/list', { name: 'drafts', title: 'Drafts', noindex: true, current: '/' }, model);
+    return view('@drafts/list', { name: 'drafts', title: phrase('drafts:title'), noindex: true, current: '/' }, model);
   });
 
   plugin.route(pages, {
@@ -66,6 +55,6 @@ export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps
     body: Type.Object({ key: Type.String({ maxLength: 100 }) }),
   })(async ({ actor, body: { key } }) => {
     await drafts.remove(key, actor);
-    return redirect(LIST, { notice: web.text('drafts:discarded') });
+    return redirect(LIST, { notice: phrase('drafts:discarded') });
   });
 }

@@ -2,24 +2,18 @@ import type { Settings } from 'parley-forum';
 import type { Categories } from 'parley-forum/plugins/discussions';
 import { feedPath, FORMATS, XML_FORMATS, type FeedFormat, type FeedTopic } from 'parley-forum/plugins/feeds';
 import type { Tags } from 'parley-forum/ports/tags';
-import type { PageFeed, PageHead, Web } from 'parley-forum/plugins/web';
+import { phrase, type PageFeed, type PageHead } from 'parley-forum/plugins/web';
 import { CONTENT_TYPES } from './feed-builder.ts';
 
 interface PageFeedsDeps {
   readonly categories: Categories;
   readonly tags: Tags | undefined;
   readonly settings: Settings;
-  readonly web: Web;
 }
 const FORMAT_NAMES: Readonly<Record<FeedFormat, string>> = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
 
 /** The feeds of the pages that show lists of discussions. */
-export function feedsOfPages({
-  categories,
-  tags,
-  settings,
-  web,
-}: PageFeedsDeps): (head: PageHead) => readonly PageFeed[] {
+export function feedsOfPages({ categories, tags, settings }: PageFeedsDeps): (head: PageHead) => readonly PageFeed[] {
   const topicOf = ({ name, subject = '' }: PageHead): FeedTopic | undefined => {
     if (name === 'home') return { kind: 'all' };
     if (name === 'category')
@@ -33,7 +27,7 @@ export function feedsOfPages({
     const title = topic.kind === 'all' ? String(settings.get('site.name')) : head.title;
     const formats: readonly FeedFormat[] = topic.kind === 'all' ? FORMATS : XML_FORMATS;
     return formats.map((format) => ({
-      title: web.text('feeds:link', { title, format: FORMAT_NAMES[format] }),
+      title: phrase('feeds:link', { title, format: FORMAT_NAMES[format] }),
       href: feedPath(format, topic),
       type: CONTENT_TYPES[format],
     }));

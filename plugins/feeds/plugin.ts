@@ -87,7 +87,7 @@ export default definePlugin({
       length: () => plugin.settings['feeds.items'],
     });
     addRoutes(plugin, { topics, feedBuilder, tags });
-    plugin.extend(pageFeeds, feedsOfPages({ categories, tags, settings, web }));
+    plugin.extend(pageFeeds, feedsOfPages({ categories, tags, settings }));
     plugin.onSettings(() => cache.purge(feedsTag));
   },
 });

@@ -5,7 +5,7 @@ import { audited, auditRules } from 'parley-forum/ports/audit';
 import { RedisProbe } from 'parley-forum/plugins/cache';
 import { DemoContent, forumInstalled, Installer } from 'parley-forum/plugins/installer';
 import { Protection } from 'parley-forum/plugins/protection';
-import { Web } from 'parley-forum/plugins/web';
+import { phrase, Web } from 'parley-forum/plugins/web';
 import { install } from './commands.ts';
 import { ConfigFile } from './config-file.ts';
 import { Forms, ownTimezone } from './wizard/forms.ts';
@@ -59,8 +59,8 @@ export default definePlugin({
       })),
     );
 
-    const text: Text = (key, values) => web.text(`installer:${key}`, values);
-    const language = (): string => String(settings.get('site.locale'));
+    const text: Text = (key, values) => web.say(phrase(`installer:${key}`, values));
+    const language = (): string => web.language;
     const style = await readFile(new URL('./installer.css', import.meta.url), 'utf8');
     const configured = (await configFile.installedAt()) === undefined ? undefined : configFile.path;
     const restartPage = (): RequestHandler => createRestartPage({ text, language: language(), style, http });
@@ -81,6 +81,7 @@ export default definePlugin({
       environment,
       demo: demo !== undefined,
       policy: () => accounts.passwordPolicy,
+      rule: (label, minimum) => web.say(phrase(label, { minimum })),
       languages: () => web.languages,
       defaults: { siteName: () => String(settings.get('site.name')), language, timezone: ownTimezone },
     });

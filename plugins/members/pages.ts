@@ -1,7 +1,7 @@
 import { Type, type PluginHandle } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { seeMembers } from 'parley-forum/plugins/members';
-import { navigation, pages, shortcuts, view } from 'parley-forum/plugins/web';
+import { navigation, pages, phrase, shortcuts, view } from 'parley-forum/plugins/web';
 import { SORTS, type DirectorySort, type MemberDirectory } from './directory.ts';
 import { MAX_NAME } from './routes.ts';
 
@@ -56,7 +56,12 @@ export function addPages({ plugin, access, directory }: PageDeps): void {
     const sorts = SORTS.filter((one) => one !== 'posts' || name === undefined);
     const current = sorts.find((one) => one === sort) ?? 'newest';
     const { items, nextCursor } = await directory.list({ sort: current, name, limit: PAGE_SIZE, cursor }, actor);
-    const head = { name: 'members', title: 'Members', canonical: LIST, ...(query(name, cursor) && { noindex: true }) };
+    const head = {
+      name: 'members',
+      title: phrase('members:title'),
+      canonical: LIST,
+      ...(query(name, cursor) && { noindex: true }),
+    };
     return view('@members/list', head, {
       members: items,
       name,

@@ -12,6 +12,7 @@ import {
   pagerOf,
   pages,
   pageViewListeners,
+  phrase,
   redirect,
   shortcuts,
   slotFillings,
@@ -75,7 +76,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     };
     return view(
       '@notifications/list',
-      { name: 'notifications', title: 'Notifications', noindex: true, current: LIST },
+      { name: 'notifications', title: phrase('notifications:title'), noindex: true, current: LIST },
       model,
     );
   });

@@ -1,14 +1,14 @@
 import type { PluginHandle } from 'parley-forum';
 import { administer, adminSections, adminTiles, type Admin } from 'parley-forum/plugins/admin';
-import { negotiated, pages } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase } from 'parley-forum/plugins/web';
 import type { ViolationCounts } from './violation-counts.ts';
 
 const PATH = '/admin/policy-reports';
 const COLUMNS = [
-  { label: 'Directive' },
-  { label: 'Refused' },
-  { label: 'Times', numeric: true },
-  { label: 'Last' },
+  { label: 'policy-reports:directive' },
+  { label: 'policy-reports:refused' },
+  { label: 'policy-reports:times', numeric: true },
+  { label: 'policy-reports:last' },
 ] as const;
 
 export interface PageDeps {
@@ -20,11 +20,11 @@ export interface PageDeps {
 
 /** `/admin/policy-reports`, and how many there were today on the dashboard. */
 export function addPages(plugin: PluginHandle, { admin, counts, days }: PageDeps): void {
-  plugin.extend(adminSections, { group: 'system' as const, label: 'Policy reports', href: PATH }, -96);
+  plugin.extend(adminSections, { group: 'system' as const, label: 'policy-reports:title', href: PATH }, -96);
   plugin.extend(
     adminTiles,
     {
-      label: 'Policy reports today',
+      label: 'policy-reports:today',
       href: PATH,
       value: async () => {
         const total = (await counts.list(1)).reduce((sum, { count }) => sum + count, 0);
@@ -40,9 +40,12 @@ export function addPages(plugin: PluginHandle, { admin, counts, days }: PageDeps
       cells: [directive, blocked, count, last].map((text, index) => ({ ...COLUMNS[index], text })),
     }));
     const table = { caption: 'Policy reports', columns: COLUMNS, rows };
-    return negotiated(admin.view('@policy-reports/list', { title: 'Policy reports', current: PATH }, { days, table }), {
-      success: true,
-      reports: list,
-    });
+    return negotiated(
+      admin.view('@policy-reports/list', { title: phrase('policy-reports:title'), current: PATH }, { days, table }),
+      {
+        success: true,
+        reports: list,
+      },
+    );
   });
 }

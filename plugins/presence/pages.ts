@@ -9,6 +9,7 @@ import {
   html,
   navigation,
   pages,
+  phrase,
   slotFillings,
   view,
   type Web,
@@ -26,7 +27,7 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
       presence.bots(part, actor),
     ]);
     const model = { statistics, visitors: visitors.items, bots: bots.items, more: visitors.hasMore, named };
-    return view('@presence/online', { name: 'online', title: 'Online now', canonical: '/online' }, model);
+    return view('@presence/online', { name: 'online', title: phrase('presence:online'), canonical: '/online' }, model);
   });
   plugin.extend(navigation, { area: 'footer', label: 'presence:online', href: '/online' });
 

@@ -1,6 +1,6 @@
 import { InvalidInput, Type } from 'parley-forum';
 import { MODES } from 'parley-forum/ports/personal-data';
-import { formErrors, view, type PageHead, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, phrase, view, type PageHead, type Retry, type View } from 'parley-forum/plugins/web';
 import type { VisibilityChoices } from './visibility-choices.ts';
 
 /** The page of settings that all of this belongs to. */
@@ -12,7 +12,7 @@ export const ChoiceForm = Type.Object({
 });
 export const DeletionForm = Type.Object({ username: Type.String({ maxLength: 100 }), mode: Type.Enum([...MODES]) });
 
-const HEAD: PageHead = { name: 'settings', title: 'Privacy', noindex: true, current: PRIVACY };
+const HEAD: PageHead = { name: 'settings', title: phrase('privacy:title'), noindex: true, current: PRIVACY };
 
 /** What is there to be seen, the export, and the way to the end. */
 export function overview(choices: VisibilityChoices, retry?: Retry): View {
@@ -25,7 +25,7 @@ export function deletePage(days: number, retry?: Retry): View {
   const username = typeof retry?.body['username'] === 'string' ? retry.body['username'] : '';
   return view(
     '@privacy/delete',
-    { ...HEAD, title: 'Delete my account' },
+    { ...HEAD, title: phrase('privacy:delete.title') },
     { days, mode, username, ...formErrors(retry) },
     retry?.status ?? 200,
   );

@@ -1,7 +1,7 @@
 import type { Cache, PluginHandle } from 'parley-forum';
 import { accountsTag, accountTag, type Accounts } from 'parley-forum/plugins/accounts';
 import { presenceTag } from 'parley-forum/ports/page-visibility';
-import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import { navigation, negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import type { VisibilityChoiceStore } from './visibility-choices.ts';
 import type { AccountDeletions } from './deletions.ts';
 import { ChoiceForm, DeletionForm, checkName, deletePage, overview, PRIVACY } from './forms.ts';
@@ -45,7 +45,7 @@ export function addPages(
     const id = actor.id!;
     await choices.save(id, { presence: body.hide_presence, lastSeen: body.hide_last_seen });
     await cache.purge(accountTag(id), accountsTag, presenceTag);
-    return negotiated(redirect(PRIVACY, { notice: 'Your choices are saved.' }), { success: true });
+    return negotiated(redirect(PRIVACY, { notice: phrase('privacy:saved') }), { success: true });
   });
 
   const confirmed = { confirm: true };
@@ -62,10 +62,7 @@ export function addPages(
     checkName(body.username, (await accounts.find(id))?.username);
     const due = await deletions.request(id, { mode: body.mode, days: days(), by: id });
     const date = due.toISOString().slice(0, 10);
-    const notice =
-      days() === 0
-        ? 'Your account is being deleted.'
-        : `Your account will be deleted on ${date}. Log in before then to keep it.`;
+    const notice = phrase(days() === 0 ? 'privacy:delete.begun' : 'privacy:delete.planned', { date });
     return negotiated(redirect('/', { notice }), { success: true, due_at: due.toISOString() });
   });
 }

@@ -4,11 +4,12 @@ import { Id } from 'parley-forum/plugins/api';
 import type { Categories } from 'parley-forum/plugins/discussions';
 import { feedPath, FORMATS } from 'parley-forum/plugins/feeds';
 import {
+  formErrors,
   navigation,
   negotiated,
   pages,
+  phrase,
   redirect,
-  formErrors,
   view,
   type Retry,
   type View,
@@ -63,7 +64,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     };
     return view(
       '@pro-feeds/settings',
-      { name: 'settings', title: 'Feeds', noindex: true },
+      { name: 'settings', title: phrase('pro-feeds:title'), noindex: true },
       model,
       retry?.status ?? 200,
     );
@@ -100,6 +101,6 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     body: Type.Object({ id: Id }),
   })(async ({ actor, body }) => {
     if (!(await tokens.revoke(actor.id!, body.id))) throw notFound('You have no such address');
-    return negotiated(redirect(SETTINGS, { notice: 'The address no longer works.' }), { success: true });
+    return negotiated(redirect(SETTINGS, { notice: phrase('pro-feeds:revoked') }), { success: true });
   });
 }

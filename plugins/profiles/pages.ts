@@ -13,6 +13,7 @@ import {
   fill,
   formErrors,
   pages,
+  phrase,
   redirect,
   SafeHtml,
   slotFillings,
@@ -45,7 +46,7 @@ function aboutTab({ plugin, profiles, web }: PageDeps): void {
     profileTabs,
     {
       id: 'about',
-      label: 'About',
+      label: 'profiles:about',
       shown: async ({ id }, viewer) => id === viewer.id || !isEmpty(await profiles.find(id)),
       async render({ id }: Author, viewer: Viewer) {
         const { html, place, links, ...profile } = await profiles.find(id);
@@ -76,7 +77,7 @@ function settingsForm({ plugin, access, accounts, profiles, web }: PageDeps): vo
   const page = async (viewer: Viewer, retry?: Retry): Promise<View> =>
     view(
       '@profiles/settings',
-      { name: 'settings', title: web.text('profiles:about'), noindex: true, current: SETTINGS },
+      { name: 'settings', title: phrase('profiles:about'), noindex: true, current: SETTINGS },
       { panel: await panel(viewer, retry), ...formErrors(retry) },
       retry?.status ?? 200,
     );
@@ -115,7 +116,7 @@ function settingsForm({ plugin, access, accounts, profiles, web }: PageDeps): vo
     }),
   })(async ({ actor, body: { about, place, links } }) => {
     await profiles.change(actor.id!, { about, place, links: links?.split('\n') });
-    return redirect(SETTINGS, { notice: web.text('profiles:saved') });
+    return redirect(SETTINGS, { notice: phrase('profiles:saved') });
   });
 }
 
@@ -149,12 +150,12 @@ function clearing({ plugin, access, accounts, profiles, web }: PageDeps): void {
   plugin.route(pages, { ...route, method: 'get' })(({ target }) =>
     view(
       '@profiles/clear',
-      { name: 'profile', title: web.text('profiles:clear'), noindex: true },
+      { name: 'profile', title: phrase('profiles:clear'), noindex: true },
       { name: target.username, action: `${pathOf(target)}/clear`, profile: pathOf(target) },
     ),
   );
   plugin.route(pages, { ...route, method: 'post' })(async ({ actor, target }) => {
     await profiles.clear(target.id, actor.id!);
-    return redirect(pathOf(target), { notice: web.text('profiles:cleared', { name: target.username }) });
+    return redirect(pathOf(target), { notice: phrase('profiles:cleared', { name: target.username }) });
   });
 }

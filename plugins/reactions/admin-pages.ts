@@ -2,7 +2,7 @@ import { Type } from 'parley-forum';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { manageReactions, reactionTypeSaved, type ReactionType } from 'parley-forum/plugins/reactions';
-import { negotiated, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import type { RouteDeps } from './routes.ts';
 import type { ReactionTypes } from './reaction-types.ts';
 
@@ -19,7 +19,7 @@ export function adminPages(
   { plugin }: Pick<RouteDeps, 'plugin'>,
   { admin, types }: { admin: Admin; types: ReactionTypes },
 ): void {
-  plugin.extend(adminSections, { group: 'content' as const, label: 'Reactions', href: '/admin/reactions' });
+  plugin.extend(adminSections, { group: 'content' as const, label: 'reactions:admin.title', href: '/admin/reactions' });
   plugin.extend(
     auditRules,
     audited(reactionTypeSaved, ['reaction-type.saved'], ({ slug, enabled, actor }) => ({
@@ -39,7 +39,11 @@ export function adminPages(
       values: retry?.body ?? edited ?? { position: types.all().length, enabled: true },
       ...formErrors(retry),
     };
-    return admin.view('@reactions/admin', { title: 'Reactions', noindex: true, current: '/admin/reactions' }, model);
+    return admin.view(
+      '@reactions/admin',
+      { title: phrase('reactions:admin.title'), noindex: true, current: '/admin/reactions' },
+      model,
+    );
   };
   const rerender = (retry: Retry): View =>
     shown(
@@ -74,7 +78,7 @@ export function adminPages(
     );
     plugin.log.info({ reaction: type.slug }, 'a kind of reaction was saved');
     return negotiated(
-      redirect('/admin/reactions', { notice: `Saved “${type.label}”.` }),
+      redirect('/admin/reactions', { notice: phrase('reactions:admin.saved', { name: type.label }) }),
       { success: true, reaction: type },
       created ? 201 : 200,
     );

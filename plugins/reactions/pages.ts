@@ -12,6 +12,7 @@ import { react, reactionsTag, type ReactionCounts } from 'parley-forum/plugins/r
 import {
   fill,
   pages,
+  phrase,
   redirect,
   shortcuts,
   slotFillings,
@@ -79,9 +80,7 @@ export function reactionPages(
       const users = (recentReactors.get(reaction) ?? []).flatMap((user) => people.get(user) ?? []);
       return type ? [{ ...type, count, users, more: count - users.length }] : [];
     });
-    const title = web.text('reactions:bar', { number });
     const model = {
-      title,
       number,
       kinds,
       discussion,
@@ -91,7 +90,7 @@ export function reactionPages(
     };
     return view(
       '@reactions/post',
-      { name: 'reactions', title: `${title} · ${discussion.title}`, noindex: true },
+      { name: 'reactions', title: phrase('reactions:page', { number, title: discussion.title }), noindex: true },
       model,
     );
   });

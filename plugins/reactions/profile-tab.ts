@@ -43,7 +43,7 @@ export function reactionsTab({ web, discussions, markdown, reactions }: ProfileT
   };
   return {
     id: 'reactions',
-    label: 'Reactions',
+    label: 'reactions:profile',
     async render(profile: Author, viewer: Viewer, query) {
       const page = Math.min(Math.max(1, Math.trunc(Number(query['page'])) || 1), 100_000);
       const part = { limit: PAGE, offset: (page - 1) * PAGE, before: undefined };

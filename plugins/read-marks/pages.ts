@@ -2,7 +2,7 @@ import { notFound, Type, type PluginHandle } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
 import { POSTS_PER_PAGE, listTabs, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
-import { pages, pageViewListeners, redirect, shortcuts, view, type Redirect, type Web } from 'parley-forum/plugins/web';
+import { pages, pageViewListeners, phrase, redirect, shortcuts, view, type Redirect } from 'parley-forum/plugins/web';
 import { entryOf, isMember, memberOf, type ReadMarkService } from './read-mark-service.ts';
 import { unreadTags } from './routes.ts';
 
@@ -10,20 +10,19 @@ export interface PageDeps {
   readonly plugin: PluginHandle;
   readonly discussions: Discussions;
   readonly marks: ReadMarkService;
-  readonly web: Web;
 }
 const UNREAD = '/unread';
 const NEW = '/unread/new';
 
 /** /unread, and the forms about what was read. */
 export function addPages(deps: PageDeps): void {
-  const { plugin, discussions, marks, web } = deps;
+  const { plugin, discussions, marks } = deps;
   addLists(deps);
 
   /** The first unread post of the discussion with this id, or of another one. */
   const next = async (viewer: Viewer, discussionId?: string): Promise<Redirect> => {
     const found = await marks.next(memberOf(viewer), discussionId);
-    if (!found) return redirect(UNREAD, { notice: web.text('read-marks:nothing') });
+    if (!found) return redirect(UNREAD, { notice: phrase('read-marks:nothing') });
     return redirect(`/d/${found.number}/${entryOf(found) ?? 1}`);
   };
   plugin.route(pages, {
@@ -49,7 +48,7 @@ export function addPages(deps: PageDeps): void {
     if (!discussion) throw notFound();
     await marks.read(memberOf(actor), new Map([[discussion.id, body.number]]));
     if (body.next) return next(actor, discussion.id);
-    return redirect(`/d/${discussion.number}/${body.number}`, { notice: web.text('read-marks:read.done') });
+    return redirect(`/d/${discussion.number}/${body.number}`, { notice: phrase('read-marks:read.done') });
   });
 
   plugin.route(pages, {
@@ -61,7 +60,7 @@ export function addPages(deps: PageDeps): void {
   })(async ({ actor, body }) => {
     await marks.readAll(memberOf(actor), body.category_id);
     const category = body.category_id === undefined ? UNREAD : `/c/${encodeURIComponent(body.category_id)}`;
-    return redirect(category, { notice: web.text('read-marks:all.done') });
+    return redirect(category, { notice: phrase('read-marks:all.done') });
   });
 
   plugin.route(pages, {
@@ -78,7 +77,7 @@ export function addPages(deps: PageDeps): void {
     summary: 'Makes a post and all behind it unread.',
   })(async ({ actor, target }) => {
     await marks.unreadFrom(target, memberOf(actor));
-    return redirect(UNREAD, { notice: web.text('read-marks:unread.done', { number: target.number }) });
+    return redirect(UNREAD, { notice: phrase('read-marks:unread.done', { number: target.number }) });
   });
 
   const opened = async (number: string, page: number, viewer: Viewer): Promise<void> => {
@@ -134,7 +133,12 @@ function addLists({ plugin, discussions, marks }: PageDeps): void {
       const { start, ...selection } = await marks.selection(memberOf(actor), onlyNew);
       const list = await discussions.listPage({ ...query, ...selection, path, oneOrder: true }, actor);
       if (!onlyNew && (query.page ?? 1) === 1) await marks.settle(start, list.shown);
-      const head = { name: 'home', title: onlyNew ? 'New' : 'Unread', noindex: true, current: '/' };
+      const head = {
+        name: 'home',
+        title: phrase(onlyNew ? 'read-marks:new.title' : 'read-marks:unread.title'),
+        noindex: true,
+        current: '/',
+      };
       return view('@read-marks/unread', head, { ...list, new: onlyNew });
     });
   }

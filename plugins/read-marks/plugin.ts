@@ -74,7 +74,7 @@ export default definePlugin({
     plugin.extend(personalData, readMarksPersonalData(data));
     addRoutes({ plugin, settings, clock, discussions, marks, web });
     if (!web) return;
-    addPages({ plugin, discussions, marks, web });
+    addPages({ plugin, discussions, marks });
     fillSlots({ plugin, marks, web });
   },
 });

@@ -42,9 +42,12 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
     const { limit, offset, cursor, new: onlyNew = false } = query;
     const page = await marks.listOf(memberOf(actor), { onlyNew, limit: limitOf(settings, limit), offset, cursor });
     if (web) call.expiresAt = clock.now() + RENDERED_TTL;
-    const html = await web?.fragment(actor, '@discussions/rows', {
-      discussions: await discussions.listItems(page.items),
-    });
+    const html = await web?.fragment(
+      actor,
+      '@discussions/rows',
+      { discussions: await discussions.listItems(page.items) },
+      { inSiteLanguage: true },
+    );
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });
 

@@ -1,6 +1,6 @@
 import type { Http, PluginHandle } from 'parley-forum';
 import { loginSteps, emailConfirmations, type Sessions, type PendingLogin } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, negotiated, pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { EmailConfirmations } from './email-confirmations.ts';
 import { invalidLink, protectPage, Token } from './reset-pages.ts';
 
@@ -12,7 +12,7 @@ export interface ConfirmationPagesDeps {
 
 const VERIFY = '/login/verify';
 /** What the pages here say about themselves. */
-const head = (title: string) => ({ name: 'login', title, noindex: true });
+const head = (key: string) => ({ name: 'login', title: phrase(`recovery:${key}`), noindex: true });
 
 /** What new members see until their address is confirmed, and the page that the mail leads to. */
 export function addConfirmationPages(
@@ -24,13 +24,13 @@ export function addConfirmationPages(
   plugin.extend(loginSteps, { name, path: VERIFY, required: ({ id }) => confirmations.pending(id) }, -100);
 
   plugin.route(pages, { method: 'get', path, can: 'public' })(() =>
-    view('@recovery/sent', head('Look into your mail'), { again: '/login', kind: 'confirm' }),
+    view('@recovery/sent', head('sent.title'), { again: '/login', kind: 'confirm' }),
   );
 
   const ours = (pending: PendingLogin | undefined): PendingLogin | undefined =>
     pending?.step === name ? pending : undefined;
   const verifyView = (retry?: Retry): View =>
-    view('@recovery/verify', head('Confirm your address'), formErrors(retry), retry?.status ?? 200);
+    view('@recovery/verify', head('confirm.title'), formErrors(retry), retry?.status ?? 200);
   plugin.route(pages, { method: 'get', path: VERIFY, can: 'public' })(async ({ req }) =>
     ours(await sessions.pendingLogin(req)) ? verifyView() : redirect('/login'),
   );
@@ -40,11 +40,15 @@ export function addConfirmationPages(
       const pending = ours(await sessions.pendingLogin(req));
       if (!pending) {
         const error = 'Log in first; then another mail can be sent.';
-        return negotiated(redirect('/login', { notice: error }), { success: false, error, code: 'login_needed' }, 401);
+        return negotiated(
+          redirect('/login', { notice: phrase('recovery:verify.login-first') }),
+          { success: false, error, code: 'login_needed' },
+          401,
+        );
       }
       if (await confirmations.pending(pending.account.id)) {
         await confirmations.resend(pending.account);
-        return negotiated(redirect(VERIFY, { notice: 'The mail is on its way. Only its link works now.' }), {
+        return negotiated(redirect(VERIFY, { notice: phrase('recovery:verify.sent') }), {
           success: true,
         });
       }
@@ -60,7 +64,7 @@ export function addConfirmationPages(
       protectPage(res);
       const account = await confirmations.find(token);
       if (!account) return invalidLink('/login');
-      return view('@recovery/confirm', head('Confirm your address'), {
+      return view('@recovery/confirm', head('confirm.title'), {
         action: `/register/confirm/${token}`,
         username: account.username,
       });
@@ -71,7 +75,7 @@ export function addConfirmationPages(
     async ({ params: { token }, req, res }) => {
       protectPage(res);
       if (!(await confirmations.finish(token, http.ip(req)))) return invalidLink('/login');
-      return negotiated(redirect('/login', { notice: 'Your address is confirmed. Log in now.' }), { success: true });
+      return negotiated(redirect('/login', { notice: phrase('recovery:confirm.done') }), { success: true });
     },
   );
 }

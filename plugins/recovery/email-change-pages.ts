@@ -2,11 +2,12 @@ import type { Http, PluginHandle } from 'parley-forum';
 import { securitySettingsEmail, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import {
   fill,
+  formErrors,
   negotiated,
   pages,
+  phrase,
   redirect,
   slotFillings,
-  formErrors,
   view,
   type Negotiated,
   type Retry,
@@ -27,13 +28,18 @@ export interface EmailChangePagesDeps {
 
 const SECURITY = '/settings/security';
 const EMAIL = `${SECURITY}/email`;
-const head = (title: string) => ({ name: 'settings', title, noindex: true, current: SECURITY });
+const head = (key: string) => ({
+  name: 'settings',
+  title: phrase(`recovery:${key}`),
+  noindex: true,
+  current: SECURITY,
+});
 
 /** For the link of another member. Only the member who requested an address can confirm it. */
 function otherMembersLink(): Negotiated {
   const error = 'Another member asked for this link; log in as that member to follow it';
   return negotiated(
-    view('@recovery/foreign', head('This link is not yours'), {}, 403),
+    view('@recovery/foreign', head('foreign.title'), {}, 403),
     { success: false, error, code: 'forbidden' },
     403,
   );
@@ -62,7 +68,7 @@ export function addEmailChangePages(
       email: await changes.pendingEmail(account),
       ...formErrors(retry),
     };
-    return view('@recovery/change', head('Confirm your new address'), model, retry?.status ?? 200);
+    return view('@recovery/change', head('change.title'), model, retry?.status ?? 200);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     protectPage(retry.res);
@@ -90,7 +96,7 @@ export function addEmailChangePages(
       if (account && account.id !== actor.id) return otherMembersLink();
       if (!account || !(await changes.finish(token, http.ip(req)))) return invalidLink(EMAIL);
       await emailProven(account);
-      return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true });
+      return negotiated(redirect(SECURITY, { notice: phrase('recovery:change.done') }), { success: true });
     },
   );
 }

@@ -2,12 +2,13 @@ import { InvalidInput, Type, type Http, type PluginHandle, type Response } from 
 import { loginAfter, type Accounts } from 'parley-forum/plugins/accounts';
 import {
   fill,
+  formErrors,
   html,
   negotiated,
   pages,
+  phrase,
   redirect,
   slotFillings,
-  formErrors,
   view,
   type Negotiated,
   type Retry,
@@ -34,7 +35,7 @@ const NewPassword = Type.Object({
 });
 
 /** Head of pages that stand between a mail and the forum. */
-const head = (title: string) => ({ name: 'login', title, noindex: true });
+const head = (key: string) => ({ name: 'login', title: phrase(`recovery:${key}`), noindex: true });
 /** The URL of such a page holds a token: it is not sent as referrer and not cached. */
 export function protectPage(res: Response): void {
   res.set({ 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-store' });
@@ -44,7 +45,7 @@ export function protectPage(res: Response): void {
  * One answer for links that are malformed, unknown, used, replaced or too old. `again`: where to request a new one.
  */
 export function invalidLink(again: string): Negotiated {
-  const page = view('@recovery/invalid-link', head('This link no longer works'), { again }, 404);
+  const page = view('@recovery/invalid-link', head('gone.title'), { again }, 404);
   return negotiated(
     page,
     { success: false, error: 'This link no longer works; ask for a new one', code: 'not_found' },
@@ -57,22 +58,19 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
   plugin.extend(
     slotFillings,
     fill(loginAfter, (contexts) =>
-      contexts.map(() => html`<p class="auth-more"><a href="${FORGOT}">${web.text('recovery:forgot.link')}</a></p>`),
+      contexts.map(
+        () => html`<p class="auth-more"><a href="${FORGOT}">${web.say(phrase('recovery:forgot.link'))}</a></p>`,
+      ),
     ),
   );
 
   const forgotView = (retry?: Retry): View => {
     const model = { email: retry?.body['email'], ...formErrors(retry) };
-    return view(
-      '@recovery/forgot',
-      { ...head('Forgot your password?'), canonical: FORGOT },
-      model,
-      retry?.status ?? 200,
-    );
+    return view('@recovery/forgot', { ...head('forgot.link'), canonical: FORGOT }, model, retry?.status ?? 200);
   };
   plugin.route(pages, { method: 'get', path: FORGOT, can: 'public' })(() => forgotView());
   plugin.route(pages, { method: 'get', path: SENT, can: 'public' })(() =>
-    view('@recovery/sent', head('Look into your mail'), { again: FORGOT, kind: 'reset' }),
+    view('@recovery/sent', head('sent.title'), { again: FORGOT, kind: 'reset' }),
   );
 
   plugin.route(pages, { method: 'post', path: FORGOT, can: 'public', body: Email, options: { rerender: forgotView } })(
@@ -90,7 +88,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
       policy: accounts.passwordPolicy,
       ...formErrors(retry),
     };
-    return view('@recovery/reset', head('Choose a new password'), model, retry?.status ?? 200);
+    return view('@recovery/reset', head('reset.title'), model, retry?.status ?? 200);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     protectPage(retry.res);
@@ -115,8 +113,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
       if (!(await resets.finish(params.token, body.password, http.ip(req)))) return invalidLink(FORGOT);
       return negotiated(
         redirect('/login', {
-          notice:
-            'Your new password is set; sessions, API token and feed addresses of before no longer work. Log in with it now.',
+          notice: phrase('recovery:reset.done'),
         }),
         { success: true },
       );

@@ -3,7 +3,17 @@ import { accessTag, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { handleReports, OUTCOMES, STATUSES, type ReportRecord, type Status } from 'parley-forum/plugins/reports';
-import { navigation, pagerOf, pages, redirect, SafeHtml, view, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  navigation,
+  pagerOf,
+  pages,
+  phrase,
+  redirect,
+  SafeHtml,
+  view,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import type { PagesDeps } from './report-pages.ts';
 import { Note } from './routes.ts';
 import type { ReportRow } from './rows.ts';
@@ -84,7 +94,11 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
       tabs: STATUSES.map((name) => ({ name, href: listPath(name), current: name === status })),
       pager: pagerOf(page, last, (number) => listPath(status, number)),
     };
-    return view('@reports/list', { name: 'reports', title: 'Reports', noindex: true, current: LIST }, model);
+    return view(
+      '@reports/list',
+      { name: 'reports', title: phrase('reports:title'), noindex: true, current: LIST },
+      model,
+    );
   };
   plugin.route(pages, {
     method: 'get',
@@ -115,7 +129,7 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
       problems,
       context: { ...records[0]!, author_id: row.author_id },
     };
-    return view('@reports/one', { name: 'reports', title: 'Report', noindex: true, current: LIST }, model);
+    return view('@reports/one', { name: 'reports', title: phrase('reports:one'), noindex: true, current: LIST }, model);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     const row = await find(retry);
@@ -134,19 +148,19 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
     await writer.handle(target, { outcome, note }, actor);
-    return redirect(LIST, { notice: `All open reports of this post are ${outcome}.` });
+    return redirect(LIST, { notice: phrase(`reports:handled.${outcome}`) });
   });
 
   plugin.route(pages, { method: 'post', path: `${path}/claim`, can, load: find, options: { rerender } })(
     async ({ actor, target }) => {
       await claims.claim(target, actor);
-      return redirect(pathOf(target.id), { notice: 'The others see that you work on the reports of this post.' });
+      return redirect(pathOf(target.id), { notice: phrase('reports:claimed.notice') });
     },
   );
 
   plugin.route(pages, { method: 'post', path: `${path}/release`, can, load: find })(async ({ actor, target }) => {
     await claims.release(target, actor);
-    return redirect(pathOf(target.id), { notice: 'The reports of this post are free again.' });
+    return redirect(pathOf(target.id), { notice: phrase('reports:released') });
   });
 
   plugin.route(pages, {
@@ -158,7 +172,7 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 2_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
     await claims.note(target, content, actor);
-    return redirect(pathOf(target.id), { notice: 'Noted.' });
+    return redirect(pathOf(target.id), { notice: phrase('reports:noted') });
   });
 
   const open = {

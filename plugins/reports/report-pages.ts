@@ -4,12 +4,13 @@ import { postMenu, type Discussions, type PostHead } from 'parley-forum/plugins/
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { REASONS, report } from 'parley-forum/plugins/reports';
 import {
+  errorsByField,
   fill,
   pages,
+  phrase,
   redirect,
   slotFillings,
   view,
-  errorsByField,
   type Retry,
   type View,
   type Web,
@@ -46,7 +47,7 @@ export function reportPages({ plugin, access, discussions, writer, web }: PagesD
       problems,
       wrong: errorsByField(problems),
     };
-    return view('@reports/report', { name: 'report', title: 'Report a post', noindex: true }, model);
+    return view('@reports/report', { name: 'report', title: phrase('reports:report.title'), noindex: true }, model);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     const post = await find(retry);
@@ -66,7 +67,7 @@ export function reportPages({ plugin, access, discussions, writer, web }: PagesD
     body: Type.Object({ reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { reason, note } }) => {
     await writer.report(actor, { postId: target.id, reason, note });
-    return redirect(pathOf(target), { notice: 'Thank you. The moderators will look at it.' });
+    return redirect(pathOf(target), { notice: phrase('reports:thanks') });
   });
 
   if (!web) return;

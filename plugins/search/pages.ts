@@ -17,6 +17,7 @@ import {
   html,
   pagerOf,
   pages,
+  phrase,
   redirect,
   SafeHtml,
   shortcuts,
@@ -164,7 +165,7 @@ export function addPages(
       any: Object.keys(values).length > 0,
       tagged,
       categories: categories.visible(viewer).map(({ slug, name }) => ({ value: slug, label: name })),
-      sorts: SEARCH_SORTS.map((name) => ({ value: name, label: web.text(`search:sort.${name}`) })),
+      sorts: SEARCH_SORTS.map((name) => ({ value: name, label: web.say(phrase(`search:sort.${name}`)) })),
     };
   };
 

@@ -7,7 +7,7 @@ import {
   type Discussions,
 } from 'parley-forum/plugins/discussions';
 import { searchTag, type Search } from 'parley-forum/plugins/search';
-import { fill, pages, shared, slotFillings, view, type Web } from 'parley-forum/plugins/web';
+import { fill, pages, phrase, shared, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 
 const pathOf = (number: number): string => `/d/${number}/related`;
 
@@ -43,7 +43,7 @@ export function addRelated(
   })(({ target }) =>
     shared(async (viewer) => {
       const found = await discussions.listItems(await search.related(target, viewer));
-      const head = { name: 'related', title: `Related to “${target.title}”`, noindex: true };
+      const head = { name: 'related', title: phrase('search:related.to', { title: target.title }), noindex: true };
       return view('@search/related', head, { number: target.number, title: target.title, discussions: found });
     }),
   );

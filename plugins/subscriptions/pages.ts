@@ -14,6 +14,7 @@ import {
   fill,
   negotiated,
   pages,
+  phrase,
   redirect,
   shortcuts,
   slotFillings,
@@ -82,7 +83,7 @@ export function addPages(plugin: PluginHandle, { access, discussions, subscripti
       { ...query, within, sort: 'latest', oneOrder: true, path: FOLLOWING },
       actor,
     );
-    const head = { name: 'home', title: 'Following', noindex: true, current: '/' };
+    const head = { name: 'home', title: phrase('subscriptions:following'), noindex: true, current: '/' };
     return view('@subscriptions/following', head, list);
   });
 

@@ -3,7 +3,16 @@ import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { manageTags, tagDeleted, tagSaved } from 'parley-forum/plugins/tags';
 import type { Tag } from 'parley-forum/ports/tags';
-import { negotiated, pagerOf, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  formErrors,
+  negotiated,
+  pagerOf,
+  pages,
+  phrase,
+  redirect,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import type { TagDeps } from './routes.ts';
 
 const PAGE = 50;
@@ -17,7 +26,7 @@ const Body = Type.Object({
 
 /** /admin/tags. */
 export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): void {
-  plugin.extend(adminSections, { group: 'content' as const, label: 'Tags', href: '/admin/tags' });
+  plugin.extend(adminSections, { group: 'content' as const, label: 'tags:title', href: '/admin/tags' });
   plugin.extend(
     auditRules,
     audited(tagSaved, ['tag.saved'], ({ id, name, actor }) => ({
@@ -56,7 +65,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
       values: retry?.body ?? edited ?? {},
       ...formErrors(retry),
     };
-    return admin.view('@tags/admin', { title: 'Tags', noindex: true, current: '/admin/tags' }, model);
+    return admin.view('@tags/admin', { title: phrase('tags:title'), noindex: true, current: '/admin/tags' }, model);
   };
   const rerender = (retry: Retry): View =>
     shown({ retry, edited: tags.all().find(({ id }) => id === retry.body['id']) });
@@ -93,7 +102,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     plugin.log.info({ tag: saved.id, name: saved.name }, 'a tag was saved');
     const [tag] = await counts.records([saved], actor);
     return negotiated(
-      redirect('/admin/tags', { notice: `Saved “${saved.name}”.` }),
+      redirect('/admin/tags', { notice: phrase('tags:admin.saved', { name: saved.name }) }),
       { success: true, tag },
       id === undefined ? 201 : 200,
     );
@@ -111,6 +120,6 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     const into = given(body.merge_into?.trim());
     await tags.remove(body.id, into, () => plugin.emit(tagDeleted, { id: body.id, into, actor: actor.id }));
     plugin.log.info({ tag: body.id }, 'a tag was deleted');
-    return negotiated(redirect('/admin/tags', { notice: 'The tag is gone.' }), { success: true });
+    return negotiated(redirect('/admin/tags', { notice: phrase('tags:admin.removed') }), { success: true });
   });
 }

@@ -17,6 +17,7 @@ import {
   navigation,
   pagerOf,
   pages,
+  phrase,
   shared,
   slotFillings,
   view,
@@ -62,7 +63,7 @@ export function tagPages({ plugin, visible, discussions }: TagDeps): void {
         '@tags/tags',
         {
           name: 'tags',
-          title: 'Tags',
+          title: phrase('tags:title'),
           canonical: pager.page > 1 ? `/tags?page=${pager.page}` : '/tags',
           current: '/tags',
         },

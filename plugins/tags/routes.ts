@@ -99,9 +99,12 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
       actor,
     );
     if (web) call.expiresAt = clock.now() + RENDERED_TTL;
-    const html = await web?.fragment(actor, '@discussions/rows', {
-      discussions: await discussions.listItems(page.items),
-    });
+    const html = await web?.fragment(
+      actor,
+      '@discussions/rows',
+      { discussions: await discussions.listItems(page.items) },
+      { inSiteLanguage: true },
+    );
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });
 }

@@ -1,6 +1,6 @@
 import type { Http, PluginHandle } from 'parley-forum';
 import { loginSteps, type Sessions, type PendingLogin } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, negotiated, pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { CodeVerifier } from './code-verifier.ts';
 import type { TwoFactorService } from './service.ts';
 import { Code, fieldProblem } from './settings-pages.ts';
@@ -27,7 +27,7 @@ export function addLoginPages(plugin: PluginHandle, { service, verifier, session
   const page = (retry?: Retry): View => {
     return view(
       '@two-factor/login',
-      { name: 'login', title: 'Two-factor login', noindex: true },
+      { name: 'login', title: phrase('two-factor:title'), noindex: true },
       formErrors(retry),
       retry?.status ?? 200,
     );
@@ -44,7 +44,11 @@ export function addLoginPages(plugin: PluginHandle, { service, verifier, session
       const pending = ours(await sessions.pendingLogin(req));
       if (!pending) {
         const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
-        return negotiated(redirect('/login', { notice: error }), { success: false, error, code: 'login_needed' }, 401);
+        return negotiated(
+          redirect('/login', { notice: phrase('two-factor:nobody-waits') }),
+          { success: false, error, code: 'login_needed' },
+          401,
+        );
       }
       await verifier.verify({ id: pending.account.id, address: http.ip(req) }, body.code);
       const result = await sessions.completeStep(req, res, NAME);

@@ -12,13 +12,14 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { securitySettingsEnd } from 'parley-forum/plugins/accounts';
 import {
   fill,
+  formErrors,
   html,
   negotiated,
   pages,
+  phrase,
   redirect,
   SafeHtml,
   slotFillings,
-  formErrors,
   view,
   type PageHead,
   type Retry,
@@ -40,7 +41,12 @@ export const PAGE = '/settings/security/two-factor';
 /** Longer than any code with all separators that people type. */
 export const Code = Type.Object({ code: Type.String({ minLength: 1, maxLength: 60 }) });
 
-const HEAD: PageHead = { name: 'settings', title: 'Two-factor login', noindex: true, current: '/settings/security' };
+const HEAD: PageHead = {
+  name: 'settings',
+  title: phrase('two-factor:title'),
+  noindex: true,
+  current: '/settings/security',
+};
 const OFF_STATE: State = { pendingSecret: undefined, enabled: false, codesLeft: 0 };
 
 /** What the page shows besides the state: what was wrong, or backup codes that were just made. */
@@ -65,8 +71,12 @@ export function addSettingsPages(
     const { pendingSecret, ...state } = viewer.id === undefined ? OFF_STATE : await service.state(viewer.id);
     const setup =
       pendingSecret &&
-      (await setupOf(pendingSecret, await uriOf(pendingSecret, viewer.username ?? ''), web.text('two-factor:open')));
-    const download = codes && downloadOf(codes, web.text('two-factor:codes.download'));
+      (await setupOf(
+        pendingSecret,
+        await uriOf(pendingSecret, viewer.username ?? ''),
+        web.say(phrase('two-factor:open')),
+      ));
+    const download = codes && downloadOf(codes, web.say(phrase('two-factor:codes.download')));
     const model = { ...state, setup, codes, download, ...formErrors(retry) };
     return view('@two-factor/settings', HEAD, model, retry?.status ?? 200);
   };
@@ -114,7 +124,7 @@ export function addSettingsPages(
       const own = member(actor, req);
       await fieldProblem(verifier.verify(own, body.code));
       await service.disable(own);
-      return negotiated(redirect('/settings/security', { notice: 'Two-factor login is off.' }), { success: true });
+      return negotiated(redirect('/settings/security', { notice: phrase('two-factor:off.notice') }), { success: true });
     },
   );
 

@@ -1,6 +1,16 @@
 import { profileSettingsEnd } from 'parley-forum/plugins/accounts';
 import { uploadFiles } from 'parley-forum/plugins/uploads';
-import { fill, pages, redirect, slotFillings, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  fill,
+  formErrors,
+  pages,
+  phrase,
+  redirect,
+  slotFillings,
+  view,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { FileForm, formOf, type PageDeps } from './files-page.ts';
 import { extensionsOf, picturesOf } from './processing/formats.ts';
@@ -28,7 +38,7 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
   const page = async (viewer: Viewer, retry?: Retry): Promise<View> =>
     view(
       '@uploads/avatar',
-      { name: 'settings', title: 'Your picture', noindex: true, current: PROFILE },
+      { name: 'settings', title: phrase('uploads:avatar.title'), noindex: true, current: PROFILE },
       { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...formErrors(retry) },
       retry?.status ?? 200,
     );
@@ -54,11 +64,11 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
   })(async ({ actor, req, body }) => {
     await consumeUpload(limits, actor, settings['uploads.rate_limit']);
     await uploads.setAvatar(actor.id!, await processor.avatar(req, body.part));
-    return redirect(PROFILE, { notice: 'Your new picture is shown from now on.' });
+    return redirect(PROFILE, { notice: phrase('uploads:avatar.changed') });
   });
 
   plugin.route(pages, { method: 'post', path: `${AVATAR}/remove`, can: 'member', options })(async ({ actor }) => {
     await uploads.removeAvatar(actor.id!);
-    return redirect(PROFILE, { notice: 'Your picture is removed.' });
+    return redirect(PROFILE, { notice: phrase('uploads:avatar.removed') });
   });
 }

@@ -7,12 +7,13 @@ import type { Limits } from 'parley-forum/plugins/limits';
 import { uploadFiles } from 'parley-forum/plugins/uploads';
 import {
   fill,
+  formErrors,
   navigation,
   pagerOf,
   pages,
+  phrase,
   redirect,
   slotFillings,
-  formErrors,
   view,
   type Retry,
   type View,
@@ -101,7 +102,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
     };
     return view(
       '@uploads/files',
-      { name: 'settings', title: 'Files', noindex: true },
+      { name: 'settings', title: phrase('uploads:title'), noindex: true },
       { rows, pager, room, limits: limitsOf(), ...formErrors(retry) },
       retry?.status ?? 200,
     );
@@ -125,7 +126,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
   })(async ({ actor, req, body }) => {
     await consumeUpload(limits, actor, settings['uploads.rate_limit']);
     const { name } = await uploads.add(actor.id!, await processor.upload(req, body.part));
-    return redirect(FILES, { notice: `${name} is uploaded.` });
+    return redirect(FILES, { notice: phrase('uploads:uploaded', { name }) });
   });
 
   plugin.route(pages, {
@@ -138,7 +139,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
     const upload = await store.find(body.id);
     // Files of others are deleted where moderators see them.
     if (upload?.accountId === actor.id && upload?.purpose === 'post') await uploads.delete(upload, actor);
-    return redirect(FILES, { notice: 'The file is deleted.' });
+    return redirect(FILES, { notice: phrase('uploads:deleted') });
   });
 
   plugin.extend(

@@ -50,9 +50,19 @@ export const csrfPlaceholder = `c${crypto.randomUUID().replaceAll('-', '')}c`;
 /** The hidden field of a form that a slot renders with `html`; templates write `{{#form}}`, which adds it. */
 export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfPlaceholder}">`;
 
+/** A text of a plugin (`plugin:key`), put into words in the language of whoever reads it. */
+export interface Phrase {
+  readonly key: string;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+/** `values` stand in place of the text's `{placeholders}`; `count` among them chooses the plural. */
+export const phrase = (key: string, values: Phrase['values'] = {}): Phrase => ({ key, values });
+/** What somebody named so in words of their own, or a phrase. */
+export type Wording = string | Phrase;
+
 /** A feed of what a page shows: in its head for programs, in the footer for people. */
 export interface PageFeed {
-  readonly title: string;
+  readonly title: Wording;
   readonly href: string;
   /** Media type. */
   readonly type: string;
@@ -75,7 +85,7 @@ export interface PagePicture {
 
 /** What a page says about itself outside its body. */
 export interface PageHead {
-  readonly title: string;
+  readonly title: Wording;
   readonly description?: string;
   /** Path of the page's canonical URL. */
   readonly canonical?: string;
@@ -109,7 +119,7 @@ export interface Redirect {
   readonly to: string;
   readonly status: number;
   /** Shown once on the next page, as a polite status. */
-  readonly notice: string | undefined;
+  readonly notice: Wording | undefined;
 }
 /** A page for browsers, JSON for `Accept: application/json`. */
 export interface Negotiated {
@@ -156,7 +166,7 @@ export const shared = (
 /** 303 after a form, 301 for a moved page. `to` is a path of this site. */
 export const redirect = (
   to: string,
-  { status = 303, notice }: { status?: number; notice?: string } = {},
+  { status = 303, notice }: { status?: number; notice?: Wording | undefined } = {},
 ): Redirect => ({ kind: 'redirect', to, status, notice });
 /** `pending`: what the form that asks for the password brought along. */
 export const resumed = (pending: string | undefined, fallback: Redirect): Resumed => ({
@@ -433,13 +443,25 @@ export const pageViewListeners = defineExtensionPoint<PageViewListener>(
 
 /** What pages are made of, for plugins that render parts of them or speak to browsers in other ways. */
 export interface Web {
-  /** A fragment of a page for scripts, such as the `html` of a list, rendered in the current theme. */
-  fragment(viewer: Viewer, template: string, model: object): Promise<SafeHtml>;
+  /**
+   * A fragment of a page, such as what fills a slot or the `html` of a list, rendered in the current theme and the
+   * language of whoever is being answered. `inSiteLanguage`: for what is kept for others, too.
+   */
+  fragment(
+    viewer: Viewer,
+    template: string,
+    model: object,
+    options?: { readonly inSiteLanguage?: boolean },
+  ): Promise<SafeHtml>;
   /**
    * A text (`plugin:key`) in the site's own language, for what is not a page, such as emails; `count` chooses the
-   * plural.
+   * plural. Pages have their texts from templates and phrases, in their readers' languages.
    */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
+  /** Id of the language of whoever is being answered; the site's own while nobody is. */
+  readonly language: string;
+  /** In that language, for texts that neither a template nor a phrase can say. */
+  say(wording: Wording): string;
   /**
    * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a
    * page.
@@ -449,7 +471,7 @@ export interface Web {
    * Sets a flash notice: a sentence shown on the next page that this browser opens, as `redirect` does. For surfaces
    * without pages.
    */
-  setNotice(req: Request, res: Response, text: string): void;
+  setNotice(req: Request, res: Response, text: Wording): void;
   /**
    * Why pages use a theme other than the chosen one, or an older version of it; undefined while all is well.
    */

@@ -37,6 +37,7 @@ import { buildUsableBundle, rebuildOnChange, themeProblemOf } from './themes/reb
 import { installedThemes } from './themes/themes.ts';
 import { formModel } from './forms/form-model.ts';
 import { PageHeaders } from './pages/headers.ts';
+import { readLanguage } from './appearance/language.ts';
 import type { Locale } from './themes/locales.ts';
 import type { ThemeBundle } from './themes/theme-bundle.ts';
 import { PendingForms } from './forms/pending-forms.ts';
@@ -80,7 +81,17 @@ export default definePlugin({
     const assets = new Assets(join(environment.dataDir, 'assets'), log);
     const headers = new PageHeaders(services.Protection);
     const localeOf = (req: IncomingMessage): Locale =>
-      renderer.bundle.locales.choose(req.headers['accept-language'], settings['site.locale']);
+      renderer.bundle.locales.choose(
+        readLanguage(req.headers.cookie, http.secure(req)),
+        req.headers['accept-language'],
+        settings['site.locale'],
+      );
+    const siteLocale = (): Locale => renderer.bundle.locales.get(settings['site.locale']);
+    /** Of whoever is being answered. */
+    const currentLocale = (): Locale => {
+      const req = services.Routes.current;
+      return req ? localeOf(req) : siteLocale();
+    };
     const onPageView = (
       req: IncomingMessage,
       path: string,
@@ -204,25 +215,31 @@ export default definePlugin({
       ({ req, res, params }) => serveAsset(files, req, res, params),
     );
     // A logged-out user returns much later than someone who follows a redirect.
-    plugin.extend(logoutNotices, (req, res, text) => setNotice(res, text, { secure: http.secure(req), maxAge: DAY }));
-    addAppearance(plugin, http);
+    plugin.extend(logoutNotices, (req, res, text) =>
+      setNotice(res, localeOf(req).failure(text), { secure: http.secure(req), maxAge: DAY }),
+    );
+    addAppearance(plugin, http, () => renderer.bundle.locales.offered);
     addKeyboard(plugin, http, localeOf);
 
     return {
       Web: {
-        fragment: async (viewer, template, model) => {
+        fragment: async (viewer, template, model, { inSiteLanguage = false } = {}) => {
           const context = {
             viewer,
-            locale: renderer.bundle.locales.get(settings['site.locale']),
+            locale: inSiteLanguage ? siteLocale() : currentLocale(),
             preferences: NO_PREFERENCES,
             url: '/',
             notice: undefined,
           };
           return new SafeHtml((await renderer.fragment(template, model, context)).text);
         },
-        text: (key, values) => renderer.bundle.locales.get(settings['site.locale']).text(key, values),
+        text: (key, values) => siteLocale().text(key, values),
+        get language() {
+          return currentLocale().id;
+        },
+        say: (wording) => currentLocale().say(wording),
         sendErrorPage: (req, res, failure) => surface.sendErrorPage(req, res, failure),
-        setNotice: (req, res, sentence) => setNotice(res, sentence, { secure: http.secure(req) }),
+        setNotice: (req, res, sentence) => setNotice(res, localeOf(req).say(sentence), { secure: http.secure(req) }),
         get themeProblem() {
           // After a change the theme is read on the next use.
           void renderer.bundle;
@@ -236,7 +253,7 @@ export default definePlugin({
         },
         asset: (owner, path) => renderer.bundle.asset(`@${owner}/${path}`),
         form: (schema, values, problems = []) => {
-          const locale = renderer.bundle.locales.get(settings['site.locale']);
+          const locale = currentLocale();
           return formModel(schema, values, problems, {
             secretSet: locale.text('web:form.secret'),
             problem: locale.text('web:form.problem'),

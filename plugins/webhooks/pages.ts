@@ -8,7 +8,7 @@ import {
   webhookSecretRotated,
   webhookTested,
 } from 'parley-forum/plugins/webhooks';
-import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { BlockedUrl } from 'parley-forum/plugins/protection';
 import { subscribableEvents } from './events/event-subscriber.ts';
 import { recordOf, type WebhookInput, type WebhookRow } from './webhook-store.ts';
@@ -52,7 +52,7 @@ export function addWebhookPages({
   history,
   categories,
 }: PageDeps): void {
-  plugin.extend(adminSections, { group: 'integrations' as const, label: 'Webhooks', href: ROOT });
+  plugin.extend(adminSections, { group: 'integrations' as const, label: 'webhooks:pages', href: ROOT });
   const can = manageWebhooks;
   const found = async (id: string): Promise<WebhookRow> =>
     (await webhooks.find(id)) ?? Promise.reject(notFound('There is no such webhook'));
@@ -93,7 +93,7 @@ export function addWebhookPages({
         names: row.events.join(', '),
       })),
     };
-    return admin.view('@webhooks/list', { title: 'Webhooks', current: ROOT }, model);
+    return admin.view('@webhooks/list', { title: phrase('webhooks:pages'), current: ROOT }, model);
   };
   const valuesOf = (webhook: WebhookRow | undefined): Values =>
     webhook ? { ...recordOf(webhook) } : { active: true, events: ['discussion.created', 'post.created'] };
@@ -109,7 +109,7 @@ export function addWebhookPages({
   const secretView = (webhook: WebhookRow, secret: string, notice: string): View =>
     admin.view(
       '@webhooks/secret',
-      { title: 'Webhooks', current: ROOT },
+      { title: phrase('webhooks:pages'), current: ROOT },
       { name: webhook.name, secret, notice, back: `${ROOT}?id=${webhook.id}` },
     );
 
@@ -201,7 +201,10 @@ export function addWebhookPages({
     plugin.log.info({ ...actorFields(actor), webhook: webhook.id, active: webhook.active }, 'a webhook was saved');
     const json = { success: true, webhook: recordOf(webhook) };
     if (secret === undefined)
-      return negotiated(redirect(`${ROOT}?id=${webhook.id}`, { notice: `Saved “${webhook.name}”.` }), json);
+      return negotiated(
+        redirect(`${ROOT}?id=${webhook.id}`, { notice: phrase('webhooks:saved', { name: webhook.name }) }),
+        json,
+      );
     return negotiated(secretView(webhook, secret, 'webhooks:secret.new'), { ...json, secret }, 201);
   });
 
@@ -247,6 +250,8 @@ export function addWebhookPages({
       await plugin.emit(webhookDeleted, { actor: actor.id, webhook: { id: webhook.id, name: webhook.name } });
     });
     plugin.log.info({ ...actorFields(actor), webhook: webhook.id }, 'a webhook was deleted');
-    return negotiated(redirect(ROOT, { notice: `“${webhook.name}” is gone, with all it sent.` }), { success: true });
+    return negotiated(redirect(ROOT, { notice: phrase('webhooks:removed', { name: webhook.name }) }), {
+      success: true,
+    });
   });
 }

@@ -1,6 +1,6 @@
 import { HttpError, InvalidInput, type Environment, type Http, type PluginHandle } from 'parley-forum';
 import { identityConfirmed, type Account, type LoginStep } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, redirect, resumed, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect, resumed, type Retry, type View } from 'parley-forum/plugins/web';
 import { ConfirmForm, ReturnForm, type Forms } from '../forms.ts';
 import type { Authenticator } from './authenticator.ts';
 import { localPath } from './local-path.ts';
@@ -100,7 +100,7 @@ export function addConfirmPages(
     await sessions.confirm(req, false);
     return negotiated(
       redirect(localPath(body.return_to, environment.baseUrl), {
-        notice: 'You will be asked for your password again.',
+        notice: phrase('accounts:confirm.over'),
       }),
       { success: true },
     );

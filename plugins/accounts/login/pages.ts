@@ -1,7 +1,7 @@
 import type { Environment, Http, PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import { loggedOut } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, redirect, type Retry } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect, type Retry } from 'parley-forum/plugins/web';
 import type { CsrfService } from '../sessions/csrf.ts';
 import type { LoginFlow } from './login-flow.ts';
 import { LoginForm, RegisterForm, ticked, type Forms } from '../forms.ts';
@@ -74,7 +74,11 @@ export function addPages(
       remember: false,
       returnTo: back(body.return_to),
     });
-    return negotiated(redirect(to, entered ? { notice: `Welcome, ${account.username}!` } : {}), json, 201);
+    return negotiated(
+      redirect(to, entered ? { notice: phrase('accounts:welcome', { name: account.username }) } : {}),
+      json,
+      201,
+    );
   });
 
   plugin.route(pages, { method: 'post', path: '/logout', can: 'public' })(async ({ actor, req, res }) => {
@@ -83,6 +87,6 @@ export function addPages(
     // Pages that this browser keeps show what the member could see.
     res.set('Clear-Site-Data', '"cache"');
     if (!isGuest(actor)) await plugin.emit(loggedOut, { id: actor.id!, address: http.ip(req) });
-    return negotiated(redirect('/', { notice: 'You are logged out.' }), { success: true });
+    return negotiated(redirect('/', { notice: phrase('accounts:logged-out') }), { success: true });
   });
 }

@@ -11,10 +11,10 @@ const MAX_BYTES = 72;
  * One list for the server's check and the form's pattern. The regular expressions are read with the `v` flag by both.
  */
 const CHARACTER_CLASSES = [
-  { pattern: String.raw`\p{Ll}`, name: 'a lowercase letter' },
-  { pattern: String.raw`\p{Lu}`, name: 'an uppercase letter' },
-  { pattern: String.raw`\p{Nd}`, name: 'a digit' },
-  { pattern: String.raw`[^\p{L}\p{N}\s]`, name: 'a special character' },
+  { pattern: String.raw`\p{Ll}`, name: 'a lowercase letter', label: 'accounts:rule.lower' },
+  { pattern: String.raw`\p{Lu}`, name: 'an uppercase letter', label: 'accounts:rule.upper' },
+  { pattern: String.raw`\p{Nd}`, name: 'a digit', label: 'accounts:rule.digit' },
+  { pattern: String.raw`[^\p{L}\p{N}\s]`, name: 'a special character', label: 'accounts:rule.special' },
 ] as const;
 const CHECKS = CHARACTER_CLASSES.map(({ pattern, name }) => ({ expression: new RegExp(pattern, 'v'), name }));
 
@@ -97,11 +97,11 @@ export class Passwords {
 
   get policy(): PasswordPolicy {
     const minimum = this.#minimum;
-    const length = { pattern: `.{${minimum},}`, label: `at least ${minimum} characters` };
+    const length = { pattern: `.{${minimum},}`, label: 'accounts:rule.length' };
     return {
       minimum,
       pattern: `${CHARACTER_CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}${length.pattern}`,
-      rules: [length, ...CHARACTER_CLASSES.map(({ pattern, name }) => ({ pattern, label: name }))],
+      rules: [length, ...CHARACTER_CLASSES.map(({ pattern, label }) => ({ pattern, label }))],
     };
   }
 

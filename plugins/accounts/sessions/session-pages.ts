@@ -1,6 +1,6 @@
 import { notFound, type PluginHandle } from 'parley-forum';
 import { sessionsRevoked } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect } from 'parley-forum/plugins/web';
 import { SECURITY, SessionForm, type Forms } from '../forms.ts';
 import type { SessionSummary, AccountSessions } from './account-sessions.ts';
 import type { AccountsService } from '../accounts/service.ts';
@@ -40,7 +40,7 @@ export function addSessionPages(
     async ({ actor, body }) => {
       if (!(await accountSessions.revoke(actor.id!, body.id))) throw notFound('This session is over already');
       await plugin.emit(sessionsRevoked, { id: actor.id!, by: actor.id, which: 'one' });
-      return negotiated(redirect(PATH, { notice: 'The session has ended.' }), { success: true });
+      return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.ended') }), { success: true });
     },
   );
 
@@ -48,7 +48,7 @@ export function addSessionPages(
     async ({ actor, req }) => {
       await accounts.endOtherSessions(actor.id!);
       await sessions.endOthers(req, (await accounts.find(actor.id!))!);
-      return negotiated(redirect(PATH, { notice: 'Your other sessions have ended.' }), { success: true });
+      return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.others-ended') }), { success: true });
     },
   );
 }

@@ -9,7 +9,7 @@ import {
   manageCategories,
   type Category,
 } from 'parley-forum/plugins/discussions';
-import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { CategoryBody, plainCategory, withFields } from '../schemas.ts';
 import { fieldSaves } from '../writing/drafts.ts';
 import { queryOf, draftOf, problemsByField, type PageDeps, type FormDraft } from '../page-parts.ts';
@@ -70,7 +70,11 @@ export function adminPages(
   { plugin, categories }: PageDeps,
   { admin, access }: { admin: Admin; access: Access },
 ): void {
-  plugin.extend(adminSections, { group: 'content' as const, label: 'Categories', href: '/admin/categories' });
+  plugin.extend(adminSections, {
+    group: 'content' as const,
+    label: 'discussions:categories.title',
+    href: '/admin/categories',
+  });
   const subject = (id: string): { readonly type: string; readonly id: string } => ({ type: 'category', id });
   plugin.extend(
     auditRules,
@@ -136,7 +140,11 @@ export function adminPages(
         audiences: [category.view, category.create, category.reply].map(namesOf).join(' · '),
       })),
     };
-    return admin.view('@discussions/admin-categories', { title: 'Categories', noindex: true }, model);
+    return admin.view(
+      '@discussions/admin-categories',
+      { title: phrase('discussions:categories.title'), noindex: true },
+      model,
+    );
   };
   const valuesOf = (category: Category | undefined): FormDraft['values'] =>
     category
@@ -194,7 +202,7 @@ export function adminPages(
     plugin.log.info({ category: category.id, name: category.name }, 'a category was saved');
     const status = given(body.id) === undefined ? 201 : 200;
     return negotiated(
-      redirect('/admin/categories', { notice: `Saved “${category.name}”.` }),
+      redirect('/admin/categories', { notice: phrase('discussions:admin.saved', { name: category.name }) }),
       { success: true, category: plainCategory(category) },
       status,
     );
@@ -212,7 +220,9 @@ export function adminPages(
     const into = given(body.move_to);
     await categories.remove(body.id, into, () => plugin.emit(categoryDeleted, { id: body.id, into, actor: actor.id }));
     plugin.log.info({ category: body.id }, 'a category was deleted');
-    return negotiated(redirect('/admin/categories', { notice: 'The category is gone.' }), { success: true });
+    return negotiated(redirect('/admin/categories', { notice: phrase('discussions:admin.removed') }), {
+      success: true,
+    });
   });
 }
 

@@ -2,7 +2,7 @@ import { Type } from 'parley-forum';
 import { isAdmin } from 'parley-forum/plugins/access';
 import { Paging } from 'parley-forum/plugins/api';
 import { discussionCacheTags, SORTS, type Category, type Sort } from 'parley-forum/plugins/discussions';
-import { pages, shared, view } from 'parley-forum/plugins/web';
+import { pages, phrase, shared, view } from 'parley-forum/plugins/web';
 import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
 import { listCacheTags } from '../discussion-routes.ts';
@@ -34,7 +34,7 @@ export function listPages(deps: PageDeps): void {
           { ...query, path, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
           actor,
         );
-        const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
+        const head = { name: 'home', title: phrase('discussions:home.title'), canonical: list.canonical, current: '/' };
         return view('@discussions/home', head, { ...list, create: rights.canStartAnywhere(actor) && '/new' });
       }),
     );
@@ -55,7 +55,7 @@ export function listPages(deps: PageDeps): void {
       };
       return view(
         '@discussions/categories',
-        { name: 'categories', title: 'Categories', canonical: '/categories' },
+        { name: 'categories', title: phrase('discussions:categories.title'), canonical: '/categories' },
         model,
       );
     }),

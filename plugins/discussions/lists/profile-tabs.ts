@@ -72,13 +72,13 @@ export function profileTabsOf(
   return [
     {
       id: 'discussions',
-      label: 'Discussions',
+      label: 'discussions:profile.discussions',
       count: async ({ id }, viewer) => (await statistics.of([id], viewer))[0]?.discussions ?? 0,
       render: discussions,
     },
     {
       id: 'posts',
-      label: 'Posts',
+      label: 'discussions:profile.posts',
       count: async ({ id }, viewer) => (await statistics.of([id], viewer))[0]?.posts ?? 0,
       render: posts,
     },

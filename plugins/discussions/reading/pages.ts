@@ -12,7 +12,7 @@ import {
   type StructuredData,
 } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import { pagerOf, pages, redirect, shared, view, type PagePicture, type View } from 'parley-forum/plugins/web';
+import { pagerOf, pages, phrase, redirect, shared, view, type PagePicture, type View } from 'parley-forum/plugins/web';
 import { discussionPath, numberOf, postPath } from '../identifiers.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
@@ -136,7 +136,7 @@ export function discussionPages(deps: PageDeps): void {
       const found = wanted === undefined ? undefined : await reader.discussion(head, actor);
       if (!found || wanted === undefined) throw notFound();
       const number = Math.min(wanted, found.lastNumber);
-      const notice = number === wanted ? {} : { notice: `There is no post ${wanted}; this is the last one.` };
+      const notice = number === wanted ? {} : { notice: phrase('discussions:last-instead', { number: wanted }) };
       const page = pageOf(number);
       const fits = (await reader.sizeBetween(head, { from: firstOf(page), to: number })) <= MAX_TEXT_BYTES;
       return redirect(`${fits ? pathOf(head, page) : pathFrom(head, number)}#post-${number}`, {

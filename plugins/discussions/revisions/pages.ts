@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { pagerOf, pages, view } from 'parley-forum/plugins/web';
+import { pagerOf, pages, phrase, view } from 'parley-forum/plugins/web';
 import type { DiffRow } from './diff.ts';
 import { postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading/reader.ts';
@@ -69,7 +69,7 @@ export function historyPages({ plugin, reader, categories, rights, revisions }: 
     };
     return view(
       '@discussions/history',
-      { name: 'history', title: `History of post ${row.number}`, noindex: true },
+      { name: 'history', title: phrase('discussions:history.of', { number: row.number }), noindex: true },
       model,
     );
   });

@@ -8,7 +8,7 @@ import {
   type DiscussionHead,
   type PinPlace,
 } from 'parley-forum/plugins/discussions';
-import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { pages, phrase, type Phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { endOfDay } from '../reading/days.ts';
 import type { Changes } from './editor.ts';
@@ -55,9 +55,9 @@ const pinIn = ({ pinned_in: place, pinned_until: day }: PinFields, zone: string)
 const reasonOf = (viewer: Viewer, authorId: string, draft?: FormDraft): object =>
   viewer.id === authorId ? {} : { asks: true, reason: textOf(draft?.values['reason']) };
 
-const confirmView = (model: { readonly title: string }, draft?: FormDraft): View => {
+const confirmView = (title: Phrase, model: object, draft?: FormDraft): View => {
   const trouble = draft && { message: draft.message, problems: draft.problems, wrong: problemsByField(draft) };
-  return view('@discussions/confirm', { name: 'confirm', title: model.title, noindex: true }, { ...model, ...trouble });
+  return view('@discussions/confirm', { name: 'confirm', title, noindex: true }, { ...model, ...trouble });
 };
 
 /** /p/…: a post by itself, and changing it. */
@@ -85,11 +85,10 @@ export function postPages(deps: PageDeps): void {
         writes: 'post',
         cancel: pathOf(post),
         rows: 12,
-        submit: 'Save',
         discussion: post.discussion,
       }),
     };
-    return view('@discussions/edit', { name: 'edit', title: 'Edit a post', noindex: true }, model);
+    return view('@discussions/edit', { name: 'edit', title: phrase('discussions:edit.page'), noindex: true }, model);
   };
   const rerender = async (retry: Retry): Promise<View> => {
     const post = await load(retry);
@@ -113,7 +112,7 @@ export function postPages(deps: PageDeps): void {
     } = target;
     return view(
       '@discussions/source',
-      { name: 'post', title: `Post ${number} of “${discussion.title}”`, noindex: true },
+      { name: 'post', title: phrase('discussions:post.of', { number, title: discussion.title }), noindex: true },
       { number, content, discussion, back: pathOf(target) },
     );
   });
@@ -140,20 +139,18 @@ export function postPages(deps: PageDeps): void {
   })(async ({ actor, target, body }) => {
     if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));
     await editor.edit(target, textOf(body.content), { viewer: actor, reason: body.reason }, body.updated_at);
-    return redirect(pathOf(target), { notice: 'Saved.' });
+    return redirect(pathOf(target), { notice: phrase('discussions:saved') });
   });
 
   const deleteView = (post: FoundPost, viewer: Viewer, draft?: FormDraft): View => {
     const { row } = post;
-    const title = row.number === 1 ? 'Delete this discussion?' : 'Delete this post?';
+    const title = phrase(row.number === 1 ? 'discussions:delete.discussion' : 'discussions:delete.post');
     const asked = {
-      title,
       text: markdown.excerpt(row.content, 200),
       action: `/p/${row.id}/delete`,
-      submit: 'Delete',
       cancel: pathOf(post),
     };
-    return confirmView({ ...asked, ...reasonOf(viewer, row.author_id, draft) }, draft);
+    return confirmView(title, { ...asked, ...reasonOf(viewer, row.author_id, draft) }, draft);
   };
   const askAgain = async (retry: Retry): Promise<View> => {
     const post = await load(retry);
@@ -178,15 +175,15 @@ export function postPages(deps: PageDeps): void {
     body: Reason,
   })(async ({ actor, target, body: { reason } }) => {
     await editor.removePost(target, { viewer: actor, reason });
-    if (target.row.number > 1) return redirect(pathOf(target), { notice: 'The post was deleted.' });
+    if (target.row.number > 1) return redirect(pathOf(target), { notice: phrase('discussions:deleted.post') });
     return redirect(rights.canModerate(actor) ? discussionPath(target.discussion) : '/', {
-      notice: 'The discussion was deleted.',
+      notice: phrase('discussions:deleted.discussion'),
     });
   });
 
   plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, load })(async ({ actor, target }) => {
     await editor.restorePost(target, { viewer: actor });
-    return redirect(pathOf(target), { notice: 'The post is back.' });
+    return redirect(pathOf(target), { notice: phrase('discussions:restored.post') });
   });
 }
 
@@ -223,7 +220,11 @@ export function managePages(deps: PageDeps): void {
       ...reasonOf(viewer, head.authorId, draft),
       fields: { writes: 'discussion', discussion: head, values: draft.values } satisfies ComposerSlot,
     };
-    return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', noindex: true }, model);
+    return view(
+      '@discussions/manage',
+      { name: 'edit', title: phrase('discussions:manage.title'), noindex: true },
+      model,
+    );
   };
   const rerender = async (retry: Retry): Promise<View> => {
     const head = await load(retry);
@@ -259,18 +260,17 @@ export function managePages(deps: PageDeps): void {
     const { title, category_id: categoryId } = body;
     const pin = rights.inCategory(head.categoryId, actor).moderate ? pinIn(body, zone()) : {};
     await editor.change(head, { title, categoryId, ...pin, fields: body }, { viewer: actor, reason: body.reason });
-    return redirect(`/d/${head.number}`, { notice: 'Saved.' });
+    return redirect(`/d/${head.number}`, { notice: phrase('discussions:saved') });
   });
 
   const deleteView = (head: DiscussionHead, viewer: Viewer, draft?: FormDraft): View => {
     const asked = {
-      title: 'Delete this discussion?',
       text: head.title,
       action: `/d/${head.number}/delete`,
-      submit: 'Delete',
       cancel: discussionPath(head),
     };
-    return confirmView({ ...asked, ...reasonOf(viewer, head.authorId, draft) }, draft);
+    const title = phrase('discussions:delete.discussion');
+    return confirmView(title, { ...asked, ...reasonOf(viewer, head.authorId, draft) }, draft);
   };
   const askAgain = async (retry: Retry): Promise<View> => {
     const head = await load(retry);
@@ -295,7 +295,9 @@ export function managePages(deps: PageDeps): void {
     body: Reason,
   })(async ({ actor, target: head, body: { reason } }) => {
     await editor.remove(head, { viewer: actor, reason });
-    return redirect(rights.canModerate(actor) ? discussionPath(head) : '/', { notice: 'The discussion was deleted.' });
+    return redirect(rights.canModerate(actor) ? discussionPath(head) : '/', {
+      notice: phrase('discussions:deleted.discussion'),
+    });
   });
 
   plugin.route(pages, {
@@ -317,14 +319,6 @@ export function managePages(deps: PageDeps): void {
     if (action === 'restore') await editor.restore(head, by);
     else if (action === 'pin') await editor.change(head, { pinned: true, ...pinIn(body, zone()) }, by);
     else await editor.change(head, ACTIONS[action], by);
-    return redirect(discussionPath(head), { notice: DONE[action] });
+    return redirect(discussionPath(head), { notice: phrase(`discussions:moderated.${action}`) });
   });
 }
-
-const DONE = {
-  pin: 'Pinned: it stays on top of its lists.',
-  unpin: 'No longer pinned.',
-  lock: 'Locked: only moderators may reply.',
-  unlock: 'Open for replies again.',
-  restore: 'The discussion is back.',
-} as const;

@@ -1,7 +1,7 @@
 import { HttpError, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { discussionFields, type DiscussionHead, type PostRecord } from 'parley-forum/plugins/discussions';
-import { pages, redirect, view, type View } from 'parley-forum/plugins/web';
+import { pages, phrase, redirect, view, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import {
@@ -68,7 +68,7 @@ export function writingPages(deps: PageDeps): void {
         rows: 12,
       }),
     };
-    return view('@discussions/new', { name: 'new', title: 'New discussion', noindex: true }, model);
+    return view('@discussions/new', { name: 'new', title: phrase('discussions:new.title'), noindex: true }, model);
   };
 
   plugin.route(pages, { method: 'get', path: '/new', can: 'member' })(async ({ actor, req }) => {
@@ -138,7 +138,11 @@ export function writingPages(deps: PageDeps): void {
       action: `/d/${head.number}/reply${post?.removable ? `?to=${post.number}` : ''}`,
       composer: composer(draft, { key: replyKey(head), writes: 'post', cancel, rows: 10, discussion: head }),
     };
-    return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, noindex: true }, model);
+    return view(
+      '@discussions/reply',
+      { name: 'reply', title: phrase('discussions:reply.page', { title: head.title }), noindex: true },
+      model,
+    );
   };
 
   plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'member', load })(
@@ -175,6 +179,6 @@ export function writingPages(deps: PageDeps): void {
       content: textOf(body.content),
       replyTo: answeredIn(queryOf(req)),
     });
-    return redirect(path, { notice: `Your reply is number ${number}.` });
+    return redirect(path, { notice: phrase('discussions:replied', { number }) });
   });
 }

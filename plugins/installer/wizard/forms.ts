@@ -10,6 +10,8 @@ export interface FormsDeps {
   readonly text: Text;
   readonly environment: Environment;
   readonly policy: () => PasswordPolicy;
+  /** One of its rules, in words. */
+  readonly rule: (label: string, minimum: number) => string;
   /** Ids of the languages that are installed. */
   readonly languages: () => readonly string[];
   readonly demo: boolean;
@@ -87,7 +89,7 @@ ${this.#submit('continue')}`,
   }
 
   administrator(visit: Visit, shown: FormState = {}): InstallerPage {
-    const { text, demo } = this.#deps;
+    const { text, rule, demo } = this.#deps;
     const { username, email } = visit.answers;
     const { pattern, minimum, rules } = this.#deps.policy();
     const labels = {
@@ -96,7 +98,7 @@ ${this.#submit('continue')}`,
       password: text('administrator.password'),
       password_confirmation: text('administrator.password-again'),
     };
-    const checklist = html`<p>${text('administrator.password-help')}</p><ul>${rules.map(({ label }) => html`<li>${label}</li>`)}</ul>`;
+    const checklist = html`<p>${text('administrator.password-help')}</p><ul>${rules.map(({ label }) => html`<li>${rule(label, minimum)}</li>`)}</ul>`;
     const secret = { type: 'password', autocomplete: 'new-password', required: true } as const;
     const plain = { required: true, plain: true } as const;
     const named = {

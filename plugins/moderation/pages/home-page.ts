@@ -1,5 +1,5 @@
 import { openModeration } from 'parley-forum/plugins/moderation';
-import { navigation, pages, view } from 'parley-forum/plugins/web';
+import { navigation, pages, phrase, view } from 'parley-forum/plugins/web';
 import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
 /** Reports, members and lines that are shown of each. */
@@ -47,6 +47,10 @@ export function homePages({ plugin, access, accounts, reports, log }: PagesDeps)
         })),
       },
     };
-    return view('@moderation/home', { name: 'moderation', title: 'Moderation', noindex: true, current: HOME }, model);
+    return view(
+      '@moderation/home',
+      { name: 'moderation', title: phrase('moderation:title'), noindex: true, current: HOME },
+      model,
+    );
   });
 }

@@ -1,7 +1,7 @@
 import { Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { ACTIONS, openModeration } from 'parley-forum/plugins/moderation';
-import { pagerOf, pages, view } from 'parley-forum/plugins/web';
+import { pagerOf, pages, phrase, view } from 'parley-forum/plugins/web';
 import { HOME, entryModel, LOG, type PagesDeps } from './shared.ts';
 
 const PAGE = 30;
@@ -57,7 +57,7 @@ export function logPages({ plugin, accounts, log }: PagesDeps): void {
       };
       return view(
         '@moderation/log',
-        { name: 'moderation', title: 'Moderation log', noindex: true, current: HOME },
+        { name: 'moderation', title: phrase('moderation:log.title'), noindex: true, current: HOME },
         model,
       );
     },

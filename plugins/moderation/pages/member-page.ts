@@ -3,7 +3,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { nameOf, seeAddresses, type Account, type IpAddresses } from 'parley-forum/plugins/accounts';
 import { openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
 import { handleReports } from 'parley-forum/plugins/reports';
-import { pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
 /** Days that a suspension can last. */
@@ -13,13 +13,6 @@ const MAX_SHOWN = 20;
 const Reason = Type.String({ pattern: '\\S', maxLength: 500 });
 const SanctionForm = Type.Object({ reason: Reason, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) });
 const ACTIONS = ['warn', 'suspend', 'release', 'ban', 'unban'] as const;
-const NOTICES: Readonly<Record<(typeof ACTIONS)[number], string>> = {
-  warn: 'The member is warned.',
-  suspend: 'The member is suspended.',
-  release: 'The suspension is over.',
-  ban: 'The member is banned.',
-  unban: 'The ban is lifted.',
-};
 
 /** /mod/members/{name}: what moderators know of a member, and what they may do. */
 export function memberPages({ plugin, access, accounts, reports, log, sanctions, notes }: PagesDeps): void {
@@ -92,7 +85,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
       '@moderation/member',
       {
         name: 'moderation',
-        title: `${nameOf({ username, display_name: account.displayName })}: moderation`,
+        title: phrase('moderation:member.title', { name: nameOf({ username, display_name: account.displayName }) }),
         noindex: true,
         current: HOME,
       },
@@ -129,7 +122,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
       body: SanctionForm,
     })(async ({ actor, target, body }) => {
       await sanction(target, action, body, actor);
-      return redirect(memberPath(target.username), { notice: NOTICES[action] });
+      return redirect(memberPath(target.username), { notice: phrase(`moderation:done.${action}`) });
     });
   }
 
@@ -142,7 +135,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 5_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
     await notes.add(target.id, content, actor);
-    return redirect(memberPath(target.username), { notice: 'Noted.' });
+    return redirect(memberPath(target.username), { notice: phrase('moderation:done.noted') });
   });
 
   // Viewing leaves an entry in the audit log, so it takes a form.

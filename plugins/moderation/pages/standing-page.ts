@@ -1,6 +1,6 @@
 import { Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { navigation, pagerOf, pages, view } from 'parley-forum/plugins/web';
+import { navigation, pagerOf, pages, phrase, view } from 'parley-forum/plugins/web';
 import type { NamedEntry } from '../moderation-log.ts';
 import { STANDING, NOTIFIED_ACTIONS } from '../notifications.ts';
 import type { PagesDeps } from './shared.ts';
@@ -38,7 +38,11 @@ export function standingPages({ plugin, discussions, log }: PagesDeps): void {
           number > 1 ? `${STANDING}?page=${number}` : STANDING,
         ),
       };
-      return view('@moderation/standing', { name: 'settings', title: 'Your standing', noindex: true }, model);
+      return view(
+        '@moderation/standing',
+        { name: 'settings', title: phrase('moderation:standing'), noindex: true },
+        model,
+      );
     },
   );
 }

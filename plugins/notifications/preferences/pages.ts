@@ -5,11 +5,12 @@ import { CHANNELS, DIGESTS, type Channel, type Digest } from 'parley-forum/plugi
 import { firstSteps } from 'parley-forum/ports/first-steps';
 import type { NotificationType } from 'parley-forum/ports/notifications';
 import {
+  formErrors,
   navigation,
   negotiated,
   pages,
+  phrase,
   redirect,
-  formErrors,
   view,
   type Retry,
   type View,
@@ -61,7 +62,7 @@ export function addPreferencePages(
       DIGESTS.map((value) => ({ value, label: `notifications:digest.${value}`, current: value === chosen.digest }));
     return view(
       '@notifications/settings',
-      { name: 'settings', title: 'Notifications', noindex: true },
+      { name: 'settings', title: phrase('notifications:title'), noindex: true },
       { columns, kinds, digests, ...formErrors(retry) },
       retry?.status ?? 200,
     );
@@ -85,7 +86,7 @@ export function addPreferencePages(
       );
       await preferences.save(actor.id!, { channels: Object.fromEntries(known), digest: body.digest });
       await cache.purge(accountTag(actor.id!));
-      return negotiated(redirect(SETTINGS, { notice: 'Saved.' }), { success: true });
+      return negotiated(redirect(SETTINGS, { notice: phrase('notifications:saved') }), { success: true });
     },
   );
 
@@ -99,7 +100,7 @@ export function addPreferencePages(
       kind === DIGEST ? 'notifications:stop.digest' : (types().find(({ type }) => type === kind)?.label ?? kind);
     return view(
       '@notifications/stop',
-      { name: 'stop', title: 'No more of these mails', noindex: true },
+      { name: 'stop', title: phrase('notifications:stop.title'), noindex: true },
       { label, done, action, settings: SETTINGS },
     );
   };

@@ -5,6 +5,7 @@ import {
   navigation,
   negotiated,
   pages,
+  phrase,
   redirect,
   shortcuts,
   view,
@@ -48,7 +49,7 @@ export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Re
       const locale = localeOf(req);
       const areas = byArea(withOwnKeys(offered(actor), ownIn(req)));
       const off = readPreferences(req.headers.cookie, http.secure(req)).keys === 'off';
-      const head = { name: 'keyboard', title: 'Keyboard', noindex: true, current: PAGE };
+      const head = { name: 'keyboard', title: phrase('web:keyboard'), noindex: true, current: PAGE };
       const listed = areas.map((area) => ({
         ...area,
         shortcuts: area.shortcuts.map((one) => ({ ...one, keys: one.keys.split(' ') })),
@@ -80,7 +81,7 @@ export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Re
       fields.map(({ name, label }) => [name, retry && localeOf(retry.req).text(label)]),
     );
     const problems = errors.problems.map((problem) => ({ ...problem, label: labels[problem.field] }));
-    const head = { name: 'settings', title: 'Keyboard', noindex: true, current: SETTINGS };
+    const head = { name: 'settings', title: phrase('web:keyboard'), noindex: true, current: SETTINGS };
     const model = { ...errors, problems, areas: byArea(fields), member: !isGuest(actor), all: PAGE };
     return view('@web/keyboard-settings', head, model, retry?.status ?? 200);
   };

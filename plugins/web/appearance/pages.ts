@@ -1,7 +1,8 @@
 import { Type, type Http, type PluginHandle, type Request } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { navigation, pages, redirect, formErrors, view, type Retry, type View } from '../api.ts';
+import { formErrors, navigation, pages, phrase, redirect, view, type Retry, type View } from '../api.ts';
 import { safeUrl } from '../templates/helpers.ts';
+import { readLanguage, writeLanguage } from './language.ts';
 import { readPreferences, toPreferences, writePreferences, type Preferences } from './preferences.ts';
 
 const word = Type.Optional(Type.String({ maxLength: 20 }));
@@ -12,33 +13,38 @@ const Appearance = Type.Object({
   text: word,
   keys: word,
   paging: word,
+  language: Type.Optional(Type.String({ maxLength: 40 })),
   return_to: Type.Optional(Type.String({ maxLength: 500 })),
 });
 const PAGE = '/settings/appearance';
+/** A language as its own speakers call it: "Deutsch". */
+const nameOf = (id: string): string => new Intl.DisplayNames([id], { type: 'language' }).of(id) ?? id;
 
 /**
  * How pages look on this device, for guests as well: a page with all choices, and where every form for some of them is
  * sent.
  */
-export function addAppearance(plugin: PluginHandle, http: Http): void {
+export function addAppearance(plugin: PluginHandle, http: Http, offered: () => readonly string[]): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:appearance', href: PAGE });
 
   const chosenIn = (req: Request): Preferences => readPreferences(req.headers.cookie, http.secure(req));
   // Not as `text`: partials would show it as theirs.
-  const page = (actor: Viewer, { text: size, ...preferences }: Preferences, retry?: Retry): View => {
-    const head = { name: 'settings', title: 'Appearance', noindex: true, current: PAGE };
+  const page = ({ actor, req }: { readonly actor: Viewer; readonly req: Request }, retry?: Retry): View => {
+    const head = { name: 'settings', title: phrase('web:appearance'), noindex: true, current: PAGE };
+    const { text: size, ...preferences } = toPreferences({ ...chosenIn(req), ...retry?.body });
+    const language = retry?.body['language'] ?? readLanguage(req.headers.cookie, http.secure(req));
+    const languages = offered().map((id) => ({ value: id, label: nameOf(id) }));
     return view(
       '@web/appearance',
       head,
-      { ...preferences, size, member: !isGuest(actor), ...formErrors(retry) },
+      { ...preferences, size, language, languages, member: !isGuest(actor), ...formErrors(retry) },
       retry?.status ?? 200,
     );
   };
-  const rerender = (retry: Retry): View =>
-    page(retry.actor, toPreferences({ ...chosenIn(retry.req), ...retry.body }), retry);
+  const rerender = (retry: Retry): View => page(retry, retry);
 
-  plugin.route(pages, { method: 'get', path: PAGE, can: 'public', summary: 'How pages look on this device.' })(
-    ({ actor, req }) => page(actor, chosenIn(req)),
+  plugin.route(pages, { method: 'get', path: PAGE, can: 'public', summary: 'How pages look on this device.' })((call) =>
+    page(call),
   );
 
   plugin.route(pages, {
@@ -48,8 +54,13 @@ export function addAppearance(plugin: PluginHandle, http: Http): void {
     summary: 'Sets how pages look on this device.',
     body: Appearance,
     options: { rerender },
-  })(({ req, res, body: { return_to: back = '/', ...chosen } }) => {
+  })(({ req, res, body: { return_to: back = '/', language, ...chosen } }) => {
     writePreferences(res, toPreferences({ ...chosenIn(req), ...chosen }), http.secure(req));
+    // Anything else than a language that is offered takes the choice back.
+    if (language !== undefined) {
+      const known = offered().find((id) => id === language);
+      writeLanguage(res, known, http.secure(req));
+    }
     return redirect(safeUrl(back).startsWith('/') ? safeUrl(back) : '/');
   });
 }

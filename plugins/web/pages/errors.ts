@@ -27,6 +27,13 @@ export function toPageError(failure: HttpError, viewer: Viewer): PageError {
   };
 }
 
+/** What a person reads of it, in their language. */
+export const inLanguage = (pageError: PageError, locale: Locale): PageError => ({
+  ...pageError,
+  message: locale.failure(pageError.message),
+  details: pageError.details.map((problem) => ({ ...problem, message: locale.failure(problem.message) })),
+});
+
 /** The envelope of every JSON error, on this surface as on the API's. */
 export function errorJson({ message, code, details }: PageError, requestId: string): object {
   return { success: false, error: message, code, ...(details.length > 0 && { details }), request_id: requestId };
@@ -62,7 +69,7 @@ export interface ErrorPageContext {
  * is.
  */
 export function errorView(pageError: PageError, { locale, viewer, url, back, requestId }: ErrorPageContext): View {
-  const { status, message, headers } = pageError;
+  const { status, message, headers } = inLanguage(pageError, locale);
   const guest = isGuest(viewer);
   const expired = pageError.code === 'csrf_failed';
   const words = TEXTS_BY_CODE[pageError.code];

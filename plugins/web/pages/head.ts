@@ -31,7 +31,8 @@ export function renderHead({
   keys,
 }: HeadContext): SafeHtml {
   const canonical = head.canonical === undefined ? undefined : baseUrl + head.canonical;
-  const title = head.title === siteName ? siteName : `${head.title} · ${siteName}`;
+  const own = locale.say(head.title);
+  const title = own === siteName ? siteName : `${own} · ${siteName}`;
   return html`<meta charset="utf-8">
 <title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
@@ -41,7 +42,7 @@ ${themeColour(bundle, scheme)}
 ${head.description && html`<meta name="description" content="${head.description}">`}
 ${head.noindex && html`<meta name="robots" content="noindex">`}
 ${canonical && html`<link rel="canonical" href="${canonical}">`}
-${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="${type}" title="${name}" href="${href}">\n`)}
+${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="${type}" title="${locale.say(name)}" href="${href}">\n`)}
 ${member ? '' : openGraph({ head, bundle, locale, siteName, sitePicture, baseUrl }, canonical)}
 <link rel="icon" href="${bundle.asset('img/icon.svg')}" type="image/svg+xml">
 ${bundle.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
@@ -54,7 +55,7 @@ const openGraph = (
   { head, bundle, locale, siteName, sitePicture, baseUrl }: Omit<HeadContext, 'scheme' | 'member' | 'keys'>,
   canonical: string | undefined,
 ): SafeHtml => html`<meta property="og:site_name" content="${siteName}">
-<meta property="og:title" content="${head.title}">
+<meta property="og:title" content="${locale.say(head.title)}">
 <meta property="og:type" content="${head.name === 'discussion' ? 'article' : 'website'}">
 <meta property="og:locale" content="${locale.id.replace('-', '_')}">
 ${canonical && html`<meta property="og:url" content="${canonical}">`}

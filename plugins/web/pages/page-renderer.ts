@@ -382,14 +382,14 @@ export class PageRenderer {
   }
 }
 
-const pageData = (head: PageHead, { url, notice, confirmedUntil }: PageContext): object => ({
+const pageData = (head: PageHead, { locale, url, notice, confirmedUntil }: PageContext): object => ({
   name: head.name,
-  title: head.title,
+  title: locale.say(head.title),
   path: url,
   returnTo: NO_RETURN.test(url) ? undefined : url,
   notice,
   confirmedUntil,
-  feeds: head.feeds ?? [],
+  feeds: (head.feeds ?? []).map((feed) => ({ ...feed, title: locale.say(feed.title) })),
 });
 /** Pages that make no sense as a target after logging in. */
 const NO_RETURN = /^\/(login|register|logout|password)?([/?]|$)/;

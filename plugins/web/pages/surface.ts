@@ -23,6 +23,7 @@ import type { Protection } from 'parley-forum/plugins/protection';
 import { isAdminPath, findFormRoute, parentPage, currentPage, pathParams, SAFE_METHODS } from './paths.ts';
 import {
   pages,
+  phrase,
   redirect,
   renderedTag,
   RENDERED_TTL,
@@ -39,6 +40,7 @@ import { hasNotice, setNotice, takeNotice, takePendingNotice } from './flash-not
 import {
   errorView,
   errorJson,
+  inLanguage,
   toPageError,
   isPageNavigation,
   plainErrorPage,
@@ -325,29 +327,26 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     };
     await this.#sendPage(
       context,
-      view(
-        '@web/resume',
-        { name: 'login', title: this.#deps.localeOf(req).text('web:resume.title'), noindex: true },
-        model,
-      ),
+      view('@web/resume', { name: 'login', title: phrase('web:resume.title'), noindex: true }, model),
       {},
     );
   }
 
   /** A refused form is shown again with what was typed, where its route knows how. */
-  async #redisplayForm(context: PageExchange, pageError: PageError): Promise<boolean> {
+  async #redisplayForm(context: PageExchange, failed: PageError): Promise<boolean> {
     const { req, res, actor, route, readable } = context;
     const rerender = route?.options.rerender;
     if (
       !route ||
       !rerender ||
       !readable ||
-      pageError.status === 500 ||
-      pageError.status === 404 ||
+      failed.status === 500 ||
+      failed.status === 404 ||
       !this.#mayRedisplay(req, actor, route)
     )
       return false;
     const locale = this.#deps.localeOf(req);
+    const pageError = inLanguage(failed, locale);
     const body = await context.readBody().then(
       (value) => value as Readonly<Record<string, unknown>>,
       () => undefined,
@@ -391,14 +390,15 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   #redirect({ req, res }: PageExchange, { to, status, notice }: Redirect): void {
     const script = req.headers['x-enhance'];
     const stays = script === 'stay';
-    if (notice !== undefined && !stays) setNotice(res, notice, { secure: this.#deps.http.secure(req) });
+    const said = notice === undefined ? undefined : this.#deps.localeOf(req).say(notice);
+    if (said !== undefined && !stays) setNotice(res, said, { secure: this.#deps.http.secure(req) });
     this.#deps.headers.protect(res);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.requestId(req) });
     // Scripts receive the target instead of following it: over plain http `upgrade-insecure-requests` would send them
     // to https, and fetching the next page would use up its notice.
     if (script === undefined) return res.redirect(status, to);
     res.set('X-Location', to);
-    if (stays) res.type('text').send(notice ?? '');
+    if (stays) res.type('text').send(said ?? '');
     else res.status(204).end();
   }
 

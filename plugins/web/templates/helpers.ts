@@ -97,7 +97,7 @@ export function createHelpers(scope: () => RenderScope): Helpers {
     return html`<time datetime="${date.toISOString()}" title="${locale.date(date)}"${relative ? new SafeHtml(' data-relative') : ''}>${show(date)}</time>`;
   };
   return {
-    /** `t "owner:key" name=value`: a text in the language of the page, with the values put in. */
+    /** `t "owner:key" name=value`: a text in the language of the page, with the values put in; what is no key stays as it is. */
     t: (key: unknown, { hash }: HelperOptions) => scope().locale.text(String(key), hash),
     /** `plural "owner:key" count name=value`: a text in the form that the count asks for. */
     plural: (key: unknown, count: unknown, { hash }: HelperOptions) =>

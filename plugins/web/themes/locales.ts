@@ -2,6 +2,8 @@ import { readdirSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
+import type { Phrase, Wording } from '../api.ts';
+import type { FailureTexts } from './failure-texts.ts';
 import { readJson } from './themes.ts';
 
 type Message = string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
@@ -32,10 +34,16 @@ export class Locale {
   readonly #relative: Intl.RelativeTimeFormat;
   readonly #near: Intl.RelativeTimeFormat;
   readonly #zone: () => string;
+  readonly #failures: FailureTexts | undefined;
   #formats: Formats | undefined;
 
-  constructor(id: string, messages: (owner: string, id: string) => Messages, zone: () => string) {
+  constructor(
+    id: string,
+    messages: (owner: string, id: string) => Messages,
+    { zone, failures }: { readonly zone: () => string; readonly failures: FailureTexts | undefined },
+  ) {
     this.id = id;
+    this.#failures = failures;
     this.direction = RIGHT_TO_LEFT.has(id.split('-')[0] ?? id) ? 'rtl' : 'ltr';
     this.#messages = messages;
     this.#plural = new Intl.PluralRules(id);
@@ -61,6 +69,16 @@ export class Locale {
     return form.replace(/\{([a-zA-Z_]+)\}/g, (placeholder, value: string) =>
       value in values ? this.#format(values[value]) : placeholder,
     );
+  }
+
+  /** A phrase in this language; what is no phrase, as it is. */
+  say(wording: Wording): string {
+    return typeof wording === 'string' ? wording : this.text(wording.key, wording.values);
+  }
+
+  /** The message of a failure, or of one field's problem, which are English. */
+  failure(message: string): string {
+    return this.#failures?.say(this.id, message) ?? message;
   }
 
   number(value: number): string {
@@ -100,7 +118,8 @@ export class Locale {
   }
 
   #format(value: unknown): string {
-    return typeof value === 'number' ? this.number(value) : String(value ?? '');
+    if (typeof value === 'number') return this.number(value);
+    return typeof value === 'object' && value !== null ? this.say(value as Phrase) : String(value ?? '');
   }
 }
 
@@ -138,6 +157,7 @@ export class Locales {
   readonly #folders: (owner: string) => readonly string[];
   readonly #offered: ReadonlySet<string>;
   readonly #zone: () => string;
+  readonly #failures: FailureTexts | undefined;
   readonly #files = new Map<string, Messages>();
   readonly #locales = new Map<string, Locale>();
   /** Browsers send few different headers, and reading one takes longer than sending a cached page. */
@@ -147,9 +167,14 @@ export class Locales {
    * `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base`
    * speaks. `zone`: in which times are shown; read live.
    */
-  constructor(folders: (owner: string) => readonly string[], base: string, zone: () => string = () => 'UTC') {
+  constructor(
+    folders: (owner: string) => readonly string[],
+    base: string,
+    { zone = () => 'UTC', failures }: { readonly zone?: () => string; readonly failures?: FailureTexts } = {},
+  ) {
     this.#folders = folders;
     this.#zone = zone;
+    this.#failures = failures;
     const names = folders(base).flatMap((folder) =>
       existsSync(join(folder, 'locales')) ? readdirSync(join(folder, 'locales')) : [],
     );
@@ -172,13 +197,17 @@ export class Locales {
     if (!locale)
       this.#locales.set(
         known,
-        (locale = new Locale(known, (owner, language) => this.#messages(owner, language), this.#zone)),
+        (locale = new Locale(known, (owner, language) => this.#messages(owner, language), {
+          zone: this.#zone,
+          failures: this.#failures,
+        })),
       );
     return locale;
   }
 
-  /** The first language of an Accept-Language header that is offered, else `fallback`. */
-  choose(header: string | undefined, fallback: string): Locale {
+  /** The one that was chosen, or else the first of an Accept-Language header, that is offered; else `fallback`. */
+  choose(chosen: string | undefined, header: string | undefined, fallback: string): Locale {
+    if (chosen !== undefined && this.#offered.has(chosen)) return this.get(chosen);
     if (!header || this.#offered.size === 1) return this.get(fallback);
     const key = `${fallback} ${header}`;
     let id = this.#chosen.get(key);

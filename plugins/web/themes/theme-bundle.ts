@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesBelow, modulesIn, stylesIn, type Assets } from '../assets/assets.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
+import { FailureTexts } from './failure-texts.ts';
 import { Locales } from './locales.ts';
 import { Templates } from '../templates/templates.ts';
 import { chainIcons, chainTokens, checkLocales, loadChain, unusableTheme, type Theme } from './themes.ts';
@@ -60,7 +61,7 @@ export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<Th
   const locales = new Locales(
     (owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()),
     'theme',
-    zone,
+    { zone, failures: new FailureTexts(plugins.map(({ folder }) => folder)) },
   );
   locales.load('theme');
   const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));

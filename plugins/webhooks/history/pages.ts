@@ -1,7 +1,7 @@
 import { InvalidInput, notFound, Type } from 'parley-forum';
 import { limitOf, pageFields, Paging, type Page } from 'parley-forum/plugins/api';
 import { manageWebhooks, STATUSES, webhookRedelivered, type DeliveryRecord } from 'parley-forum/plugins/webhooks';
-import { negotiated, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { subscribableEvents } from '../events/event-subscriber.ts';
 import type { DeliveryDetails } from './history.ts';
 import { badgeOf, actorFields, ROOT, tabs, type PageDeps } from '../page-common.ts';
@@ -30,7 +30,7 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
       active,
       back: `${PATH}?webhook_id=${delivery.webhook_id}`,
     };
-    return admin.view('@webhooks/delivery', { title: 'Webhooks', current: ROOT }, model);
+    return admin.view('@webhooks/delivery', { title: phrase('webhooks:pages'), current: ROOT }, model);
   };
   const listView = async (
     page: Page<DeliveryRecord>,
@@ -55,7 +55,7 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
       ...formErrors(retry),
       next: page.nextCursor && `${PATH}?${new URLSearchParams([...asked, ['cursor', page.nextCursor]])}`,
     };
-    return admin.view('@webhooks/history', { title: 'Webhooks', current: ROOT }, model);
+    return admin.view('@webhooks/history', { title: phrase('webhooks:pages'), current: ROOT }, model);
   };
 
   plugin.route(pages, {
@@ -131,7 +131,9 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
     });
     plugin.log.info({ ...actorFields(actor), count }, 'deliveries are sent again');
     return negotiated(
-      redirect(PATH, { notice: count === 0 ? 'There is nothing to send again.' : `${count} on the way again.` }),
+      redirect(PATH, {
+        notice: count === 0 ? phrase('webhooks:again.none') : phrase('webhooks:again.count', { count }),
+      }),
       { success: true, count },
     );
   });

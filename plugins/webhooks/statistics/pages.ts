@@ -1,6 +1,6 @@
 import { Type } from 'parley-forum';
 import { manageWebhooks, type HourRecord, type StatisticsRecord } from 'parley-forum/plugins/webhooks';
-import { negotiated, pages, type SafeHtml } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, type SafeHtml } from 'parley-forum/plugins/web';
 import { lines, stackedBars } from './charts.ts';
 import { PERIODS, type WebhookStatistics, type Period } from './statistics.ts';
 import { ROOT, tabs, type PageDeps } from '../page-common.ts';
@@ -42,7 +42,7 @@ export function addStatisticsPages({ plugin, admin, webhooks, statistics }: Page
       endpoints: endpointTable(endpoints, names),
       hours: hourTable(figures.per_hour),
     };
-    return negotiated(admin.view('@webhooks/statistics', { title: 'Webhooks', current: ROOT }, model), {
+    return negotiated(admin.view('@webhooks/statistics', { title: phrase('webhooks:pages'), current: ROOT }, model), {
       success: true,
       ...figures,
     });

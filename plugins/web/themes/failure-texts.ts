@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { readJson } from './themes.ts';
+
+interface Pattern {
+  readonly sentence: RegExp;
+  readonly names: readonly string[];
+  readonly text: string;
+}
+interface Catalogue {
+  readonly exact: ReadonlyMap<string, string>;
+  readonly patterns: readonly Pattern[];
+}
+
+/** Characters; what is longer is no sentence that a translation names, and would take long to compare. */
+const MAX_LENGTH = 500;
+const PLACEHOLDER = /\{([a-z]+)\}/g;
+
+/**
+ * What went wrong, in other languages. Programs and pages are told the same, in English; a translation names those
+ * sentences in `locales/failures/de.json`: `"must have at most {limit} tags": "darf höchstens {limit} Tags haben"`, where a
+ * placeholder stands for anything.
+ */
+export class FailureTexts {
+  readonly #folders: readonly string[];
+  readonly #catalogues = new Map<string, Catalogue>();
+
+  /** `folders`: those of the plugins. */
+  constructor(folders: readonly string[]) {
+    this.#folders = folders;
+  }
+
+  /** The sentence as it is where no translation names it. */
+  say(language: string, sentence: string): string {
+    if (language === 'en' || sentence.length > MAX_LENGTH) return sentence;
+    const { exact, patterns } = this.#catalogue(language);
+    const found = exact.get(sentence);
+    if (found !== undefined) return found;
+    for (const { sentence: pattern, names, text } of patterns) {
+      const match = pattern.exec(sentence);
+      if (match) return text.replace(PLACEHOLDER, (_, name: string) => match[names.indexOf(name) + 1] ?? '');
+    }
+    return sentence;
+  }
+
+  #catalogue(language: string): Catalogue {
+    let catalogue = this.#catalogues.get(language);
+    if (!catalogue) this.#catalogues.set(language, (catalogue = read(this.#folders, language)));
+    return catalogue;
+  }
+}
+
+function read(folders: readonly string[], language: string): Catalogue {
+  const entries = folders
+    .map((folder) => join(folder, 'locales/failures', `${language}.json`))
+    .filter((file) => existsSync(file))
+    .flatMap((file) => Object.entries(readJson(file) as Record<string, string>));
+  return {
+    exact: new Map(entries),
+    patterns: entries.flatMap(([sentence, text]) => (sentence.includes('{') ? [patternOf(sentence, text)] : [])),
+  };
+}
+
+const patternOf = (sentence: string, text: string): Pattern => ({
+  sentence: new RegExp(
+    `^${sentence
+      .split(PLACEHOLDER)
+      .map((part, at) => (at % 2 === 0 ? RegExp.escape(part) : '(.+?)'))
+      .join('')}$`,
+    's',
+  ),
+  names: [...sentence.matchAll(PLACEHOLDER)].map(([, name]) => name!),
+  text,
+});
