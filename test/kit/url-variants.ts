@@ -200,6 +200,6 @@ export const SAME_USER_AGENT = { 'user-agent': 'node', 'accept-language': '*' } 
 /** A body without what differs between responses: nonces, forgery tokens, ids of requests. */
 export const plainBody = (body: string): string =>
   body.replace(
-    /nonce="[^"]*"|(?:name="_csrf" value|csrf-token" content)="[^"]*"|"request_id":"[^"]*"|(?<=Request )\S+(?=<)/g,
+    /nonce="[^"]*"|(?:name="_csrf" value|csrf-token" content)="[^"]*"|"request_id":"[^"]*"|(?<=(?:Request|Anfrage) )\S+(?=<)/g,
     '',
   );
