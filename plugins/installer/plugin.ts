@@ -90,10 +90,10 @@ export default definePlugin({
       inspect: (url) => setup.site.inspect(url),
       redis: (url) => redis.probe(url),
     });
-    const shared = { setup, visits, http, text, language };
+    const shared = { setup, visits, http, web, text, language };
     plugin.surface(
       installerSurface,
-      new InstallerSurface({ ...shared, protection, web, installed: () => installer.installed }),
+      new InstallerSurface({ ...shared, protection, installed: () => installer.installed }),
     );
     addRoutes(plugin, { ...shared, forms, connectionTests, environment, languages: () => web.languages, style });
     return { installer, setup };

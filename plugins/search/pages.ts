@@ -148,6 +148,9 @@ export function addPages(
     return view('@search/search', head, model, failure?.status);
   });
 
+  const sentence = ({ details: [problem], message }: HttpError): string =>
+    problem ? web.say(phrase('search:refused', { problem: web.failure(problem.message) })) : web.failure(message);
+
   /** The search that was probably meant, where that one finds something. */
   const meantSearch = async (request: SearchParams, viewer: Viewer) => {
     const q = request.page > 1 ? undefined : await probablyMeant(plugin, request.q, viewer);
@@ -189,9 +192,6 @@ export function addPages(
     fill(composerCompletion, (places) => places.map(() => titles), { shared: true }),
   );
 }
-
-const sentence = ({ details: [problem], message }: HttpError): string =>
-  problem ? `The search ${problem.message}` : message;
 
 /** A broader search: without the filters, else among the members. */
 function broaderSearch({

@@ -463,6 +463,11 @@ export interface Web {
   /** In that language, for texts that neither a template nor a phrase can say. */
   say(wording: Wording): string;
   /**
+   * The message of a failure, or of one field's problem, in that language: for pages that show one themselves. The error
+   * page and refused forms have theirs in it already.
+   */
+  failure(message: string): string;
+  /**
    * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a
    * page.
    */

@@ -238,6 +238,7 @@ export default definePlugin({
           return currentLocale().id;
         },
         say: (wording) => currentLocale().say(wording),
+        failure: (message) => currentLocale().failure(message),
         sendErrorPage: (req, res, failure) => surface.sendErrorPage(req, res, failure),
         setNotice: (req, res, sentence) => setNotice(res, localeOf(req).say(sentence), { secure: http.secure(req) }),
         get themeProblem() {

@@ -9,7 +9,7 @@ import {
   type PluginHandle,
   type Static,
 } from 'parley-forum';
-import { redirect, type Redirect } from 'parley-forum/plugins/web';
+import { redirect, type Redirect, type Web } from 'parley-forum/plugins/web';
 import type { Attempt } from '../attempt.ts';
 import { restorePassword } from './fields.ts';
 import { knownTimezone, type Forms, type FormState } from './forms.ts';
@@ -25,6 +25,7 @@ export interface RoutesDeps {
   readonly forms: Forms;
   readonly connectionTests: ConnectionTests;
   readonly http: Http;
+  readonly web: Pick<Web, 'failure'>;
   readonly environment: Environment;
   readonly text: Text;
   readonly languages: () => readonly string[];
@@ -59,7 +60,7 @@ const textOf = (body: Readonly<Record<string, unknown>>, name: string): string |
 
 /** The set-up link, a page for each step, and the page that is shown while it installs. */
 export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
-  const { setup, visits, forms, http, text, style } = deps;
+  const { setup, visits, forms, http, web, text, style } = deps;
   plugin.route(surface, {
     method: 'get',
     path: '/',
@@ -88,7 +89,7 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
       if (!attempt) return redirect('/install');
       return attempt.failure === undefined
         ? progressPage(text, attempt.line, readyNotice(deps, actor!))
-        : failedPage(text, messageOf(attempt.failure));
+        : failedPage(text, web.failure(messageOf(attempt.failure)));
     },
   );
   for (const step of STEPS) {

@@ -81,7 +81,7 @@ export interface SurfaceDeps {
   readonly visits: Visits;
   readonly protection: Protection;
   readonly http: Http;
-  readonly web: Pick<Web, 'setNotice'>;
+  readonly web: Pick<Web, 'setNotice' | 'failure'>;
   readonly text: Text;
   readonly language: () => string;
   readonly installed: () => boolean;
@@ -165,20 +165,25 @@ export class InstallerSurface implements SurfaceBehaviour<
     if (!visit || !rerender || req.method !== 'POST') return undefined;
     const body = await context.readBody().catch(() => undefined);
     if (typeof body !== 'object' || body === null) return undefined;
-    const { text } = this.#deps;
-    const said = code === 'csrf_failed' ? text('expired') : details.length > 0 ? text('problem') : message;
+    const { text, web } = this.#deps;
+    const problems = details.map((problem) => ({ ...problem, message: web.failure(problem.message) }));
+    const said = code === 'csrf_failed' ? text('expired') : details.length > 0 ? text('problem') : web.failure(message);
     return {
-      ...rerender({ visit, body: body as Readonly<Record<string, unknown>>, problems: details, message: said, status }),
+      ...rerender({ visit, body: body as Readonly<Record<string, unknown>>, problems, message: said, status }),
       status,
     };
   }
 
   #errorPage({ status, code, message }: HttpError): InstallerPage {
-    const { text, installed } = this.#deps;
+    const { text, installed, web } = this.#deps;
     if (code === LINK_NEEDED) return linkNeededPage(text);
     if (code === LINK_USED) return linkUsedPage(text);
     if (code === CLOSED) return closedPage(text, installed());
-    return installerPage(text('failed.title'), html`<p>${status === 404 ? text('missing') : message}</p>`, { status });
+    return installerPage(
+      text('failed.title'),
+      html`<p>${status === 404 ? text('missing') : web.failure(message)}</p>`,
+      { status },
+    );
   }
 
   #send(res: Response, page: InstallerPage): void {

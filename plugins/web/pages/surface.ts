@@ -217,7 +217,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const json = wantsJson(req) || (pageError.code === CONFIRMATION_NEEDED && Boolean(req.is('json')));
     if (json) return void this.#json(req, res, pageError.status, errorJson(pageError, requestId));
     if (pageError.code === CONFIRMATION_NEEDED) return this.#askToConfirm(context);
-    const remedy = remedyPage(req, actor, pageError);
+    const remedy = remedyPage(req, actor, inLanguage(pageError, this.#deps.localeOf(req)));
     if (remedy) return this.#redirect(context, remedy);
     if (await this.#redisplayForm(context, pageError)) return;
     await this.#sendErrorView(context, pageError, requestId);

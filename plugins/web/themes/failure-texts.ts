@@ -57,9 +57,15 @@ function read(folders: readonly string[], language: string): Catalogue {
     .flatMap((file) => Object.entries(readJson(file) as Record<string, string>));
   return {
     exact: new Map(entries),
-    patterns: entries.flatMap(([sentence, text]) => (sentence.includes('{') ? [patternOf(sentence, text)] : [])),
+    // Of several that fit, the one that says most itself.
+    patterns: entries
+      .filter(([sentence]) => sentence.includes('{'))
+      .sort(([one], [other]) => wordsOf(other).length - wordsOf(one).length)
+      .map(([sentence, text]) => patternOf(sentence, text)),
   };
 }
+
+const wordsOf = (sentence: string): string => sentence.replace(PLACEHOLDER, '');
 
 const patternOf = (sentence: string, text: string): Pattern => ({
   sentence: new RegExp(

@@ -63,6 +63,13 @@ describe('the page /search', () => {
     expect(text).toContain('write it as 2026-01-31');
   });
 
+  test('says so to German readers in German', async () => {
+    const ask = (path: string) => forum.guest.get(path, { 'accept-language': 'de' });
+    const { text } = expectStatus(await ask('/search?q=before%3Anever'), 400);
+    expect(text).toContain('Die Suche hat hinter „before:“ ein Datum, das keines ist; schreib es wie 2026-01-31');
+    expect(expectStatus(await ask('/search?page=x'), 400).text).toContain('page: muss eine ganze Zahl sein');
+  });
+
   test('is reached from the header of every page', async () => {
     for (const path of ['/', '/categories']) expect((await forum.guest.get(path)).text).toContain('id="header-search"');
   });

@@ -1,0 +1,93 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { InvalidInput } from 'parley-forum';
+import { describe, expect, it } from 'vitest';
+import { inLanguage } from '../../../plugins/web/pages/errors.ts';
+import { FailureTexts } from '../../../plugins/web/themes/failure-texts.ts';
+import { Locales } from '../../../plugins/web/themes/locales.ts';
+
+const ROOT = resolve(import.meta.dirname, '../../..');
+const PLACEHOLDER = /\{([a-z]+)\}/g;
+/** Signs between the parts of a sentence, and words that the sources put into one when it is said. */
+const SEAM =
+  /\{[a-z]+\}|[,;:] |^You may not |^You were logged out |^must contain |^must be (?=[a-z]+$)|[<>]=?|\b(?:more|fewer|but|the host|others|posts|discussions|resolved|dismissed|KiB|date|date-time|email|uri|uuid)\b/;
+
+const plugins = readdirSync(join(ROOT, 'plugins'))
+  .map((plugin) => ({ plugin, file: join(ROOT, 'plugins', plugin, 'locales/failures/de.json') }))
+  .filter(({ file }) => existsSync(file))
+  .map(({ plugin, file }) => ({
+    plugin,
+    texts: Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>),
+  }));
+const failures = new FailureTexts(plugins.map(({ plugin }) => join(ROOT, 'plugins', plugin)));
+
+/** The sources of what a plugin's file names: its own; with those of the pages go the kernel and what checks schemas. */
+const sourcesOf = (plugin: string): string =>
+  [`plugins/${plugin}`, ...(plugin === 'web' ? ['core', 'node_modules/ajv/lib'] : [])]
+    .flatMap((folder) =>
+      readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+        .filter((name) => name.endsWith('.ts'))
+        .map((name) => readFileSync(join(ROOT, folder, name), 'utf8')),
+    )
+    .join('\n');
+const piecesOf = (sentence: string): readonly string[] =>
+  sentence
+    .split(SEAM)
+    .map((piece) => piece.replace(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ''))
+    .filter((piece) => piece.length >= 4);
+const placeholdersOf = (text: string): readonly string[] => [...text.matchAll(PLACEHOLDER)].map(([, name]) => name!);
+const filled = (text: string): string => text.replace(PLACEHOLDER, (_, name: string) => `<${name}>`);
+
+describe.each(plugins)('what $plugin says when it refuses something', ({ plugin, texts }) => {
+  it('still stands in its sources, where a translation names it', () => {
+    const sources = sourcesOf(plugin);
+    expect(texts.flatMap(([sentence]) => piecesOf(sentence)).filter((piece) => !sources.includes(piece))).toEqual([]);
+  });
+
+  it('has the same placeholders in German', () => {
+    const differs = ([sentence, text]: readonly [string, string]): boolean =>
+      placeholdersOf(sentence).toSorted().join() !== placeholdersOf(text).toSorted().join();
+    expect(texts.filter(differs)).toEqual([]);
+  });
+
+  it('is said in German by its own translation and no other', () => {
+    const said = texts.map(([sentence]) => [sentence, failures.say('de', filled(sentence))]);
+    expect(said).toEqual(texts.map(([sentence, text]) => [sentence, filled(text)]));
+  });
+});
+
+describe('a failure', () => {
+  it('with values is translated with them', () => {
+    expect(failures.say('de', 'must NOT have more than 20 characters')).toBe('darf höchstens 20 Zeichen haben');
+    expect(failures.say('de', 'ada is not banned any more')).toBe('ada ist nicht mehr ausgeschlossen');
+  });
+
+  it('that several translations fit is said by the one that names most of it', () => {
+    expect(failures.say('de', 'must be at most 5')).toBe('höchstens 5 sind möglich');
+    expect(failures.say('de', 'must be at most 64 KiB')).toBe('darf höchstens 64 KiB groß sein');
+  });
+
+  it('that no file names stays as it is', () =>
+    expect(failures.say('de', 'must be as old as the hills')).toBe('must be as old as the hills'));
+
+  it('of more than 500 characters stays as it is', () => {
+    const sentence = (name: string): string => `has “${name}”, which is too much like other tags`;
+    expect(failures.say('de', sentence('x'.repeat(400)))).toMatch(/^enthält/);
+    expect(failures.say('de', sentence('x'.repeat(500)))).toBe(sentence('x'.repeat(500)));
+  });
+
+  it('stays as it is in English', () => expect(failures.say('en', 'is required')).toBe('is required'));
+
+  it('that lists what is wrong with fields lists it in German', () => {
+    const german = new Locales(() => [join(ROOT, 'themes/default')], 'theme', { failures }).get('de');
+    const { status, code, message, details } = new InvalidInput([
+      { field: 'page', message: 'must be integer' },
+      { field: 'sort', message: 'is required' },
+    ]);
+    const pageError = { status, code, message, details, headers: {}, own: false };
+    expect(inLanguage(pageError, german)).toMatchObject({
+      message: 'page: muss eine ganze Zahl sein; sort: fehlt',
+      details: [{ message: 'muss eine ganze Zahl sein' }, { message: 'fehlt' }],
+    });
+  });
+});
