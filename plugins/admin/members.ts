@@ -99,7 +99,6 @@ export function addMembers(
       groupId,
       total: found.total,
       groups,
-      choices: [{ value: '', label: 'All groups' }, ...groups],
       message: retry?.message,
       problems: retry?.problems ?? [],
       members: found.accounts.map((account, index) => row(account, cells[index]!)),

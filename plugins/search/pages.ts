@@ -144,7 +144,12 @@ export function addPages(
       filters: type !== 'users' && (await filterFields(q, actor)),
       sort,
     };
-    const head = { name: 'search', title: q === '' ? 'Search' : `${q} – Search`, canonical: '/search', noindex: true };
+    const head = {
+      name: 'search',
+      title: q === '' ? phrase('search:title') : phrase('search:title.of', { query: q }),
+      canonical: '/search',
+      noindex: true,
+    };
     return view('@search/search', head, model, failure?.status);
   });
 

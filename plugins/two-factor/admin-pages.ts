@@ -1,7 +1,7 @@
 import { InvalidInput, notFound, type PluginHandle, Type } from 'parley-forum';
 import { adminMember, memberColumns } from 'parley-forum/plugins/admin';
 import { manageAccounts, type Accounts } from 'parley-forum/plugins/accounts';
-import { fill, negotiated, pages, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
+import { fill, negotiated, pages, phrase, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
 import type { TwoFactorService } from './service.ts';
 
 export interface AdminPagesDeps {
@@ -46,7 +46,7 @@ export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: 
     if (id === actor.id)
       throw new InvalidInput([{ field: 'id', message: 'is your own account; switch it off in your settings' }]);
     if (!(await service.reset(id, actor.id))) throw notFound(`${account.username} has no second factor`);
-    const notice = `${account.username} logs in with the password alone now.`;
+    const notice = phrase('two-factor:reset.notice', { name: account.username });
     return negotiated(redirect(`/admin/users?q=${encodeURIComponent(account.username)}`, { notice }), {
       success: true,
     });
