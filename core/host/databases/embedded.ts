@@ -18,6 +18,11 @@ import type { Logger } from '../../logger.ts';
 
 /** Milliseconds of statements after which the event loop gets a turn. */
 const TURN_EVERY = 2;
+/**
+ * PostgreSQL's own 128 MB would be taken from the first statements on and never given back; the system keeps the files
+ * that are read in memory anyway (docs/decisions/0008-memory-flags.md).
+ */
+const BUFFERS = '16MB';
 
 /**
  * PostgreSQL inside this process, its files under `folder/database`. Throws `ConfigurationError` when another process
@@ -29,7 +34,12 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
   await using undo = new AsyncDisposableStack();
   const locked = await lock(folder);
   undo.defer(() => new Promise<void>((resolve) => void locked.close(() => resolve())));
-  const pglite = await PGlite.create({ dataDir, extensions: { citext, pg_trgm, unaccent }, parsers: TYPE_PARSERS });
+  const pglite = await PGlite.create({
+    dataDir,
+    extensions: { citext, pg_trgm, unaccent },
+    parsers: TYPE_PARSERS,
+    startParams: [...PGlite.defaultStartParams, '-c', `shared_buffers=${BUFFERS}`],
+  });
   undo.defer(() => pglite.close());
   await pglite.exec(`set timezone to 'UTC'`);
   const run = async (statement: string) => (await pglite.exec(statement)).at(-1)!;
