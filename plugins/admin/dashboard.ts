@@ -106,7 +106,7 @@ export function addDashboard(
       plugin.extensions(adminTiles).map(async ({ plugin: owner, value: tile }) => {
         const found = await plugin.attempt(owner, `tile ${tile.label}`, () => tile.value(), TILE_BUDGET);
         return {
-          label: tile.label,
+          label: web.say(phrase(tile.label)),
           href: tile.href,
           text: found?.text ?? 'no answer',
           state: found ? found.state : 'warning',
@@ -117,7 +117,7 @@ export function addDashboard(
     const shown = alerts.map((alert) => ({
       ...alert,
       href: `/admin/plugins#plugin-${alert.id}`,
-      title: web.text(`admin:dashboard.${alert.kind}`, { name: alert.name }),
+      title: web.say(phrase(`admin:dashboard.${alert.kind}`, { name: alert.name })),
     }));
     return negotiated(panel.view('@admin/dashboard', { title: phrase('admin:dashboard') }, { tiles, alerts: shown }), {
       success: true,

@@ -161,7 +161,7 @@ describe('themes', () => {
     expect(german.text('theme:log-in')).toBe('Anmelden');
     expect(german.text('theme:discussion-count', { count: 1 })).toBe('1 Diskussion');
     expect(german.text('theme:discussion-count', { count: 1200 })).toBe('1.200 Diskussionen');
-    expect(german.text('theme:log-out')).toBe('Log out');
+    expect(german.text('theme:english-alone')).toBe('In English alone');
     expect(locales.choose(undefined, 'pt-BR', 'en').id).toBe('en');
   });
 });
