@@ -60,7 +60,7 @@ export function writingPages(deps: PageDeps): void {
       wrong: problemsByField(draft),
       title: textOf(draft.values['title']),
       category_id: category?.id ?? '',
-      options: [{ value: '', label: '…' }, ...open.map(({ id, name }) => ({ value: id, label: name }))],
+      options: open.map(({ id, name }) => ({ value: id, label: name })),
       composer: composer(draft, {
         key: 'new',
         writes: 'discussion',
