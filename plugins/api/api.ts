@@ -1,4 +1,6 @@
+import type { IncomingMessage } from 'node:http';
 import {
+  defineExtensionPoint,
   defineSurface,
   HttpError,
   InvalidInput,
@@ -11,6 +13,26 @@ import {
 } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Bucket } from 'parley-forum/plugins/limits';
+
+/**
+ * Says a failure's message, or that of one field's problem, to whoever made this request, in their language; as it is
+ * where it knows none.
+ */
+export type ErrorTranslator = (req: IncomingMessage, message: string) => string;
+export const errorTranslators = defineExtensionPoint<ErrorTranslator>(
+  'api.error-translators',
+  'Say what went wrong to people whose pages called the API, in their language; programs are told in English.',
+);
+
+/** A failure's message and problems as `say` says each sentence; a message that lists the problems lists those. */
+export function translateFailure(
+  { message, details }: Pick<HttpError, 'message' | 'details'>,
+  say: (message: string) => string,
+): Pick<HttpError, 'message' | 'details'> {
+  const said = details.map((problem) => ({ ...problem, message: say(problem.message) }));
+  const list = new InvalidInput(details).message;
+  return { message: message === list ? new InvalidInput(said).message : say(message), details: said };
+}
 
 /** A rate of a route's own, outside the general one. */
 export interface RouteBucket extends Bucket {

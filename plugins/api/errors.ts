@@ -1,14 +1,21 @@
 import type { HttpError } from 'parley-forum';
+import { translateFailure } from 'parley-forum/plugins/api';
 
-/** The error envelope; staff see the message for operators. */
-export const errorEnvelope = (
-  { message, operators, code, details }: HttpError,
-  requestId: string,
-  staff = false,
-): object => ({
-  success: false,
-  error: staff ? (operators ?? message) : message,
-  code,
-  ...(details.length > 0 && { details }),
-  request_id: requestId,
-});
+interface Reader {
+  /** Sees the message for operators. */
+  readonly staff: boolean;
+  /** The message in the reader's language. */
+  say(message: string): string;
+}
+
+export function errorEnvelope(failure: HttpError, requestId: string, { staff, say }: Reader): object {
+  const { operators, code } = failure;
+  const { message, details } = translateFailure(failure, say);
+  return {
+    success: false,
+    error: staff && operators !== undefined ? say(operators) : message,
+    code,
+    ...(details.length > 0 && { details }),
+    request_id: requestId,
+  };
+}

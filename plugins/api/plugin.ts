@@ -12,7 +12,7 @@ import {
 } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Csrf, Sessions } from 'parley-forum/plugins/accounts';
-import { responsesTag, api } from 'parley-forum/plugins/api';
+import { api, errorTranslators, responsesTag } from 'parley-forum/plugins/api';
 import { Limits } from 'parley-forum/plugins/limits';
 import { LAST, personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
@@ -42,6 +42,7 @@ export default definePlugin({
     settings: Settings,
     environment: Environment,
   },
+  extensionPoints: [errorTranslators],
   settings: Type.Object({
     'api.rate_limit_user': Type.Integer({
       default: 120,
@@ -104,6 +105,7 @@ export default definePlugin({
         environment,
         protection,
         log: plugin.log,
+        errorTranslators: () => plugin.extensions(errorTranslators).map(({ value }) => value),
       }),
     );
 

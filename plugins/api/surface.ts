@@ -23,6 +23,7 @@ import {
   varyHeader,
   type ApiContext,
   type ApiOptions,
+  type ErrorTranslator,
 } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
@@ -47,6 +48,7 @@ export interface ApiSurfaceDeps {
   readonly settings: Settings;
   readonly environment: Environment;
   readonly log: Logger;
+  errorTranslators(): readonly ErrorTranslator[];
 }
 
 /** What the surface knows of a request besides what handlers do. */
@@ -220,9 +222,17 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
     send(req, res, {
       status: failure.status,
       type: JSON_TYPE,
-      body: Buffer.from(JSON.stringify(errorEnvelope(failure, requestId, staff))),
+      body: Buffer.from(
+        JSON.stringify(errorEnvelope(failure, requestId, { staff, say: (message) => this.#say(req, message) })),
+      ),
     });
     return failure.status;
+  }
+
+  /** To a person in their language. Browsers say of what a page fetches that it comes from its own site. */
+  #say(req: IncomingMessage, message: string): string {
+    if (req.headers['sec-fetch-site'] !== 'same-origin') return message;
+    return this.#deps.errorTranslators().reduce((text, translate) => translate(req, text), message);
   }
 
   #refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void {

@@ -14,6 +14,7 @@ import {
   Settings,
 } from 'parley-forum';
 import { Access, type Viewer } from 'parley-forum/plugins/access';
+import { errorTranslators } from 'parley-forum/plugins/api';
 import { Accounts, Csrf, logoutNotices, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Protection } from 'parley-forum/plugins/protection';
@@ -218,6 +219,7 @@ export default definePlugin({
     plugin.extend(logoutNotices, (req, res, text) =>
       setNotice(res, localeOf(req).failure(text), { secure: http.secure(req), maxAge: DAY }),
     );
+    plugin.extend(errorTranslators, (req, message) => localeOf(req).failure(message));
     addAppearance(plugin, http, () => renderer.bundle.locales.offered);
     addKeyboard(plugin, http, localeOf);
 

@@ -1,5 +1,6 @@
-import { InvalidInput, type FieldProblem, type HttpError, type Request } from 'parley-forum';
+import type { FieldProblem, HttpError, Request } from 'parley-forum';
 import { isGuest, isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { translateFailure } from 'parley-forum/plugins/api';
 import { escapeHtml, view, type View } from '../api.ts';
 import type { Locale } from '../themes/locales.ts';
 
@@ -27,13 +28,11 @@ export function toPageError(failure: HttpError, viewer: Viewer): PageError {
   };
 }
 
-/** What a person reads of it, in their language. Where the message only lists the problems, it lists them so, too. */
-export function inLanguage(pageError: PageError, locale: Locale): PageError {
-  const details = pageError.details.map((problem) => ({ ...problem, message: locale.failure(problem.message) }));
-  const list = new InvalidInput(pageError.details).message;
-  const message = pageError.message === list ? new InvalidInput(details).message : locale.failure(pageError.message);
-  return { ...pageError, message, details };
-}
+/** What a person reads of it, in their language. */
+export const inLanguage = (pageError: PageError, locale: Locale): PageError => ({
+  ...pageError,
+  ...translateFailure(pageError, (message) => locale.failure(message)),
+});
 
 /** The envelope of every JSON error, on this surface as on the API's. */
 export function errorJson({ message, code, details }: PageError, requestId: string): object {

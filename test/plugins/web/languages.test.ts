@@ -87,3 +87,12 @@ test('the API and mails keep to the language of the site, whoever asks first', a
   expect(german).toBe(english);
   expect(german).toContain('replies');
 });
+
+test('what the API refuses is said to a page in its reader’s language, and to programs in English', async () => {
+  const ask = async (headers: Readonly<Record<string, string>>) =>
+    (await forum.guest.get('/api/posts/none', { ...GERMAN, ...headers })).body as { error: string; code: string };
+  const [page, program] = [await ask({ 'Sec-Fetch-Site': 'same-origin' }), await ask({})];
+  expect([page.code, program.code]).toEqual(['not_found', 'not_found']);
+  expect(program.error).toBe('Not found');
+  expect(page.error).toBe('Nicht gefunden');
+});
