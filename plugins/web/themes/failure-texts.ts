@@ -25,7 +25,7 @@ export class FailureTexts {
   readonly #folders: readonly string[];
   readonly #catalogues = new Map<string, Catalogue>();
 
-  /** `folders`: those of the plugins. */
+  /** `folders`: those of the plugins, then those of the theme's chain, whose sentences win. */
   constructor(folders: readonly string[]) {
     this.#folders = folders;
   }
@@ -51,14 +51,16 @@ export class FailureTexts {
 }
 
 function read(folders: readonly string[], language: string): Catalogue {
-  const entries = folders
-    .map((folder) => join(folder, 'locales/failures', `${language}.json`))
-    .filter((file) => existsSync(file))
-    .flatMap((file) => Object.entries(readJson(file) as Record<string, string>));
+  const exact = new Map(
+    folders
+      .map((folder) => join(folder, 'locales/failures', `${language}.json`))
+      .filter((file) => existsSync(file))
+      .flatMap((file) => Object.entries(readJson(file) as Record<string, string>)),
+  );
   return {
-    exact: new Map(entries),
+    exact,
     // Of several that fit, the one that says most itself.
-    patterns: entries
+    patterns: [...exact]
       .filter(([sentence]) => sentence.includes('{'))
       .sort(([one], [other]) => wordsOf(other).length - wordsOf(one).length)
       .map(([sentence, text]) => patternOf(sentence, text)),

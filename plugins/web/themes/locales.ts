@@ -1,5 +1,4 @@
-import { readdirSync, existsSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 import type { Phrase, Wording } from '../api.ts';
@@ -152,9 +151,12 @@ export function relativeUntil(value: Date, now: number): number {
 const MAX_REMEMBERED_LENGTH = 200;
 const NONE: Messages = new Map();
 
-/** The languages installed, and each folder's texts, read when they are first needed. */
+/** Files that may have the texts of an owner (a plugin's id, or `theme`) in a language; the last one's texts win. */
+export type TextFiles = (owner: string, language: string) => readonly string[];
+
+/** The languages that are offered, and each owner's texts, read when they are first needed. */
 export class Locales {
-  readonly #folders: (owner: string) => readonly string[];
+  readonly #filesOf: TextFiles;
   readonly #offered: ReadonlySet<string>;
   readonly #zone: () => string;
   readonly #failures: FailureTexts | undefined;
@@ -163,22 +165,16 @@ export class Locales {
   /** Browsers send few different headers, and reading one takes longer than sending a cached page. */
   readonly #chosen = new LRUCache<string, string>({ max: 100 });
 
-  /**
-   * `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base`
-   * speaks. `zone`: in which times are shown; read live.
-   */
+  /** English is offered always. `zone`: in which times are shown; read live. */
   constructor(
-    folders: (owner: string) => readonly string[],
-    base: string,
+    files: TextFiles,
+    offered: readonly string[],
     { zone = () => 'UTC', failures }: { readonly zone?: () => string; readonly failures?: FailureTexts } = {},
   ) {
-    this.#folders = folders;
+    this.#filesOf = files;
     this.#zone = zone;
     this.#failures = failures;
-    const names = folders(base).flatMap((folder) =>
-      existsSync(join(folder, 'locales')) ? readdirSync(join(folder, 'locales')) : [],
-    );
-    this.#offered = new Set(['en', ...names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))]);
+    this.#offered = new Set(['en', ...offered]);
   }
 
   get offered(): readonly string[] {
@@ -228,9 +224,7 @@ export class Locales {
   }
 
   #read(owner: string, language: string): Messages {
-    const files = this.#folders(owner)
-      .map((folder) => join(folder, 'locales', `${language}.json`))
-      .filter((file) => existsSync(file));
+    const files = this.#filesOf(owner, language).filter((file) => existsSync(file));
     if (files.length === 0) return NONE;
     return new Map(files.flatMap((file) => Object.entries(readJson(file) as Record<string, Message>)));
   }

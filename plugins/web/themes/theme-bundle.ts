@@ -4,9 +4,17 @@ import { join } from 'node:path';
 import { filesBelow, modulesIn, stylesIn, type Assets } from '../assets/assets.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
 import { FailureTexts } from './failure-texts.ts';
-import { Locales } from './locales.ts';
+import { Locales, type TextFiles } from './locales.ts';
 import { Templates } from '../templates/templates.ts';
-import { chainIcons, chainTokens, checkLocales, loadChain, unusableTheme, type Theme } from './themes.ts';
+import {
+  chainIcons,
+  chainTokens,
+  checkLocales,
+  loadChain,
+  offeredLanguages,
+  unusableTheme,
+  type Theme,
+} from './themes.ts';
 import { themeColours, tokenSheet } from './tokens.ts';
 
 /** A plugin whose views, texts, styles and browser modules the bundle includes. */
@@ -58,11 +66,17 @@ export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<Th
   const tokens = chainTokens(chain);
   const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
   checkLocales(chain);
-  const locales = new Locales(
-    (owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()),
-    'theme',
-    { zone, failures: new FailureTexts(plugins.map(({ folder }) => folder)) },
-  );
+  const themes = chain.toReversed().map(({ folder }) => folder);
+  const files: TextFiles = (owner, language) => {
+    const name = `${language}.json`;
+    if (owner === 'theme') return themes.map((folder) => join(folder, 'locales', name));
+    const own = [folders.get(owner) ?? []].flat().map((folder) => join(folder, 'locales', name));
+    return [...own, ...themes.map((folder) => join(folder, 'locales/plugins', owner, name))];
+  };
+  const locales = new Locales(files, offeredLanguages(chain), {
+    zone,
+    failures: new FailureTexts([...folders.values(), ...themes]),
+  });
   locales.load('theme');
   const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));
   templates.loadAll();

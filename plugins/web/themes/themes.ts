@@ -1,5 +1,5 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { check, ConfigurationError, Type, type Static, type TSchema } from 'parley-forum';
 import { mergeTokens, TokensFile, type Tokens } from './tokens.ts';
 
@@ -123,16 +123,22 @@ export function chainIcons(chain: readonly Theme[]): ReadonlyMap<string, readonl
 
 const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Record(Type.String(), Type.String())]));
 
-/** Looks at every language of the chain. Throws `ConfigurationError` naming the file. */
+/** The languages that a chain has texts of its own in. */
+export const offeredLanguages = (chain: readonly Theme[]): readonly string[] =>
+  chain.flatMap(({ folder }) => globSync('locales/*.json', { cwd: folder }).map((file) => basename(file, '.json')));
+
+/**
+ * Looks at every text of the chain: its own, those it has for plugins, and those of failures. Throws
+ * `ConfigurationError` naming the file.
+ */
 export function checkLocales(chain: readonly Theme[]): void {
   for (const theme of chain) {
-    const folder = join(theme.folder, 'locales');
-    for (const name of existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : []) {
-      optional(theme, join('locales', name), Texts);
-      if (!isLanguage(name.slice(0, -5)))
+    for (const file of globSync('locales/{,failures/,plugins/*/}*.json', { cwd: theme.folder })) {
+      optional(theme, file, Texts);
+      if (!isLanguage(basename(file, '.json')))
         throw unusableTheme(
           theme.id,
-          `${shortPath(join(folder, name))}: its name must be a language, such as de or pt-BR`,
+          `${shortPath(join(theme.folder, file))}: its name must be a language, such as de or pt-BR`,
         );
     }
   }

@@ -54,6 +54,25 @@ it('is chosen among those that are installed', async () => {
   expect(await offered()).toEqual(['default', 'jetty checked']);
 });
 
+it('may bring a language: texts of its own, of plugins and of what is refused, English for what it lacks', async () => {
+  write(
+    'quai',
+    {
+      'locales/fr.json': { 'sign-up': 'Adhérer' },
+      'locales/plugins/accounts/fr.json': { 'register.submit': 'Devenir membre' },
+      'locales/failures/fr.json': { 'must have at least {count} characters': 'exige {count} caractères' },
+    },
+    { extends: 'default' },
+  );
+  await set('quai');
+  const guest = forum.client();
+  await guest.submit('/appearance', { language: 'fr' });
+  const { text } = await guest.submit('/register', { username: 'eve', email: 'eve@example.test', password: 'short' });
+  for (const said of ['<html lang="fr"', 'Adhérer', 'Devenir membre', 'exige 10 caractères', 'Everyone sees it.'])
+    expect(text, said).toContain(said);
+  expect((await forum.client().get('/register')).text).toContain('<html lang="en"');
+});
+
 describe('a theme that cannot be used is refused when it is chosen, with file, line and remedy:', () => {
   const HEADER = 'templates/partials/header.hbs';
   it.each<[string, Files, RegExp, object?]>([
@@ -133,6 +152,11 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
       /icon "bell" must be a list of SVG path data/,
     ],
     ['one with texts of another kind', { 'locales/de.json': { 'log-in': 7 } }, /locales\/de\.json: log-in must/],
+    [
+      'one with texts of another kind for a plugin',
+      { 'locales/plugins/tags/de.json': { title: 7 } },
+      /tags\/de\.json: title must/,
+    ],
     ['one in a language that is none', { 'locales/d_e.json': {} }, /locales\/d_e\.json: its name must be a language/],
     ['one that names a style sheet it lacks', {}, /names the style sheet "css\/sea\.css"/, { styles: ['css/sea.css'] }],
     ['one without its parent', {}, /no theme "nowhere"; install it/, { extends: 'nowhere' }],

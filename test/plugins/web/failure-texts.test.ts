@@ -79,7 +79,7 @@ describe('a failure', () => {
   it('stays as it is in English', () => expect(failures.say('en', 'is required')).toBe('is required'));
 
   it('that lists what is wrong with fields lists it in German', () => {
-    const german = new Locales(() => [join(ROOT, 'themes/default')], 'theme', { failures }).get('de');
+    const german = new Locales(() => [], ['de'], { failures }).get('de');
     const { status, code, message, details } = new InvalidInput([
       { field: 'page', message: 'must be integer' },
       { field: 'sort', message: 'is required' },

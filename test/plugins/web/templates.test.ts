@@ -13,8 +13,11 @@ const ROOT = resolve(import.meta.dirname, '../../..');
 const FOLDERS = [join(ROOT, 'themes'), join(import.meta.dirname, 'themes')];
 
 const locales = new Locales(
-  (owner) => (owner === 'theme' ? [join(ROOT, 'themes/default'), join(import.meta.dirname, 'themes/child')] : []),
-  'theme',
+  (_owner, language) =>
+    [join(ROOT, 'themes/default'), join(import.meta.dirname, 'themes/child')].map((folder) =>
+      join(folder, 'locales', `${language}.json`),
+    ),
+  ['de'],
 );
 const scope: RenderScope = {
   locale: locales.get('en'),
