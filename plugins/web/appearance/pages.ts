@@ -26,6 +26,8 @@ const nameOf = (id: string): string => new Intl.DisplayNames([id], { type: 'lang
  */
 export function addAppearance(plugin: PluginHandle, http: Http, offered: () => readonly string[]): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:appearance', href: PAGE });
+  // Members have it among their settings.
+  plugin.extend(navigation, { area: 'footer', label: 'web:appearance', href: PAGE, visible: isGuest });
 
   const chosenIn = (req: Request): Preferences => readPreferences(req.headers.cookie, http.secure(req));
   // Not as `text`: partials would show it as theirs.

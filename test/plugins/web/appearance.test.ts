@@ -5,6 +5,7 @@ const forum = useForum();
 
 test('all choices of how pages look are on one page, for guests too', async () => {
   const guest = forum.app.client();
+  expect((await guest.get('/')).text).toContain('<li><a href="/settings/appearance">Appearance</a></li>');
   const before = await guest.get('/settings/appearance');
   expect([before.status, before.text.match(/ checked/g)?.length, before.text.includes('/settings/security')]).toEqual([
     200,
