@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
 import {
@@ -88,9 +89,11 @@ export default definePlugin({
         settings['site.locale'],
       );
     const siteLocale = (): Locale => renderer.bundle.locales.get(settings['site.locale']);
+    /** Set while something is rendered that is kept for others, what plugins put into it included. */
+    const keptForOthers = new AsyncLocalStorage<true>();
     /** Of whoever is being answered. */
     const currentLocale = (): Locale => {
-      const req = services.Routes.current;
+      const req = keptForOthers.getStore() ? undefined : services.Routes.current;
       return req ? localeOf(req) : siteLocale();
     };
     const onPageView = (
@@ -226,14 +229,12 @@ export default definePlugin({
     return {
       Web: {
         fragment: async (viewer, template, model, { inSiteLanguage = false } = {}) => {
-          const context = {
-            viewer,
-            locale: inSiteLanguage ? siteLocale() : currentLocale(),
-            preferences: NO_PREFERENCES,
-            url: '/',
-            notice: undefined,
+          const render = async (): Promise<SafeHtml> => {
+            const locale = currentLocale();
+            const context = { viewer, locale, preferences: NO_PREFERENCES, url: '/', notice: undefined };
+            return new SafeHtml((await renderer.fragment(template, model, context)).text);
           };
-          return new SafeHtml((await renderer.fragment(template, model, context)).text);
+          return inSiteLanguage ? keptForOthers.run(true, render) : render();
         },
         text: (key, values) => siteLocale().text(key, values),
         get language() {

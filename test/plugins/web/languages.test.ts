@@ -96,3 +96,23 @@ test('what the API refuses is said to a page in its reader’s language, and to 
   expect(program.error).toBe('Not found');
   expect(page.error).toBe('Nicht gefunden');
 });
+
+test('what plugins put into a list that is kept for all is in the language of the site, too', async () => {
+  const { ada, bob, root } = forum.as;
+  const { id, name } = expectStatus(await forum.guest.get('/api/categories/help'), 200).body.category;
+  await root.csrf('/admin/categories');
+  const saved = await root.post(
+    '/admin/categories/save',
+    { id, name, asks_for_answers: true },
+    { accept: 'application/json' },
+  );
+  expectStatus(saved, 200);
+  const question = await forum.start('ada', 'Solved in one language', 'help');
+  const { body } = expectStatus(await bob.post('/api/posts', { discussion_id: question.id, content: 'So' }), 201);
+  expectStatus(await ada.put(`/api/discussions/${question.id}/answer`, { post_id: body.post.id }), 200);
+
+  const german = expectStatus(await forum.guest.get('/api/discussions?limit=4', GERMAN), 200).body.html;
+  expect(german).toContain('Solved</span>');
+  expect(expectStatus(await forum.guest.get('/api/discussions?limit=4'), 200).body.html).toBe(german);
+  expect(expectStatus(await forum.guest.get('/', GERMAN), 200).text).toContain('Gelöst</span>');
+});
