@@ -8,6 +8,7 @@ import { citext } from '@electric-sql/pglite/contrib/citext';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { unaccent } from '@electric-sql/pglite/contrib/unaccent';
 import { MikroORM } from '@mikro-orm/pglite';
+import { lostTransaction } from './transaction-ends.ts';
 import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
 import { watchDiskSpace } from './disk-space.ts';
 import { startVacuuming } from './vacuum.ts';
@@ -50,9 +51,9 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
   let turned = 0;
   /**
    * What the ORM is handed in place of a session: counts, and takes several statements at once where there are no
-   * values.
+   * values. `failed` is told of what the database refused.
    */
-  const watch = (session: Pick<Transaction, 'query' | 'exec'>) => ({
+  const watch = (session: Pick<Transaction, 'query' | 'exec'>, failed?: (error: unknown) => void) => ({
     query: async (text: string, values: readonly unknown[], options?: object) => {
       room.check(text);
       usage.statements++;
@@ -61,6 +62,9 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
         return values.length > 0
           ? await session.query(text, [...values], options)
           : (await session.exec(text, options)).at(-1)!;
+      } catch (error) {
+        failed?.(error);
+        throw error;
       } finally {
         ended?.();
         // PGlite answers in microtasks only: without a turn of the event loop statements back to back would starve
@@ -74,7 +78,12 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
   });
   const watched = {
     ...watch(pglite),
-    transaction: (run: (session: object) => Promise<unknown>) => pglite.transaction((session) => run(watch(session))),
+    transaction: (run: (session: object) => Promise<unknown>) =>
+      pglite.transaction(async (session) => {
+        const failures: unknown[] = [];
+        await run(watch(session, (error) => void failures.push(error)));
+        if (failures.length > 0) throw lostTransaction(failures[0]);
+      }),
     ready: true,
     closed: false,
     waitReady: Promise.resolve(),

@@ -5,6 +5,21 @@ type Answer = Promise<unknown>;
 /** What the ORM takes of the answer to a `begin` or `commit`. */
 const DONE = { command: '', rowCount: null, rows: [] };
 
+/** PostgreSQL's code for what comes after a statement that failed. */
+const FAILED = '25P02';
+/**
+ * What a `commit` comes to after a statement that failed: PostgreSQL rolls back, and calls that no error. Whoever caught
+ * what the statement threw would take for kept what is lost.
+ */
+export const lostTransaction = (cause?: unknown): Error =>
+  Object.assign(
+    new Error(
+      'a statement of this transaction failed and was not thrown on, so nothing of it was kept; do not catch what fails in a transaction',
+      { cause },
+    ),
+    { code: FAILED },
+  );
+
 /**
  * Sends the `begin` of a transaction with its first statement and, where it is known which one is the last, the
  * `commit` with that: each spares the server a waking and both ends a message. A transaction in which nothing was asked
@@ -34,9 +49,9 @@ export class TransactionEnds {
         return Promise.resolve(DONE);
       }
       if (text === 'commit' || text === 'rollback') {
-        const answer = begun ? Promise.resolve(DONE) : committed;
+        const answer = (begun ? Promise.resolve(DONE) : committed) ?? run(false);
         [begun, committed] = [false, undefined];
-        return answer ?? run(false);
+        return text === 'commit' ? answer.then(kept) : answer;
       }
       const last = this.#last.getStore();
       if (!begun && !last?.open) return run(false);
@@ -54,4 +69,10 @@ export class TransactionEnds {
       return Promise.all([answer, beginning]).then(([result]) => result);
     };
   }
+}
+
+/** What a `commit` was answered, where it was one. */
+function kept(answer: unknown): unknown {
+  if ((answer as { readonly command: string }).command === 'ROLLBACK') throw lostTransaction();
+  return answer;
 }
