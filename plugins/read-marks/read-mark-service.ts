@@ -120,11 +120,12 @@ export class ReadMarkService {
    * viewer can see; the others are left out.
    */
   async read(viewer: Member, numbers: ReadonlyMap<string, number>): Promise<readonly string[]> {
-    const now = new Date(this.#deps.clock.now());
-    const seen = await this.#deps.data.all(sql<{ id: string; moved: number }>`with seen as (
+    const { clock, data, discussions } = this.#deps;
+    const now = new Date(clock.now());
+    const seen = await data.all(sql<{ id: string; moved: number }>`with seen as (
         select d.id, least(t.number, d.last_number) as number
         from unnest(${[...numbers.keys()]}::uuid[], ${[...numbers.values()]}::integer[]) t (id, number) join discussion d on d.id = t.id
-        where d.category_id = any(${await this.#visible(viewer)}::uuid[])
+        where d.id in (${await discussions.visible(viewer)})
       ), moved as (
         insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
         select ${viewer.id}::uuid, id, number, ${now}::timestamptz from seen order by id ${this.#onward(now)} returning 1

@@ -61,6 +61,15 @@ describe('what is unread', () => {
     await readAll('ada');
   });
 
+  test('is told of nothing that one may not see, a deleted discussion among it; moderators see that one', async () => {
+    const { id } = await forum.start('ada', 'Gone by now');
+    for (const text of ['One', 'Two']) await forum.reply('ada', id, text);
+    expect((await forum.as.mia.delete(`/api/discussions/${id}`)).status).toBe(200);
+    const marks = async (name: Name): Promise<unknown> => expectStatus(await read(name, id, 9), 200).body.read_marks;
+    expect([await marks('bob'), await marks('ada')]).toEqual([[], []]);
+    expect(await marks('mia')).toEqual([expect.objectContaining({ discussion_id: id, last_read_number: 3 })]);
+  });
+
   test('is not what began before one came, until one opens it', async () => {
     const { id } = await forum.start('ada', 'Older than bob’s start');
     await later();
