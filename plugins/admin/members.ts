@@ -1,4 +1,4 @@
-import { InvalidInput, notFound, Type, type Http } from 'parley-forum';
+import { HttpError, InvalidInput, notFound, sql, Type, type Data, type Http } from 'parley-forum';
 import type { Access, Group, Viewer } from 'parley-forum/plugins/access';
 import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { adminSections, memberColumns } from 'parley-forum/plugins/admin';
@@ -6,6 +6,8 @@ import { negotiated, pagerOf, pages, phrase, redirect, type Retry, type View } f
 import { by, queryText, type PanelDeps } from './shared.ts';
 
 const PAGE = 50;
+/** The advisory lock under which one member at a time is changed; the number has no meaning. */
+const CHANGING = 7_216_052;
 /** Milliseconds that a plugin may take for a column. */
 const COLUMN_BUDGET = 1_000;
 
@@ -38,7 +40,7 @@ interface Search {
 /** `/admin/users`: find members, move them between groups, disable accounts. */
 export function addMembers(
   { plugin, panel }: PanelDeps,
-  { accounts, access, http }: { accounts: Accounts; access: Access; http: Http },
+  { data, accounts, access, http }: { data: Data; accounts: Accounts; access: Access; http: Http },
 ): void {
   plugin.extend(adminSections, { group: 'people' as const, label: 'admin:members', href: '/admin/users' }, -100);
   const can = manageAccounts;
@@ -147,8 +149,14 @@ export function addMembers(
     if (id === actor.id && (moved || switched)) {
       throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
     }
-    if (moved) await accounts.setGroup(id, group.id, actor.id, undefined, http.ip(req));
-    if (switched) await accounts.setStatus(id, status, actor.id);
+    await data.transaction(async () => {
+      await data.all(sql`select pg_advisory_xact_lock(${CHANGING})`);
+      // Of two who take the rights from each other at the same moment the second has none any more.
+      const now = (await accounts.viewers([actor.id!])).get(actor.id!);
+      if (!now || !access.allows(now, can)) throw new HttpError(403, `You may not ${can.label}`);
+      if (moved) await accounts.setGroup(id, group.id, actor.id, undefined, http.ip(req));
+      if (switched) await accounts.setStatus(id, status, actor.id);
+    });
     const change = { ...(moved && { from: account.groupId, to: group.id }), ...(switched && { status }) };
     if (moved || switched) plugin.log.info({ ...by(actor), target: id, ...change }, 'a member was changed');
     const saved = (await accounts.find(id)) ?? account;

@@ -65,7 +65,7 @@ export default definePlugin({
       50,
     );
     addDashboard(parts, { plugins, jobs, data, environment, web });
-    addMembers(parts, { accounts, access, http });
+    addMembers(parts, { data, accounts, access, http });
     addSettings(parts, { data, settings, plugins, web, environment, warnings });
     addPlugins(parts, { plugins, warnings });
     addJobs(parts, { data, jobs });

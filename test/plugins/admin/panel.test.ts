@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { defineFilter, definePlugin } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { Admin, adminSections, administer, adminTiles, memberColumns } from 'parley-forum/plugins/admin';
 import { pages, redirect } from 'parley-forum/plugins/web';
 import { startPanel, type PanelForum } from './forum.ts';
@@ -243,6 +244,22 @@ describe('/admin/users', () => {
     expect(await save({ id: forum.accounts.mira.id, status: 'asleep' })).toBe(400);
     const shown = await ada.submit('/admin/users/save', { id: forum.accounts.mira.id, group_id: 'nothing' });
     expect([shown.status, shown.text.includes('names no group that members can be in')]).toEqual([400, true]);
+  });
+
+  it('leaves one of two administrators who take the rights from each other at the same moment', async () => {
+    const { ada, mira } = forum.accounts;
+    const accounts = forum.app.service(Accounts);
+    await accounts.setGroup(mira.id, ada.groupId);
+    const [one, other] = [await forum.session('ada'), await forum.session('mira')];
+    const answers = await Promise.all([
+      one.post('/admin/users/save', { id: mira.id, group_id: mira.groupId }, json),
+      other.post('/admin/users/save', { id: ada.id, status: 'disabled' }, json),
+    ]);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const left = await accounts.viewers([ada.id, mira.id]);
+    expect([...left.values()].filter(({ group }) => group.id === ada.groupId)).toHaveLength(1);
+    await accounts.setStatus(ada.id, 'active');
+    await accounts.setGroup(mira.id, mira.groupId);
   });
 });
 
