@@ -121,7 +121,8 @@ export function addDashboard(
     }));
     return negotiated(panel.view('@admin/dashboard', { title: phrase('admin:dashboard') }, { tiles, alerts: shown }), {
       success: true,
-      tiles,
+      // Programs are told the words, not their keys, whatever language who asks reads.
+      tiles: tiles.map((tile) => ({ ...tile, label: web.text(tile.label) })),
       alerts,
     });
   });
