@@ -118,9 +118,13 @@ export class Locale {
 
   #format(value: unknown): string {
     if (typeof value === 'number') return this.number(value);
-    return typeof value === 'object' && value !== null ? this.say(value as Phrase) : String(value ?? '');
+    return isPhrase(value) ? this.say(value) : String(value ?? '');
   }
 }
+
+/** Templates give what other helpers made, too. */
+const isPhrase = (value: unknown): value is Phrase =>
+  typeof value === 'object' && value !== null && typeof (value as Partial<Phrase>).key === 'string';
 
 /** Seconds. A month is a twelfth of the mean year. */
 const UNITS = [

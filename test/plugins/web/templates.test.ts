@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SafeHtml } from 'parley-forum/plugins/web';
+import { phrase, SafeHtml } from 'parley-forum/plugins/web';
 import { createHelpers, type RenderScope } from '../../../plugins/web/templates/helpers.ts';
 import { Locales, relativeUntil } from '../../../plugins/web/themes/locales.ts';
 import { Templates } from '../../../plugins/web/templates/templates.ts';
@@ -185,4 +185,12 @@ it('every view and partial that ships keeps the rules', async () => {
   ];
   expect(names.length).toBeGreaterThan(30);
   for (const name of names) expect(() => templates.get(name), name).not.toThrow();
+});
+
+it('a text takes what other helpers made, and lists, as their words', () => {
+  const at = new Date('2026-01-14T12:00:00Z');
+  expect(render('{{t "theme:account-menu" name=(rel at)}}', { at })).toContain('yesterday');
+  expect(render('{{t "theme:account-menu" name=names}}', { names: ['ann', 'bo'] })).toBe('Account of ann,bo');
+  const { key, values } = phrase('theme:post.number', { number: 7 });
+  expect(render('{{t "theme:account-menu" name=name}}', { name: { key, values } })).toBe('Account of post 7');
 });
