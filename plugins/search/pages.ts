@@ -28,7 +28,7 @@ import {
 import { FILTERS, filtersOf, withFilters } from './query/filters.ts';
 import { MAX_QUERY_LENGTH, parseQuery } from './query/query.ts';
 import { BUCKET } from './routes.ts';
-import { probablyMeant } from './suggestions.ts';
+import { headingsOf, probablyMeant } from './suggestions.ts';
 
 const PAGE = 20;
 
@@ -130,6 +130,7 @@ export function addPages(
       type,
       page,
       longest: MAX_QUERY_LENGTH,
+      headings: headingsOf(plugin, web),
       asked: q !== '' && !failure,
       message: failure && sentence(failure),
       tabs: SEARCH_TYPES.map((name) => ({
@@ -187,7 +188,8 @@ export function addPages(
   plugin.extend(
     slotFillings,
     fill(headerSearch, async (places, viewer) => {
-      const field = await web.fragment(viewer, '@search/field', { longest: MAX_QUERY_LENGTH });
+      const model = { longest: MAX_QUERY_LENGTH, headings: headingsOf(plugin, web) };
+      const field = await web.fragment(viewer, '@search/field', model);
       return places.map(() => field);
     }),
   );

@@ -3,7 +3,7 @@ import { api, combineTags, nullable } from 'parley-forum/plugins/api';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Bucket } from 'parley-forum/plugins/limits';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
-import type { Web } from 'parley-forum/plugins/web';
+import { phrase, type Web } from 'parley-forum/plugins/web';
 import { meant, respelt, typedWords } from './query/spelling.ts';
 
 /** What is asked while one types. */
@@ -56,6 +56,18 @@ export function addSuggestions(plugin: PluginHandle, { clock, web }: { clock: Cl
     );
     return { groups: groups.filter(({ suggestions }) => suggestions.length > 0) };
   });
+}
+
+/**
+ * The headings of suggestions in the language of whoever is being answered, as JSON by the labels of the API, which are
+ * in the site's language; undefined where that is the same.
+ */
+export function headingsOf(plugin: PluginHandle, web: Web): string | undefined {
+  const said = plugin
+    .extensions(suggestionSources)
+    .map(({ value: { label } }) => [web.text(label), web.say(phrase(label))] as const)
+    .filter(([label, heading]) => label !== heading);
+  return said.length > 0 ? JSON.stringify(Object.fromEntries(said)) : undefined;
 }
 
 /** The query as it was probably meant, by the names that the viewer may see; undefined where its words are right, or unheard of. */

@@ -69,6 +69,11 @@ class SearchBox extends HTMLElement {
     clearTimeout(this.#waiting);
   }
 
+  /** The page's headings by the labels of the API, which has one language. */
+  get #headings(): Readonly<Record<string, string>> {
+    return JSON.parse(this.dataset['headings'] ?? '{}') as Record<string, string>;
+  }
+
   get #options(): HTMLElement[] {
     return [...this.#list.querySelectorAll<HTMLElement>('[role="option"]')];
   }
@@ -129,7 +134,8 @@ class SearchBox extends HTMLElement {
     announce((this.dataset['count'] ?? '').replace('{count}', String(count)));
   }
 
-  #group({ label, suggestions }: Group, id: string): HTMLElement {
+  #group({ label: own, suggestions }: Group, id: string): HTMLElement {
+    const label = this.#headings[own] ?? own;
     const group = document.createElement('div');
     Object.assign(group, { role: 'group', ariaLabel: label });
     const heading = Object.assign(document.createElement('p'), { className: 'suggestions-title', textContent: label });
