@@ -35,8 +35,9 @@ const MEMBER_TYPE = 'moderation_member';
 const TYPES = [...new Set(Object.values(NOTIFICATION_TYPES))];
 /** Characters of a notification's title. */
 const MAX_TITLE_LENGTH = 200;
-/** Where there is no reason, or no title that the member may see. */
-const DEFAULT_TITLES = { member: 'your account', post: 'something you wrote' } as const;
+
+const titled = (text = ''): { readonly title?: string } =>
+  text !== '' ? { title: text.slice(0, MAX_TITLE_LENGTH) } : {};
 
 interface NotificationDeps {
   readonly access: Access;
@@ -57,6 +58,8 @@ export function notifyMembers(
       type,
       label: `moderation:tell.${type}`,
       sentence: `moderation:says.${type}`,
+      // Where there is no reason, or no title that the member may see.
+      untitled: mailed ? 'moderation:untitled.account' : 'moderation:untitled.post',
       mailed,
     });
   }
@@ -81,15 +84,12 @@ export function notifyMembers(
       if (type === undefined || userId === undefined || userId === entry.actor_id) return;
       const key = `moderation:${id}`;
       if (type === MEMBER_TYPE) {
-        const title = (entry.reason === '' ? DEFAULT_TITLES.member : entry.reason).slice(0, MAX_TITLE_LENGTH);
-        return notifications.notify([{ type, userId, url: STANDING, title, key, group: key }]);
+        return notifications.notify([{ type, userId, url: STANDING, ...titled(entry.reason), key, group: key }]);
       }
       const title = await titleOf(entry);
       // Readers cannot tell those without a title apart.
       const group = title === undefined ? 'moderation' : `moderation:${entry.discussion!.id}`;
-      await notifications.notify([
-        { type, userId, url: STANDING, title: (title ?? DEFAULT_TITLES.post).slice(0, MAX_TITLE_LENGTH), key, group },
-      ]);
+      await notifications.notify([{ type, userId, url: STANDING, ...titled(title), key, group }]);
     },
     { durable: true },
   );

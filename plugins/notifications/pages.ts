@@ -66,6 +66,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     const model = {
       notifications: items.map((one) => ({
         ...one,
+        title: one.untitled === undefined ? one.title : web.say(phrase(one.untitled)),
         sentence: types().find(({ type }) => type === one.type)?.sentence ?? '',
       })),
       unread: await reader.unread(actor),

@@ -101,7 +101,16 @@ export default definePlugin({
     const visibility = new Visibility({ access, accounts, categories, discussions, store });
     const projection = new DiscussionProjection({ data, clock, changed });
     const emails = web && mail && new NotificationEmails({ environment, secrets, web, types });
-    const reader = new NotificationReader({ data, environment, accounts, store, visibility, changed });
+    const reader = new NotificationReader({
+      data,
+      environment,
+      accounts,
+      store,
+      visibility,
+      changed,
+      untitled: (type) => types().find((known) => known.type === type)?.untitled,
+      text: (key) => web?.text(key) ?? key,
+    });
     const emailLater =
       emails && mail && addEmailJobs(plugin, { data, clock, accounts, mail, emails, preferences, visibility, store });
     const notifications = new Notifier({

@@ -13,7 +13,17 @@ export interface ReaderDeps {
   readonly store: Store;
   readonly visibility: Visibility;
   changed(userIds: readonly string[]): Promise<void>;
+  /** The text key of what stands in place of a title, by type. */
+  untitled(type: string): string | undefined;
+  /** A text in the language of the site. */
+  text(key: string): string;
 }
+/** As the API gives it, with what a page needs besides. */
+export type ShownNotification = NotificationRecord & {
+  readonly path: string;
+  /** Text key of the title, where it is the type's. */
+  readonly untitled: string | undefined;
+};
 
 /** Members' own notifications; `viewer` is always a member here. */
 export class NotificationReader {
@@ -23,10 +33,7 @@ export class NotificationReader {
     this.#deps = deps;
   }
 
-  async list(
-    viewer: Viewer,
-    request: Parameters<Store['list']>[2],
-  ): Promise<Page<NotificationRecord & { readonly path: string }>> {
+  async list(viewer: Viewer, request: Parameters<Store['list']>[2]): Promise<Page<ShownNotification>> {
     const { store, visibility, accounts } = this.#deps;
     const page = await store.list(viewer.id!, await visibility.categories(viewer), request);
     const actors = await accounts.authors([...new Set(page.items.flatMap(({ actorId }) => actorId ?? []))]);
@@ -49,16 +56,14 @@ export class NotificationReader {
     });
   }
 
-  #record(
-    row: NotificationRow,
-    actors: Awaited<ReturnType<Accounts['authors']>>,
-  ): NotificationRecord & { readonly path: string } {
+  #record(row: NotificationRow, actors: Awaited<ReturnType<Accounts['authors']>>): ShownNotification {
     const { id, type, title, url, actorId, discussionId, postId, count, isRead, createdAt } = row;
+    const untitled = title === '' ? this.#deps.untitled(type) : undefined;
     const actor = actorId === null ? null : (actors.get(actorId) ?? null);
     const record = {
       id,
       type,
-      title,
+      title: untitled === undefined ? title : this.#deps.text(untitled),
       url: this.#deps.environment.baseUrl + url,
       actor,
       discussion_id: discussionId,
@@ -66,6 +71,6 @@ export class NotificationReader {
       count,
       is_read: isRead,
     };
-    return { ...record, created_at: createdAt.toISOString(), path: url };
+    return { ...record, created_at: createdAt.toISOString(), path: url, untitled };
   }
 }

@@ -30,7 +30,10 @@ export function addRoutes(
     result: listOf('notifications', NotificationRecord),
   })(async ({ actor, query: { limit, offset, cursor, unread } }) => {
     const page = await reader.list(actor, { limit: limitOf(settings, limit), offset, cursor, unread });
-    return { notifications: page.items.map(({ path: _path, ...record }) => record), ...pageFields(page) };
+    return {
+      notifications: page.items.map(({ path: _path, untitled: _untitled, ...record }) => record),
+      ...pageFields(page),
+    };
   });
 
   plugin.route(api, {

@@ -8,6 +8,8 @@ export interface NotificationType {
   readonly label: string;
   /** A text that stands before the title, with `{name}`, who was last, and `count`. */
   readonly sentence: string;
+  /** A text in place of the title of those that have none. */
+  readonly untitled?: string;
   /** Whether the default channel is email. */
   readonly mailed: boolean;
   /** Whose preferences list it. Default: everyone's. Synchronous. */
@@ -28,7 +30,7 @@ export interface NewNotification {
   readonly postId?: string;
   /** Path of this site. */
   readonly url: string;
-  /** Default: the discussion's title, also when that changes. */
+  /** Default: the discussion's title, also when that changes; without a discussion what their type says. */
   readonly title?: string;
   /** Unread ones of equal type and group are one. Default: the discussion, else each stands alone. */
   readonly group?: string;

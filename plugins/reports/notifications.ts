@@ -25,6 +25,7 @@ export function notifyHandlers(
     type: TYPE,
     label: 'reports:tell',
     sentence: 'reports:says',
+    untitled: 'reports:untitled',
     mailed: false,
     visible: handles,
   });
@@ -57,7 +58,6 @@ export function notifyHandlers(
             type: TYPE,
             userId,
             url: '/mod/reports',
-            title: TITLE,
             group: 'reports',
             key,
           })),
@@ -67,6 +67,3 @@ export function notifyHandlers(
     { durable: true },
   );
 }
-
-/** What the sentence is completed with. */
-const TITLE = 'see what was reported';

@@ -47,7 +47,11 @@ export function reportPages({ plugin, access, discussions, writer, web }: PagesD
       problems,
       wrong: errorsByField(problems),
     };
-    return view('@reports/report', { name: 'report', title: phrase('reports:report.title'), noindex: true }, model);
+    return view(
+      '@reports/report',
+      { name: 'report', title: phrase('reports:report.title', { number: post.number }), noindex: true },
+      model,
+    );
   };
   const rerender = async (retry: Retry): Promise<View> => {
     const post = await find(retry);

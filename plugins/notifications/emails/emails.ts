@@ -38,8 +38,11 @@ export class NotificationEmails {
     actor: Author | undefined,
   ): string {
     const { web, types } = this.#deps;
-    const sentence = types().find((known) => known.type === type)?.sentence;
-    return [sentence && web.text(sentence, { name: actor ? nameOf(actor) : '', count }), title]
+    const { sentence, untitled } = types().find((known) => known.type === type) ?? {};
+    return [
+      sentence && web.text(sentence, { name: actor ? nameOf(actor) : '', count }),
+      title || (untitled && web.text(untitled)),
+    ]
       .filter(Boolean)
       .join(' ');
   }

@@ -34,15 +34,17 @@ export function addSources(
   plugin: PluginHandle,
   { environment, accounts, discussions, subscriptions, notifications, visibility }: SourcesDeps,
 ): void {
-  const type = (name: string, mailed: boolean): void =>
+  const type = (name: string, mailed: boolean, untitled?: string): void =>
     plugin.extend(notificationTypes, {
       type: name,
       label: `notifications:tell.${name}`,
       sentence: `notifications:says.${name}`,
       mailed,
+      ...(untitled !== undefined && { untitled }),
     });
   for (const name of ['reply', 'mention', 'quote']) type(name, true);
-  for (const name of ['reaction', 'report_handled']) type(name, false);
+  type('reaction', false);
+  type('report_handled', false, 'notifications:untitled.report_handled');
   const pathOf = (url: string): string => url.slice(environment.baseUrl.length);
   const about = ({ authorId, discussionId, postId, url, key }: WrittenPost) => ({
     actorId: authorId,
@@ -124,9 +126,7 @@ export function addSources(
     async ({ report: { id, discussion_id: discussionId, reporter_id: userId } }) => {
       // Without the post, which may be gone because of the report; without the discussion where that is gone too.
       const head = await visibility.head(discussionId);
-      const where = head
-        ? { discussionId, url: `/d/${head.number}` }
-        : { title: 'something that is gone', url: '/notifications' };
+      const where = head ? { discussionId, url: `/d/${head.number}` } : { url: '/notifications' };
       await notifications.notify([
         { type: 'report_handled', userId, ...where, group: `report:${id}`, key: `report:${id}` },
       ]);
