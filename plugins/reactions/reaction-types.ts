@@ -13,6 +13,10 @@ const DEFAULT_TYPES: readonly (readonly [slug: string, emoji: string, label: str
   ['thanks', '🙏', 'Thanks'],
 ];
 
+/** Whether a type is called what it was called in a new forum. */
+export const hasFirstLabel = ({ slug, label }: Pick<ReactionType, 'slug' | 'label'>): boolean =>
+  DEFAULT_TYPES.some(([first, , called]) => first === slug && called === label);
+
 /** An administrator's changes of a type; undefined fields keep their value, or get a default. */
 export interface TypeChanges {
   readonly slug: string;

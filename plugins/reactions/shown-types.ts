@@ -1,12 +1,14 @@
 import type { ReactionType } from 'parley-forum/plugins/reactions';
-import type { Web } from 'parley-forum/plugins/web';
+import { phrase, type Web } from 'parley-forum/plugins/web';
 import { imageOf } from './emoji-images.ts';
+import { hasFirstLabel } from './reaction-types.ts';
 
-/** A kind of reaction as `sign.hbs` shows it. */
+/** A kind of reaction as `sign.hbs` shows it; one of a new forum's, whose name nobody has changed, in the reader's language. */
 export function shownType(
-  web: Pick<Web, 'asset'>,
+  web: Pick<Web, 'asset' | 'say'>,
   type: ReactionType,
 ): ReactionType & { readonly picture?: string | undefined } {
   const image = imageOf(type.emoji);
-  return { ...type, picture: image && web.asset('reactions', image) };
+  const label = hasFirstLabel(type) ? web.say(phrase(`reactions:type.${type.slug}`)) : type.label;
+  return { ...type, label, picture: image && web.asset('reactions', image) };
 }
