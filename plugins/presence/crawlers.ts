@@ -47,7 +47,8 @@ const KNOWN_CRAWLERS = [
   'Feedly',
   'Inoreader',
 ] as const;
-const OTHER_BOTS = 'Other bots';
+/** Named so, the crawlers that have no name here. */
+export const OTHER_BOTS = 'Other bots';
 /** Characters of a user agent that are read. */
 const MAX_USER_AGENT_LENGTH = 512;
 /** Node's own `fetch`: a script, and no crawler. */

@@ -14,6 +14,7 @@ import {
   view,
   type Web,
 } from 'parley-forum/plugins/web';
+import { OTHER_BOTS } from './crawlers.ts';
 import type { PresenceSettings } from './settings.ts';
 
 /** /online, the card that leads there, and the heartbeat element of members' open pages. */
@@ -26,7 +27,13 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
       presence.visitors(part, actor),
       presence.bots(part, actor),
     ]);
-    const model = { statistics, visitors: visitors.items, bots: bots.items, more: visitors.hasMore, named };
+    const model = {
+      statistics,
+      visitors: visitors.items,
+      bots: bots.items.map((bot) => ({ ...bot, name: bot.name === OTHER_BOTS ? 'presence:bots.other' : bot.name })),
+      more: visitors.hasMore,
+      named,
+    };
     return view('@presence/online', { name: 'online', title: phrase('presence:online'), canonical: '/online' }, model);
   });
   plugin.extend(navigation, { area: 'footer', label: 'presence:online', href: '/online' });
