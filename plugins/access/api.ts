@@ -3,6 +3,18 @@ import { defineAction, defineToken, type Permission, type RouteInfo } from 'parl
 /** The ladder of rights; a group stands on one of its steps. Banned members see what guests see and may do nothing. */
 export type Level = 'banned' | 'guest' | 'member' | 'moderator' | 'admin';
 
+/** The names of the first groups, by their ids. */
+const FIRST_NAMES: Readonly<Record<string, string>> = {
+  banned: 'Banned',
+  guest: 'Guest',
+  member: 'Member',
+  moderator: 'Moderator',
+  admin: 'Admin',
+};
+/** The text (`plugin:key`) of the name of a first group that nobody has renamed; undefined for others, whose names are their own. */
+export const groupText = ({ id, name }: Pick<Group, 'id' | 'name'>): string | undefined =>
+  FIRST_NAMES[id] === name ? `access:group.${id}` : undefined;
+
 export interface Group {
   readonly id: string;
   readonly name: string;

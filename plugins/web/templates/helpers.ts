@@ -1,4 +1,5 @@
 import { hash as digest } from 'node:crypto';
+import { groupText, type Group } from 'parley-forum/plugins/access';
 import { csrfField, html, SafeHtml } from '../api.ts';
 import { relativeUntil, type Locale } from '../themes/locales.ts';
 
@@ -157,6 +158,11 @@ export function createHelpers(scope: () => RenderScope): Helpers {
       if (!name) return html`<bdi>${username}</bdi>`;
       const handle = hash['handle'] ? html` <bdi class="handle">@${username}</bdi>` : '';
       return html`<bdi title="@${username}">${name}</bdi>${handle}`;
+    },
+    /** `groupName user.group`: the name of a group; the first ones', as long as nobody has renamed them, in the language of the page. */
+    groupName: (group: Pick<Group, 'id' | 'name'> | undefined) => {
+      const text = group && groupText(group);
+      return text === undefined ? (group?.name ?? '') : scope().locale.text(text);
     },
     /** `eq a b`: whether both are equal as text. */
     eq: (a: unknown, b: unknown) =>
