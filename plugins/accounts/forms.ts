@@ -4,6 +4,7 @@ import { MAX_DISPLAY_NAME } from './accounts/display-names.ts';
 import { MAX_BIO } from './profiles/routes.ts';
 import { HONEYPOT, type Honeypot } from './registration/honeypot.ts';
 import type { SessionSummary } from './sessions/account-sessions.ts';
+import { deviceText } from './sessions/device.ts';
 import type { Passwords } from './passwords/passwords.ts';
 import type { TokenState } from './api-tokens.ts';
 
@@ -176,6 +177,7 @@ export class Forms {
   sessions(shown: FormState & { readonly sessions: readonly SessionSummary[] }): View {
     const sessions = shown.sessions.map((session) => ({
       ...session,
+      device: deviceText(session.device),
       startedAt: new Date(session.startedAt),
       seenAt: new Date(session.seenAt),
     }));

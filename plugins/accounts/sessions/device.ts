@@ -22,6 +22,9 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 const first = (list: typeof BROWSERS, agent: string): string | undefined =>
   list.find(([sign]) => sign.test(agent))?.[1];
 
+const UNKNOWN = 'Unknown device';
+const BETWEEN = ' on ';
+
 /**
  * The browser and the system that a `User-Agent` names, such as "Firefox on Linux". Clients can claim anything: it is
  * for their owner's eyes.
@@ -30,6 +33,17 @@ export function deviceOf(agent: string | undefined): string {
   const text = (agent ?? '').slice(0, 500);
   const browser = first(BROWSERS, text);
   const system = first(SYSTEMS, text);
-  if (browser && system) return `${browser} on ${system}`;
-  return browser ?? system ?? 'Unknown device';
+  if (browser && system) return `${browser}${BETWEEN}${system}`;
+  return browser ?? system ?? UNKNOWN;
+}
+
+/** A device, named as above, for its member's page: a text (`plugin:key`) and the names in it. */
+export function deviceText(device: string): {
+  readonly text: string;
+  readonly browser?: string | undefined;
+  readonly system?: string | undefined;
+} {
+  if (device === UNKNOWN) return { text: 'accounts:device.unknown' };
+  const [browser, system] = device.split(BETWEEN);
+  return system === undefined ? { text: 'accounts:device.one', browser } : { text: 'accounts:device', browser, system };
 }

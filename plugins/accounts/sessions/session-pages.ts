@@ -36,19 +36,28 @@ export function addSessionPages(
   });
 
   const confirmed = { confirm: true };
-  plugin.route(pages, { method: 'post', path: `${PATH}/revoke`, can: 'member', body: SessionForm, options: confirmed })(
-    async ({ actor, body }) => {
-      if (!(await accountSessions.revoke(actor.id!, body.id))) throw notFound('This session is over already');
-      await plugin.emit(sessionsRevoked, { id: actor.id!, by: actor.id, which: 'one' });
-      return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.ended') }), { success: true });
-    },
-  );
+  plugin.route(pages, {
+    method: 'post',
+    path: `${PATH}/revoke`,
+    can: 'member',
+    summary: 'accounts:does.end-session',
+    body: SessionForm,
+    options: confirmed,
+  })(async ({ actor, body }) => {
+    if (!(await accountSessions.revoke(actor.id!, body.id))) throw notFound('This session is over already');
+    await plugin.emit(sessionsRevoked, { id: actor.id!, by: actor.id, which: 'one' });
+    return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.ended') }), { success: true });
+  });
 
-  plugin.route(pages, { method: 'post', path: `${PATH}/revoke-others`, can: 'member', options: confirmed })(
-    async ({ actor, req }) => {
-      await accounts.endOtherSessions(actor.id!);
-      await sessions.endOthers(req, (await accounts.find(actor.id!))!);
-      return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.others-ended') }), { success: true });
-    },
-  );
+  plugin.route(pages, {
+    method: 'post',
+    path: `${PATH}/revoke-others`,
+    can: 'member',
+    summary: 'accounts:sessions.end-others',
+    options: confirmed,
+  })(async ({ actor, req }) => {
+    await accounts.endOtherSessions(actor.id!);
+    await sessions.endOthers(req, (await accounts.find(actor.id!))!);
+    return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.others-ended') }), { success: true });
+  });
 }
