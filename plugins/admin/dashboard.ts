@@ -1,6 +1,6 @@
 import type { Data, Environment, Jobs, PluginInfo, Plugins } from 'parley-forum';
 import { administer, adminSections, adminTiles } from 'parley-forum/plugins/admin';
-import { negotiated, pages, phrase, type Web } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, type Phrase, type Web } from 'parley-forum/plugins/web';
 import type { PanelDeps } from './shared.ts';
 
 /** Milliseconds a tile may take before the dashboard goes on without its value. */
@@ -43,6 +43,7 @@ export function addDashboard(
   { plugin, panel }: PanelDeps,
   { plugins, jobs, data, environment, web }: DashboardDeps,
 ): void {
+  const say = (key: string, values?: Phrase['values']): string => web.say(phrase(`admin:${key}`, values));
   plugin.extend(adminSections, { group: 'overview' as const, label: 'admin:dashboard', href: '/admin' }, -100);
 
   plugin.extend(adminTiles, { label: 'admin:tile.version', value: async () => ({ text: environment.version }) }, -100);
@@ -50,7 +51,10 @@ export function addDashboard(
     adminTiles,
     {
       label: 'admin:tile.database',
-      value: async () => ({ text: data.embedded ? 'embedded' : 'server', state: 'good' }),
+      value: async () => ({
+        text: say(data.embedded ? 'tile.database.embedded' : 'tile.database.server'),
+        state: 'good',
+      }),
     },
     -99,
   );
@@ -67,8 +71,8 @@ export function addDashboard(
         ).length;
         const running = all.filter(({ state }) => state === 'active').length;
         return troubled > 0
-          ? { text: `${troubled} in trouble`, state: 'bad' }
-          : { text: `${running} running`, state: 'good' };
+          ? { text: say('tile.plugins.troubled', { count: troubled }), state: 'bad' }
+          : { text: say('tile.plugins.running', { count: running }), state: 'good' };
       },
     },
     -98,
@@ -82,7 +86,9 @@ export function addDashboard(
         const report = await jobs.report();
         const failed = report.reduce((sum, listener) => sum + listener.failed, 0);
         const waiting = report.reduce((sum, listener) => sum + listener.waiting, 0);
-        return failed > 0 ? { text: `${failed} failed`, state: 'bad' } : { text: `${waiting} waiting`, state: 'good' };
+        return failed > 0
+          ? { text: say('tile.jobs.failed', { count: failed }), state: 'bad' }
+          : { text: say('tile.jobs.waiting', { count: waiting }), state: 'good' };
       },
     },
     -97,
@@ -95,8 +101,8 @@ export function addDashboard(
       href: '/admin/settings/appearance',
       value: async () =>
         web.themeProblem === undefined
-          ? { text: 'in order', state: 'good' }
-          : { text: 'cannot be used as it is', state: 'bad' },
+          ? { text: say('tile.theme.good'), state: 'good' }
+          : { text: say('tile.theme.bad'), state: 'bad' },
     },
     -96,
   );
@@ -108,7 +114,7 @@ export function addDashboard(
         return {
           label: web.say(phrase(tile.label)),
           href: tile.href,
-          text: found?.text ?? 'no answer',
+          text: found?.text ?? say('tile.silent'),
           state: found ? found.state : 'warning',
         };
       }),
@@ -117,12 +123,11 @@ export function addDashboard(
     const shown = alerts.map((alert) => ({
       ...alert,
       href: `/admin/plugins#plugin-${alert.id}`,
-      title: web.say(phrase(`admin:dashboard.${alert.kind}`, { name: alert.name })),
+      title: say(`dashboard.${alert.kind}`, { name: alert.name }),
     }));
     return negotiated(panel.view('@admin/dashboard', { title: phrase('admin:dashboard') }, { tiles, alerts: shown }), {
       success: true,
-      // Programs are told the words, not their keys, whatever language who asks reads.
-      tiles: tiles.map((tile) => ({ ...tile, label: web.text(tile.label) })),
+      tiles,
       alerts,
     });
   });

@@ -19,7 +19,7 @@ export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Da
     method: 'post',
     path: '/admin/jobs/retry',
     can: administer,
-    summary: 'Try failed background work again',
+    summary: 'admin:does.retry',
     body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
   })(async ({ actor, body: { listener } }) => {
     const count = await data.transaction(async () => {

@@ -2,8 +2,17 @@ import { HttpError, InvalidInput, notFound, sql, Type, type Data, type Http } fr
 import type { Access, Group, Viewer } from 'parley-forum/plugins/access';
 import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { adminSections, memberColumns } from 'parley-forum/plugins/admin';
-import { negotiated, pagerOf, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { by, queryText, type PanelDeps } from './shared.ts';
+import {
+  negotiated,
+  pagerOf,
+  pages,
+  phrase,
+  redirect,
+  type Retry,
+  type View,
+  type Web,
+} from 'parley-forum/plugins/web';
+import { by, groupName, queryText, type PanelDeps } from './shared.ts';
 
 const PAGE = 50;
 /** The advisory lock under which one member at a time is changed; the number has no meaning. */
@@ -40,7 +49,7 @@ interface Search {
 /** `/admin/users`: find members, move them between groups, disable accounts. */
 export function addMembers(
   { plugin, panel }: PanelDeps,
-  { data, accounts, access, http }: { data: Data; accounts: Accounts; access: Access; http: Http },
+  { data, accounts, access, http, web }: { data: Data; accounts: Accounts; access: Access; http: Http; web: Web },
 ): void {
   plugin.extend(adminSections, { group: 'people' as const, label: 'admin:members', href: '/admin/users' }, -100);
   const can = manageAccounts;
@@ -95,7 +104,7 @@ export function addMembers(
     const groups = access
       .groups()
       .filter(({ level }) => level !== 'guest')
-      .map(({ id, name }) => ({ value: id, label: name }));
+      .map((group) => ({ value: group.id, label: web.say(groupName(group)) }));
     const model = {
       text,
       groupId,
@@ -132,7 +141,7 @@ export function addMembers(
     method: 'post',
     path: '/admin/users/save',
     can,
-    summary: 'Move a member to another group, or change whether the account is active',
+    summary: 'admin:does.save-member',
     options: { rerender, resendButton: true },
     body: Type.Object({
       id: Type.String(),
@@ -171,7 +180,7 @@ export function addMembers(
     method: 'post',
     path: '/admin/users/end-sessions',
     can,
-    summary: 'Log a member out everywhere',
+    summary: 'admin:does.log-out',
     options: { rerender, resendButton: true },
     body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {

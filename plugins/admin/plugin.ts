@@ -65,9 +65,9 @@ export default definePlugin({
       50,
     );
     addDashboard(parts, { plugins, jobs, data, environment, web });
-    addMembers(parts, { data, accounts, access, http });
+    addMembers(parts, { data, accounts, access, http, web });
     addSettings(parts, { data, settings, plugins, web, environment, warnings });
-    addPlugins(parts, { plugins, warnings });
+    addPlugins(parts, { plugins, web, warnings });
     addJobs(parts, { data, jobs });
     addAuditRules(plugin);
     return { admin: panel };

@@ -1,11 +1,10 @@
 import { notFound, Type, type PluginInfo, type Plugins } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { administer, adminSections, pluginReleased, pluginStayed, pluginSwitched } from 'parley-forum/plugins/admin';
-import { negotiated, pages, phrase, redirect } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect, type Web } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 import type { SecurityWarnings } from './security-warnings.ts';
 
-const milliseconds = (time: number): string => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
 const COLUMNS = [
   { label: 'admin:tasks.task' },
   { label: 'admin:tasks.calls', numeric: true },
@@ -13,31 +12,32 @@ const COLUMNS = [
   { label: 'admin:tasks.failures', numeric: true },
   { label: 'admin:tasks.state' },
 ] as const;
-const cells = ({
+/** Milliseconds as the language of the page writes them, small ones with a tenth. */
+function milliseconds(time: number, { language }: Pick<Web, 'language'>): string {
+  const digits = time < 10 ? 1 : 0;
+  const format = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
+  return `${time.toLocaleString(language, format)} ms`;
+}
+const cells = (
+  { task, calls, time, failures, quarantined, refusing, lastError }: PluginInfo['tasks'][number],
+  web: Web,
+): readonly (string | number)[] => [
   task,
   calls,
-  time,
-  failures,
-  quarantined,
-  refusing,
-  lastError,
-}: PluginInfo['tasks'][number]): readonly (string | number)[] => [
-  task,
-  calls,
-  milliseconds(calls === 0 ? 0 : time / calls),
+  milliseconds(calls === 0 ? 0 : time / calls, web),
   failures,
   quarantined
-    ? `set aside: ${lastError ?? ''}`
+    ? web.say(phrase('admin:tasks.quarantined', { problem: lastError }))
     : refusing
-      ? `refuses everything: ${lastError ?? ''}`
-      : (lastError ?? 'fine'),
+      ? web.say(phrase('admin:tasks.refusing', { problem: lastError }))
+      : (lastError ?? web.say(phrase('admin:tasks.fine'))),
 ];
 const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success', failed: 'danger', off: '' };
 
 /** `/admin/plugins`: what runs, what it costs, and the switches. */
 export function addPlugins(
   { plugin, panel }: PanelDeps,
-  { plugins, warnings }: { plugins: Plugins; warnings: SecurityWarnings },
+  { plugins, web, warnings }: { plugins: Plugins; web: Web; warnings: SecurityWarnings },
 ): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'admin:plugins', href: '/admin/plugins' }, -99);
   const can = administer;
@@ -67,11 +67,11 @@ export function addPlugins(
       cost:
         calls === 0
           ? undefined
-          : { calls, time: milliseconds(time), failures: tasks.reduce((sum, task) => sum + task.failures, 0) },
+          : { calls, time: milliseconds(time, web), failures: tasks.reduce((sum, task) => sum + task.failures, 0) },
       table: {
-        caption: `${name}: tasks`,
+        caption: web.say(phrase('admin:tasks.of', { name })),
         columns: COLUMNS,
-        rows: tasks.map((task) => ({ cells: cells(task).map((text, index) => ({ ...COLUMNS[index], text })) })),
+        rows: tasks.map((task) => ({ cells: cells(task, web).map((text, index) => ({ ...COLUMNS[index], text })) })),
       },
     };
   };
@@ -112,7 +112,7 @@ export function addPlugins(
     method: 'post',
     path: '/admin/plugins/enable',
     can,
-    summary: 'Switch a plugin on',
+    summary: 'admin:does.plugin-on',
     body,
   })(async ({ actor, body: { id } }) => {
     const { name } = known(id);
@@ -125,7 +125,7 @@ export function addPlugins(
     method: 'post',
     path: '/admin/plugins/disable',
     can,
-    summary: 'Switch a plugin off',
+    summary: 'admin:does.plugin-off',
     body,
   })(async ({ actor, req, body: { id } }) => {
     const { name, required, dependents } = known(id);
@@ -159,7 +159,7 @@ export function addPlugins(
     method: 'post',
     path: '/admin/plugins/release',
     can,
-    summary: 'Let what a plugin had set aside run again',
+    summary: 'admin:does.release',
     body,
   })(async ({ actor, body: { id } }) => {
     const { name } = known(id);

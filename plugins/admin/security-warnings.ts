@@ -2,7 +2,8 @@ import { commandLine, type Clock, type Environment, type Http, type PluginHandle
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { groupChanged, type Accounts } from 'parley-forum/plugins/accounts';
 import type { Mail } from 'parley-forum/ports/mail';
-import type { Web } from 'parley-forum/plugins/web';
+import type { Web, Wording } from 'parley-forum/plugins/web';
+import { groupName } from './shared.ts';
 
 /** Members that are read at a time. */
 const PAGE = 100;
@@ -47,7 +48,7 @@ export class SecurityWarnings {
    */
   async send(
     what: 'settings' | 'plugin' | 'group',
-    values: Readonly<Record<string, string>>,
+    values: Readonly<Record<string, Wording>>,
     { name, address }: Actor,
   ): Promise<void> {
     const { clock, environment, web, mail } = this.#parts;
@@ -103,7 +104,7 @@ export function warnOfPromotions(
       const name = by === undefined || by === commandLine ? 'parley' : ((await accounts.find(by))?.username ?? by);
       await warnings.send(
         'group',
-        { member: (await accounts.find(id))?.username ?? id, group: after.name },
+        { member: (await accounts.find(id))?.username ?? id, group: groupName(after) },
         { name, address },
       );
     },

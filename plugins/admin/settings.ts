@@ -198,7 +198,7 @@ export function addSettings(
     method: 'post',
     path: '/admin/settings/reset',
     can,
-    summary: 'Take a setting back to its default',
+    summary: 'admin:does.reset',
     body: Type.Object({ key: Type.String() }),
   })(async ({ actor, req, body }) => {
     const setting = shown().find(({ key }) => key === body.key);

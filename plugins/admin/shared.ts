@@ -1,5 +1,6 @@
 import type { PluginHandle, Request } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import { groupText, type Group, type Viewer } from 'parley-forum/plugins/access';
+import { phrase, type Wording } from 'parley-forum/plugins/web';
 import type { Panel } from './panel.ts';
 
 /** What every page of the panel is made with. */
@@ -7,6 +8,12 @@ export interface PanelDeps {
   readonly plugin: PluginHandle;
   readonly panel: Panel;
 }
+
+/** The name of a group. */
+export const groupName = (group: Group): Wording => {
+  const text = groupText(group);
+  return text === undefined ? group.name : phrase(text);
+};
 
 /** Who made a change, for the log: names change, ids do not. */
 export const by = ({

@@ -39,7 +39,7 @@ export function addPages(plugin: PluginHandle, { admin, counts, days }: PageDeps
     const rows = list.map(({ directive, blocked, count, last }) => ({
       cells: [directive, blocked, count, last].map((text, index) => ({ ...COLUMNS[index], text })),
     }));
-    const table = { caption: 'Policy reports', columns: COLUMNS, rows };
+    const table = { caption: 'policy-reports:title', columns: COLUMNS, rows };
     return negotiated(
       admin.view('@policy-reports/list', { title: phrase('policy-reports:title'), current: PATH }, { days, table }),
       {

@@ -29,7 +29,7 @@ export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: 
     label: 'two-factor:column',
     loadMany: async (members) => {
       const on = await service.enabledAmong(members.map(({ id }) => id));
-      return members.map(({ id }) => web.text(on.has(id) ? 'two-factor:column.on' : 'two-factor:column.off'));
+      return members.map(({ id }) => web.say(phrase(on.has(id) ? 'two-factor:column.on' : 'two-factor:column.off')));
     },
   });
 
@@ -37,7 +37,7 @@ export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: 
     method: 'post',
     path: '/admin/users/reset-two-factor',
     can: manageAccounts,
-    summary: 'Switch off somebody’s two-factor login',
+    summary: 'two-factor:does.reset',
     body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
     const account = await accounts.find(id);
