@@ -3,6 +3,7 @@ import type { Access } from 'parley-forum/plugins/access';
 import type { Admin } from 'parley-forum/plugins/admin';
 import type { Categories } from 'parley-forum/plugins/discussions';
 import type { UrlGuard } from 'parley-forum/plugins/protection';
+import type { Web } from 'parley-forum/plugins/web';
 import type { DeliveryHistory } from './history/history.ts';
 import type { Statistics } from './statistics/statistics.ts';
 import type { WebhookStore } from './webhook-store.ts';
@@ -11,6 +12,7 @@ export interface PageDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
   readonly admin: Admin;
+  readonly web: Web;
   readonly access: Access;
   readonly settings: Settings;
   readonly hooks: Hooks;
@@ -26,9 +28,9 @@ export const ROOT = '/admin/webhooks';
 /** Tabs between the pages; `current` is the path of one of them. */
 export const tabs = (current: string): readonly object[] =>
   [
-    ['Webhooks', ROOT],
-    ['History', `${ROOT}/history`],
-    ['Statistics', `${ROOT}/stats`],
+    ['webhooks:pages', ROOT],
+    ['webhooks:history', `${ROOT}/history`],
+    ['webhooks:statistics', `${ROOT}/stats`],
   ].map(([label, href]) => ({ label, href, current: href === current }));
 
 /** The colour of a status. */

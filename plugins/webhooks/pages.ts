@@ -212,7 +212,7 @@ export function addWebhookPages({
     method: 'post',
     path: `${ROOT}/rotate-secret`,
     can,
-    summary: 'Give a webhook a new secret',
+    summary: 'webhooks:does.rotate',
     body: Id,
   })(async ({ actor, body }) => {
     const webhook = await found(body.id);
@@ -228,7 +228,7 @@ export function addWebhookPages({
     method: 'post',
     path: `${ROOT}/test`,
     can,
-    summary: 'Send a test to a webhook',
+    summary: 'webhooks:does.test',
     body: Id,
   })(async ({ actor, body }) => {
     const webhook = await found(body.id);
@@ -241,7 +241,7 @@ export function addWebhookPages({
     method: 'post',
     path: `${ROOT}/delete`,
     can,
-    summary: 'Delete a webhook',
+    summary: 'webhooks:does.delete',
     body: Id,
   })(async ({ actor, body }) => {
     const webhook = await found(body.id);

@@ -6,6 +6,7 @@ import { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { LAST, personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
+import { Web } from 'parley-forum/plugins/web';
 import {
   manageWebhooks,
   webhookDeleted,
@@ -55,7 +56,7 @@ export default definePlugin({
     accounts: Accounts,
     protection: Protection,
   },
-  wants: { admin: Admin, notifications: Notifications, categories: Categories, discussions: Discussions },
+  wants: { admin: Admin, web: Web, notifications: Notifications, categories: Categories, discussions: Discussions },
   hooks: [
     webhookReceived,
     webhookDisabled,
@@ -83,6 +84,7 @@ export default definePlugin({
       accounts,
       protection,
       admin,
+      web,
       notifications,
       categories,
       discussions,
@@ -134,11 +136,12 @@ export default definePlugin({
       },
     });
     if (notifications) notifyWhenDisabled(plugin, { access, accounts, notifications });
-    if (!admin) return;
+    if (!admin || !web) return;
     const services = {
       plugin,
       data,
       admin,
+      web,
       access,
       settings,
       hooks,

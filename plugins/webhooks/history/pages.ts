@@ -10,7 +10,7 @@ const PATH = `${ROOT}/history`;
 const DateTime = Type.String({ maxLength: 40 });
 
 /** /admin/webhooks/history, and redelivery. */
-export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks, history }: PageDeps): void {
+export function addHistoryPages({ plugin, data, admin, web, settings, hooks, webhooks, history }: PageDeps): void {
   const can = manageWebhooks;
   const rowOf = (delivery: DeliveryRecord, names: ReadonlyMap<string, string>): object => ({
     ...delivery,
@@ -49,7 +49,7 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
       deliveries: page.items.map((delivery) => rowOf(delivery, names)),
       values,
       webhooks: choices(rows.map(({ id, name }) => ({ value: id, label: name }))),
-      statuses: choices(STATUSES.map((value) => ({ value, label: value }))),
+      statuses: choices(STATUSES.map((value) => ({ value, label: web.say(phrase(`webhooks:status.${value}`)) }))),
       events: choices([...subscribableEvents(hooks), 'webhook.test'].map((value) => ({ value, label: value }))),
       range: retry?.body,
       ...formErrors(retry),
@@ -104,7 +104,7 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
     method: 'post',
     path: `${ROOT}/redeliver`,
     can,
-    summary: 'Send deliveries again',
+    summary: 'webhooks:does.redeliver',
     options: { rerender, resendButton: true },
     body: Type.Object({
       delivery_id: Type.Optional(Type.String({ maxLength: 64 })),

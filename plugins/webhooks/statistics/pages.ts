@@ -1,18 +1,22 @@
 import { Type } from 'parley-forum';
 import { manageWebhooks, type HourRecord, type StatisticsRecord } from 'parley-forum/plugins/webhooks';
-import { negotiated, pages, phrase, type SafeHtml } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, type Phrase, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import { lines, stackedBars } from './charts.ts';
 import { PERIODS, type WebhookStatistics, type Period } from './statistics.ts';
 import { ROOT, tabs, type PageDeps } from '../page-common.ts';
 
 const PATH = `${ROOT}/stats`;
-const percent = (part: number | null): string => (part === null ? '–' : `${(part * 100).toFixed(1)} %`);
+/** As the language of the page writes it. */
+function percent(part: number | null, { language }: Pick<Web, 'language'>): string {
+  const format = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
+  return part === null ? '–' : `${(part * 100).toLocaleString(language, format)} %`;
+}
 const milliseconds = (time: number | null): string => (time === null ? '–' : `${time} ms`);
 const rateOf = ({ delivered, failed }: { readonly delivered: number; readonly failed: number }): number | null =>
   delivered + failed === 0 ? null : delivered / (delivered + failed);
 
 /** /admin/webhooks/stats. */
-export function addStatisticsPages({ plugin, admin, webhooks, statistics }: PageDeps): void {
+export function addStatisticsPages({ plugin, admin, web, webhooks, statistics }: PageDeps): void {
   plugin.route(pages, {
     method: 'get',
     path: PATH,
@@ -31,15 +35,15 @@ export function addStatisticsPages({ plugin, admin, webhooks, statistics }: Page
     const own = webhookId === undefined ? '' : `&webhook_id=${encodeURIComponent(webhookId)}`;
     const model = {
       tabs: tabs(PATH),
-      tiles: tilesOf(figures),
-      charts: chartsOf(figures, endpoints, names),
+      tiles: tilesOf(figures, web),
+      charts: chartsOf(figures, endpoints, names, web),
       name: names.get(webhookId ?? ''),
       periods: (Object.keys(PERIODS) as Period[]).map((label) => ({
         label,
         href: `${PATH}?period=${label}${own}`,
         current: label === period,
       })),
-      endpoints: endpointTable(endpoints, names),
+      endpoints: endpointTable(endpoints, names, web),
       hours: hourTable(figures.per_hour),
     };
     return negotiated(admin.view('@webhooks/statistics', { title: phrase('webhooks:pages'), current: ROOT }, model), {
@@ -49,18 +53,14 @@ export function addStatisticsPages({ plugin, admin, webhooks, statistics }: Page
   });
 }
 
-const tilesOf = ({
-  deliveries,
-  failed,
-  pending,
-  success_rate: rate,
-  p50_ms: p50,
-  p95_ms: p95,
-}: StatisticsRecord): readonly object[] => [
+const tilesOf = (
+  { deliveries, failed, pending, success_rate: rate, p50_ms: p50, p95_ms: p95 }: StatisticsRecord,
+  web: Web,
+): readonly object[] => [
   { label: 'webhooks:tile.attempts', text: String(deliveries) },
   {
     label: 'webhooks:tile.success',
-    text: percent(rate),
+    text: percent(rate, web),
     state: rate === null ? undefined : rate < 0.9 ? 'bad' : 'good',
   },
   { label: 'webhooks:tile.failed', text: String(failed), href: `${ROOT}/history?status=failed` },
@@ -78,11 +78,13 @@ function chartsOf(
   figures: StatisticsRecord,
   endpoints: readonly WebhookStatistics[],
   names: ReadonlyMap<string, string>,
+  web: Web,
 ): readonly Chart[] {
+  const say = (key: string, values: Phrase['values']): string => web.say(phrase(`webhooks:chart.${key}`, values));
   const hours = figures.per_hour;
   const peak = Math.max(0, ...hours.map(({ delivered, failed }) => delivered + failed));
   const waiting = endpoints.filter(({ pending }) => pending > 0);
-  const backlog = waiting.map(({ id, pending }) => `${names.get(id) ?? id} ${pending}`).join(', ') || 'none';
+  const backlog = waiting.map(({ id, pending }) => `${names.get(id) ?? id} ${pending}`).join(', ');
   return [
     {
       title: 'webhooks:chart.deliveries',
@@ -91,7 +93,7 @@ function chartsOf(
         { kind: 'bad', label: 'webhooks:status.failed' },
       ],
       picture: stackedBars(
-        `Attempts each hour: ${figures.deliveries} in all, ${figures.failed} failed, at most ${peak} in an hour`,
+        say('deliveries.said', { all: String(figures.deliveries), failed: String(figures.failed), peak: String(peak) }),
         [
           { kind: 'good', values: hours.map(({ delivered }) => delivered) },
           { kind: 'bad', values: hours.map(({ failed }) => failed) },
@@ -102,7 +104,7 @@ function chartsOf(
       title: 'webhooks:chart.success',
       keys: [],
       picture: lines(
-        `Share that arrived each hour: ${percent(figures.success_rate)} over all`,
+        say('success.said', { share: percent(figures.success_rate, web) }),
         [{ kind: 'good', values: hours.map(rateOf) }],
         1,
       ),
@@ -113,18 +115,15 @@ function chartsOf(
         { kind: 'first', label: 'webhooks:chart.p50' },
         { kind: 'second', label: 'webhooks:chart.p95' },
       ],
-      picture: lines(
-        `Time to the answer each hour: half within ${milliseconds(figures.p50_ms)}, 95 of 100 within ${milliseconds(figures.p95_ms)} over all`,
-        [
-          { kind: 'first', values: hours.map(({ p50_ms: time }) => time) },
-          { kind: 'second', values: hours.map(({ p95_ms: time }) => time) },
-        ],
-      ),
+      picture: lines(say('latency.said', { half: milliseconds(figures.p50_ms), most: milliseconds(figures.p95_ms) }), [
+        { kind: 'first', values: hours.map(({ p50_ms: time }) => time) },
+        { kind: 'second', values: hours.map(({ p95_ms: time }) => time) },
+      ]),
     },
     {
       title: 'webhooks:chart.backlog',
       keys: [],
-      picture: stackedBars(`Waiting now: ${backlog}`, [
+      picture: stackedBars(say(backlog === '' ? 'backlog.none' : 'backlog.said', { backlog }), [
         { kind: 'first', values: waiting.map(({ pending }) => pending) },
       ]),
     },
@@ -144,14 +143,22 @@ function tableOf(
   };
 }
 
-const endpointTable = (endpoints: readonly WebhookStatistics[], names: ReadonlyMap<string, string>): object =>
+const endpointTable = (endpoints: readonly WebhookStatistics[], names: ReadonlyMap<string, string>, web: Web): object =>
   tableOf(
-    'Webhooks, most failures first',
-    ['Webhook', 'Attempts', 'Arrived', 'Failed', 'Waiting', 'p50', 'p95'],
+    'webhooks:table.webhooks',
+    [
+      'webhooks:webhook',
+      'webhooks:tile.attempts',
+      'webhooks:tile.success',
+      'webhooks:tile.failed',
+      'webhooks:table.waiting',
+      'p50',
+      'p95',
+    ],
     endpoints.map((one) => [
       { text: names.get(one.id) ?? one.id, href: `${PATH}?webhook_id=${one.id}` },
       { text: String(one.deliveries) },
-      { text: percent(rateOf(one)) },
+      { text: percent(rateOf(one), web) },
       { text: String(one.failed) },
       { text: String(one.pending) },
       { text: milliseconds(one.p50_ms) },
@@ -161,8 +168,8 @@ const endpointTable = (endpoints: readonly WebhookStatistics[], names: ReadonlyM
 
 const hourTable = (hours: readonly HourRecord[]): object =>
   tableOf(
-    'Hours in which something was sent',
-    ['Hour (UTC)', 'Delivered', 'Failed', 'p50', 'p95'],
+    'webhooks:table.hours',
+    ['webhooks:table.hour', 'webhooks:table.delivered', 'webhooks:tile.failed', 'p50', 'p95'],
     hours
       .filter(({ delivered, failed }) => delivered + failed > 0)
       .map((one) => [
