@@ -34,7 +34,7 @@ export function addPages(deps: PageDeps, { statistics, views, access, web, admin
   if (web) postMenuPage(deps, web);
   managePages(deps);
   historyPages(deps);
-  if (admin) adminPages(deps, { admin, access });
+  if (admin && web) adminPages(deps, { admin, access, web });
 
   plugin.extend(
     navigation,

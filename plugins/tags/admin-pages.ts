@@ -112,7 +112,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     method: 'post',
     path: '/admin/tags/delete',
     can,
-    summary: 'Delete a tag',
+    summary: 'tags:does.delete',
     options: { rerender, resendButton: true },
     body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {

@@ -9,7 +9,7 @@ import {
   manageCategories,
   type Category,
 } from 'parley-forum/plugins/discussions';
-import { negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect, type Retry, type View, type Web } from 'parley-forum/plugins/web';
 import { CategoryBody, plainCategory, withFields } from '../schemas.ts';
 import { fieldSaves } from '../writing/drafts.ts';
 import { queryOf, draftOf, problemsByField, type PageDeps, type FormDraft } from '../page-parts.ts';
@@ -68,7 +68,7 @@ const withStored = (options: readonly Option[], stored: readonly Option[]): read
 /** /admin/categories. */
 export function adminPages(
   { plugin, categories }: PageDeps,
-  { admin, access }: { admin: Admin; access: Access },
+  { admin, access, web }: { admin: Admin; access: Access; web: Web },
 ): void {
   plugin.extend(adminSections, {
     group: 'content' as const,
@@ -95,6 +95,7 @@ export function adminPages(
     })),
   );
   const can = manageCategories;
+  const say = (key: string): string => web.say(phrase(`discussions:${key}`));
 
   /** A form for the category of `typed`, or for a new one; below it the list. */
   const shown = (draft: FormDraft, edited: Category | undefined): View => {
@@ -103,10 +104,12 @@ export function adminPages(
       .filter(({ builtIn }) => !builtIn)
       .map(({ id, name }) => ({ value: id, label: name }));
     const namesOf = (audience: Audience): string =>
-      typeof audience === 'string' ? audience : audience.map((id) => access.group(id)?.name ?? id).join(' + ');
+      typeof audience === 'string'
+        ? say(`audience.${audience}`)
+        : audience.map((id) => access.group(id)?.name ?? id).join(' + ');
     const chosen = edited ? [edited.view, edited.create, edited.reply] : [];
     const audiences = withStored(
-      [...AUDIENCE_WORDS.map((word) => ({ value: word, label: word })), ...groups],
+      [...AUDIENCE_WORDS.map((word) => ({ value: word, label: say(`audience.${word}`) })), ...groups],
       chosen.map((one) => ({ value: choiceOf(one), label: namesOf(one) })),
     );
     const parent = categories.all().find(({ id }) => id === edited?.parentId);
@@ -120,7 +123,7 @@ export function adminPages(
       edited: edited && plainCategory(edited),
       audiences,
       hues: withStored(
-        HUES.map((label, step) => ({ value: step * 15, label })),
+        HUES.map((name, step) => ({ value: step * 15, label: say(`hue.${name}`) })),
         edited ? [{ value: edited.hue, label: `${edited.hue}°` }] : [],
       ),
       parents: withStored(
@@ -212,7 +215,7 @@ export function adminPages(
     method: 'post',
     path: '/admin/categories/delete',
     can,
-    summary: 'Delete a category',
+    summary: 'discussions:does.delete-category',
     options: { rerender, resendButton: true },
     body: Type.Object({ id: Type.String(), move_to: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {

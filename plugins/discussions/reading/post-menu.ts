@@ -1,5 +1,5 @@
 import type { Viewer } from 'parley-forum/plugins/access';
-import { negotiated, pages, view, type Web } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, view, type Web } from 'parley-forum/plugins/web';
 import { postPath } from '../identifiers.ts';
 import { postActions, type PageDeps } from '../page-parts.ts';
 
@@ -20,7 +20,7 @@ export function postMenuPage(deps: PageDeps, web: Web): void {
     const [post] = await records.posts([row], actor, false);
     const url = postPath(discussion.number, row.number);
     const model = { post: { ...post, url, actions: postActions(row, discussion, rights, actor) } };
-    const title = `Post ${row.number} of “${discussion.title}”`;
+    const title = phrase('discussions:post.of', { number: row.number, title: discussion.title });
     return negotiated(
       view('@discussions/post-menu', { name: 'post', title, noindex: true }, { ...model, title, discussion }),
       { success: true, html: String(await web.fragment(actor, '@discussions/post-menu-items', model)) },
