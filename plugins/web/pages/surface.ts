@@ -318,7 +318,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       ({ name }) => !known || Object.hasOwn(known, name.split('[', 1)[0] ?? ''),
     );
     const model = {
-      what: route.summary ?? form.action,
+      what: this.#deps.localeOf(req).text(route.summary ?? form.action),
       action: form.action,
       page: form.page,
       fields,
