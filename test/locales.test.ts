@@ -13,7 +13,7 @@ const formsOf = (message: Message): readonly string[] =>
 const placeholdersIn = (message: Message): readonly string[] =>
   [...new Set(formsOf(message).flatMap((form) => form.match(/\{\w+\}/g) ?? []))].toSorted();
 
-const folders = find('{plugins,themes}/*/locales');
+const folders = find('{plugins,themes}/*/locales/en.json').map((file) => dirname(file));
 const translations = folders.flatMap((folder) =>
   find(`${folder}/*.json`).filter((file) => basename(file) !== 'en.json'),
 );

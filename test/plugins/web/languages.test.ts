@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer, Client } from 'parley-forum/testing';
-import { expectStatus, useForum } from '../discussions/forum.ts';
+import { Notifications } from 'parley-forum/ports/notifications';
+import { expectStatus, PASSWORD, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
 const GERMAN = { 'Accept-Language': 'de-AT,de;q=0.9,en;q=0.5' };
@@ -115,4 +116,129 @@ test('what plugins put into a list that is kept for all is in the language of th
   expect(german).toContain('Solved</span>');
   expect(expectStatus(await forum.guest.get('/api/discussions?limit=4'), 200).body.html).toBe(german);
   expect(expectStatus(await forum.guest.get('/', GERMAN), 200).text).toContain('Gelöst</span>');
+});
+
+/** Words that no German page has, however it is written; what people wrote and called things here has none of them. */
+const ENGLISH =
+  /\b(?:the|and|of|to|you|your|is|are|for|this|that|with|not|by|from|who|what|all|more|post|posts|discussions?|reply|replies|settings|save|delete|edit|show|members?|moderators?|everyone|nobody|unknown|something|account|group|cannot|never|off|like|love|wait|waiting|running|search|log in|sign up)\b/i;
+/** Of the categories that a forum begins with, which are its own. */
+const OWN =
+  /Announcements|General|Help|News from the people who run this place\.|Talk about whatever brings you here\.|Ask, and be answered\.|Only moderators and admins see this\./g;
+/** Settings and plugins have English names, kinds of reactions those that can be changed; what machines are told of has names of its own. */
+const NAMED_IN_ENGLISH = /^\/admin\/(?:settings|plugins|webhooks|audit|jobs|reactions)/;
+
+/** What people see and hear of a page. */
+function wordsOf(html: string): readonly string[] {
+  const page = html.replaceAll(/<(script|style|code)\b.*?<\/\1>/gs, '').replaceAll(OWN, '');
+  const said = [...page.matchAll(/\s(?:aria-label|title|placeholder|alt|label)="([^"]*)"/g)].map(([, text]) => text!);
+  return [...page.split(/<[^>]*>/), ...said]
+    .map((text) => text.trim())
+    .filter((text) => text !== '' && !text.startsWith('/'));
+}
+
+describe('no page has English words', () => {
+  const english = async (client: Client, paths: readonly string[]): Promise<readonly string[]> => {
+    const found = new Set<string>();
+    for (const path of paths) {
+      const { status, text } = await client.get(path);
+      if (![200, 301, 303, 400, 403, 404].includes(status)) found.add(`${path}: ${status}`);
+      for (const words of status === 301 || status === 303 ? [] : wordsOf(text))
+        if (ENGLISH.test(words)) found.add(`${path}: ${words}`);
+    }
+    return [...found];
+  };
+  const pathsFor = (wanted: (can: unknown) => boolean): readonly string[] =>
+    forum.app.app.routes
+      .list()
+      .filter(({ surface, method, path }) => surface.id === 'pages' && method === 'get' && !path.includes(':'))
+      .filter(({ can, path }) => wanted(can) && !NAMED_IN_ENGLISH.test(path) && !path.startsWith('/login/'))
+      .map(({ path }) => path);
+
+  test('for a guest', async () => {
+    const guest = forum.app.client();
+    await guest.submit('/appearance', { language: 'de' });
+    const { number, postId } = await forum.start('ada', 'Wanten');
+    const there = [
+      `/d/${number}-wanten`,
+      `/p/${postId}`,
+      `/p/${postId}/reactions`,
+      '/c/general',
+      '/u/ada',
+      '/u/mia/posts',
+    ];
+    const missing = ['/nichts', '/d/999999', '/mod', '/search?q=author:', '/search?q=xyzzy'];
+    expect(await english(guest, [...pathsFor((can) => can === 'public'), ...there, ...missing])).toEqual([]);
+  });
+
+  test('for an administrator, who sees them all', async () => {
+    const { root } = forum.as;
+    await root.submit('/appearance', { language: 'de' });
+    const { number, postId } = await forum.start('ada', 'Fallen');
+    const own = await forum.start('root', 'Schoten');
+    expectStatus(await forum.as.ada.post('/api/reactions/toggle', { post_id: own.postId, reaction: 'like' }), 200);
+    expectStatus(await forum.as.ada.post('/api/reports', { post_id: own.postId, reason: 'spam' }), 201);
+    const there = [
+      `/d/${number}-fallen`,
+      '/c/general',
+      ...['reply', 'edit', 'delete'].map((name) => `/d/${number}/${name}`),
+      ...['menu', 'reactions', 'edit', 'delete', 'report', 'history'].map((name) => `/p/${postId}/${name}`),
+      `/p/${own.postId}/reactions`,
+      '/u/ada',
+      '/u/ada/about',
+      '/u/ada/clear',
+      '/mod/members/ada',
+      '/nichts',
+    ];
+    expect(await english(root, [...pathsFor(() => true), ...there])).toEqual([]);
+    await root.submit('/appearance', { language: '' });
+  }, 60_000);
+});
+
+describe('what the forum named by itself', () => {
+  test('has a name in its reader’s language, until somebody gives it one', async () => {
+    const { ada, root } = forum.as;
+    const { postId } = await forum.start('ada', 'Wanted and sad');
+    for (const reaction of ['like', 'sad'])
+      expectStatus(await forum.as.bob.post('/api/reactions/toggle', { post_id: postId, reaction }), 200);
+    await root.submit('/admin/reactions/save', { slug: 'sad', label: 'Oh no', enabled: 'true' });
+    await ada.submit('/appearance', { language: 'de' });
+    const reactions = (await ada.get(`/p/${postId}/reactions`)).text;
+    expect(reactions).toContain('Gefällt mir');
+    expect(reactions).toContain('Oh no');
+    expect((await ada.get('/u/mia')).text).toContain('<span class="badge">Moderation</span>');
+    expect((await ada.get('/settings/security/sessions')).text).toContain('<strong>Unbekanntes Gerät</strong>');
+    await ada.submit('/appearance', { language: '' });
+    expect((await ada.get(`/p/${postId}/reactions`)).text).toContain('Like');
+    expect((await ada.get('/u/mia')).text).toContain('<span class="badge">Moderator</span>');
+  });
+
+  test('stands for the title of a notification that has none; the API calls it as the site does', async () => {
+    const { bob } = forum.as;
+    const about = { type: 'moderation_member', userId: forum.ids.bob, url: '/settings/standing' };
+    await forum.app.app.service(Notifications).notify([{ ...about, key: 'untitled' }]);
+    await bob.submit('/appearance', { language: 'de' });
+    expect((await bob.get('/notifications')).text).toMatch(/etwas zu sagen:\s*<strong>dein Konto</);
+    const { notifications } = expectStatus(await bob.get('/api/notifications'), 200).body;
+    expect(notifications[0]).toMatchObject({ title: 'your account' });
+    await bob.submit('/appearance', { language: '' });
+    expect((await bob.get('/notifications')).text).toContain('<strong>your account</strong>');
+  });
+
+  test('heads suggestions of the search by what the page brings along', async () => {
+    const headings = (text: string): string | undefined => /data-headings="([^"]*)"/.exec(text)?.[1];
+    expect(headings((await forum.guest.get('/', GERMAN)).text)).toContain('&quot;Members&quot;:&quot;Mitglieder&quot;');
+    expect(headings((await forum.guest.get('/')).text)).toBeUndefined();
+  });
+
+  test('is on the button that sends again what waited for a confirmation', async () => {
+    const { root } = forum.as;
+    await root.submit('/appearance', { language: 'de' });
+    await root.submit('/login/confirm/end', {});
+    const asked = await root.submit('/admin/plugins/enable', { id: 'typing' });
+    expect(asked.status).toBe(403);
+    const pending = /name="pending" value="([^"]+)"/.exec(asked.text)![1]!;
+    const resumed = await root.submit('/login/confirm', { password: PASSWORD, pending });
+    expect(resumed.text).toContain('Weiter: Ein Plugin einschalten');
+    await root.submit('/appearance', { language: '' });
+  });
 });
