@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http';
 import {
   defineExtensionPoint,
   defineSurface,
@@ -7,6 +6,7 @@ import {
   isMoment,
   isStorable,
   Type,
+  type Http,
   type Request,
   type Settings,
   type TSchema,
@@ -18,7 +18,7 @@ import type { Bucket } from 'parley-forum/plugins/limits';
  * Says a failure's message, or that of one field's problem, to whoever made this request, in their language; as it is
  * where it knows none.
  */
-export type ErrorTranslator = (req: IncomingMessage, message: string) => string;
+export type ErrorTranslator = (req: Parameters<Http['ip']>[0], message: string) => string;
 export const errorTranslators = defineExtensionPoint<ErrorTranslator>(
   'api.error-translators',
   'Say what went wrong to people whose pages called the API, in their language; programs are told in English.',

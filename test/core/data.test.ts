@@ -193,14 +193,14 @@ describe('a transaction', () => {
   });
 
   it('throws, and tells nobody, where a statement failed and that was caught: the database keeps nothing of it', async () => {
-    const told: string[] = [];
+    const announced: string[] = [];
     const failing = data.transaction(async () => {
       await data.all(sql`insert into note (title) values ('lost')`);
-      await data.afterCommit(async () => void told.push('kept'));
+      await data.afterCommit(async () => void announced.push('kept'));
       await data.all(sql`select 1 / 0`).catch(() => undefined);
     });
     await expect(failing).rejects.toThrow('failed and was not thrown on');
-    expect([told, await titles()]).toEqual([[], []]);
+    expect([announced, await titles()]).toEqual([[], []]);
     await data.transaction(() => data.all(sql`insert into note (title) values ('kept')`));
     expect(await titles()).toEqual(['kept']);
     await clear();
