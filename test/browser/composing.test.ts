@@ -167,7 +167,7 @@ describe('a draft of a new discussion', () => {
     'varnish, oak',
     expect.stringMatching(/^A long letter about a small boat\.\n\[oars\.txt\]\(\/uploads\/\S+\)\n$/),
   ];
-  const EMPTY = ['', '…', '', ''];
+  const EMPTY = ['', 'Choose a category', '', ''];
 
   test('brings title, category, tags and files back, though the page was left at once, and goes when it is discarded', async () => {
     const page = await open('/new', true);
