@@ -91,8 +91,8 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
       return send(...words);
     };
     const run = (text: string, values: readonly unknown[], last: boolean, done?: Done): Promise<unknown> => {
-      // Without values it may be several statements, which cannot be prepared.
-      const name = values.length > 0 ? nameOf(text) : undefined;
+      // Without values it may be several statements, which cannot be prepared; reads come one by one.
+      const name = values.length > 0 || text.startsWith('select ') ? nameOf(text) : undefined;
       if (name === undefined) return ask(text, values, done);
       const answer = ask({ name, text }, values).catch((error: unknown) => {
         if ((error as { code?: string }).code !== STALE) throw error;

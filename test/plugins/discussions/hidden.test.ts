@@ -48,11 +48,15 @@ async function fill(slug: string): Promise<void> {
   await data.all(sql`vacuum analyze discussion`);
 }
 
-/** Rows that the first page of a list takes for whoever may not see the staff's. */
-async function pageCosts(order: OrderName): Promise<number> {
+/** The first page of a list for whoever may not see the staff's. */
+function firstPage(order: OrderName): ReturnType<typeof listQuery> {
   const categories = forum.app.app.service(Categories).all();
   const visible = categories.filter(({ slug }) => slug !== 'staff').map(({ id }) => id);
-  const query = listQuery({ request: { limit: 20 }, order, visible, all: categories.length });
+  return listQuery({ request: { limit: 20 }, order, visible, all: categories.length });
+}
+/** Rows that it takes. */
+async function pageCosts(order: OrderName): Promise<number> {
+  const query = firstPage(order);
   const [row] = await forum.app.app.data.all(
     sql<{ 'QUERY PLAN': readonly { readonly Plan: Node }[] }>`explain (analyze, format json) ${query}`,
   );
@@ -87,6 +91,21 @@ describe('what a viewer may see', () => {
     expect(await pageCosts(order)).toBeLessThan(500);
   });
 });
+
+test.skipIf(process.env['PARLEY_TEST_DATABASE'] !== 'server')(
+  'a list is planned for the very categories that it is read from, which may have few discussions or none',
+  async () => {
+    // With parameters PostgreSQL soon keeps one plan for all categories, and reads an order to its end for such a one.
+    const { data } = forum.app.app;
+    const prepared = await data.transaction(async () => {
+      for (const order of ORDERS) await data.all(firstPage(order));
+      return data.all(sql<{ parameters: string }>`select parameter_types::text as parameters from pg_prepared_statements
+        where statement like '%union all%limit 21) page%'`);
+    });
+    expect(prepared.length).toBeGreaterThanOrEqual(ORDERS.length);
+    expect(prepared.filter(({ parameters }) => parameters !== '{}')).toEqual([]);
+  },
+);
 
 describe('members are found by an index', () => {
   beforeAll(async () => {
