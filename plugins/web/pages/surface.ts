@@ -217,7 +217,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const json = wantsJson(req) || (pageError.code === CONFIRMATION_NEEDED && Boolean(req.is('json')));
     if (json) return void this.#json(req, res, pageError.status, errorJson(pageError, requestId));
     if (pageError.code === CONFIRMATION_NEEDED) return this.#askToConfirm(context);
-    const remedy = remedyPage(req, actor, inLanguage(pageError, this.#deps.localeOf(req)));
+    const remedy = remedyPage(req, actor, pageError, (message) => this.#deps.localeOf(req).failure(message));
     if (remedy) return this.#redirect(context, remedy);
     if (await this.#redisplayForm(context, pageError)) return;
     await this.#sendErrorView(context, pageError, requestId);
@@ -565,10 +565,15 @@ const explainRequirement = (pageError: PageError, { requirement: own }: Viewer):
     : pageError;
 
 /** The page on which a viewer can do what was missing; undefined where there is none, so the error is shown. */
-function remedyPage(req: Request, actor: Viewer, { status, code, message }: PageError): Redirect | undefined {
+function remedyPage(
+  req: Request,
+  actor: Viewer,
+  { status, code, message }: PageError,
+  say: (message: string) => string,
+): Redirect | undefined {
   if (status === 401 && SAFE_METHODS.has(req.method) && isGuest(actor))
     return redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`);
-  if (code === actor.requirement?.code) return redirect(actor.requirement.path, { notice: message });
+  if (code === actor.requirement?.code) return redirect(actor.requirement.path, { notice: say(message) });
   return undefined;
 }
 
