@@ -14,7 +14,7 @@ interface Query {
  * Of one category, by its id as a literal: for a parameter PostgreSQL keeps one plan for all categories, and reads all
  * discussions in the order of the list where one has few.
  */
-const of = (id: string): RawBuilder<unknown> => sql`d.category_id = ${sql.lit(id)}`;
+const inCategory = (id: string): RawBuilder<unknown> => sql`d.category_id = ${sql.lit(id)}`;
 /** Categories that are read beside one another; planning more would take longer than reading past what is hidden. */
 const MAX_MERGED_CATEGORIES = 50;
 
@@ -53,13 +53,14 @@ function candidates({
   if (cursor !== undefined) parts.push(after(order, cursor));
   const where = (...more: readonly RawBuilder<unknown>[]) =>
     sql`discussion d where ${sql.join([...parts, ...more], sql` and `)}`;
-  if (category) return where(of(category.id));
+  if (category) return where(inCategory(category.id));
   if (visible.length === all) return where();
   if (authorId !== undefined || within || condition || visible.length > MAX_MERGED_CATEGORIES)
     return where(sql`d.category_id = any(${visible}::uuid[])`);
   const most = sql.raw(String(offset + limit + 1));
   const each = visible.map(
-    (id) => sql`(select ${columnsOf(order, 'd')} from ${where(of(id))} order by ${orderBy(order, 'd')} limit ${most})`,
+    (id) =>
+      sql`(select ${columnsOf(order, 'd')} from ${where(inCategory(id))} order by ${orderBy(order, 'd')} limit ${most})`,
   );
   return sql`(${sql.join(each, sql` union all `)}) d`;
 }
