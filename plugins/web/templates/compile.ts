@@ -44,17 +44,23 @@ const NO_OPTIONS = Object.freeze({ hash: Object.freeze({}) });
 /** Blocks that are written as JavaScript; all others call their helper. */
 const BUILT_IN_BLOCKS = new Set(['if', 'unless', 'each', 'with']);
 
+/** A template as a function that still lacks what it calls: the same in whatever theme it stands. */
+export interface TemplateCode {
+  /** Names of the helpers that it calls, and of the templates that it includes, in the order in which it is given them. */
+  readonly helpers: readonly string[];
+  readonly partials: readonly string[];
+  /** Whether it reads by itself of a page what is one viewer's own. */
+  readonly personal: boolean;
+  readonly build: (...tools: readonly unknown[]) => Partial['render'];
+}
+
 /**
  * Compiles a template that was checked by `validateTemplate` into one JavaScript function: what is static is a literal
  * in it, a loop is a loop, and what a theme wrote is data in it, never code: all text enters as JSON. Values are looked
  * up as Handlebars does: own properties only, and never functions.
  */
-export function compileTemplate(
-  program: hbs.AST.Program,
-  helpers: Helpers,
-  partialOf: (name: string) => Partial,
-): Partial {
-  const writer = new FunctionWriter(helpers, partialOf, blankLines(program));
+export function compileTemplate(program: hbs.AST.Program, known: ReadonlySet<string>): TemplateCode {
+  const writer = new FunctionWriter(known, blankLines(program));
   const body = writer.program(program, { contexts: ['c'], loop: 'l', blockParams: new Map() });
   // The same parameters for each, so that a template's function is written like any other.
   // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- its text is FunctionWriter's own
@@ -65,33 +71,41 @@ export function compileTemplate(
     'holds',
     'items',
     'none',
+    'extend',
     'helpers',
     'partials',
-    'extend',
     `'use strict';
 return (c, p, l, r) => { let o = ''; ${body} return o; };`,
-  ) as (...tools: readonly unknown[]) => Partial['render'];
-  const partials = writer.partials.map(({ render }) => render);
+  ) as TemplateCode['build'];
+  return { build, helpers: writer.helpers, partials: writer.partials, personal: writer.personal };
+}
+
+/** Gives a template what it calls. */
+export function linkTemplate(
+  { build, helpers, partials, personal }: TemplateCode,
+  known: Helpers,
+  partialOf: (name: string) => Partial,
+): Partial {
+  const called = helpers.map((name) => known[name]);
+  const included = partials.map(partialOf);
+  const renders = included.map(({ render }) => render);
   return {
-    render: build(get, print, line, holds, items, NO_OPTIONS, writer.helpers, partials, extend),
-    personal: writer.personal,
+    render: build(get, print, line, holds, items, NO_OPTIONS, extend, called, renders),
+    personal: personal || included.some((partial) => partial.personal),
   };
 }
 
 /** Writes statements that append to the variable `o`. */
 class FunctionWriter {
-  readonly helpers: unknown[] = [];
-  readonly partials: Partial[] = [];
+  readonly helpers: string[] = [];
+  readonly partials: string[] = [];
   personal = false;
-  readonly #known: Helpers;
-  readonly #partialOf: (name: string) => Partial;
-  readonly #helperAt = new Map<string, number>();
+  readonly #known: ReadonlySet<string>;
   readonly #blankLines: RegExp;
   #variables = 0;
 
-  constructor(known: Helpers, partialOf: (name: string) => Partial, blankLines: RegExp) {
+  constructor(known: ReadonlySet<string>, blankLines: RegExp) {
     this.#known = known;
-    this.#partialOf = partialOf;
     this.#blankLines = blankLines;
   }
 
@@ -144,15 +158,12 @@ class FunctionWriter {
   }
 
   #isHelper({ original, data, depth }: hbs.AST.PathExpression): boolean {
-    return !data && depth === 0 && (original === 'lookup' || Object.hasOwn(this.#known, original));
+    return !data && depth === 0 && (original === 'lookup' || this.#known.has(original));
   }
 
   #helper(name: string): number {
-    const known = this.#helperAt.get(name);
-    if (known !== undefined) return known;
-    const at = this.helpers.push(this.#known[name]) - 1;
-    this.#helperAt.set(name, at);
-    return at;
+    const at = this.helpers.indexOf(name);
+    return at === -1 ? this.helpers.push(name) - 1 : at;
   }
 
   #value(node: hbs.AST.Expression, scope: Scope): string {
@@ -225,9 +236,7 @@ ${body} } }`;
   }
 
   #partial(node: hbs.AST.PartialStatement, scope: Scope): string {
-    const partial = this.#partialOf(String((node.name as hbs.AST.PathExpression).original));
-    this.personal ||= partial.personal;
-    const at = this.partials.push(partial) - 1;
+    const at = this.partials.push(String((node.name as hbs.AST.PathExpression).original)) - 1;
     const [given] = node.params;
     const context = given ? this.#value(given, scope) : scope.contexts.at(-1);
     const pairs = node.hash?.pairs ?? [];

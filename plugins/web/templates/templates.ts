@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { compileTemplate, type Partial, type Template } from './compile.ts';
+import { LRUCache } from 'lru-cache';
+import { compileTemplate, linkTemplate, type Partial, type Template, type TemplateCode } from './compile.ts';
 import type { Helpers } from './helpers.ts';
 import { shortPath, unusableTheme, type Theme } from '../themes/themes.ts';
 import { TemplateError, validateTemplate, type ValidatedTemplate } from './validate.ts';
@@ -14,6 +15,26 @@ const LAYOUT = 'layout';
 /** Without one of these every page lacks it, also those of the panel, where another theme could be chosen. */
 const PRINTED_BY_LAYOUT = ['head', 'body', 'foot'];
 
+type Contents = Pick<ValidatedTemplate, 'partials' | 'prints'>;
+type CheckedTemplate = Contents & { readonly code: TemplateCode };
+
+/**
+ * Templates that were checked before, by file and text. Whenever a plugin starts or stops all are read anew, and nearly
+ * all are as they were: checking and compiling them again would take a tenth of a second in which nobody is answered.
+ */
+const CHECKED = new LRUCache<string, CheckedTemplate>({ max: 2_000 });
+
+/** `known`: names of helpers, the same for all. */
+function checked(file: string, source: string, known: ReadonlySet<string>): CheckedTemplate {
+  const key = `${file}\0${source}`;
+  const before = CHECKED.get(key);
+  if (before) return before;
+  const { program, ...contents } = validateTemplate(file, source, known);
+  const template = { ...contents, code: compileTemplate(program, known) };
+  CHECKED.set(key, template);
+  return template;
+}
+
 /**
  * Finds templates along the chain (theme, its parents, then the plugin that owns the name), checks them and compiles
  * them on first use. Each chain has templates of its own, so that swapping themes is one pointer.
@@ -24,7 +45,7 @@ export class Templates {
   readonly #helpers: Helpers;
   readonly #known: ReadonlySet<string>;
   readonly #loaded = new Map<string, Partial>();
-  readonly #contents = new Map<string, Pick<ValidatedTemplate, 'partials' | 'prints'>>();
+  readonly #contents = new Map<string, Contents>();
 
   constructor(chain: readonly Theme[], helpers: Helpers, folderOf: (plugin: string) => string | undefined) {
     this.#chain = chain;
@@ -90,10 +111,10 @@ export class Templates {
       throw new TemplateError(...(from ?? [name, 1]), `includes itself: ${[...above, name].join(' → ')}`);
     const { file, level } = this.#find(name, from);
     const source = readFileSync(file, 'utf8').replace(PARENT, `$1from-${level + 1}:`);
-    const { program, ...contents } = validateTemplate(shortPath(file), source, this.#known);
+    const { code, ...contents } = checked(shortPath(file), source, this.#known);
     for (const [partial, line] of contents.partials)
       if (!this.#loaded.has(partial)) this.#load(partial, [...above, name], [shortPath(file), line]);
-    const template = compileTemplate(program, this.#helpers, (partial) => this.#loaded.get(partial)!);
+    const template = linkTemplate(code, this.#helpers, (partial) => this.#loaded.get(partial)!);
     this.#loaded.set(name, template);
     this.#contents.set(name, contents);
     return template;
