@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { KERNEL, PLUGINS } from './tools/journeys.ts';
 import { LongestFirst } from './tools/sequencer.ts';
@@ -43,9 +44,8 @@ const suites = leftOut(process.env, existsSync);
 const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
 
 /**
- * Four workers, because tests wait for leases and timers a third of their time; each embedded database takes some 400
- * MB. Files share their worker's modules, because loading them and warming up the embedded database takes longer than
- * most files' tests; no module keeps state.
+ * Files share their worker's modules, because loading them and warming up the embedded database takes longer than most
+ * files' tests; no module keeps state.
  */
 const shared = {
   environment: 'node',
@@ -63,7 +63,9 @@ const shared = {
 export default defineConfig({
   test: {
     globalSetup: ['config/tools/announce-suites.ts', 'config/tools/test-run.ts'],
-    maxWorkers: 4,
+    // More would wait for each other: each warms up by itself, and what tests have to wait for is timed by real clocks.
+    // One alone would wait for leases and timers a third of its time.
+    maxWorkers: Math.max(2, availableParallelism()),
     sequence: { sequencer: LongestFirst },
     projects: [
       {
