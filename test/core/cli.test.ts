@@ -145,9 +145,9 @@ describe('settings from the command line', () => {
 describe('plugins from the command line', () => {
   test('are listed with why one does not run', async () => {
     expect(await run('plugin', 'list')).toEqual([
-      expect.stringMatching(/^secrets  on      Seals/),
+      expect.stringMatching(/^secrets  on      [0-9.]+  Seals/),
       'bell     on',
-      'broken   failed  no clapper',
+      'broken   failed         no clapper',
     ]);
   });
 

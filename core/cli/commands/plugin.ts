@@ -40,16 +40,18 @@ async function operate<T>(
 
 const list = defineCommand({
   name: 'plugin list',
-  summary: 'Lists installed plugins and whether they run.',
+  summary: 'Lists installed plugins, whether they run, and their versions.',
   options: Type.Object({}),
   needs: { plugins: Plugins },
   run({ plugins }, _options, console) {
     const all = plugins.list();
-    const width = Math.max(...all.map(({ id }) => id.length));
-    for (const plugin of all)
-      console.print(
-        `${plugin.id.padEnd(width)}  ${stateOf(plugin).padEnd(6)}  ${plugin.problem ?? plugin.description}`.trimEnd(),
-      );
+    const widthOf = (key: 'id' | 'version'): number => Math.max(...all.map((plugin) => plugin[key].length));
+    const [ids, versions] = [widthOf('id'), widthOf('version')];
+    for (const plugin of all) {
+      const { id, version, problem, description } = plugin;
+      const words = [id.padEnd(ids), stateOf(plugin).padEnd(6), version.padEnd(versions), problem ?? description];
+      console.print(words.join('  ').trimEnd());
+    }
   },
 });
 
