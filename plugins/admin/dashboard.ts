@@ -99,10 +99,11 @@ export function addDashboard(
     {
       label: 'admin:tile.theme',
       href: '/admin/settings/appearance',
-      value: async () =>
-        web.themeProblem === undefined
-          ? { text: say('tile.theme.good'), state: 'good' }
-          : { text: say('tile.theme.bad'), state: 'bad' },
+      value: async () => {
+        if (web.themeProblem !== undefined) return { text: say('tile.theme.bad'), state: 'bad' };
+        if (web.themeWarning !== undefined) return { text: say('tile.theme.hard-to-read'), state: 'warning' };
+        return { text: say('tile.theme.good'), state: 'good' };
+      },
     },
     -96,
   );

@@ -82,8 +82,10 @@ export function addSettings(
   const nameOf = (id: string): string => plugins.list().find((one) => one.id === id)?.name ?? titleOf(id);
 
   /** What is wrong with a choice that is in force already. */
-  const standing = (): Retry['problems'] =>
-    web.themeProblem === undefined ? [] : [{ field: 'site.theme', message: web.themeProblem }];
+  const standing = (): Retry['problems'] => {
+    const message = web.themeProblem ?? web.themeWarning;
+    return message === undefined ? [] : [{ field: 'site.theme', message }];
+  };
 
   /** What there is to choose from, where the machine knows it and the schema does not. */
   const choices = (key: string): object => (key === 'site.theme' ? { enum: web.themes } : {});

@@ -481,6 +481,8 @@ export interface Web {
    * Why pages use a theme other than the chosen one, or an older version of it; undefined while all is well.
    */
   readonly themeProblem: string | undefined;
+  /** Which colours of the theme in use are harder to read than WCAG 2.2 AA asks, as a sentence; undefined for none. */
+  readonly themeWarning: string | undefined;
   /** Ids of the themes that are installed. */
   readonly themes: readonly string[];
   /** Ids of the languages that are installed. */

@@ -249,6 +249,9 @@ export default definePlugin({
           void renderer.bundle;
           return themeProblem;
         },
+        get themeWarning() {
+          return renderer.bundle.hardToRead;
+        },
         get themes() {
           return installedThemes(bundleOptions().themeFolders);
         },

@@ -9,13 +9,15 @@ import { Templates } from '../templates/templates.ts';
 import {
   chainIcons,
   chainTokens,
+  chainTokenSheet,
   checkLocales,
+  hardToRead,
   loadChain,
   offeredLanguages,
   unusableTheme,
   type Theme,
 } from './themes.ts';
-import { themeColours, tokenSheet } from './tokens.ts';
+import { themeColours } from './tokens.ts';
 
 /** A plugin whose views, texts, styles and browser modules the bundle includes. */
 interface ThemedPlugin {
@@ -35,6 +37,8 @@ export interface ThemeBundle {
   readonly icons: ReadonlyMap<string, readonly string[]>;
   readonly sheets: readonly string[];
   readonly colours: { readonly light: string; readonly dark: string };
+  /** Which colours are harder to read than they may be, as a sentence. */
+  readonly hardToRead: string | undefined;
   /** Tags of custom elements, by the URL of the folder that has their modules: every page says them. */
   readonly elements: Readonly<Record<string, readonly string[]>>;
   readonly imports: Readonly<Record<string, string>>;
@@ -86,7 +90,7 @@ export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<Th
     templates,
     locales,
     icons: chainIcons(chain),
-    sheet: tokenSheet(tokens),
+    sheet: chainTokenSheet(chain, tokens),
     files: chain.toReversed().map((own) => ({ id: own.id, sources: themeFiles(own) })),
   };
 }
@@ -130,6 +134,7 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
       ...(styles.length > 0 ? [`${pluginSheet.base}plugins.css`] : []),
     ],
     colours: themeColours(tokens),
+    hardToRead: hardToRead(tokens),
     elements: Object.fromEntries(elements),
     imports: { '@forum/client': client },
     asset: (name) => {

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { check, ConfigurationError, Type, type Static, type TSchema } from 'parley-forum';
-import { mergeTokens, TokensFile, type Tokens } from './tokens.ts';
+import { contrastProblems, mergeTokens, TokenError, TokensFile, tokenSheet, type Tokens } from './tokens.ts';
 
 const Manifest = Type.Object({
   id: Type.String({ pattern: '^[a-z][a-z0-9-]*$' }),
@@ -102,6 +102,48 @@ function optional<S extends TSchema>(theme: Theme, name: string, schema: S): Sta
 /** Tokens merge per key, the root theme first. */
 export const chainTokens = (chain: readonly Theme[]): Tokens =>
   mergeTokens(chain.toReversed().flatMap((theme) => optional(theme, 'tokens.json', TokensFile)));
+
+/** The generated style sheet. Throws `ConfigurationError` naming the file and line of a token that will not do. */
+export function chainTokenSheet(chain: readonly Theme[], tokens: Tokens): string {
+  try {
+    return tokenSheet(tokens);
+  } catch (error) {
+    if (!(error instanceof TokenError)) throw error;
+    throw unusableTheme(chain[0]?.id ?? '', `${placeOf(chain, error.path)}: ${error.message}`);
+  }
+}
+
+/** File and line of a token, in the theme nearest to the first that has it. */
+function placeOf(chain: readonly Theme[], path: readonly string[]): string {
+  for (const { folder } of chain) {
+    const file = join(folder, 'tokens.json');
+    if (!existsSync(file)) continue;
+    const text = readFileSync(file, 'utf8');
+    const has = path.reduce<unknown>(
+      (inner, key) => (inner as Record<string, unknown> | undefined)?.[key],
+      JSON.parse(text),
+    );
+    if (has === undefined) continue;
+    // Each key of the path stands behind the one that it belongs to.
+    const at = path.reduce((from, key) => text.indexOf(JSON.stringify(key), from), 0);
+    return `${shortPath(file)}:${text.slice(0, at).split('\n').length}`;
+  }
+  return 'tokens.json';
+}
+
+/** How many of the hardest to read are named. */
+const NAMED = 3;
+
+/** Which colours of a theme are harder to read than they may be, as a sentence; undefined where none is. */
+export function hardToRead(tokens: Tokens): string | undefined {
+  const problems = contrastProblems(tokens).toSorted((a, b) => a.ratio / a.needed - b.ratio / b.needed);
+  if (problems.length === 0) return undefined;
+  const named = problems
+    .slice(0, NAMED)
+    .map(({ pair, scheme, ratio, needed }) => `${pair} in ${scheme} (${ratio.toFixed(1)} : 1, least ${needed} : 1)`);
+  const more = problems.length > NAMED ? [`and ${problems.length - NAMED} more`] : [];
+  return `Colours of the theme are hard to read: ${[...named, ...more].join(', ')}. Change them in its tokens.json.`;
+}
 
 const Icons = Type.Record(Type.String(), Type.Array(Type.String()));
 const PATH_DATA = /^[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+$/;

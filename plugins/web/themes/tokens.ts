@@ -75,24 +75,33 @@ const NAME = /^[a-z][a-z0-9-]*$/;
 const FAMILY = /^[A-Za-z][A-Za-z0-9 -]*$/;
 const GENERIC = new Set(['system-ui', 'ui-monospace', 'ui-serif', 'sans-serif', 'serif', 'monospace', '-apple-system']);
 
+/** `path`: where the token is in tokens.json. */
+export class TokenError extends ConfigurationError {
+  readonly path: readonly string[];
+
+  constructor(path: readonly string[], why: string) {
+    super(why);
+    this.path = path;
+  }
+}
+
 interface Scheme {
   readonly light: Colour;
   readonly dark: Colour;
 }
 
-function scheme(key: string, { light, dark }: Pair): Scheme {
+function scheme(path: readonly string[], { light, dark }: Pair): Scheme {
   const read = (text: string): Colour => {
     const colour = parseColour(String(text));
-    if (!colour)
-      throw new ConfigurationError(`The theme's token "${key}" is "${text}"; write oklch(L% C H) or #rrggbb`);
+    if (!colour) throw new TokenError(path, `the token "${path.at(-1)}" is "${text}"; write oklch(L% C H) or #rrggbb`);
     return fit(colour);
   };
   return { light: read(light), dark: read(dark) };
 }
 
-const number = (key: string, value: number, most: number): number => {
+const number = (path: readonly string[], value: number, most: number): number => {
   if (typeof value === 'number' && value >= 0 && value <= most) return value;
-  throw new ConfigurationError(`The theme's token "${key}" must be a number from 0 to ${most}`);
+  throw new TokenError(path, `the token "${path.join('.')}" must be a number from 0 to ${most}`);
 };
 
 /**
@@ -101,14 +110,15 @@ const number = (key: string, value: number, most: number): number => {
  */
 function colours(tokens: Tokens): readonly (readonly [string, Scheme])[] {
   return Object.entries(tokens.color).map(([key, pair]) => {
-    if (!NAME.test(key)) throw new ConfigurationError(`The theme's token name "${key}" may have a-z, 0-9 and "-" only`);
-    return [key, scheme(key, pair)];
+    const path = ['color', key];
+    if (!NAME.test(key)) throw new TokenError(path, `the token name "${key}" may have a-z, 0-9 and "-" only`);
+    return [key, scheme(path, pair)];
   });
 }
 
 function sizes(tokens: Tokens): string[] {
   return Object.entries(tokens.size).map(([key, { min, base, slope, max }]) => {
-    const [low, at, grow, high] = [min, base, slope, max].map((value) => number(`size.${key}`, value, 8)) as [
+    const [low, at, grow, high] = [min, base, slope, max].map((value) => number(['size', key], value, 8)) as [
       number,
       number,
       number,
@@ -123,7 +133,7 @@ function families(tokens: Tokens): string[] {
     const shown = names.map((name) => {
       if (GENERIC.has(name)) return name;
       if (!FAMILY.test(name))
-        throw new ConfigurationError(`The theme's font "${name}" may have letters, digits, spaces and "-" only`);
+        throw new TokenError(['family', key], `the font "${name}" may have letters, digits, spaces and "-" only`);
       return `"${name}"`;
     });
     return `--family-${key}:${shown.join(',')}`;
@@ -134,12 +144,12 @@ const HUES = Array.from({ length: 24 }, (_, step) => step * 15);
 
 function hues({ hue: { text, soft } }: Tokens): (readonly [number, Scheme, Scheme])[] {
   const turned = (at: Scheme, h: number): Scheme => ({ light: fit({ ...at.light, h }), dark: fit({ ...at.dark, h }) });
-  const parsed = { text: hueScheme('hue.text', text), soft: hueScheme('hue.soft', soft) };
+  const parsed = { text: hueScheme(['hue', 'text'], text), soft: hueScheme(['hue', 'soft'], soft) };
   return HUES.map((h) => [h, turned(parsed.text, h), turned(parsed.soft, h)]);
 }
 // Not fitted before it is turned: how much chroma fits depends on the hue.
-function hueScheme(key: string, { light, dark }: Pair): Scheme {
-  const read = (text: string): Colour => parseColour(String(text)) ?? scheme(key, { light: text, dark: text }).light;
+function hueScheme(path: readonly string[], { light, dark }: Pair): Scheme {
+  const read = (text: string): Colour => parseColour(String(text)) ?? scheme(path, { light: text, dark: text }).light;
   return { light: read(light), dark: read(dark) };
 }
 
@@ -154,11 +164,11 @@ export function tokenSheet(tokens: Tokens): string {
     ...families(tokens),
     ...sizes(tokens),
     ...tokens.space.map(
-      (value, index) => `--space-${index + 1}:calc(${number('space', value, 200) / 16}rem*var(--density))`,
+      (value, index) => `--space-${index + 1}:calc(${number(['space'], value, 200) / 16}rem*var(--density))`,
     ),
-    ...tokens.radius.map((value, index) => `--radius-${index + 1}:${number('radius', value, 64)}px`),
-    `--measure:${number('measure', tokens.measure, 120)}rem`,
-    `--motion:${number('motion', tokens.motion, 1000)}ms`,
+    ...tokens.radius.map((value, index) => `--radius-${index + 1}:${number(['radius'], value, 64)}px`),
+    `--measure:${number(['measure'], tokens.measure, 120)}rem`,
+    `--motion:${number(['motion'], tokens.motion, 1000)}ms`,
   ];
   const wheel = hues(tokens);
   const both = list.map(([key, colour]) => `--${key}:${pair(colour)}`);
@@ -191,7 +201,7 @@ const HIGHER_CONTRAST = {
 
 /** The page's ground for the browser's own frame. */
 export const themeColours = ({ color }: Tokens): { readonly light: string; readonly dark: string } => {
-  const ground = scheme('surface-0', color['surface-0'] ?? { light: '#ffffff', dark: '#000000' });
+  const ground = scheme(['color', 'surface-0'], color['surface-0'] ?? { light: '#ffffff', dark: '#000000' });
   return { light: hexColour(ground.light), dark: hexColour(ground.dark) };
 };
 

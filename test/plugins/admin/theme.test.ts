@@ -133,8 +133,8 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
     ],
     [
       'one with a colour that is none',
-      { 'tokens.json': { color: { text: { light: 'black' } } } },
-      /token "text" is "black"; write oklch/,
+      { 'tokens.json': '{\n "measure": 40,\n "color": {\n  "text": { "light": "black" }\n }\n}' },
+      / themes\/broken\/tokens\.json:4: the token "text" is "black"; write oklch/,
     ],
     [
       'one with a token of another kind',
@@ -188,6 +188,19 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
       ],
     });
   });
+});
+
+it('with colours that are hard to read can be used, and the panel says which', async () => {
+  write('fog', { 'tokens.json': { color: { 'text-3': { light: '#bbbbbb' } } } });
+  const theme = async (): Promise<object> => {
+    const { body } = await ada.get('/admin', { accept: 'application/json' });
+    return body.tiles.find(({ label }: { label: string }) => label === 'Theme');
+  };
+  expect(await theme()).toMatchObject({ text: 'in order', state: 'good' });
+  await set('fog');
+  expect(await theme()).toMatchObject({ text: 'hard to read in places', state: 'warning' });
+  const { text } = await ada.get('/admin/settings/appearance');
+  expect(text).toMatch(/hard to read: text-3 on surface-3 in light \(1\.6 : 1, least 4\.5 : 1\), .*and 1 more\./);
 });
 
 describe('a theme that breaks while it is used', () => {
