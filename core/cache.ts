@@ -36,5 +36,7 @@ export interface Cache {
    * is done after the commit.
    */
   purge(...tags: string[]): Promise<void>;
+  /** Drops it in this process alone, at once: for what each process sees change by itself, as which plugins run. */
+  drop(...tags: string[]): void;
 }
 export const Cache = defineToken<Cache>('Cache');

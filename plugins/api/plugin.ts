@@ -121,8 +121,8 @@ export default definePlugin({
     const documents = addDocs(plugin, { routes, settings, environment, protection });
     plugin.on(pluginChanged, () => {
       documents.forget();
-      // A plugin's responses are purged with it, and so are URLs that led to them.
-      return cache.purge(responsesTag);
+      // A plugin's responses go with it, and so do URLs that led to them.
+      cache.drop(responsesTag);
     });
     // The page size is a setting.
     plugin.onSettings(() => cache.purge(responsesTag));

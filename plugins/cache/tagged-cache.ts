@@ -73,7 +73,7 @@ export class TaggedCache implements Cache {
     this.#current = current;
     this.#cluster = cluster;
     this.redis = redis;
-    this.stop = cluster.subscribe(PURGED, (payload) => this.#drop(payload as readonly string[] | undefined));
+    this.stop = cluster.subscribe(PURGED, (payload) => this.#forget(payload as readonly string[] | undefined));
   }
 
   async remember<T>(
@@ -118,9 +118,13 @@ export class TaggedCache implements Cache {
   async purge(...tags: string[]): Promise<void> {
     if (tags.length === 0) return;
     await this.#data.afterCommit(async () => {
-      this.#drop(tags);
+      this.#forget(tags);
       await this.#cluster.publish(PURGED, tags);
     });
+  }
+
+  drop(...tags: string[]): void {
+    if (tags.length > 0) this.#forget(tags);
   }
 
   #purgedSince(version: number, tags: readonly string[]): boolean {
@@ -141,7 +145,7 @@ export class TaggedCache implements Cache {
   }
 
   /** Everything, where no tags are given. */
-  #drop(tags?: readonly string[]): void {
+  #forget(tags?: readonly string[]): void {
     this.#clock++;
     if (!tags || this.#purged.size >= MAX_PURGED_TAGS) {
       this.#floor = this.#clock;

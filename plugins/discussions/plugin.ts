@@ -214,7 +214,7 @@ export default definePlugin({
     plugin.extend(pageVisibilityRules, pageVisibility({ data, access, categories }));
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(discussionCacheTags.lists, discussionCacheTags.all), { awaited: true });
-    plugin.on(pluginChanged, () => cache.purge(discussionCacheTags.lists, discussionCacheTags.all), { awaited: true });
+    plugin.on(pluginChanged, () => cache.drop(discussionCacheTags.lists, discussionCacheTags.all), { awaited: true });
     const urls = new DiscussionUrls({ data, categories });
     const erasure = new Erasure({
       data,

@@ -78,3 +78,23 @@ test('a request with a key that reaches both at once is carried out by one of th
     ...Array.from({ length: 10 }, (_, round) => `round ${round}`),
   ]);
 });
+
+test('a process that starts takes nothing from what another one keeps, which forgets what a plugin was part of', async () => {
+  await using here = await startForum({ realClock: true });
+  const { databaseUrl, redisUrl } = here.app.environment;
+  const guest = here.client();
+  const read = (): Promise<number> => here.statements(() => guest.get('/api/discussions'));
+  expect([await read(), await read()]).toEqual([1, 0]);
+  await using there = await startForum({ realClock: true, environment: { databaseUrl, redisUrl } });
+  expect(await read()).toBe(0);
+  await here.app.service(Accounts).create({ username: 'bob', email: 'bob@forum.test', password: PASSWORD });
+  const bob = here.client();
+  await bob.login('bob', PASSWORD);
+  await bob.post('/api/discussions', { title: 'Kept', content: 'x', category_id: 'general' });
+  const kept = async (): Promise<object> => (await guest.get('/api/discussions')).body.discussions[0];
+  expect(await kept()).toHaveProperty('tags');
+  await there.app.plugins.disable('tags');
+  await expect.poll(kept, { timeout: 5_000 }).not.toHaveProperty('tags');
+  await there.app.plugins.enable('tags');
+  await expect.poll(kept, { timeout: 5_000 }).toHaveProperty('tags');
+});
