@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../environment.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
@@ -21,11 +22,17 @@ const LOOK = 2_000;
  */
 const ACCEPTING = 1_000;
 const INSTANT = 0.1;
+/** Requests of one connection that wait while an earlier one is answered. Browsers and proxies send none so early. */
+const MAX_WAITING = 16;
+/** Milliseconds for which an answer may wait until more of it is taken. Longer than any handler takes to begin. */
+const UNREAD = 120_000;
 
 export interface ListenOptions {
   /** A server that has the port open already. */
   readonly open?: Server | undefined;
   readonly around?: Around | undefined;
+  /** Milliseconds after which a connection is closed on which nothing moves. */
+  readonly unread?: number;
 }
 
 /**
@@ -36,14 +43,14 @@ export async function listen(
   app: RequestListener,
   routes: RouteRegistry,
   { host, port, requestSeconds, maxConnections }: Where,
-  { open, around = (_req, _res, answer) => answer() }: ListenOptions = {},
+  { open, around = (_req, _res, answer) => answer(), unread = UNREAD }: ListenOptions = {},
 ): Promise<Server> {
-  const answer: RequestListener = (req, res) => {
+  const answer: RequestListener = inTurn((req, res) => {
     if (!hasOneHost(req)) return refuseHost(routes, res);
     around(req, res, () => {
       if (!routes.fastPath(req, res)) app(req, res);
     });
-  };
+  });
   if (open) return open.removeAllListeners('request').on('request', answer);
   const server = createServer({ connectionsCheckingInterval: LOOK }, answer);
   server.requestTimeout = requestSeconds * 1_000;
@@ -51,6 +58,7 @@ export async function listen(
   if (maxConnections > 0) server.maxConnections = maxConnections;
   // Longer than common proxies keep theirs, so that they never send into a closing connection.
   server.keepAliveTimeout = 65_000;
+  server.timeout = unread;
   server.listen(port, host);
   await once(server, 'listening').catch((error: unknown) => {
     throw new ConfigurationError(`HOST=${host} and PORT=${port} cannot be listened on: ${messageOf(error)}`, {
@@ -58,6 +66,26 @@ export async function listen(
     });
   });
   return server;
+}
+
+/**
+ * One packet has room for hundreds of requests, which Node hands out all at once, and stores their answers until the
+ * first was read. So that whoever sends them gets no more than others, each begins when the one before was answered.
+ */
+function inTurn(answer: RequestListener): RequestListener {
+  const waiting = new WeakMap<Socket, number>();
+  return (req, res) => {
+    // Node gives the connection to one response after the other.
+    if (res.socket !== null) return answer(req, res);
+    const { socket } = req;
+    const count = (waiting.get(socket) ?? 0) + 1;
+    if (count > MAX_WAITING) return void socket.destroy();
+    waiting.set(socket, count);
+    res.once('socket', () => {
+      waiting.set(socket, waiting.get(socket)! - 1);
+      answer(req, res);
+    });
+  };
 }
 
 /**

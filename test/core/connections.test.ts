@@ -1,7 +1,7 @@
 import { failureOf } from 'parley-forum';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -237,3 +237,34 @@ it('tells in one line that a port is in use', async () => {
     taken.close();
   }
 });
+
+it('a connection whose answer is not read is closed after a while, and one that reads slowly is not', async () => {
+  const place = { host: '127.0.0.1', port: 0, requestSeconds: 30, maxConnections: 0 };
+  // More than the buffers of both ends hold.
+  const answer = Buffer.alloc(64 * 1024 * 1024);
+  const server = await listen((_req, res) => void res.end(answer), new RouteRegistry(), place, { unread: 3_000 });
+  const reader = async (): Promise<Socket> => {
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write('GET / HTTP/1.1\r\nHost: forum.test\r\n\r\n');
+    return socket.pause();
+  };
+  try {
+    const [idle, slow] = [await reader(), await reader()];
+    let received = 0;
+    slow.on('data', (data: Buffer) => {
+      received += data.length;
+      slow.pause();
+      setTimeout(() => slow.resume(), 1);
+    });
+    slow.resume();
+    const held = (): Promise<number> => new Promise((resolve) => server.getConnections((_, count) => resolve(count)));
+    await vi.waitFor(async () => expect(await held()).toBe(1), { timeout: 20_000 });
+    await vi.waitFor(() => expect(received).toBeGreaterThan(answer.length), { timeout: 20_000 });
+    idle.destroy();
+    slow.destroy();
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}, 60_000);

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startForum, type TestForum } from 'parley-forum/testing';
 
 let forum: TestForum;
@@ -128,6 +129,46 @@ describe('a request', () => {
     await once(third, 'close');
     held.forEach((socket) => socket.destroy());
   }, 60_000);
+});
+
+describe('requests that are sent on one connection without waiting for answers', () => {
+  const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: forum.test\r\n\r\n`;
+  const lists = (count: number): readonly string[] =>
+    Array.from({ length: count }, (_, index) => `/api/discussions?limit=${index + 1}`);
+
+  test('are answered in their order', async () => {
+    const socket = await open(forum.url);
+    let answers = '';
+    socket.on('data', (data: Buffer) => (answers += data.toString('latin1')));
+    socket.write(['/healthz', '/api/none', '/', '/api/version', '/assets/none.css', '/healthz'].map(get).join(''));
+    const statuses = (): readonly string[] => [...answers.matchAll(/HTTP\/1\.1 (\d+) /g)].map(([, status]) => status!);
+    await vi.waitFor(() => expect(statuses()).toEqual(['200', '404', '200', '200', '404', '200']), { timeout: 10_000 });
+    socket.destroy();
+  });
+
+  test('make work only when it is their turn', async () => {
+    const socket = await open(forum.url);
+    socket.resume();
+    const work = await forum.allStatements(async () => {
+      // The stream does not end, so nothing after it has its turn.
+      socket.write(['/api/live', ...lists(10)].map(get).join(''));
+      await once(socket, 'data');
+      await delay(1_000);
+    });
+    const [last] = lists(11).slice(-1);
+    const alone = await forum.allStatements(() => forum.client().get(last!));
+    expect(alone).toBeGreaterThan(0);
+    expect(work).toBeLessThan(10 * alone);
+    socket.destroy();
+  });
+
+  test('cost their connection where there are many', async () => {
+    const socket = await open(forum.url);
+    socket.resume();
+    const closed = once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+    socket.write(lists(200).map(get).join(''));
+    await closed;
+  });
 });
 
 describe('a form', () => {
