@@ -230,7 +230,8 @@ export interface Accounts {
   /** Those of these accounts that can log in: active, with a password. One statement. */
   ableToLogIn(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * The e-mail addresses of these accounts; inactive accounts are missing. One statement. Never to be shown or logged.
+   * The e-mail addresses of these accounts; inactive accounts are missing, and those of which nobody has shown yet that
+   * the address is theirs. One statement, and what that asks. Never to be shown or logged.
    */
   emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The ids of active accounts by username in lower case. One statement. */
@@ -418,6 +419,8 @@ export interface EmailConfirmation {
   emailTaken(account: Account): Promise<void>;
   /** A member changes to this address; the present one stays until they have confirmed it. Throws 429. */
   changeEmail(account: Account, email: string): Promise<void>;
+  /** Those of these accounts that have not confirmed their address: they get no mail but that which asks for it. */
+  unconfirmed?(accountIds: readonly string[]): Promise<ReadonlySet<string>>;
 }
 export const emailConfirmations = defineExtensionPoint<EmailConfirmation>(
   'accounts.email-confirmations',

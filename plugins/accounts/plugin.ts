@@ -102,6 +102,11 @@ export default definePlugin({
     plugin.defer(hasher.close);
     const passwords = new Passwords({ data, clock, settings: passwordSettings(settings, environment, log), hasher });
     const changeListeners = () => plugin.extensions(accountChangeListeners).map(({ value }) => value);
+    const confirmation = () =>
+      plugin
+        .extensions(emailConfirmations)
+        .map(({ value }) => value)
+        .find((one) => one.required());
     const users = new UserRecords({
       data,
       access,
@@ -119,6 +124,7 @@ export default definePlugin({
       record: userSchema(() => plugin.extensions(userFields)),
       emit,
       changeListeners,
+      confirmation,
       tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value),
       staffRequirements: () => plugin.extensions(staffRequirements).map(({ value }) => value),
     });
@@ -169,11 +175,6 @@ export default definePlugin({
     });
 
     const honeypot = new Honeypot(secrets, clock);
-    const confirmation = () =>
-      plugin
-        .extensions(emailConfirmations)
-        .map(({ value }) => value)
-        .find((one) => one.required());
     const registration = new Registration({
       accounts,
       limits,

@@ -57,10 +57,16 @@ export class EmailConfirmations implements EmailConfirmation {
 
   /** The member cannot log in yet. */
   async pending(accountId: string): Promise<boolean> {
-    if (!this.required()) return false;
-    return (
-      (await this.#deps.data.one(sql`select 1 from recovery_unconfirmed where account_id = ${accountId}`)) !== undefined
+    return this.required() && (await this.unconfirmed([accountId])).has(accountId);
+  }
+
+  async unconfirmed(accountIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.data.all(
+      sql<{
+        id: string;
+      }>`select account_id as id from recovery_unconfirmed where account_id = any(${accountIds}::uuid[])`,
     );
+    return new Set(rows.map(({ id }) => id));
   }
 
   /** Another mail, whose link voids the one before. Throws 429. */

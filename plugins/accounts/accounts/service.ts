@@ -85,6 +85,8 @@ export interface AccountsDeps {
   /** `user.changed` purges the cached account before the transaction resolves. */
   readonly emit: PluginHandle['emit'];
   changeListeners(): readonly AccountChangeListener[];
+  /** How addresses are confirmed; undefined where they need not be. */
+  confirmation(): EmailConfirmation | undefined;
   tokenStores(): readonly TokenStore[];
   staffRequirements(): readonly StaffRequirement[];
 }
@@ -145,7 +147,9 @@ export class AccountsService implements Accounts {
   async emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#deps.data.all(sql<{ id: string; email: string }>`
       select id, email::text as email from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
-    return new Map(rows.map(({ id, email }) => [id, email]));
+    // Whoever signs up with the address of another must not have the forum write to them.
+    const unconfirmed = await this.#deps.confirmation()?.unconfirmed?.(rows.map(({ id }) => id));
+    return new Map(rows.filter(({ id }) => !unconfirmed?.has(id)).map(({ id, email }) => [id, email]));
   }
 
   async idsByUsername(usernames: readonly string[]): Promise<ReadonlyMap<string, string>> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Settings } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { Notifications } from 'parley-forum/ports/notifications';
 import { startForum, type Answer, type Client, type TestForum } from 'parley-forum/testing';
 import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './forum.ts';
 
@@ -143,6 +144,29 @@ describe('with addresses confirmed', () => {
       { field: 'password', message: 'must have at least 10 characters' },
       { field: 'username', message: 'is taken' },
     ]);
+  });
+
+  it('whoever has not confirmed gets no other mail, as the address may be that of a stranger', async () => {
+    await forum.app.service(Settings).set({ 'notifications.mail_delay': 0 });
+    const [stranger, member] = [newcomer(), newcomer()];
+    for (const form of [stranger, member]) await register(form);
+    await confirm(linkIn(await nextMail(forum, member.email)));
+    const link = linkIn(await nextMail(forum, stranger.email));
+    const mention = async (...forms: readonly SignUp[]): Promise<void> => {
+      const accounts = await Promise.all(
+        forms.map(({ username }) => forum.app.service(Accounts).findByIdentifier(username)),
+      );
+      const mentioned = { type: 'mention', url: '/d/1', title: 'Buy here' };
+      await forum.app
+        .service(Notifications)
+        .notify(accounts.map((account) => ({ ...mentioned, userId: account!.id, key: crypto.randomUUID() })));
+    };
+    await mention(stranger, member);
+    expect((await nextMail(forum, member.email, 1)).headers['subject']).toContain('Buy here');
+    expect(await mailCount(forum, stranger.email)).toBe(1);
+    await confirm(link);
+    await mention(stranger);
+    expect((await nextMail(forum, stranger.email, 1)).headers['subject']).toContain('Buy here');
   });
 
   it('a new password by mail shows that the address is theirs, too', async () => {
