@@ -65,6 +65,9 @@ export class SettingsStore implements Settings {
   readonly #checkers = new Set<Checker>();
   readonly #parts: SettingsDeps;
   #stored = new Map<string, unknown>();
+  /** How often the database was asked, and the newest answer that is in force, with the watchers who are told of it. */
+  #asked = 0;
+  #newest = { asked: 0, told: Promise.resolve() };
 
   constructor(parts: SettingsDeps) {
     this.#parts = parts;
@@ -73,11 +76,19 @@ export class SettingsStore implements Settings {
 
   /** Reads the database and tells the watchers of whatever differs from before. */
   async load(): Promise<void> {
+    const asked = ++this.#asked;
     const rows = await this.#parts.data.all(
       sql<{ key: string; value: unknown }>`select key, value from setting order by key`,
     );
+    // Changes may come at once, here and in other processes: what was asked earlier and came later is older.
+    if (asked > this.#newest.asked)
+      this.#newest = { asked, told: this.#replace(new Map(rows.map(({ key, value }) => [key, value]))) };
+    await this.#newest.told;
+  }
+
+  async #replace(stored: Map<string, unknown>): Promise<void> {
     const before = this.#stored;
-    this.#stored = new Map(rows.map(({ key, value }) => [key, value]));
+    this.#stored = stored;
     const changed = [...this.#definitions.keys()].filter(
       (key) => JSON.stringify(before.get(key)) !== JSON.stringify(this.#stored.get(key)),
     );

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { definePlugin, defineToken, sql, Type } from 'parley-forum';
 import { startForum, type TestForum } from 'parley-forum/testing';
 import secrets from '../../plugins/secrets/plugin.ts';
@@ -50,6 +50,28 @@ describe('a setting', () => {
     expect([running.app.service(Lamp).brightness(), about('lamp.brightness')!.stored]).toEqual([5, false]);
     await set(false);
     expect(running.app.service(Lamp).brightness()).toBe(9);
+    await store().reset(['lamp.brightness']);
+    changes = [];
+  });
+
+  test('is not taken back by an earlier look at the database that is answered later', async () => {
+    const { data } = running.app;
+    const [read, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const ask = data.all.bind(data);
+    const slowly = vi.spyOn(data, 'all').mockImplementationOnce(async (query) => {
+      const rows = await ask(query);
+      read.resolve();
+      await answered.promise;
+      return rows as never[];
+    });
+    // As when another process tells of a change of its own.
+    const earlier = store().load();
+    await read.promise;
+    await store().set({ 'lamp.brightness': 8 });
+    answered.resolve();
+    await earlier;
+    slowly.mockRestore();
+    expect(running.app.service(Lamp).brightness()).toBe(8);
     await store().reset(['lamp.brightness']);
     changes = [];
   });
