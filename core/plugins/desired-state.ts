@@ -59,6 +59,7 @@ export class PluginControl implements Plugins {
   readonly #options: PluginControlDeps;
   readonly #required: ReadonlySet<string>;
   #off = new Set<string>();
+  #reconciled: Promise<void> = Promise.resolve();
 
   constructor(options: PluginControlDeps) {
     const {
@@ -147,8 +148,17 @@ export class PluginControl implements Plugins {
     await this.#options.kernel.fail(id, reason);
   }
 
-  /** Makes what runs what should run. What failed is not tried again until somebody switches it on anew. */
-  async reconcile(): Promise<void> {
+  /**
+   * Makes what runs what should run. What failed is not tried again until somebody switches it on anew. One after the
+   * other: while a plugin starts, another may be switched off, and must not be started by what was read before.
+   */
+  reconcile(): Promise<void> {
+    const mine = this.#reconciled.then(() => this.#reconcile());
+    this.#reconciled = mine.catch(() => undefined);
+    return mine;
+  }
+
+  async #reconcile(): Promise<void> {
     const { kernel, data, log, safeMode } = this.#options;
     const rows = await data.all(sql<{ id: string }>`select id from plugin_state where not enabled order by id`);
     this.#off = new Set(rows.map(({ id }) => id).filter((id) => !this.#required.has(id)));

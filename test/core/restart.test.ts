@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin, Type } from 'parley-forum';
+import { definePlugin, sql, Type } from 'parley-forum';
 import { startForum, type TestForum } from 'parley-forum/testing';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
@@ -20,6 +20,16 @@ const slow = definePlugin({
     plugin.route(plain, { method: 'get', path: '/quick', can: 'public' })(() => 'quick');
   },
 });
+let starting = gate();
+let started = Promise.resolve();
+const sluggish = definePlugin({
+  id: 'sluggish',
+  setup() {
+    starting.resolve();
+    return started;
+  },
+});
+const after = ['steady', 'zippy'].map((id) => definePlugin({ id, setup() {} }));
 const source = definePlugin({
   id: 'source',
   provides: { source: Source },
@@ -38,7 +48,9 @@ const reader = definePlugin({
 });
 
 let running: TestForum;
-beforeAll(async () => void (running = await startForum({ plugins: [plainPlugin, slow, source, reader] })));
+beforeAll(
+  async () => void (running = await startForum({ plugins: [plainPlugin, slow, source, reader, sluggish, ...after] })),
+);
 afterAll(() => running[Symbol.asyncDispose]());
 
 describe('switching a plugin off', () => {
@@ -53,6 +65,27 @@ describe('switching a plugin off', () => {
     expect(await off).toEqual(['slow']);
     await running.app.kernel.enable('slow');
     expect((await running.client().get('/quick')).status).toBe(200);
+  });
+});
+
+describe('plugins that are switched at once', () => {
+  test('one that is switched off while others start stays off', async () => {
+    const { data, kernel, plugins } = running.app;
+    for (const id of ['sluggish', 'steady']) await plugins.disable(id);
+    starting = gate();
+    const start = gate();
+    started = start.promise;
+    // Another process switched them on.
+    await data.all(sql`update plugin_state set enabled = true`);
+    const on = plugins.reconcile();
+    await starting.promise;
+    const off = plugins.disable('zippy');
+    const isOff = sql`select id from plugin_state where not enabled`;
+    await expect.poll(() => data.all(isOff)).toEqual([{ id: 'zippy' }]);
+    await data.all(isOff);
+    start.resolve();
+    await Promise.all([on, off]);
+    expect(['sluggish', 'steady', 'zippy'].map((id) => kernel.state(id))).toEqual(['active', 'active', 'off']);
   });
 });
 
