@@ -1,5 +1,6 @@
 import { isId, type Page } from 'parley-forum/plugins/api';
 import { randomBytes } from 'node:crypto';
+import { domainToASCII, domainToUnicode } from 'node:url';
 import {
   createId,
   InvalidInput,
@@ -19,6 +20,7 @@ import {
   ipAddressesViewed,
   emailChanged,
   groupChanged,
+  isPlainLine,
   passwordChanged,
   sessionsRevoked,
   statusChanged,
@@ -53,6 +55,14 @@ import { soundsOfficial } from './reserved-names.ts';
 
 const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
+/**
+ * One spelling for each mailbox: what is not seen is left out on the way, and a domain has many spellings, so that one
+ * person could be written to under any number of addresses.
+ */
+function isEmail(text: string): boolean {
+  const domain = text.slice(text.lastIndexOf('@') + 1).toLowerCase();
+  return EMAIL.test(text) && isPlainLine(text) && domainToUnicode(domainToASCII(domain)) === domain;
+}
 /** What stands for "address unknown": never stored. */
 const UNKNOWN_IP = '0.0.0.0';
 
@@ -236,7 +246,7 @@ export class AccountsService implements Accounts {
       ...(USERNAME.test(username)
         ? []
         : [{ field: 'username', message: 'must have 3 to 30 letters, digits, "_", "-" or "."' }]),
-      ...(EMAIL.test(email) ? [] : [{ field: 'email', message: 'is not an e-mail address' }]),
+      ...(isEmail(email) ? [] : [{ field: 'email', message: 'is not an e-mail address' }]),
       ...this.#deps.passwords.problems(password, [username, email.split('@')[0] ?? '']),
     ];
   }
@@ -307,7 +317,7 @@ export class AccountsService implements Accounts {
 
   /** Throws 400 for what is no address. */
   checkEmail(email: string): void {
-    if (!EMAIL.test(email)) throw new InvalidInput([{ field: 'email', message: 'is not an e-mail address' }]);
+    if (!isEmail(email)) throw new InvalidInput([{ field: 'email', message: 'is not an e-mail address' }]);
   }
 
   async setEmail(id: string, email: string, by?: string): Promise<void> {

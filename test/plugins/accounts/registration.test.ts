@@ -152,6 +152,23 @@ describe('signing up', () => {
     );
   });
 
+  it('takes one spelling of an address, so that no mailbox has several', async () => {
+    const spellings = [
+      'ivan\u0085@example.org',
+      'iv\u0001an@example.org',
+      'iv\u200ban@example.org',
+      'ivan@exam\u00adple.org',
+      'ivan@ｅxample.org',
+      'ivan@exa%6dple.org',
+      'ivan@example.org\u0001',
+      'ivan@xn--bcher-kva.example',
+    ];
+    for (const [index, email] of spellings.entries())
+      expect([email, fields(await register({ username: `Ivan-${index}`, email }))]).toEqual([email, ['email']]);
+    for (const [index, email] of ['ivan@Example.org', 'ivan@bücher.example'].entries())
+      expect([email, (await register({ username: `Ivan-b${index}`, email })).status]).toEqual([email, 201]);
+  });
+
   it('says of a taken name together with the rest, and all that is wrong with one field beside it', async () => {
     const form = { username: 'GRACE', email: 'grace@example.org', password: 'short', password_confirmation: 'short' };
     // Whose address is in use is said to those alone whose tries are counted.
