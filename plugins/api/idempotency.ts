@@ -6,6 +6,11 @@ import { JSON_TYPE, send, successBytes } from './responses.ts';
 /** The header that identifies a request, so that a retry does not create twice. */
 export const KEY_HEADER = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
+/**
+ * Requests with a key that are carried out at once. Each holds one of the ten connections of a process for as long as
+ * its text is rendered: what many members send together leaves enough for everybody else.
+ */
+const MAX_CONCURRENT = 4;
 /** Milliseconds for which a response is stored. */
 const RETENTION = 24 * 3_600_000;
 
@@ -28,6 +33,9 @@ export class Idempotency {
   readonly #clock: Clock;
   /** By caller, the end of the last request with a key. */
   readonly #last = new Map<string, Promise<void>>();
+  #running = 0;
+  /** Those that wait for one of them to end, the first to come first. */
+  readonly #waiting: (() => void)[] = [];
 
   constructor(data: Data, clock: Clock) {
     this.#data = data;
@@ -42,7 +50,7 @@ export class Idempotency {
     if (!KEY.test(key))
       throw new InvalidInput([{ field: KEY_HEADER, message: 'must have 1 to 255 printable ASCII characters' }]);
     // Serial per caller: a repetition waits for the first, and no caller holds more than one connection.
-    return this.#inTurn(caller, () => this.#once(call, { caller, key }, handler));
+    return this.#inTurn(caller, () => this.#withFew(() => this.#once(call, { caller, key }, handler)));
   }
 
   /** Deletes responses whose retention is over. */
@@ -102,6 +110,19 @@ export class Idempotency {
     } finally {
       end();
       if (this.#last.get(caller) === mine) this.#last.delete(caller);
+    }
+  }
+
+  async #withFew<T>(work: () => Promise<T>): Promise<T> {
+    // Whoever ends hands the place on.
+    if (this.#running >= MAX_CONCURRENT) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#running++;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#running--;
     }
   }
 

@@ -1,9 +1,13 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { setTimeout as delay } from 'node:timers/promises';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { definePlugin, sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { postCreated } from 'parley-forum/plugins/discussions';
+import { markdownHtml } from 'parley-forum/plugins/markdown';
 import type { Client } from 'parley-forum/testing';
 import { Idempotency } from '../../../plugins/api/idempotency.ts';
-import { install, useForum } from '../discussions/forum.ts';
+import { onServer } from '../../kit/database.ts';
+import { install, PASSWORD, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
 let discussion: string;
@@ -176,6 +180,39 @@ describe('a creating request with an Idempotency-Key', () => {
     expect((await reply(forum.as.ada, 'short key', { 'idempotency-key': '.' })).status).toBe(201);
     expect((await reply(forum.as.ada, 'long key', { 'idempotency-key': '~'.repeat(255) })).status).toBe(201);
   });
+});
+
+test.runIf(onServer)('many members who send one at once leave connections for everybody else', async () => {
+  const { promise: rendered, resolve: render } = Promise.withResolvers<void>();
+  let begun = 0;
+  const slow = definePlugin({
+    id: 'test-slow',
+    setup: (_services, plugin) =>
+      plugin.on(markdownHtml, async (html, { source }) => {
+        if (source !== 'takes long') return html;
+        begun++;
+        await rendered;
+        return html;
+      }),
+  });
+  await install(forum.app, slow);
+  // More than there are connections.
+  const members = await Promise.all(
+    Array.from({ length: 12 }, async (_, index) => {
+      const [username, password] = [`Writer-${index}`, PASSWORD];
+      await forum.app.app.service(Accounts).create({ username, email: `${username}@example.org`, password });
+      const client = forum.app.client();
+      await client.login(username, password);
+      return client;
+    }),
+  );
+  const replies = members.map((client) => reply(client, 'takes long', key()));
+  await vi.waitFor(() => expect(begun).toBeGreaterThan(0), { timeout: 5_000 });
+  const read = await Promise.race([forum.guest.get('/api/discussions?limit=37'), delay(2_500)]);
+  render();
+  expect(read).toMatchObject({ status: 200 });
+  expect((await Promise.all(replies)).map(({ status }) => status)).toEqual(members.map(() => 201));
+  await forum.app.app.kernel.disable('test-slow');
 });
 
 test('requests that create nothing take no notice of the header', async () => {
