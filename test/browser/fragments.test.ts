@@ -57,6 +57,29 @@ test('whatever could run is taken out of HTML before it is put into a page, and 
   expect(await page.evaluate('window.ran')).toBeUndefined();
 });
 
+test('a theme that names modules of its own has none of them loaded', async () => {
+  page = await forum.open('ada');
+  const folders = ['/assets/t/default@theme/', '/assets/p/../t/default@theme/', 'https://evil.example/'];
+  const elements = Object.fromEntries(folders.map((folder, index) => [folder, [`x-evil-${index}`]]));
+  const data = JSON.stringify({ elements, texts: {}, member: false, keys: false });
+  const tags = folders.map((_, index) => `<x-evil-${index} data-eager></x-evil-${index}>`).join('');
+  let asked = 0;
+  await page.route('**/x-evil-*.js', (route) => {
+    asked++;
+    return route.fulfill({ contentType: 'text/javascript', body: 'window.ran = 1' });
+  });
+  await page.route('**/about-this-test', async (route) => {
+    const response = await route.fetch({ url: new URL('/', route.request().url()).href });
+    const written = `<head><script type="application/json" id="forum">${data}</script>`;
+    const body = (await response.text()).replace('<head>', written).replace('</main>', `${tags}</main>`);
+    return route.fulfill({ response, body });
+  });
+  await page.goto('/about-this-test');
+  await page.waitForLoadState('networkidle');
+  expect(await page.locator('x-evil-0').count()).toBe(1);
+  expect([asked, await page.evaluate('window.ran')]).toEqual([0, undefined]);
+});
+
 test('no other script of a page can make HTML or addresses of scripts from text', async () => {
   page = await forum.open('guest');
   await page.goto('/');

@@ -11,15 +11,20 @@ interface Page {
 
 /** As the server writes it: tags by the folder of their modules. */
 type SentPage = Omit<Page, 'elements'> & { readonly elements: Readonly<Record<string, readonly string[]>> };
+/**
+ * A template of a theme can write such data before the server does. What may run it, whatever is loaded by a script that
+ * may run, so it is plugins' modules alone.
+ */
+const PLUGIN_MODULES = new URL('/assets/p/', location.origin).href;
 function readPage(): Page {
   const text = document.getElementById('forum')?.textContent;
   const { elements, ...rest } = JSON.parse(
     text ?? '{"elements":{},"texts":{},"member":false,"keys":false}',
   ) as SentPage;
   const modules = Object.entries(elements).flatMap(([folder, tags]) =>
-    tags.map((tag): [string, string] => [tag, `${folder}${tag}.js`]),
+    tags.map((tag): [string, string] => [tag, new URL(`${folder}${tag}.js`, location.origin).href]),
   );
-  return { ...rest, elements: new Map(modules) };
+  return { ...rest, elements: new Map(modules.filter(([, module]) => module.startsWith(PLUGIN_MODULES))) };
 }
 
 /** The data the server sent to this page's scripts. */
