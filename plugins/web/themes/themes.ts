@@ -1,5 +1,5 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { check, ConfigurationError, Type, type Static, type TSchema } from 'parley-forum';
 import { contrastProblems, mergeTokens, TokenError, TokensFile, tokenSheet, type Tokens } from './tokens.ts';
 
@@ -61,6 +61,13 @@ function loadTheme(id: string, folders: readonly string[]): Theme {
   if (result.value.id !== id)
     throw new ConfigurationError(
       `The theme in ${folder} calls itself "${result.value.id}"; its id must be the folder's name`,
+    );
+  const link = readdirSync(folder, { withFileTypes: true, recursive: true }).find((entry) => entry.isSymbolicLink());
+  // What it leads to would be shown to everybody, such as the secrets of this site.
+  if (link)
+    throw unusableTheme(
+      id,
+      `${relative(folder, join(link.parentPath, link.name))} is a link, and a theme may only show files of its own`,
     );
   return { ...result.value, folder };
 }

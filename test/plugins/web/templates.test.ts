@@ -1,7 +1,7 @@
-import { mkdtempSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { phrase, SafeHtml } from 'parley-forum/plugins/web';
 import { createHelpers, type RenderScope } from '../../../plugins/web/templates/helpers.ts';
@@ -158,6 +158,18 @@ describe('themes', () => {
   });
   it('that do not exist are named with a remedy', () => {
     expect(() => loadChain('harbour', FOLDERS)).toThrow(/no theme "harbour"; install it/);
+  });
+  it('with links to other files cannot be used: those would be shown to everybody', () => {
+    for (const at of ['assets/css/own.css', 'templates/partials/notice.hbs', 'locales/en.json', 'assets']) {
+      const themes = mkdtempSync(join(tmpdir(), 'themes-'));
+      const file = join(themes, 'harbour', at);
+      mkdirSync(dirname(file), { recursive: true });
+      const manifest = { id: 'harbour', name: 'Harbour', version: '1.0.0', api: 1, styles: ['css/own.css'] };
+      writeFileSync(join(themes, 'harbour/theme.json'), JSON.stringify(manifest));
+      writeFileSync(join(themes, 'secret'), '{"root": "key"}');
+      symlinkSync(at === 'assets' ? themes : join(themes, 'secret'), file);
+      expect(() => loadChain('harbour', [themes, ...FOLDERS])).toThrow(`"harbour" cannot be used: ${at} is a link`);
+    }
   });
   it('may bring a language: its texts first, English for what it lacks', () => {
     const german = locales.choose(undefined, 'de-AT,en;q=0.5', 'en');
