@@ -1,6 +1,6 @@
 import { isId, type Page } from 'parley-forum/plugins/api';
 import { randomBytes } from 'node:crypto';
-import { domainToASCII, domainToUnicode } from 'node:url';
+import { domainToASCII } from 'node:url';
 import {
   createId,
   InvalidInput,
@@ -57,11 +57,12 @@ const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
 /**
  * One spelling for each mailbox: what is not seen is left out on the way, and a domain has many spellings, so that one
- * person could be written to under any number of addresses.
+ * person could be written to under any number of addresses. Domains of other scripts as browsers and mail servers send
+ * them: `xn--bcher-kva.example`.
  */
 function isEmail(text: string): boolean {
   const domain = text.slice(text.lastIndexOf('@') + 1).toLowerCase();
-  return EMAIL.test(text) && isPlainLine(text) && domainToUnicode(domainToASCII(domain)) === domain;
+  return EMAIL.test(text) && isPlainLine(text) && domainToASCII(domain) === domain;
 }
 /** What stands for "address unknown": never stored. */
 const UNKNOWN_IP = '0.0.0.0';

@@ -161,11 +161,11 @@ describe('signing up', () => {
       'ivan@ｅxample.org',
       'ivan@exa%6dple.org',
       'ivan@example.org\u0001',
-      'ivan@xn--bcher-kva.example',
+      'ivan@bücher.example',
     ];
     for (const [index, email] of spellings.entries())
       expect([email, fields(await register({ username: `Ivan-${index}`, email }))]).toEqual([email, ['email']]);
-    for (const [index, email] of ['ivan@Example.org', 'ivan@bücher.example'].entries())
+    for (const [index, email] of ['ivan@Example.org', 'ivan@xn--bcher-kva.example'].entries())
       expect([email, (await register({ username: `Ivan-b${index}`, email })).status]).toEqual([email, 201]);
   });
 
