@@ -62,14 +62,23 @@ function loadTheme(id: string, folders: readonly string[]): Theme {
     throw new ConfigurationError(
       `The theme in ${folder} calls itself "${result.value.id}"; its id must be the folder's name`,
     );
-  const link = readdirSync(folder, { withFileTypes: true, recursive: true }).find((entry) => entry.isSymbolicLink());
+  const link = linkIn(folder);
   // What it leads to would be shown to everybody, such as the secrets of this site.
-  if (link)
-    throw unusableTheme(
-      id,
-      `${relative(folder, join(link.parentPath, link.name))} is a link, and a theme may only show files of its own`,
-    );
+  if (link !== undefined) throw unusableTheme(id, `${link} is a link, and a theme may only show files of its own`);
   return { ...result.value, folder };
+}
+
+/** Folders and files of a theme that are read: its author's tools may have links of their own beside them. */
+const READ = /^(?:assets|locales|templates|.+\.json)$/;
+
+/** A link among what is read of a theme, by its path in the theme. */
+function linkIn(folder: string): string | undefined {
+  const read = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => READ.test(name));
+  const inside = read.flatMap((part) =>
+    part.isDirectory() ? readdirSync(join(folder, part.name), { withFileTypes: true, recursive: true }) : [],
+  );
+  const link = [...read, ...inside].find((entry) => entry.isSymbolicLink());
+  return link && relative(folder, join(link.parentPath, link.name));
 }
 
 /** Enough of the path to find the file, without the forum's location on this machine. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -169,6 +169,10 @@ describe('themes', () => {
       writeFileSync(join(themes, 'secret'), '{"root": "key"}');
       symlinkSync(at === 'assets' ? themes : join(themes, 'secret'), file);
       expect(() => loadChain('harbour', [themes, ...FOLDERS])).toThrow(`"harbour" cannot be used: ${at} is a link`);
+      // What its author works with is not read.
+      mkdirSync(join(themes, 'harbour/node_modules'));
+      renameSync(file, join(themes, 'harbour/node_modules/tool'));
+      expect(loadChain('harbour', [themes, ...FOLDERS])).toHaveLength(2);
     }
   });
   it('may bring a language: its texts first, English for what it lacks', () => {
