@@ -88,17 +88,22 @@ export class TaggedCache implements Cache {
       if (cached) return cached.value as T;
       const other = this.#loads.get(key);
       // A load that a purge overtook is only for callers from before the purge.
-      if (other && !this.#purgedSince(other.since, [...other.tags, ...tags])) return other.promise as Promise<T>;
+      if (other && !this.#purgedSince(other.since, [...other.tags, ...tags])) return this.#newest<T>(key, other);
     }
     const own: Load = { since: this.#clock, tags, promise: load() };
     this.#loads.set(key, own);
     try {
-      const value = (await own.promise) as T;
-      this.set(key, tags, value, own.since, options);
-      return value;
+      this.set(key, tags, await own.promise, own.since, options);
+      return await this.#newest<T>(key, own);
     } finally {
       if (this.#loads.get(key) === own) this.#loads.delete(key);
     }
+  }
+
+  /** What a load brought, or what is held since a purge overtook it: callers keep it, and it must not replace what is newer. */
+  async #newest<T>(key: string, { since, tags, promise }: Load): Promise<T> {
+    const value = (await promise) as T;
+    return this.#purgedSince(since, tags) ? (this.peek<T>(key) ?? value) : value;
   }
 
   peek<T>(key: string): T | undefined {

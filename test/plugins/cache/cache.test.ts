@@ -58,11 +58,23 @@ describe('what a process remembers', () => {
     const old = slow<string>();
     const before = cache.remember('page', ['a'], old.load);
     await cache.purge('a');
-    const after = cache.remember('page', ['a'], async () => 'new');
+    const fresh = slow<string>();
+    const after = cache.remember('page', ['a'], fresh.load);
     old.end('old');
     expect(await before).toBe('old');
+    fresh.end('new');
     expect(await after).toBe('new');
     expect(cache.peek('page')).toBe('new');
+  });
+
+  it('is what was read after a purge, also for those who asked before it and are answered later', async () => {
+    const cache = start();
+    const old = slow<string>();
+    const early = [cache.remember('page', ['a'], old.load), cache.remember('page', ['a'], old.load)];
+    await cache.purge('a');
+    expect(await cache.remember('page', ['a'], async () => 'new')).toBe('new');
+    old.end('old');
+    expect([await Promise.all(early), cache.peek('page')]).toEqual([['new', 'new'], 'new']);
   });
 
   it('keeps a computed value only when nothing was purged meanwhile', async () => {
