@@ -65,9 +65,9 @@ export class SettingsStore implements Settings {
   readonly #checkers = new Set<Checker>();
   readonly #parts: SettingsDeps;
   #stored = new Map<string, unknown>();
-  /** How often the database was asked, and the newest answer that is in force, with the watchers who are told of it. */
+  /** How often the database was asked, and the newest answer that is in force, with the watchers who are notified of it. */
   #asked = 0;
-  #newest = { asked: 0, told: Promise.resolve() };
+  #newest = { asked: 0, notified: Promise.resolve() };
 
   constructor(parts: SettingsDeps) {
     this.#parts = parts;
@@ -82,8 +82,8 @@ export class SettingsStore implements Settings {
     );
     // Changes may come at once, here and in other processes: what was asked earlier and came later is older.
     if (asked > this.#newest.asked)
-      this.#newest = { asked, told: this.#replace(new Map(rows.map(({ key, value }) => [key, value]))) };
-    await this.#newest.told;
+      this.#newest = { asked, notified: this.#replace(new Map(rows.map(({ key, value }) => [key, value]))) };
+    await this.#newest.notified;
   }
 
   async #replace(stored: Map<string, unknown>): Promise<void> {
