@@ -88,7 +88,7 @@ beforeAll(async () => {
     '/mod/reports/:id': { mia: [`/mod/reports/${reports[0]!.id}`] },
     '/mod/members/:username': { mia: ['/mod/members/ada'] },
     '/t/:slug': { guest: [`/t/${tag!.slug}`], root: [`/admin/tags?id=${tag!.id}`] },
-    '/notifications/stop/:user/:kind/:signature': { guest: [`/notifications/stop/${stop}`] },
+    '/notifications/stop/:user/:kind/:token': { guest: [`/notifications/stop/${stop}`] },
     '/password/reset/:token': { guest: [links.reset, '/password/reset/no-such-link'] },
     '/register/confirm/:token': { guest: [links.confirm] },
     '/settings/security/email/confirm/:token': { ada: [links.address, NO_ADDRESS] },

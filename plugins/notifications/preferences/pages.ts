@@ -30,7 +30,7 @@ const Choice = Type.Object({
   channels: Type.Optional(Type.Record(Type.String({ maxLength: 64 }), Type.Enum([...CHANNELS]))),
   digest: Type.Optional(Type.Enum([...DIGESTS])),
 });
-const Stop = Type.Object({ user: Type.String(), kind: Type.String(), signature: Type.String() });
+const Stop = Type.Object({ user: Type.String(), kind: Type.String(), token: Type.String() });
 
 /** The preferences page, and the page that an email's unsubscribe link leads to. */
 export function addPreferencePages(
@@ -93,8 +93,8 @@ export function addPreferencePages(
   if (!emails) return;
   // GET changes nothing: programs that scan emails open their links.
   const find = ({ params }: { readonly params: Static<typeof Stop> }) =>
-    emails.verifyLink(params.user, params.kind, params.signature);
-  const path = '/notifications/stop/:user/:kind/:signature';
+    emails.verifyLink(params.user, params.kind, params.token);
+  const path = '/notifications/stop/:user/:kind/:token';
   const stopView = (kind: string, done: boolean, action: string): View => {
     const label =
       kind === DIGEST ? 'notifications:stop.digest' : (types().find(({ type }) => type === kind)?.label ?? kind);

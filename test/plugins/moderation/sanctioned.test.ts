@@ -160,7 +160,7 @@ const FOR_OTHERS = new Set([
   'POST /password/forgot',
   'POST /password/reset/:token',
   'POST /api/webhooks',
-  'POST /notifications/stop/:user/:kind/:signature',
+  'POST /notifications/stop/:user/:kind/:token',
 ]);
 
 async function send(person: Person, { route, path, body, file }: Write): Promise<Answer> {

@@ -123,6 +123,17 @@ describe('the link that ends a kind of mail', () => {
       expect((await forum.app.client().request('POST', wrong, { form: {} })).status).toBe(404);
     }
   });
+
+  test('is in no log, where it fails either', async () => {
+    await notify('ada');
+    const link = linkOf((await sent())[0]!);
+    await data().all(sql`alter table notification_preference rename to notification_preference_away`);
+    expect((await forum.app.client().request('POST', link, { form: {} })).status).toBe(500);
+    await data().all(sql`alter table notification_preference_away rename to notification_preference`);
+    const failed = forum.app.lines.find(({ level, path }) => level === 'error' && String(path).includes('/stop/'));
+    expect(failed?.['path']).toBe('/notifications/stop/:user/:kind/:token');
+    expect(JSON.stringify(forum.app.lines)).not.toContain(link.split('/').at(-1));
+  });
 });
 
 describe('digests', () => {
