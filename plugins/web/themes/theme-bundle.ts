@@ -134,7 +134,10 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
       ...(styles.length > 0 ? [`${pluginSheet.base}plugins.css`] : []),
     ],
     colours: themeColours(tokens),
-    hardToRead: hardToRead(tokens),
+    // Compared where somebody asks: the bundle is built anew with each plugin.
+    get hardToRead() {
+      return hardToRead(tokens);
+    },
     elements: Object.fromEntries(elements),
     imports: { '@forum/client': client },
     asset: (name) => {
