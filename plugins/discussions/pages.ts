@@ -1,9 +1,10 @@
 import type { Access } from 'parley-forum/plugins/access';
-import { profileTabs, userFields } from 'parley-forum/plugins/accounts';
+import { profileTabs, userFields, type Accounts } from 'parley-forum/plugins/accounts';
 import type { Admin } from 'parley-forum/plugins/admin';
 import { navigation, pageViewListeners, shortcuts, sidebarSections, type Web } from 'parley-forum/plugins/web';
 import type { AuthorStatistics } from './counters/author-statistics.ts';
 import type { PageViewCounter } from './counters/page-views.ts';
+import { bulkPages } from './bulk/pages.ts';
 import { adminPages } from './categories/admin-pages.ts';
 import { discussionPages } from './reading/pages.ts';
 import { postMenuPage } from './reading/post-menu.ts';
@@ -20,12 +21,13 @@ interface AddPagesDeps {
   readonly statistics: AuthorStatistics;
   readonly views: PageViewCounter;
   readonly access: Access;
+  readonly accounts: Pick<Accounts, 'idsByUsername'>;
   readonly web: Web | undefined;
   readonly admin: Admin | undefined;
 }
 
 /** All pages of discussions, and what they add to other plugins' pages. */
-export function addPages(deps: PageDeps, { statistics, views, access, web, admin }: AddPagesDeps): void {
+export function addPages(deps: PageDeps, { statistics, views, access, accounts, web, admin }: AddPagesDeps): void {
   const { plugin, categories, rights } = deps;
   listPages(deps);
   discussionPages(deps);
@@ -33,6 +35,7 @@ export function addPages(deps: PageDeps, { statistics, views, access, web, admin
   postPages(deps);
   if (web) postMenuPage(deps, web);
   managePages(deps);
+  bulkPages(deps, { accounts });
   historyPages(deps);
   if (admin && web) adminPages(deps, { admin, access, web });
 

@@ -62,6 +62,7 @@ import { Records } from './reading/records.ts';
 import { Revisions } from './revisions/revisions.ts';
 import { discussionCounters } from './counters/recount.ts';
 import { Rights } from './rights.ts';
+import { bulkRoutes } from './bulk/routes.ts';
 import { categoryRoutes } from './categories/routes.ts';
 import { discussionRoutes } from './discussion-routes.ts';
 import { postRoutes } from './post-routes.ts';
@@ -199,6 +200,7 @@ export default definePlugin({
     };
 
     discussionRoutes(deps);
+    bulkRoutes(deps);
     postRoutes(deps);
     categoryRoutes(deps);
     userRoutes(deps, accounts);
@@ -208,7 +210,7 @@ export default definePlugin({
       if (keys.includes('discussions.new_author_days')) await cache.purge(discussionCacheTags.all);
     });
     const statistics = new AuthorStatistics(data, categories);
-    addPages({ ...deps, markdown, newFor }, { statistics, views, access, web, admin });
+    addPages({ ...deps, markdown, newFor }, { statistics, views, access, accounts, web, admin });
 
     plugin.extend(suggestionSources, titleSuggestions(data, categories));
     plugin.extend(pageVisibilityRules, pageVisibility({ data, access, categories }));

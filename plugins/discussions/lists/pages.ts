@@ -5,6 +5,7 @@ import { discussionCacheTags, SORTS, type Category, type Sort } from 'parley-for
 import { pages, phrase, shared, view } from 'parley-forum/plugins/web';
 import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
+import { bulkPath } from '../bulk/pages.ts';
 import { listCacheTags } from '../discussion-routes.ts';
 import type { PageDeps } from '../page-parts.ts';
 
@@ -35,7 +36,11 @@ export function listPages(deps: PageDeps): void {
           actor,
         );
         const head = { name: 'home', title: phrase('discussions:home.title'), canonical: list.canonical, current: '/' };
-        return view('@discussions/home', head, { ...list, create: rights.canStartAnywhere(actor) && '/new' });
+        return view('@discussions/home', head, {
+          ...list,
+          create: rights.canStartAnywhere(actor) && '/new',
+          several: rights.canModerate(actor) && bulkPath({}),
+        });
       }),
     );
   }
@@ -104,6 +109,7 @@ export function listPages(deps: PageDeps): void {
         category,
         below,
         create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}`,
+        several: category?.can.moderate && bulkPath({ category: target.slug }),
       });
     }),
   );

@@ -189,6 +189,11 @@ describe('what a caller may not see', () => {
       { params: { id: absent }, body: { title: 'x' } },
     ],
     ['DELETE /discussions/:id', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    [
+      'POST /discussions/bulk',
+      () => ({ body: { discussion_ids: [absent], action: 'move', category_id: category } }),
+      { body: { discussion_ids: [absent], action: 'move', category_id: absent } },
+    ],
     ['POST /discussions/:id/restore', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     [
       'POST /posts',

@@ -51,6 +51,11 @@ export const TABLE: readonly Row[] = [
     async ({ discussion }) => ({ ...id(await discussion()), body: { title: 'Renamed' } }),
   ],
   ['DELETE /discussions/:id', '401 401 403 403 200 200 200', async ({ discussion }) => id(await discussion())],
+  [
+    'POST /discussions/bulk',
+    '401 401 404 404 404 200 200',
+    async ({ discussion }) => ({ body: { discussion_ids: [await discussion()], action: 'lock' } }),
+  ],
   ['POST /discussions/:id/restore', '401 401 404 404 404 200 200', async ({ deleted }) => id(await deleted())],
   ['GET /posts/:id', any, async ({ post }) => id(await post())],
   [

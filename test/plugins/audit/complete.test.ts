@@ -97,6 +97,18 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
   }),
   '/admin/webhooks/rotate-secret': about('webhook.secret-rotated', async () => ({ id: await webhook() })),
   '/admin/webhooks/delete': about('webhook.deleted', async () => ({ id: await webhook() })),
+  '/api/discussions/bulk': () => ({
+    leaves: 'moderation.discussion.locked',
+    who: 'mia',
+    prepare: async () => [
+      '/api/discussions/bulk',
+      { discussion_ids: [(await forum.start('ada', `Lost ${++count}`)).id], action: 'lock' },
+    ],
+  }),
+  '/mod/discussions': onForm('moderation.discussion.locked', async () => [
+    '/mod/discussions',
+    { 'ids[]': (await forum.start('ada', `Lost ${++count}`)).id, action: 'lock' },
+  ]),
   '/api/discussions/:id/restore': () => ({
     leaves: 'moderation.discussion.restored',
     who: 'mia',

@@ -1,0 +1,143 @@
+import { InvalidInput, notFound, Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Page } from 'parley-forum/plugins/api';
+import { moderate, type DiscussionRecord } from 'parley-forum/plugins/discussions';
+import { formErrors, navigation, pagerOf, pages, phrase, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { discussionPath } from '../identifiers.ts';
+import { listItems } from '../lists/list-items.ts';
+import type { PageDeps } from '../page-parts.ts';
+import { doInBulk, MAX_BULK, type BulkAction, type BulkResult } from './bulk-actions.ts';
+import { BulkBody } from './routes.ts';
+
+/** The page; the lists of the forum lead moderators to it. */
+const BULK_PATH = '/mod/discussions';
+
+/** What the page lists: names as its addresses and its form have them. */
+const Filter = {
+  category: Type.Optional(Type.String({ maxLength: 100 })),
+  author: Type.Optional(Type.String({ maxLength: 64 })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+};
+interface Listed {
+  readonly category?: string | undefined;
+  readonly author?: string | undefined;
+  readonly page?: number | undefined;
+}
+
+/** What the form was sent with, and what came of it. */
+interface Shown {
+  readonly retry?: Retry;
+  readonly outcome?: object;
+  /** Ids whose boxes are ticked. */
+  readonly chosen?: readonly string[];
+}
+
+/** The address of a part of the page's list. */
+export const bulkPath = ({ category, author, page = 1 }: Listed): string => {
+  const query = new URLSearchParams({ ...(category && { category }), ...(author && { author }) });
+  if (page > 1) query.set('page', String(page));
+  return query.size > 0 ? `${BULK_PATH}?${query}` : BULK_PATH;
+};
+
+/** What the form did, and how to take it back where that is one step. */
+const outcomeOf = (action: BulkAction, results: readonly BulkResult[], say: (failure: string) => string): object => {
+  const [done, failed] = [results.filter(({ error }) => !error), results.filter(({ error }) => error)];
+  return {
+    count: done.length,
+    text: `discussions:bulk.done.${action}`,
+    failed: failed.map(({ discussion, error = '' }) => ({
+      title: discussion?.title,
+      href: discussion && discussionPath(discussion),
+      error: say(error),
+    })),
+    undo: action === 'delete' && done.map(({ id }) => id),
+  };
+};
+
+/** /mod/discussions: a list to choose from, and what is done with what was chosen. */
+export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pick<Accounts, 'idsByUsername'> }): void {
+  const { plugin, categories, reader, rights, web } = deps;
+  plugin.extend(navigation, {
+    area: 'moderation',
+    label: 'discussions:bulk.title',
+    href: BULK_PATH,
+    icon: 'discussions',
+    visible: (viewer) => rights.canModerate(viewer),
+  });
+
+  /** The rows of the page; none for a category or a member that is not there. */
+  const rowsOf = async (
+    viewer: Viewer,
+    { category: slug, author, page = 1 }: Listed,
+  ): Promise<Page<DiscussionRecord>> => {
+    await categories.refresh();
+    const category = slug ? categories.find(slug, viewer) : undefined;
+    const name = author?.toLowerCase();
+    const authorId = name ? (await accounts.idsByUsername([name])).get(name) : undefined;
+    const unknown = (slug && !category) || (name && authorId === undefined);
+    if (unknown) return { items: [], hasMore: false, nextCursor: undefined };
+    const request = { category, authorId, sort: 'latest', limit: MAX_BULK, offset: (page - 1) * MAX_BULK } as const;
+    const found = await reader.list(request, viewer);
+    if (page > 1 && found.items.length === 0) throw notFound('The list ends before this page');
+    return found;
+  };
+
+  const show = async (
+    viewer: Viewer,
+    { category = '', author = '', page = 1 }: Listed,
+    { retry, outcome, chosen = [] }: Shown,
+  ): Promise<View> => {
+    const listed = { category, author, page };
+    const found = await rowsOf(viewer, listed);
+    const model = {
+      ...listed,
+      discussions: listItems(found.items, categories.all()),
+      categories: categories.visible(viewer).map(({ slug, name }) => ({ value: slug, label: name })),
+      values: retry?.body ?? {},
+      chosen,
+      outcome,
+      pager: pagerOf(page, found.hasMore ? page + 1 : page, (number) => bulkPath({ ...listed, page: number })),
+      ...formErrors(retry),
+    };
+    return view(
+      '@discussions/bulk',
+      { name: 'moderation', title: phrase('discussions:bulk.title'), noindex: true, current: BULK_PATH },
+      model,
+      retry?.status,
+    );
+  };
+
+  plugin.route(pages, { method: 'get', path: BULK_PATH, can: moderate, query: Type.Object(Filter) })(
+    ({ actor, query }) => show(actor, query, {}),
+  );
+  plugin.route(pages, {
+    method: 'post',
+    path: BULK_PATH,
+    can: moderate,
+    options: {
+      rerender: (retry) => {
+        const { category, author, page, ids } = retry.body;
+        const text = (value: unknown) => (typeof value === 'string' ? value : undefined);
+        const listed = { category: text(category), author: text(author), page: Number(page) || 1 };
+        return show(retry.actor, listed, { retry, chosen: Array.isArray(ids) ? ids.map(String) : [] });
+      },
+    },
+    body: Type.Object({
+      ids: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: MAX_BULK })),
+      ...Filter,
+      ...BulkBody,
+    }),
+  })(async ({ actor, body: { ids = [], action, category_id, reason, ...listed } }) => {
+    if (ids.length === 0) throw new InvalidInput([], 'Choose at least one discussion');
+    const results = await doInBulk(
+      deps,
+      { ids, action, categoryId: category_id || undefined },
+      { viewer: actor, reason },
+    );
+    // What did not work stays chosen, to be tried in another way.
+    const chosen = results.filter(({ error }) => error).map(({ id }) => id);
+    const outcome = outcomeOf(action, results, (message) => web?.failure(message) ?? message);
+    return show(actor, { ...listed, page: 1 }, { outcome, chosen });
+  });
+}

@@ -1,0 +1,46 @@
+import { Type } from 'parley-forum';
+import { api } from 'parley-forum/plugins/api';
+import { moderate } from 'parley-forum/plugins/discussions';
+import type { RouteDeps } from '../discussion-routes.ts';
+import { ReasonField } from '../schemas.ts';
+import { BULK_ACTIONS, doInBulk, MAX_BULK } from './bulk-actions.ts';
+
+/** What bodies of the API and of the form have in common. */
+export const BulkBody = {
+  action: Type.Enum([...BULK_ACTIONS]),
+  category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Where they are moved: id or slug' })),
+  reason: ReasonField,
+};
+
+/** POST /api/discussions/bulk. */
+export function bulkRoutes(deps: RouteDeps): void {
+  deps.plugin.route(api, {
+    method: 'post',
+    path: '/discussions/bulk',
+    can: moderate,
+    summary: 'Lock, pin, move, delete or restore several discussions',
+    body: Type.Object({
+      discussion_ids: Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { minItems: 1, maxItems: MAX_BULK }),
+      ...BulkBody,
+    }),
+    result: Type.Object({
+      results: Type.Array(
+        Type.Object({
+          discussion_id: Type.String(),
+          success: Type.Boolean(),
+          error: Type.Optional(Type.String({ description: 'Why this one stayed as it was' })),
+        }),
+        { description: 'One for each discussion, in the order asked for' },
+      ),
+    }),
+  })(async ({ actor, body: { discussion_ids: ids, action, category_id: categoryId, reason } }) => {
+    const results = await doInBulk(deps, { ids, action, categoryId }, { viewer: actor, reason });
+    return {
+      results: results.map(({ id, error }) => ({
+        discussion_id: id,
+        success: error === undefined,
+        ...(error !== undefined && { error }),
+      })),
+    };
+  });
+}

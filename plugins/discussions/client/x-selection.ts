@@ -1,0 +1,49 @@
+import { define } from '@forum/client';
+
+/** Boxes that are ticked together: one for all of them, a press with Shift for those between, how many are, and the way to what is done with them. */
+class Selection extends HTMLElement {
+  #last: HTMLInputElement | undefined;
+
+  connectedCallback(): void {
+    if (this.querySelector('output')) return;
+    const all = Object.assign(document.createElement('input'), { type: 'checkbox' });
+    all.addEventListener('change', () => {
+      for (const box of this.#boxes()) box.checked = all.checked;
+      this.#count();
+    });
+    const label = document.createElement('label');
+    label.className = 'switch';
+    label.append(all, this.dataset['all'] ?? '');
+    const go = Object.assign(document.createElement('a'), { href: this.dataset['form'], className: 'button small' });
+    go.textContent = this.dataset['go'] ?? '';
+    const line = document.createElement('p');
+    line.className = 'save row';
+    line.append(label, document.createElement('output'), go);
+    this.append(line);
+    this.addEventListener('click', (event) => this.#clicked(event));
+    this.addEventListener('change', () => this.#count());
+    this.#count();
+  }
+
+  #boxes(): readonly HTMLInputElement[] {
+    return [...this.querySelectorAll<HTMLInputElement>('li input[type="checkbox"]')];
+  }
+
+  #clicked({ target, shiftKey }: MouseEvent): void {
+    const boxes = this.#boxes();
+    if (!(target instanceof HTMLInputElement) || !boxes.includes(target)) return;
+    const [from, to] = [boxes.indexOf(this.#last ?? target), boxes.indexOf(target)].toSorted((a, b) => a - b);
+    if (shiftKey) for (const box of boxes.slice(from, to)) box.checked = target.checked;
+    this.#last = target;
+  }
+
+  #count(): void {
+    const boxes = this.#boxes();
+    const chosen = boxes.filter(({ checked }) => checked).length;
+    this.querySelector('output')!.textContent = (this.dataset['text'] ?? '').replace('{count}', String(chosen));
+    const all = this.querySelector<HTMLInputElement>('p input')!;
+    all.checked = chosen === boxes.length;
+    all.indeterminate = chosen > 0 && chosen < boxes.length;
+  }
+}
+define('x-selection', Selection);

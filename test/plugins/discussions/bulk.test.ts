@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { expectStatus, useForum } from './forum.ts';
+
+/** What moderators do with several discussions at once. */
+const forum = useForum({ 'discussions.rate_limit': 1_000 });
+const inBulk = (ids: readonly string[], action: string, more: object = {}) =>
+  forum.as.mia.post('/api/discussions/bulk', { discussion_ids: ids, action, ...more });
+/** The form, sent as a browser sends it. */
+const choose = async (ids: readonly string[], action: string) => {
+  const { mia } = forum.as;
+  const form = new URLSearchParams({ _csrf: await mia.csrf('/'), action });
+  for (const id of ids) form.append('ids[]', id);
+  const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+  return mia.request('POST', '/mod/discussions', { body: Buffer.from(String(form)), headers });
+};
+const several = async (titles: readonly string[]): Promise<readonly string[]> =>
+  Promise.all(titles.map(async (title) => (await forum.start('ada', title)).id));
+const record = async (id: string): Promise<any> => (await forum.as.mia.get(`/api/discussions/${id}`)).body.discussion;
+
+describe('several discussions at once', () => {
+  test('are locked, pinned, moved, deleted and brought back, each with its event and line in the log', async () => {
+    const ids = await several(['Anchors', 'Buoys']);
+    forum.happened.length = 0;
+    expectStatus(await inBulk(ids, 'lock', { reason: 'Winter' }), 200);
+    expectStatus(await inBulk(ids, 'pin'), 200);
+    expectStatus(await inBulk(ids, 'move', { category_id: 'help' }), 200);
+    for (const id of ids)
+      expect(await record(id)).toMatchObject({ is_locked: true, is_pinned: true, category: { slug: 'help' } });
+    expectStatus(await inBulk(ids, 'delete'), 200);
+    expect((await forum.guest.get(`/api/discussions/${ids[0]}`)).status).toBe(404);
+    expectStatus(await inBulk(ids, 'restore'), 200);
+    expect((await forum.guest.get(`/api/discussions/${ids[0]}`)).status).toBe(200);
+    expectStatus(await inBulk(ids, 'unlock'), 200);
+    expectStatus(await inBulk(ids, 'unpin'), 200);
+    expect(await record(ids[1]!)).toMatchObject({ is_locked: false, is_pinned: false });
+    expect(forum.happened.filter(({ action }) => action === 'discussion.deleted')).toHaveLength(2);
+    const log = (await forum.as.mia.get('/mod/log')).text;
+    expect(log.match(/Winter/g)).toHaveLength(2);
+  });
+
+  test('that do not all allow it: what stands in the way of one holds up no other', async () => {
+    const [id] = await several(['Compasses']);
+    const categories = forum.app.app.service(Categories);
+    const closed = await categories.save({ name: 'Closed quay', create: [] });
+    const absent = '01890000-0000-7000-8000-000000000000';
+    const { body } = expectStatus(await inBulk([absent, id!, id!], 'lock'), 200);
+    expect(body.results).toEqual([
+      { discussion_id: absent, success: false, error: 'There is no such discussion' },
+      { discussion_id: id, success: true },
+    ]);
+    const refused = expectStatus(await inBulk([id!], 'move', { category_id: closed.slug }), 200).body.results;
+    expect(refused).toEqual([
+      { discussion_id: id, success: false, error: 'You may not start discussions in that category' },
+    ]);
+    expect(await record(id!)).toMatchObject({ is_locked: true, category: { slug: 'general' } });
+  });
+
+  test.each([
+    [{ action: 'move' }, 'category_id'],
+    [{ action: 'move', category_id: 'no-such-category' }, 'category_id'],
+    [{ action: 'sink' }, 'action'],
+    [{ action: 'lock', discussion_ids: [] }, 'discussion_ids'],
+    [{ action: 'lock', discussion_ids: Array.from({ length: 51 }, () => 'x') }, 'discussion_ids'],
+  ])('%o is refused and names %s', async (body, field) => {
+    const given = { discussion_ids: ['x'], ...body };
+    const { details } = expectStatus(await forum.as.mia.post('/api/discussions/bulk', given), 400).body;
+    expect(details[0].field).toBe(field);
+  });
+});
+
+describe('the page for several', () => {
+  test('lists those of a category and of an author, and is offered to moderators in lists', async () => {
+    await forum.start('bob', 'Davits of bob');
+    await forum.start('ada', 'Davits of ada');
+    const { text } = await forum.as.mia.get('/mod/discussions?author=Bob');
+    expect(text).toContain('Davits of bob');
+    expect(text).not.toContain('Davits of ada');
+    expect((await forum.as.mia.get('/mod/discussions?category=help')).text).not.toContain('Davits of bob');
+    expect((await forum.as.mia.get('/mod/discussions?author=nobody')).text).toContain('There is no such discussion');
+    expect((await forum.as.mia.get('/c/general')).text).toContain('/mod/discussions?category=general');
+    expect((await forum.as.ada.get('/c/general')).text).not.toContain('/mod/discussions');
+    expect((await forum.as.ada.get('/mod/discussions')).status).toBe(403);
+  });
+
+  test('says what was done and what was not, and takes a deletion back', async () => {
+    const ids = await several(['Fenders', 'Gaffs']);
+    const done = await choose(ids, 'delete');
+    expect(done.text).toContain('2 discussions are deleted.');
+    expect(done.text).toContain('value="restore"');
+    const back = await choose(ids, 'restore');
+    expect(back.text).toContain('2 discussions are back.');
+    const absent = '01890000-0000-7000-8000-000000000000';
+    const partly = await choose([ids[0]!, absent], 'lock');
+    expect(partly.text).toContain('1 discussion is locked. 1 stays as it was:');
+    expect(partly.text).toContain('There is no such discussion');
+    const nothing = await choose([], 'lock');
+    expect(nothing.status).toBe(400);
+    expect(nothing.text).toContain('Choose at least one discussion');
+  });
+
+  test('keeps what was chosen where the form is refused', async () => {
+    const [id] = await several(['Halyards']);
+    const { status, text } = await choose([id!], 'move');
+    expect(status).toBe(400);
+    expect(text).toContain(`value="${id}" checked`);
+    expect(text).toContain('must be a category you can see');
+  });
+});
