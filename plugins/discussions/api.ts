@@ -724,6 +724,15 @@ export const composerAfterTitle = defineSlot<ComposerSlot>(
   'In the form of a new discussion, below the field of its title: what there is to know before one writes on.',
 );
 export const homeBanner = defineSlot<object>('home.banner', 'On the front page, above the list of discussions.');
+/** What discussions are listed by on a page of its own. */
+export interface ListSubject {
+  readonly kind: 'tag';
+  readonly id: string;
+}
+export const listActions = defineSlot<ListSubject>(
+  'list.actions',
+  'On the page of what discussions are listed by, such as a tag, beside its name: buttons.',
+);
 export const categoryActions = defineSlot<CategoryRecord>(
   'category.actions',
   'On the page of a category, beside its name: buttons.',

@@ -1,4 +1,4 @@
-import { defineToken, Type, type Static } from 'parley-forum';
+import { defineAction, defineToken, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { DiscussionIds } from 'parley-forum/plugins/discussions';
 
@@ -19,12 +19,21 @@ export interface Tag {
   readonly hue: number;
 }
 
+/** `into`: the tag that took its discussions. */
+export const tagDeleted = defineAction<{
+  readonly id: string;
+  readonly into: string | undefined;
+  readonly actor: string | undefined;
+}>('tag.deleted');
+
 /** Tags as one viewer sees them: a tag exists only for those who may see a discussion with it. */
 export interface Tags {
   /** In the order of their names. `categoryIds`: only what discussions of these categories show. */
   visible(viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]>;
   /** By id or slug, among those. */
   find(idOrSlug: string, viewer: Viewer, categoryIds?: readonly string[]): Promise<TagRecord | undefined>;
+  /** Ids of the tags of a discussion, whoever may see it. */
+  idsOf(discussionId: string): Promise<readonly string[]>;
   /**
    * All discussions with the tag, for `ListRequest.within` and other plugins' statements. It checks no permissions:
    * `Discussions.visible` does.

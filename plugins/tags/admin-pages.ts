@@ -1,7 +1,8 @@
 import { Type } from 'parley-forum';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/ports/audit';
-import { manageTags, tagDeleted, tagSaved } from 'parley-forum/plugins/tags';
+import { manageTags, tagSaved } from 'parley-forum/plugins/tags';
+import { tagDeleted } from 'parley-forum/ports/tags';
 import type { Tag } from 'parley-forum/ports/tags';
 import {
   formErrors,

@@ -10,12 +10,5 @@ export const tagSaved = defineAction<{
   readonly name: string;
   readonly actor: string | undefined;
 }>('tag.saved');
-/** `into`: the tag that took its discussions. */
-export const tagDeleted = defineAction<{
-  readonly id: string;
-  readonly into: string | undefined;
-  readonly actor: string | undefined;
-}>('tag.deleted');
-
 export const createTags = definePermission('tags.create', { label: 'create tags by using them', default: 'member' });
 export const manageTags = definePermission('tags.manage', { label: 'rename, merge and delete tags', default: 'admin' });

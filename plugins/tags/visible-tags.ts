@@ -2,6 +2,7 @@ import { sql } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { DiscussionIds } from 'parley-forum/plugins/discussions';
 import type { TagRecord, Tags } from 'parley-forum/ports/tags';
+import type { Assignments } from './assignments.ts';
 import type { TagCounts } from './tag-counts.ts';
 import type { TagService } from './tag-service.ts';
 
@@ -9,10 +10,12 @@ import type { TagService } from './tag-service.ts';
 export class VisibleTags implements Tags {
   readonly #tags: TagService;
   readonly #counts: TagCounts;
+  readonly #assignments: Assignments;
 
-  constructor(tags: TagService, counts: TagCounts) {
+  constructor(tags: TagService, counts: TagCounts, assignments: Assignments) {
     this.#tags = tags;
     this.#counts = counts;
+    this.#assignments = assignments;
   }
 
   async visible(viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]> {
@@ -26,6 +29,11 @@ export class VisibleTags implements Tags {
     const tag = this.#tags.find(idOrSlug);
     const [record] = tag ? await this.#counts.records([tag], viewer, categoryIds) : [];
     return record && record.discussion_count > 0 ? record : undefined;
+  }
+
+  async idsOf(discussionId: string): Promise<readonly string[]> {
+    const [references = []] = await this.#assignments.of([discussionId]);
+    return references.map(({ id }) => id);
   }
 
   discussionsWith(tagId: string): DiscussionIds {

@@ -10,6 +10,7 @@ const forum = useForum({ 'pro.enabled': true });
 let discussion: { readonly id: string; readonly number: number; readonly postId: string };
 let reportId: string;
 let categoryId: string;
+let tagId: string;
 
 const slots: readonly Slot<any>[] = (
   await Promise.all(globSync(join(import.meta.dirname, '../../../plugins/*/api.ts')).map((path) => import(path)))
@@ -38,12 +39,16 @@ beforeAll(async () => {
   await install(forum.app, marks);
   discussion = await forum.start('ada', 'Harbour lights');
   categoryId = (await forum.guest.get('/api/categories/general')).body.category.id;
+  const body = { title: 'Masts', content: 'x', category_id: 'general', tags: ['mast'] };
+  await forum.as.ada.post('/api/discussions', body);
+  tagId = (await forum.guest.get('/api/tags/mast')).body.tag.id;
   reportId = (await forum.as.bob.post('/api/reports', { post_id: discussion.postId, reason: 'spam' })).body.report.id;
 });
 
 const address = (): string => `/d/${discussion.number}-harbour-lights`;
 const ofDiscussion = (): string => discussion.id;
 const ofCategory = (): string => categoryId;
+const ofTag = (): string => tagId;
 const ofPost = (): string => discussion.postId;
 const ofAda = (): string => forum.ids.ada;
 const ofReport = (): string => reportId;
@@ -71,6 +76,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'discussion-card.meta': ['guest', '/c/general', ofDiscussion],
     'discussion-card.end': ['guest', '/u/ada', ofDiscussion],
     'category.actions': ['guest', '/c/general', ofCategory],
+    'list.actions': ['guest', '/t/mast', ofTag],
     'rail.category': ['guest', '/c/general', ofCategory],
     'discussion.head.badges': ['guest', address, ofDiscussion],
     'discussion.head.after-title': ['guest', address, ofDiscussion],
