@@ -16,6 +16,14 @@ export interface Subscriptions {
     discussionId: string,
     options: { readonly after?: string; readonly limit: number },
   ): Promise<readonly string[]>;
+  /**
+   * Those who follow the category, a tag or the author of a discussion, page by page like `watchers`: they are notified
+   * of it when it is started.
+   */
+  followers(
+    discussion: { readonly id: string; readonly categoryId: string; readonly authorId: string },
+    options: { readonly after?: string; readonly limit: number },
+  ): Promise<readonly string[]>;
   /** The levels of these members; members who neither chose one nor wrote are missing. */
   levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>>;
   level(discussionId: string, userId: string): Promise<Level>;

@@ -22,9 +22,10 @@ import {
   type SafeHtml,
   type Web,
 } from 'parley-forum/plugins/web';
+import type { FollowDeps } from './follow-routes.ts';
 import { trackedBy, type SubscriptionService } from './subscription-service.ts';
 
-export interface PageDeps {
+export interface PageDeps extends FollowDeps {
   readonly access: Access;
   readonly discussions: Discussions;
   readonly subscriptions: SubscriptionService;
@@ -34,7 +35,10 @@ export interface PageDeps {
 const FOLLOWING = '/following';
 
 /** The menu at the head of a discussion and the form behind it, and the list of what a member follows. */
-export function addPages(plugin: PluginHandle, { access, discussions, subscriptions, web }: PageDeps): void {
+export function addPages(
+  plugin: PluginHandle,
+  { access, discussions, follows, subjects, subscriptions, web }: PageDeps,
+): void {
   const control = async ({ id }: DiscussionRecord, viewer: Viewer): Promise<SafeHtml | undefined> => {
     if (isGuest(viewer) || !access.allows(viewer, follow)) return undefined;
     const current = await subscriptions.level(id, viewer.id!);
@@ -84,7 +88,8 @@ export function addPages(plugin: PluginHandle, { access, discussions, subscripti
       actor,
     );
     const head = { name: 'home', title: phrase('subscriptions:following'), noindex: true, current: '/' };
-    return view('@subscriptions/following', head, list);
+    const followed = await subjects.named(await follows.of(actor.id!), actor);
+    return view('@subscriptions/following', head, { ...list, followed });
   });
 
   plugin.route(pages, {

@@ -17,8 +17,14 @@ export const subscriptionsPersonalData = (data: Data): PersonalData => ({
       where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id limit ${limit}`),
     );
     yield { path: 'subscriptions.json', content: jsonList(rows) };
+    const follows = await data.all(sql<object>`select kind, subject_id, created_at from follow
+      where user_id = ${accountId} order by created_at desc, kind, subject_id`);
+    yield { path: 'follows.json', content: jsonList(follows) };
   },
   async erase(accountId) {
     await data.all(sql`delete from subscription where user_id = ${accountId}`);
+    await data.all(
+      sql`delete from follow where user_id = ${accountId} or (kind = 'member' and subject_id = ${accountId})`,
+    );
   },
 });

@@ -1,14 +1,25 @@
 import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { discussionCreated, Discussions, postCreated } from 'parley-forum/plugins/discussions';
+import {
+  Categories,
+  categoryDeleted,
+  discussionCreated,
+  Discussions,
+  postCreated,
+} from 'parley-forum/plugins/discussions';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { follow } from 'parley-forum/plugins/subscriptions';
 import { LEVELS, Subscriptions, type Level } from 'parley-forum/ports/subscriptions';
+import { tagDeleted, Tags } from 'parley-forum/ports/tags';
 import { Web } from 'parley-forum/plugins/web';
+import { addFollowPages } from './follow-pages.ts';
+import { addFollowRoutes } from './follow-routes.ts';
+import { FollowService } from './follow-service.ts';
 import { addPages } from './pages.ts';
 import { subscriptionsPersonalData } from './personal-data.ts';
 import { addRoutes } from './routes.ts';
+import { Subjects } from './subjects.ts';
 import { SubscriptionService } from './subscription-service.ts';
 
 const level = (value: Level, title: string, description: string) =>
@@ -21,7 +32,7 @@ export default definePlugin({
   id: 'subscriptions',
   name: 'Subscriptions',
   version: '2.0.0',
-  description: 'Members follow discussions, and mute them.',
+  description: 'Members follow discussions, categories, tags and one another, and mute discussions.',
   needs: {
     data: Data,
     cache: Cache,
@@ -29,9 +40,10 @@ export default definePlugin({
     settings: Settings,
     access: Access,
     accounts: Accounts,
+    categories: Categories,
     discussions: Discussions,
   },
-  wants: { web: Web },
+  wants: { web: Web, tags: Tags },
   provides: { subscriptions: Subscriptions },
   permissions: [follow],
   settings: Type.Object({
@@ -42,8 +54,10 @@ export default definePlugin({
     ),
     'subscriptions.when_replying': level('tracking', 'Who replies', 'The same; a level that is there already stays.'),
   }),
-  setup({ data, cache, clock, settings, access, accounts, discussions, web }, plugin) {
-    const subscriptions = new SubscriptionService({ data, cache, clock });
+  setup({ data, cache, clock, settings, access, accounts, categories, discussions, web, tags }, plugin) {
+    const follows = new FollowService({ data, cache, clock });
+    const subjects = new Subjects({ accounts, categories, tags });
+    const subscriptions = new SubscriptionService({ data, cache, clock, follows, tags });
     // Awaited, so that the writer's next page shows it.
     plugin.on(
       discussionCreated,
@@ -67,7 +81,13 @@ export default definePlugin({
     );
     addRoutes(plugin, { settings, accounts, discussions, subscriptions });
     plugin.extend(personalData, subscriptionsPersonalData(data));
-    if (web) addPages(plugin, { access, discussions, subscriptions, web });
+    addFollowRoutes(plugin, { follows, subjects });
+    plugin.on(categoryDeleted, ({ id }) => follows.forget({ kind: 'category', id }), { awaited: true });
+    plugin.on(tagDeleted, ({ id }) => follows.forget({ kind: 'tag', id }), { awaited: true });
+    if (web) {
+      addPages(plugin, { access, discussions, follows, subjects, subscriptions, web });
+      addFollowPages(plugin, { access, follows, subjects, web });
+    }
     return { subscriptions };
   },
 });

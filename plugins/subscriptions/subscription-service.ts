@@ -2,6 +2,16 @@ import { sql, type Cache, type Clock, type Data } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import type { DiscussionIds } from 'parley-forum/plugins/discussions';
 import type { Level, Subscriptions } from 'parley-forum/ports/subscriptions';
+import type { Tags } from 'parley-forum/ports/tags';
+import type { Followed, FollowService } from './follow-service.ts';
+
+export interface SubscriptionDeps {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly follows: FollowService;
+  readonly tags: Tags | undefined;
+}
 
 /** Who follows what: one row for each member and discussion. */
 export class SubscriptionService implements Subscriptions {
@@ -9,10 +19,15 @@ export class SubscriptionService implements Subscriptions {
   readonly #cache: Cache;
   readonly #clock: Clock;
 
-  constructor({ data, cache, clock }: { data: Data; cache: Cache; clock: Clock }) {
+  readonly #follows: FollowService;
+  readonly #tags: Tags | undefined;
+
+  constructor({ data, cache, clock, follows, tags }: SubscriptionDeps) {
     this.#data = data;
     this.#cache = cache;
     this.#clock = clock;
+    this.#follows = follows;
+    this.#tags = tags;
   }
 
   async watchers(
@@ -23,6 +38,19 @@ export class SubscriptionService implements Subscriptions {
       where discussion_id = ${discussionId} and level = 'watching'${after === undefined ? sql`` : sql` and user_id > ${after}`}
       order by user_id limit ${limit}`);
     return rows.map(({ id }) => id);
+  }
+
+  async followers(
+    { id, categoryId, authorId }: { readonly id: string; readonly categoryId: string; readonly authorId: string },
+    options: { readonly after?: string; readonly limit: number },
+  ): Promise<readonly string[]> {
+    const tags = (await this.#tags?.idsOf(id)) ?? [];
+    const followed: readonly Followed[] = [
+      { kind: 'category', id: categoryId },
+      { kind: 'member', id: authorId },
+      ...tags.map((tag) => ({ kind: 'tag' as const, id: tag })),
+    ];
+    return this.#follows.followers(followed, options);
   }
 
   async levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>> {

@@ -43,6 +43,7 @@ export function addSources(
       ...(untitled !== undefined && { untitled }),
     });
   for (const name of ['reply', 'mention', 'quote']) type(name, true);
+  type('new_discussion', false);
   type('reaction', false);
   type('report_handled', false, 'notifications:untitled.report_handled');
   const pathOf = (url: string): string => url.slice(environment.baseUrl.length);
@@ -66,19 +67,32 @@ export function addSources(
     await notifications.notify([...notificationsFor(mentioned, 'mention'), ...notificationsFor(quoted, 'quote')]);
   };
 
+  /** All that `read` finds page by page. */
+  const notifyAll = async (
+    notification: Omit<NewNotification, 'userId'>,
+    read: (page: { readonly after?: string; readonly limit: number }) => Promise<readonly string[]> | undefined,
+  ): Promise<void> => {
+    let after: string | undefined;
+    for (;;) {
+      const members = (await read({ limit: WATCHERS, ...(after !== undefined && { after }) })) ?? [];
+      await notifications.notify(members.map((userId) => ({ ...notification, userId })));
+      if (members.length < WATCHERS) return;
+      after = members.at(-1);
+    }
+  };
+
   plugin.on(
     discussionCreated,
-    async ({ discussion: { id, url, author } }) => {
+    async ({ discussion: { id, url, author, category_id: categoryId } }) => {
       const viewer = (await accounts.viewers([author.id])).get(author.id);
       const [record] = viewer ? await discussions.records([id], viewer) : [];
-      if (record)
-        await notifyMentioned({
-          html: record.html,
-          authorId: author.id,
-          discussionId: id,
-          url: pathOf(url),
-          key: `discussion:${id}`,
-        });
+      if (!record) return;
+      const { html } = record;
+      const written = { html, authorId: author.id, discussionId: id, url: pathOf(url), key: `discussion:${id}` };
+      await notifyMentioned(written);
+      await notifyAll({ ...about(written), type: 'new_discussion' }, (page) =>
+        subscriptions?.followers({ id, categoryId, authorId: author.id }, page),
+      );
     },
     { durable: true },
   );
@@ -90,17 +104,7 @@ export function addSources(
       const written = { html, authorId: author.id, discussionId, postId, url: pathOf(post.url), key: `post:${postId}` };
       await notifyMentioned(written);
       if (answered !== undefined) await notifications.notify([{ ...about(written), type: 'reply', userId: answered }]);
-      let after: string | undefined;
-      for (;;) {
-        const watchers =
-          (await subscriptions?.watchers(post.discussion_id, {
-            limit: WATCHERS,
-            ...(after !== undefined && { after }),
-          })) ?? [];
-        await notifications.notify(watchers.map((userId) => ({ ...about(written), type: 'reply', userId })));
-        if (watchers.length < WATCHERS) return;
-        after = watchers.at(-1);
-      }
+      await notifyAll({ ...about(written), type: 'reply' }, (page) => subscriptions?.watchers(discussionId, page));
     },
     { durable: true },
   );

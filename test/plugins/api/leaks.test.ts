@@ -219,6 +219,11 @@ describe('what a caller may not see', () => {
       { params: { id: absent }, body: { post_id: absent } },
     ],
     ['DELETE /discussions/:id/answer', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    [
+      'POST /subscriptions/follow',
+      () => ({ body: { kind: 'category', subject_id: category, following: true } }),
+      { body: { kind: 'category', subject_id: absent, following: true } },
+    ],
     ['POST /bookmarks', () => ({ body: { post_id: post } }), { body: { post_id: absent } }],
     [
       'PUT /drafts/:key',
@@ -232,6 +237,11 @@ describe('what a caller may not see', () => {
     ],
     ['POST /read-marks/all', () => ({ body: { category_id: category } }), { body: { category_id: absent } }],
     ['POST /posts/:id/unread', () => ({ params: { id: post } }), { params: { id: absent } }],
+    [
+      'POST /subscriptions/follow',
+      () => ({ body: { kind: 'category', subject_id: category, following: true } }),
+      { body: { kind: 'category', subject_id: absent, following: true } },
+    ],
     ['POST /bookmarks', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
     [
       'POST /reactions/toggle',

@@ -53,10 +53,16 @@ export const TABLE: readonly Row[] = [
   ['DELETE /discussions/:id', '401 401 403 403 200 200 200', async ({ discussion }) => id(await discussion())],
   [
     'POST /discussions/bulk',
-    '401 401 404 404 404 200 200',
+    '401 401 403 403 403 200 200',
     async ({ discussion }) => ({ body: { discussion_ids: [await discussion()], action: 'lock' } }),
   ],
   ['POST /discussions/:id/restore', '401 401 404 404 404 200 200', async ({ deleted }) => id(await deleted())],
+  [
+    'POST /subscriptions/follow',
+    '401 401 403 200 200 200 200',
+    () => ({ body: { kind: 'category', subject_id: 'general', following: true } }),
+  ],
+  ['GET /users/follows', '401 401 200 200 200 200 200'],
   ['GET /posts/:id', any, async ({ post }) => id(await post())],
   [
     'POST /posts',

@@ -1,0 +1,80 @@
+import type { Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { nameOf, type Accounts } from 'parley-forum/plugins/accounts';
+import type { Categories } from 'parley-forum/plugins/discussions';
+import type { FollowKind, FollowRecord } from 'parley-forum/plugins/subscriptions';
+import type { Tags } from 'parley-forum/ports/tags';
+import type { Follow } from './follow-service.ts';
+
+/** A category, a tag or a member, as those who follow it see it. */
+export interface Subject {
+  readonly id: string;
+  readonly name: string;
+  /** Path of its page. */
+  readonly url: string;
+}
+interface SubjectsDeps {
+  readonly accounts: Pick<Accounts, 'authors' | 'find'>;
+  readonly categories: Pick<Categories, 'find' | 'visible'>;
+  readonly tags: Pick<Tags, 'find' | 'visible'> | undefined;
+}
+interface Named {
+  readonly id: string;
+  readonly name: string;
+  readonly slug: string;
+}
+
+const subject = (at: '/c/' | '/t/', { id, name, slug }: Named): Subject => ({
+  id,
+  name,
+  url: at + encodeURIComponent(slug),
+});
+
+/** Finds what can be followed, as far as the viewer may see it. */
+export class Subjects {
+  readonly #deps: SubjectsDeps;
+
+  constructor(deps: SubjectsDeps) {
+    this.#deps = deps;
+  }
+
+  /** By id; categories and tags also by slug. */
+  async find(kind: FollowKind, id: string, viewer: Viewer): Promise<Subject | undefined> {
+    const { accounts, categories, tags } = this.#deps;
+    if (kind === 'category') {
+      const category = categories.find(id, viewer);
+      return category && subject('/c/', category);
+    }
+    if (kind === 'tag') {
+      const tag = await tags?.find(id, viewer);
+      return tag && subject('/t/', tag);
+    }
+    const account = await accounts.find(id);
+    return account?.status === 'active' ? memberOf({ ...account, display_name: account.displayName }) : undefined;
+  }
+
+  /** Those of a list that the viewer still sees, in its order. */
+  async named(follows: readonly Follow[], viewer: Viewer): Promise<readonly Static<typeof FollowRecord>[]> {
+    const { accounts, categories, tags } = this.#deps;
+    const of = (kind: FollowKind): readonly Follow[] => follows.filter((one) => one.kind === kind);
+    const seen = new Map<string, Subject>();
+    const add = (kind: FollowKind, found: Subject): void => void seen.set(`${kind} ${found.id}`, found);
+    for (const category of categories.visible(viewer)) add('category', subject('/c/', category));
+    if (tags && of('tag').length > 0) for (const tag of await tags.visible(viewer)) add('tag', subject('/t/', tag));
+    const members = of('member').map(({ id }) => id);
+    if (members.length > 0)
+      for (const author of (await accounts.authors(members)).values()) add('member', memberOf(author));
+    return follows.flatMap(({ kind, id, createdAt }) => {
+      const found = seen.get(`${kind} ${id}`);
+      if (!found) return [];
+      const { name, url } = found;
+      return [{ kind, subject_id: id, name, url, created_at: createdAt.toISOString() }];
+    });
+  }
+}
+
+const memberOf = (member: {
+  readonly id: string;
+  readonly username: string;
+  readonly display_name: string | null;
+}): Subject => ({ id: member.id, name: nameOf(member), url: `/u/${encodeURIComponent(member.username)}` });

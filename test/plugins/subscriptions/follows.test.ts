@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { Data, sql } from 'parley-forum';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+
+/** Members follow categories, tags and one another, and are notified of new discussions there. */
+const forum = useForum({ 'discussions.rate_limit': 1_000 });
+const data = (): Data => forum.app.app.service(Data);
+const follow = (name: Name, kind: string, id: string, following = true) =>
+  forum.as[name].post('/api/subscriptions/follow', { kind, subject_id: id, following });
+const follows = async (name: Name): Promise<any[]> =>
+  expectStatus(await forum.as[name].get('/api/users/follows'), 200).body.follows;
+const begin = async (name: Name, title: string, category = 'general', tags: readonly string[] = []) => {
+  const body = { title, content: `About ${title}`, category_id: category, tags };
+  return expectStatus(await forum.as[name].post('/api/discussions', body), 201).body.discussion_id as string;
+};
+/** Titles of new discussions that a member was notified of, the newest first. */
+const notified = async (name: Name): Promise<readonly string[]> => {
+  await forum.app.calm();
+  const { notifications } = (await forum.as[name].get('/api/notifications?limit=100')).body;
+  return notifications.filter(({ type }: any) => type === 'new_discussion').map(({ title }: any) => title);
+};
+
+describe('whoever follows', () => {
+  test('a category, a tag or a member is notified of each new discussion there, once', async () => {
+    await begin('bob', 'Before', 'help', ['keel']);
+    expectStatus(await follow('ada', 'category', 'help'), 200);
+    expectStatus(await follow('ada', 'tag', 'keel'), 200);
+    expectStatus(await follow('ada', 'member', forum.ids.mia), 200);
+    const id = await begin('bob', 'In the category', 'help', ['keel']);
+    await begin('bob', 'With the tag', 'general', ['keel']);
+    await begin('mia', 'By her');
+    await begin('bob', 'Of no concern');
+    await forum.reply('bob', id, 'A reply is no new discussion');
+    expect(await notified('ada')).toEqual(['By her', 'With the tag', 'In the category']);
+    expect(await notified('bob')).toEqual([]);
+  });
+
+  test('and is mentioned there has one notification: of the mention', async () => {
+    await follow('bob', 'category', 'announcements');
+    const body = { title: 'Named', content: 'Hello @bob', category_id: 'announcements' };
+    expectStatus(await forum.as.root.post('/api/discussions', body), 201);
+    expect(await notified('bob')).toEqual([]);
+    const { notifications } = (await forum.as.bob.get('/api/notifications')).body;
+    expect(notifications[0]).toMatchObject({ type: 'mention', title: 'Named' });
+  });
+
+  test('what they may no longer see hears nothing of it, and does not find it among what they follow', async () => {
+    const categories = forum.app.app.service(Categories);
+    const shed = await categories.save({ name: 'Shed' });
+    await follow('ada', 'category', shed.slug);
+    expect(await follows('ada')).toContainEqual(expect.objectContaining({ kind: 'category', url: '/c/shed' }));
+    await categories.save({ ...shed, view: ['admin'] });
+    await begin('root', 'Locked up', 'shed');
+    expect(await notified('ada')).not.toContain('Locked up');
+    expect(await follows('ada')).not.toContainEqual(expect.objectContaining({ url: '/c/shed' }));
+    const { general = '' } = Object.fromEntries(categories.all().map(({ slug, id }) => [slug, id]));
+    await forum.as.root.submit('/admin/categories/delete', { id: shed.id, move_to: general });
+    const rows = await data().all(sql`select 1 from follow where subject_id = ${shed.id}`);
+    expect(rows).toEqual([]);
+  });
+
+  test('stops, and is told of nothing more', async () => {
+    await follow('ada', 'category', 'help', false);
+    await begin('bob', 'Unheard', 'help');
+    expect(await notified('ada')).not.toContain('Unheard');
+    expectStatus(await follow('ada', 'category', 'help', false), 200);
+  });
+});
+
+describe('following', () => {
+  test('is a button on the page, without script', async () => {
+    const at = '/c/general';
+    expect((await forum.as.bob.get(at)).text).toContain('<span>Follow</span>');
+    const sent = await forum.as.bob.submit('/follows', { kind: 'category', subject_id: 'general', following: 'true' });
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, at]);
+    expect((await forum.as.bob.get(at)).text).toContain('<span>Following</span>');
+    expect((await forum.as.bob.get('/following')).text).toContain('href="/c/general"');
+    expect((await forum.as.ada.get(at)).text).toContain('<span>Follow</span>');
+    expect((await forum.guest.get(at)).text).not.toContain('action="/follows"');
+    expect((await forum.as.bob.get('/u/ada')).text).toContain('<span>Follow</span>');
+    expect((await forum.as.bob.get('/u/bob')).text).not.toContain('action="/follows"');
+    await begin('bob', 'Tagged', 'general', ['mast']);
+    expect((await forum.as.ada.get('/t/mast')).text).toContain('<span>Follow</span>');
+  });
+
+  test('needs something that the caller can see, and a member', async () => {
+    const absent = await follow('ada', 'category', 'no-such-category');
+    const hidden = await follow('ada', 'category', 'staff');
+    expect([absent.status, hidden.status, hidden.body.error]).toEqual([404, 404, absent.body.error]);
+    expect((await follow('ada', 'tag', 'no-such-tag')).status).toBe(404);
+    expect((await follow('ada', 'member', 'nobody')).status).toBe(404);
+    expect((await follow('ada', 'boat', 'x')).status).toBe(400);
+    expect((await follow('bad', 'category', 'general')).status).toBe(403);
+    expect(
+      (
+        await forum.guest.post('/api/subscriptions/follow', {
+          kind: 'category',
+          subject_id: 'general',
+          following: true,
+        })
+      ).status,
+    ).toBe(401);
+    expect((await forum.guest.get('/api/users/follows')).status).toBe(401);
+  });
+
+  test('ends at 500, with a sentence that says what to do', async () => {
+    const { root } = forum.ids;
+    await data().all(sql`insert into follow (user_id, kind, subject_id, created_at)
+      select ${root}, 'member', gen_random_uuid(), now() from generate_series(1, 500)`);
+    const refused = await follow('root', 'category', 'general');
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      'You follow 500 categories, tags and members; stop following one first',
+    ]);
+    await data().all(sql`delete from follow where user_id = ${root}`);
+  });
+});
