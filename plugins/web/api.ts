@@ -388,7 +388,7 @@ export interface Shortcut {
   /** Text key of what it does. */
   readonly label: string;
   /** Under which heading it is listed. */
-  readonly area: 'everywhere' | 'lists' | 'posts';
+  readonly area: 'everywhere' | 'lists' | 'posts' | 'queues';
   /** A path of this site that it leads to. */
   readonly href?: string;
   /**

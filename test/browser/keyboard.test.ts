@@ -182,3 +182,17 @@ test('keys are changed without script', async () => {
   expect(await page.getByLabel('Next row or post').inputValue()).toBe('z');
   await page.context().close();
 });
+
+test('a moderator goes through the queue of reports and deals with one by keys', async () => {
+  const page = await forum.open('mia');
+  const messages = listen(page);
+  await page.goto('/mod/reports');
+  const reports = await page.locator('.queue > article').count();
+  await press(page, 'j');
+  await expect.poll(() => active(page, 'localName')).toBe('article');
+  await press(page, 'd');
+  await page.getByRole('status').filter({ hasText: 'dismissed' }).waitFor();
+  expect(await page.locator('.queue > article').count()).toBe(reports - 1);
+  expect(messages).toEqual([]);
+  await page.context().close();
+});

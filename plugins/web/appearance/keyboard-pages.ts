@@ -19,7 +19,7 @@ import { readPreferences } from './preferences.ts';
 
 const PAGE = '/keyboard';
 const SETTINGS = '/settings/keyboard';
-const AREAS = ['everywhere', 'lists', 'posts'] as const;
+const AREAS = ['everywhere', 'lists', 'posts', 'queues'] as const;
 const Keys = Type.Object({
   keys: Type.Optional(Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 16 }))),
   reset: Type.Optional(Type.Boolean()),
