@@ -69,6 +69,37 @@ export const postDeleted = defineAction<PostPayload>('post.deleted', {
   public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number', 'reply_to_number']) }),
 });
 
+/** A post that moved to another discussion, with the number that it had and the one that it has. */
+export interface MovedPost {
+  readonly id: string;
+  readonly author_id: string;
+  readonly from_number: number;
+  readonly number: number;
+}
+/** What integrators get of a move; what a receiver may not see is null. */
+export const PostsMovedEvent = Type.Object({
+  source: nullable(Type.Object({ id: Type.String(), number: Type.Integer() })),
+  discussion: nullable(DiscussionEvent),
+  posts: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      from_number: nullable(Type.Integer({ description: 'Its number in the discussion that it left' })),
+      number: nullable(Type.Integer({ description: 'Its number in the discussion where it is now' })),
+    }),
+  ),
+  merged: Type.Boolean({ description: 'All posts left, for which `discussion.deleted` is raised, too' }),
+});
+/**
+ * A moderator moved posts, which keep their ids, to another discussion, which may be new: then no `discussion.created` is raised. `by`: who did it.
+ */
+export const postsMoved = defineAction<{
+  readonly source: { readonly id: string; readonly number: number };
+  readonly discussion: Static<typeof DiscussionEvent>;
+  readonly posts: readonly MovedPost[];
+  readonly merged: boolean;
+  readonly by: string;
+}>('posts.moved', { public: PostsMovedEvent });
+
 /** An administrator made or changed a category. */
 export const categorySaved = defineAction<{
   readonly id: string;
@@ -151,6 +182,8 @@ export interface ProjectedPost extends Readonly<
   readonly discussionRemoved: boolean;
   /** False once it or its discussion is deleted. */
   readonly visible: boolean;
+  /** The discussion that it left with this change, and whether all posts left it. */
+  readonly left?: { readonly discussionId: string; readonly whole: boolean };
 }
 /**
  * Signal on the live stream (`ports/live`): what plugins add to a post that is shown changed, though not the post. Its data
@@ -163,7 +196,7 @@ export const postLooksChanged = 'post.looks-changed';
  * too), so that the copy is exact; an error it throws refuses the change.
  */
 export interface PostProjection {
-  /** New, edited, deleted or restored posts; the same post may come again. */
+  /** New, edited, moved, deleted or restored posts; the same post may come again. */
   posts(em: EntityManager, posts: readonly ProjectedPost[]): Promise<void>;
   /**
    * Title, category, visibility or a field of a whole discussion changed, fields being saved before; its posts do not
@@ -325,7 +358,19 @@ export const PostRecord = Type.Object({
   ),
 });
 export type PostRecord = Static<typeof PostRecord>;
-export const PostStub = Type.Object({ id: Type.String(), number: Type.Integer(), is_deleted: Type.Literal(true) });
+export const PostStub = Type.Object({
+  id: Type.String(),
+  number: Type.Integer(),
+  is_deleted: Type.Literal(true),
+  moved_post_id: Type.Optional(
+    nullable(
+      Type.String({
+        description:
+          'In the posts of a discussion, where a post stood that moderators moved to another one: that post, which keeps its id; null where the caller may not see it',
+      }),
+    ),
+  ),
+});
 export type PostStub = Static<typeof PostStub>;
 
 export const SORTS = ['latest', 'oldest', 'newest', 'most_replied', 'most_viewed'] as const;
@@ -747,7 +792,7 @@ export const startDiscussion = definePermission('discussions.start', { label: 's
 export const writeReply = definePermission('discussions.reply', { label: 'reply', default: 'member' });
 export const editPost = definePermission('discussions.edit', { label: 'edit posts', default: 'member' });
 export const moderate = definePermission('discussions.moderate', {
-  label: 'edit, move, pin, lock, delete and restore what others wrote',
+  label: 'edit, move, merge, pin, lock, delete and restore what others wrote',
   default: 'moderator',
 });
 export const manageCategories = definePermission('discussions.manage-categories', {

@@ -20,6 +20,7 @@ import {
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
 import type { CategoryService } from './categories/category-service.ts';
 import type { DiscussionEditor } from './writing/editor.ts';
+import type { PostMover } from './moving/post-mover.ts';
 import { chooseFilter } from './lists/list-filters.ts';
 import { listItems } from './lists/list-items.ts';
 import { countTag, type DiscussionReader } from './reading/reader.ts';
@@ -40,6 +41,7 @@ export interface RouteDeps {
   readonly rights: Rights;
   readonly writer: DiscussionWriter;
   readonly editor: DiscussionEditor;
+  readonly mover: PostMover;
   readonly web: Web | undefined;
 }
 /** Tags of a response that shows a list. */

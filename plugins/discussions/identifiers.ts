@@ -12,6 +12,10 @@ export function numberOf(text: string): number | undefined {
 export const discussionPath = ({ number, slug }: { readonly number: number; readonly slug: string }): string =>
   `/d/${number}-${encodeURIComponent(slug)}`;
 
+/** A place in a discussion by its number: unlike the address of a post, it leads nowhere else where the post has moved. */
+export const placePath = (discussion: number, place: number): string =>
+  place === 1 ? `/d/${discussion}` : `/d/${discussion}/${place}?here=1#post-${place}`;
+
 /** A post's own address: it opens the page of the discussion that has it. */
 export const postPath = (discussion: number, post: number): string =>
   post === 1 ? `/d/${discussion}` : `/d/${discussion}/${post}#post-${post}`;

@@ -38,6 +38,17 @@ export function findByPath({ reader }: Pick<PageDeps, 'reader'>) {
   };
 }
 
+/** As `findByPath`; else the address to which that of a merged discussion leads, or that of a post that has moved. */
+export function findOrFollow({ reader }: Pick<PageDeps, 'reader'>) {
+  const find = findByPath({ reader });
+  return async (call: Parameters<typeof find>[0]): Promise<DiscussionHead | string | undefined> => {
+    const found = await find(call);
+    if (found) return found;
+    const { address = '', post = '' } = call.params;
+    return reader.formerPlace(/^\d+/.exec(address)?.[0] ?? '', numberOf(post), call.actor);
+  };
+}
+
 /** The values of a form: initial ones, or those of a refused submission with its problems. */
 export interface FormDraft {
   readonly values: Readonly<Record<string, unknown>>;
@@ -106,6 +117,22 @@ export const previewOf = async (markdown: Markdown, values: Readonly<Record<stri
   return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
 };
 
+/** What stands in the place of a post that is deleted, or that is another discussion’s now. */
+function placeModel(post: PostRecord | PostStub, head: DiscussionHead, moderates: boolean): object {
+  const place = { id: post.id, number: post.number, is_deleted: true };
+  if (!('author' in post) && post.moved_post_id !== undefined) {
+    // Its former address leads to it, wherever it is by then.
+    return { ...place, moved: { to: post.moved_post_id !== null && `/d/${head.number}/${post.number}` } };
+  }
+  return {
+    // Moderators, who may restore it, see its text; to others it is a stub.
+    ...(moderates && 'author' in post && { author: post.author, html: new SafeHtml(post.html) }),
+    ...place,
+    url: postPath(head.number, post.number),
+    actions: { restore: moderates && !head.deleted && `/p/${post.id}/restore` },
+  };
+}
+
 /** A post with its HTML and what the viewer may do with it. */
 export function postModel(
   post: PostRecord | PostStub,
@@ -115,18 +142,7 @@ export function postModel(
 ): object {
   const moderates = rights.inCategory(head.categoryId, viewer).moderate;
   const url = postPath(head.number, post.number);
-  if (!('author' in post) || post.is_deleted) {
-    // Moderators, who may restore it, see its text; to others it is a stub.
-    const said = moderates && 'author' in post ? { author: post.author, html: new SafeHtml(post.html) } : {};
-    return {
-      ...said,
-      id: post.id,
-      number: post.number,
-      is_deleted: true,
-      url,
-      actions: { restore: moderates && !head.deleted && `/p/${post.id}/restore` },
-    };
-  }
+  if (!('author' in post) || post.is_deleted) return placeModel(post, head, moderates);
   return {
     ...post,
     ...linksOf(post, head),
@@ -165,6 +181,11 @@ export const postActions = (
     quote: rights.canReply(head, viewer) && `/d/${head.number}/reply?quote=${number}`,
     history: editedAt !== null && rights.canReadHistory(head, authorId, viewer) && `/p/${id}/history`,
     edit: mayChange && `/p/${id}/edit`,
+    move:
+      number > 1 &&
+      !head.deleted &&
+      rights.inCategory(head.categoryId, viewer).moderate &&
+      `/d/${head.number}/move?post=${number}`,
     delete: mayChange && `/p/${id}/delete`,
   };
 };

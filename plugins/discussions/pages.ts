@@ -9,6 +9,7 @@ import { adminPages } from './categories/admin-pages.ts';
 import { discussionPages } from './reading/pages.ts';
 import { postMenuPage } from './reading/post-menu.ts';
 import { managePages, postPages } from './writing/edit-pages.ts';
+import { movePages } from './moving/pages.ts';
 import { historyPages } from './revisions/pages.ts';
 import { firstSteps } from 'parley-forum/ports/first-steps';
 import { keysOf } from './keys.ts';
@@ -36,6 +37,7 @@ export function addPages(deps: PageDeps, { statistics, views, access, accounts, 
   if (web) postMenuPage(deps, web);
   managePages(deps);
   bulkPages(deps, { accounts });
+  movePages(deps);
   historyPages(deps);
   if (admin && web) adminPages(deps, { admin, access, web });
 

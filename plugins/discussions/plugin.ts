@@ -28,6 +28,7 @@ import {
   postDeleted,
   postFields,
   postLooksChanged,
+  postsMoved,
   postUpdated,
   startDiscussion,
   discussionCacheTags,
@@ -66,6 +67,8 @@ import { bulkRoutes } from './bulk/routes.ts';
 import { categoryRoutes } from './categories/routes.ts';
 import { discussionRoutes } from './discussion-routes.ts';
 import { postRoutes } from './post-routes.ts';
+import { moveRoutes } from './moving/routes.ts';
+import { PostMover } from './moving/post-mover.ts';
 import { titleSuggestions } from './lists/suggestions.ts';
 import { userRoutes } from './lists/user-routes.ts';
 import { createService } from './service.ts';
@@ -101,6 +104,7 @@ export default definePlugin({
     postCreated,
     postUpdated,
     postDeleted,
+    postsMoved,
     composerValues,
     draftAccepted,
     discussionStructuredData,
@@ -185,6 +189,21 @@ export default definePlugin({
       cron: '*/5 * * * *',
       run: () => repeatInBatches(plugin.signal, (limit) => editor.endPins(limit)),
     });
+    const mover = new PostMover({
+      data,
+      cache,
+      clock,
+      environment,
+      plugin,
+      accounts,
+      categories,
+      drafts,
+      moderationLog,
+      projections,
+      reader,
+      revisions,
+      rights,
+    });
     const deps = {
       plugin,
       settings,
@@ -196,12 +215,14 @@ export default definePlugin({
       rights,
       writer,
       editor,
+      mover,
       web,
     };
 
     discussionRoutes(deps);
     bulkRoutes(deps);
     postRoutes(deps);
+    moveRoutes(deps);
     categoryRoutes(deps);
     userRoutes(deps, accounts);
     const views = new PageViewCounter({ data, cache, clock, log: plugin.log });

@@ -39,6 +39,8 @@ export interface PostRow {
   readonly updated_at: Date;
   readonly edited_at: Date | null;
   readonly deleted_at: Date | null;
+  /** Of what stands in the place of a post that is another discussion’s now: that post. */
+  readonly moved_post_id: string | null;
   readonly reply_to_number: number | null;
   /** What is known of the post that it answers. */
   readonly answered: { readonly author_id: string; readonly is_deleted: boolean } | null;
@@ -60,7 +62,7 @@ interface ReplyRow {
 /** Bytes of sources and HTML that one answer carries. Written as JSON they may take twice that. */
 export const MAX_TEXT_BYTES = 512 * 1024;
 /** Characters of a source of which only the beginning is read. */
-const PREVIEW_LENGTH = 500;
+export const PREVIEW_LENGTH = 500;
 
 const column = (post: 'f' | 'p', name: 'content' | 'html'): RawBuilder<unknown> => sql.ref(`${post}.${name}`);
 /** Whether the HTML is as small as what is written today. Sizes are known without unpacking a text. */
@@ -109,6 +111,6 @@ export const VISIBLE_REPLY_TO = sql`(select a.number from ${ANSWERED} and a.dele
 export const postColumns = (
   count: number,
 ): RawBuilder<PostRow> => sql<PostRow>`p.id, p.discussion_id, p.number, p.author_id, p.created_at, p.updated_at,
-  p.edited_at, p.deleted_at, p.reply_to_number,
+  p.edited_at, p.deleted_at, p.moved_post_id, p.reply_to_number,
   (select jsonb_build_object('author_id', a.author_id, 'is_deleted', a.deleted_at is not null) from ${ANSWERED}) as answered,
   (select count(*)::int from ${REPLIES}) as reply_count, ${count === 1 ? ownText('p') : sharedText('p', count)}`;

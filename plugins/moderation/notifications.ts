@@ -1,7 +1,7 @@
 import type { PluginHandle } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import { postsMoved, type Categories, type Discussions } from 'parley-forum/plugins/discussions';
 import { moderationActed, type ActionName, type ModerationEntry } from 'parley-forum/plugins/moderation';
 import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
 
@@ -32,7 +32,9 @@ export const NOTIFIED_ACTIONS = Object.keys(NOTIFICATION_TYPES) as readonly Acti
  * notification while unread.
  */
 const MEMBER_TYPE = 'moderation_member';
-const TYPES = [...new Set(Object.values(NOTIFICATION_TYPES))];
+/** Of posts that moved: each author is notified once, however many of theirs these are. */
+const MOVED_TYPE = 'moderation_moved';
+const TYPES = [...new Set(Object.values(NOTIFICATION_TYPES)), MOVED_TYPE];
 /** Characters of a notification's title. */
 const MAX_TITLE_LENGTH = 200;
 
@@ -64,17 +66,23 @@ export function notifyMembers(
     });
   }
 
-  /** The discussion's title, if the member may read its category, also when it is deleted. */
-  const titleOf = async ({ user_id: userId = '', discussion }: ModerationEntry): Promise<string | undefined> => {
-    if (!discussion) return undefined;
+  /** For each member the discussion's title, if they may read its category, also when it is deleted. */
+  const titlesFor = async (
+    userIds: readonly string[],
+    discussionId: string,
+  ): Promise<(userId: string) => string | undefined> => {
     const [head, viewers] = [
-      await discussions.find(discussion.id, access.unrestricted),
-      await accounts.viewers([userId]),
+      await discussions.find(discussionId, access.unrestricted),
+      await accounts.viewers(userIds),
     ];
     await categories.refresh();
-    const viewer = viewers.get(userId);
-    return head && viewer && categories.find(head.categoryId, viewer) && head.title;
+    return (userId) => {
+      const viewer = viewers.get(userId);
+      return head && viewer && categories.find(head.categoryId, viewer) && head.title;
+    };
   };
+  const titleOf = async ({ user_id: userId = '', discussion }: ModerationEntry): Promise<string | undefined> =>
+    discussion && (await titlesFor([userId], discussion.id))(userId);
 
   plugin.on(
     moderationActed,
@@ -90,6 +98,28 @@ export function notifyMembers(
       // Readers cannot tell those without a title apart.
       const group = title === undefined ? 'moderation' : `moderation:${entry.discussion!.id}`;
       await notifications.notify([{ type, userId, url: STANDING, ...titled(title), key, group }]);
+    },
+    { durable: true },
+  );
+
+  plugin.on(
+    postsMoved,
+    async ({ source, discussion, posts, by }, { id }) => {
+      const first = new Map(posts.toReversed().map((post) => [post.author_id, post]));
+      first.delete(by);
+      const titleFor = await titlesFor([...first.keys()], discussion.id);
+      const key = `moved:${id}`;
+      await notifications.notify(
+        [...first].map(([userId, { from_number: number }]) => ({
+          type: MOVED_TYPE,
+          userId,
+          // Where it stood leads to where it is, for those who may see that.
+          url: `/d/${source.number}/${number}`,
+          ...titled(titleFor(userId)),
+          key,
+          group: key,
+        })),
+      );
     },
     { durable: true },
   );

@@ -23,7 +23,7 @@ import { fillSlots } from './slots.ts';
 export default definePlugin({
   id: 'moderation',
   name: 'Moderation',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'The moderators’ pages and log, suspensions and bans, and notes on members.',
   defends: true,
   needs: {

@@ -58,6 +58,26 @@ describe('an open discussion', () => {
     await page.context().close();
   });
 
+  test('shows that a post went to another one, whose open page shows it at its end', async () => {
+    const start = async (title: string) =>
+      (await mia.post('/api/discussions', { title, content: 'Words', category_id: 'general' })).body.discussion;
+    const [from, to] = [await start('What one leaves'), await start('What one comes to')];
+    const reply = await mia.post('/api/posts', { discussion_id: from.id, content: 'Of another subject.' });
+    const [left, reached] = [await forum.open('ada'), await forum.open('bob')];
+    await openListening(left, `/d/${from.number}`, 'x-posts');
+    await openListening(reached, `/d/${to.number}`, 'x-posts');
+    await mia.post(`/api/discussions/${from.id}/move-posts`, {
+      post_ids: [reply.body.post.id],
+      discussion_id: to.id,
+    });
+    await post(left, 2).getByText('Post 2 was moved to another discussion.').waitFor();
+    await post(reached, 2).getByText('Of another subject.').waitFor();
+    expect(await judge(left)).toEqual([]);
+    await post(left, 2).getByRole('link').click();
+    await left.waitForURL(`**/d/${to.number}-*`);
+    for (const page of [left, reached]) await page.context().close();
+  });
+
   test('does not change words that are being selected until they are let go', async () => {
     const page = await forum.open('bob');
     await openListening(page, '/d/1/6', 'x-posts');

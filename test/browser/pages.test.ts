@@ -58,6 +58,7 @@ beforeAll(async () => {
     posts: readonly { id: string }[];
   };
   await introduce();
+  const left = await split();
   // In every discussion the people here take turns.
   const own = `/p/${posts[4]!.id}`;
   await change(own);
@@ -71,11 +72,12 @@ beforeAll(async () => {
   const groups = [...new Set(settings)].filter((group) => group !== 'hidden');
   filled = {
     '/c/:slug': { guest: ['/c/general', '/c/announcements'], ada: ['/c/general'] },
-    '/d/:address': { guest: [long, `${long}?page=2`, locked], ada: [long, locked], mia: [long] },
+    '/d/:address': { guest: [long, `${long}?page=2`, locked], ada: [long, locked], mia: [long, left] },
     '/d/:address/:post': { guest: ['/d/1/22'] },
     '/d/:address/reply': { ada: ['/d/1/reply'] },
     '/d/:address/related': { guest: ['/d/1/related'] },
     '/d/:address/edit': { ada: [`${by('ada')}/edit`] },
+    '/d/:address/move': { mia: ['/d/1/move', `${by('ada')}/move`] },
     '/d/:address/delete': { ada: [`${by('ada')}/delete`] },
     '/p/:id': { guest: [own] },
     '/p/:id/edit': { ada: [`${own}/edit`] },
@@ -124,6 +126,26 @@ async function introduce(): Promise<void> {
     links: ['https://yard.example/', `https://yard.example/${'long-'.repeat(20)}`],
   });
   if (status !== 200) throw new Error(`Ada said nothing: ${status}`);
+}
+
+/** Somebody's reply goes to a discussion of its own; where it leaves a place. */
+async function split(): Promise<string> {
+  const mia = forum.app.client();
+  await mia.login('mia', PASSWORD);
+  const started = await mia.post('/api/discussions', {
+    title: 'Two subjects at once',
+    content: 'One of them is out of place.',
+    category_id: 'general',
+  });
+  const { id, url } = started.body.discussion;
+  const reply = await mia.post('/api/posts', { discussion_id: id, content: 'This one.' });
+  const moved = await mia.post(`/api/discussions/${id}/move-posts`, {
+    post_ids: [reply.body.post.id],
+    title: 'A subject of its own',
+    category_id: 'general',
+  });
+  if (moved.status !== 200) throw new Error(`Nothing was moved: ${moved.status}`);
+  return new URL(url).pathname;
 }
 
 /** A post of ada's gets a history. */

@@ -6,8 +6,15 @@ interface ChangedPost {
   readonly number: number;
   readonly reply_to_number?: number | null;
 }
-/** What an event of the stream says of a post, or a signal. */
-type Message = ChangedPost | { readonly data: { readonly post: ChangedPost } };
+/** What an event of the stream says of posts that went from a discussion to another one. */
+interface MovedPosts {
+  readonly source: { readonly id: string } | null;
+  readonly discussion: { readonly id: string } | null;
+  readonly posts: readonly { readonly from_number: number | null }[];
+  readonly merged: boolean;
+}
+/** What an event of the stream says of posts, or a signal. */
+type Message = ChangedPost | { readonly data: { readonly post: ChangedPost } | MovedPosts };
 /** What the posts of a page ask to keep them. */
 export interface PostChanges extends HTMLElement {
   /** Whether somebody has a part of a post in hand, which stays as it is for now. */
@@ -63,11 +70,24 @@ class Changes extends HTMLElement implements PostChanges {
 
   heard(event: Event): void {
     const { detail } = event as CustomEvent<Message>;
-    const { discussion_id: of, number, reply_to_number: answered } = 'data' in detail ? detail.data.post : detail;
-    if (of !== texts()['discussion']) return;
     const time = COLLECT + SPREAD * Math.random();
+    const data = 'data' in detail ? detail.data : { post: detail };
+    if ('posts' in data) return this.#moved(data, time);
+    const { discussion_id: of, number, reply_to_number: answered } = data.post;
+    if (of !== texts()['discussion']) return;
     for (const one of [number, answered]) this.#wait(`post-${one}`, time);
-    if (!event.type.endsWith('.created')) return;
+    if (event.type.endsWith('.created')) this.#expect(time);
+  }
+
+  /** The page of a discussion that was merged is gone, so it stays as it is. */
+  #moved({ source, discussion, posts, merged }: MovedPosts, time: number): void {
+    const own = texts()['discussion'];
+    if (source?.id === own && !merged) for (const { from_number: number } of posts) this.#wait(`post-${number}`, time);
+    if (discussion?.id === own) this.#expect(time);
+  }
+
+  /** New posts are fetched where the end of the discussion is read. */
+  #expect(time: number): void {
     if (!readsEnd()) return postsChanged();
     this.#came = true;
     this.#later(time);

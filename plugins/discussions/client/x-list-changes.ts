@@ -1,7 +1,7 @@
 import { announce, button, define, fragment, t } from '@forum/client';
 
 /** What changes a list. */
-const EVENTS = ['post.created', 'discussion.created', 'discussion.updated', 'discussion.deleted'];
+const EVENTS = ['post.created', 'discussion.created', 'discussion.updated', 'discussion.deleted', 'posts.moved'];
 /** Milliseconds after which a change is looked for, and the most that grows to while others follow. */
 const FIRST = 2_000;
 const LONGEST = 300_000;

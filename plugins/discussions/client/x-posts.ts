@@ -4,7 +4,7 @@ import { postsChanged } from './parts/posts.ts';
 import type { PostChanges } from './x-changes.ts';
 
 /** What happens to posts, or to what they are shown with. */
-const CHANGES = ['created', 'updated', 'deleted', 'looks-changed'];
+const CHANGES = ['post.created', 'post.updated', 'post.deleted', 'post.looks-changed', 'posts.moved'];
 
 /** The posts of a discussion, as they are now. What one may do with a post is fetched into one menu for all of them. */
 class Posts extends HTMLElement {
@@ -32,7 +32,7 @@ class Posts extends HTMLElement {
       void this.#keep()
         .then((changes) => changes.changedHere(detail))
         .catch(() => location.reload());
-    for (const name of CHANGES) document.addEventListener(`parley:post.${name}`, changed, { signal });
+    for (const name of CHANGES) document.addEventListener(`parley:${name}`, changed, { signal });
     document.addEventListener('discussions:edited', (event) => edited(event as CustomEvent<string>), { signal });
     document.addEventListener('selectionchange', this.#selects, { signal });
     // By the time of the click its items are on their way.

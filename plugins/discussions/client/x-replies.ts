@@ -4,23 +4,36 @@ interface NewPost {
   readonly data: { readonly post: { readonly discussion_id: string; readonly number: number } };
 }
 
+interface MovedPosts {
+  readonly data: {
+    readonly discussion: { readonly id: string } | null;
+    readonly posts: readonly { readonly number: number | null }[];
+  };
+}
+
 /**
  * Says that replies have come since the page was made, and leads to the first of them, unless they come to the page by
  * themselves. Without a stream it stays empty.
  */
 class Replies extends HTMLElement {
   readonly #onReply = (event: Event): void => this.#show((event as CustomEvent<NewPost>).detail.data.post);
+  readonly #onMove = (event: Event): void => {
+    const { discussion, posts } = (event as CustomEvent<MovedPosts>).detail.data;
+    for (const { number } of posts) this.#show({ discussion_id: discussion?.id ?? '', number: number ?? 0 });
+  };
   #address = '';
   #newest = 0;
 
   connectedCallback(): void {
     this.#address = this.querySelector('a')?.pathname ?? '';
     document.addEventListener('parley:post.created', this.#onReply);
+    document.addEventListener('parley:posts.moved', this.#onMove);
     document.addEventListener('discussions:posts', this.#update);
   }
 
   disconnectedCallback(): void {
     document.removeEventListener('parley:post.created', this.#onReply);
+    document.removeEventListener('parley:posts.moved', this.#onMove);
     document.removeEventListener('discussions:posts', this.#update);
   }
 
@@ -36,7 +49,7 @@ class Replies extends HTMLElement {
     const last = Math.max(Number(this.dataset['last']), Number(shown));
     const count = this.#newest - last;
     if (!link) return;
-    link.href = `${this.#address}/${last + 1}`;
+    link.href = `${this.#address}/${last + 1}?here=1`;
     link.textContent = (this.dataset['text'] ?? '').replace('{count}', String(count));
     link.hidden = count <= 0;
   };

@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, type Data, type RawBuilder } from 'parley-forum';
 
 /*
  * The one order in which rows are locked, by every write of this plugin and of plugins with a projection or a counter.
@@ -101,7 +101,16 @@ export async function restoreParticipantPost(data: Data, discussionId: string, a
   await updateDiscussionCounts(data, discussionId, { replies: 1, participants: joined?.posts === 1 ? 1 : 0 });
 }
 
-/** Where no post is left, the first one was the last. */
+/**
+ * The last post of a discussion, whose id the statement knows as `discussion`. Of posts that came from elsewhere behind its
+ * own last one the newest counts, so that an old post that moves in does not make it look as long ago as that. Where no
+ * post is left, the first one was the last.
+ */
+export const lastPostOf = (discussion: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
+  select o.id, o.author_id, o.created_at from post o where o.discussion_id = ${discussion} and (o.deleted_at is null or o.number = 1)
+    and o.number >= coalesce((select max(w.number) from post w where w.discussion_id = ${discussion} and w.deleted_at is null and w.moved_at is null), 1)
+  order by (o.deleted_at is null) desc, o.created_at desc, o.number desc limit 1)`;
+
 async function updateDiscussionCounts(
   data: Data,
   discussionId: string,
@@ -109,7 +118,6 @@ async function updateDiscussionCounts(
 ): Promise<void> {
   await data.all(sql`update discussion d set reply_count = d.reply_count + ${replies}, participant_count = d.participant_count + ${participants},
       last_post_at = l.created_at, last_post_id = l.id, last_author_id = l.author_id
-    from (select id, author_id, created_at from post where discussion_id = ${discussionId} and (deleted_at is null or number = 1)
-      order by (deleted_at is null) desc, number desc limit 1) l
+    from ${lastPostOf(sql`${discussionId}`)} l
     where d.id = ${discussionId}`);
 }

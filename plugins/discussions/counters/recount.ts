@@ -1,5 +1,6 @@
 import { sql, type Cache, type Counter, type Data, type RawBuilder } from 'parley-forum';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { lastPostOf } from './counters.ts';
 
 interface RecountDeps {
   readonly data: Data;
@@ -77,8 +78,7 @@ function discussions(data: Data, repairAndPurge: RepairAndPurge): Counter {
         count(distinct author_id) filter (where deleted_at is null)::int as people
       from post where discussion_id = d.id
     ) w cross join lateral (
-      select id as last_id, author_id as last_author, created_at as last_at from post where discussion_id = d.id and (deleted_at is null or number = 1)
-      order by (deleted_at is null) desc, number desc limit 1
+      select id as last_id, author_id as last_author, created_at as last_at from ${lastPostOf(sql`d.id`)} last_post
     ) l where d.id = any(${keys}::uuid[])`;
   const stored = sql`(d.last_number, d.reply_count, d.participant_count, d.last_post_id, d.last_author_id, d.last_post_at)`;
   const actual = sql`(c.numbers, c.replies, c.people, c.last_id, c.last_author, c.last_at)`;

@@ -73,7 +73,7 @@ class WrittenContent {
         this.#data.all(sql<OwnPost>`
         select p.id, p.discussion_id, d.number as discussion, p.number, p.content, p.reply_to_number, p.created_at, p.edited_at, p.deleted_at
         from post p join discussion d on d.id = p.discussion_id
-        where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.id > ${after?.id ?? ZERO_ID} order by p.id limit ${limit}`),
+        where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.moved_post_id is null and p.id > ${after?.id ?? ZERO_ID} order by p.id limit ${limit}`),
       );
     }
   }

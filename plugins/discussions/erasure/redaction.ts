@@ -1,4 +1,5 @@
 import {
+  HttpError,
   sql,
   type Cache,
   type Clock,
@@ -55,6 +56,9 @@ export class Redaction {
         where id in (select discussion_id from post where id = any(${ids}::uuid[])) order by id for no key update`);
       const visibleReplies = await this.#visibleReplies(ids);
       const rows = Map.groupBy(await this.#write(ids), (row) => row.discussion_id);
+      // Posts may have moved while this waited; those who erase come again.
+      if ([...rows.keys()].some((id) => !discussions.some((locked) => locked.id === id)))
+        throw new HttpError(409, 'This post has just been moved to another discussion; try again');
       await this.#count(discussions, { rows, visibleReplies, author });
       for (const discussion of discussions)
         await this.#publish(em, discussion, { rows: rows.get(discussion.id) ?? [], visibleReplies, author });

@@ -6,14 +6,16 @@ import {
   discussionUpdated,
   postCreated,
   postDeleted,
+  postsMoved,
   postUpdated,
   discussionCacheTags,
   type DiscussionEvent,
   type PostEvent,
+  type PostsMovedEvent,
 } from 'parley-forum/plugins/discussions';
 import type { EventRule } from 'parley-forum/ports/events';
 import type { CategoryService } from '../categories/category-service.ts';
-import { discussionPath } from '../identifiers.ts';
+import { discussionPath, postPath } from '../identifiers.ts';
 import { VISIBLE_REPLY_TO } from '../rows.ts';
 
 interface EventRulesDeps {
@@ -30,9 +32,24 @@ interface AboutPost {
 interface IdRow {
   readonly id: string;
 }
+interface DiscussionNow extends IdRow {
+  readonly number: number;
+  readonly title: string;
+  readonly slug: string;
+  readonly category_id: string;
+}
+interface PostNow extends IdRow {
+  readonly discussion_id: string;
+  readonly number: number;
+  /** Number of its discussion. */
+  readonly discussion: number;
+  readonly content: string;
+  readonly html: string;
+  readonly reply_to_number: number | null;
+}
 
 /**
- * Events about discussions and posts are visible to viewers who may read them now, with today's text. Of deleted ones
+ * Events about discussions and posts are visible to viewers who may read them now, as they are today. Of deleted ones
  * only the deletion is visible.
  */
 export function discussionRules({ data, categories, environment }: EventRulesDeps): readonly EventRule[] {
@@ -50,7 +67,7 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     const requested = (about as readonly AboutDiscussion[]).map(({ discussion }) => discussion);
     const now = await readable(
       viewer,
-      (open) => sql<{ id: string; number: number; title: string; slug: string; category_id: string }>`
+      (open) => sql<DiscussionNow>`
       select id, number, title, slug, category_id from discussion
       where id = any(${requested.map(({ id }) => id)}::uuid[]) and deleted_at is null and category_id = any(${open}::uuid[])`,
     );
@@ -74,11 +91,16 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     const requested = (about as readonly AboutPost[]).map(({ post }) => post);
     const now = await readable(
       viewer,
-      (open) => sql<{ id: string; content: string; html: string; reply_to_number: number | null }>`
-      select p.id, p.content, p.html, ${VISIBLE_REPLY_TO} as reply_to_number from post p join discussion d on d.id = p.discussion_id
+      (open) => sql<PostNow>`
+      select p.id, p.discussion_id, p.number, d.number as discussion, p.content, p.html, ${VISIBLE_REPLY_TO} as reply_to_number from post p join discussion d on d.id = p.discussion_id
       where p.id = any(${requested.map(({ id }) => id)}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${open}::uuid[])`,
     );
-    return requested.map((post) => now.has(post.id) && { post: { ...post, ...now.get(post.id) } });
+    return requested.map((post) => {
+      const row = now.get(post.id);
+      if (!row) return false;
+      const { discussion, ...today } = row;
+      return { post: { ...post, ...today, url: environment.baseUrl + postPath(discussion, row.number) } };
+    });
   };
   const deletedPosts = async (about: readonly object[], viewer: Viewer): Promise<readonly boolean[]> => {
     const requested = (about as readonly AboutPost[]).map(({ post }) => post.discussion_id);
@@ -90,6 +112,34 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     return requested.map((id) => known.has(id));
   };
 
+  /** Whoever sees only one of the two discussions does not learn of the other. */
+  const moves = async (about: readonly object[], viewer: Viewer): Promise<readonly (boolean | object)[]> => {
+    const requested = about as readonly Static<typeof PostsMovedEvent>[];
+    const ids = requested.flatMap(({ source, discussion }) => [source?.id, discussion?.id]);
+    const now = await readable(
+      viewer,
+      (open) => sql<DiscussionNow & { deleted: boolean }>`
+      select id, number, title, slug, category_id, deleted_at is not null as deleted from discussion
+      where id = any(${ids}::uuid[]) and category_id = any(${open}::uuid[])`,
+    );
+    return requested.map(({ source, discussion, posts: moved, merged }) => {
+      const row = now.get(discussion?.id ?? '');
+      const [from, to] = [now.has(source?.id ?? ''), row?.deleted === false ? row : undefined];
+      if (!from && !to) return false;
+      const { deleted: _deleted, ...today } = to ?? {};
+      return {
+        source: from ? source : null,
+        discussion: to ? { ...discussion, ...today, url: environment.baseUrl + discussionPath(to) } : null,
+        posts: moved.map((post) => ({
+          ...post,
+          from_number: from ? post.from_number : null,
+          number: to ? post.number : null,
+        })),
+        merged,
+      };
+    });
+  };
+
   const rules: readonly Omit<EventRule, 'tags'>[] = [
     { hook: discussionCreated, visible: discussions },
     { hook: discussionUpdated, visible: discussions },
@@ -97,6 +147,7 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     { hook: postCreated, visible: posts },
     { hook: postUpdated, visible: posts },
     { hook: postDeleted, visible: deletedPosts },
+    { hook: postsMoved, visible: moves },
   ];
   return rules.map((rule) => ({
     ...rule,

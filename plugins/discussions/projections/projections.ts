@@ -9,11 +9,20 @@ const CHECKPOINT_MARGIN = 60_000;
 /** So many changed discussions are gone through one by one; of more, all posts are read in their order once. */
 const MAX_SINGLY_READ = 1_000;
 
+/** Posts whose texts are in memory at a time while they move. */
+const MAX_TEXTS = 200;
+
 interface ProjectionSource {
   readonly id: string;
   readonly title: string;
   readonly categoryId: string;
   readonly deletedAt?: Date | null | undefined;
+}
+interface MovedPosts {
+  readonly source: ProjectionSource;
+  readonly place: ProjectionSource;
+  readonly ids: readonly string[];
+  readonly merged: boolean;
 }
 interface ProjectedSource {
   readonly id: string;
@@ -52,6 +61,34 @@ export class Projections {
     for (const { value } of found) await value.posts(em, posts);
   }
 
+  /** Posts that have moved, and the discussion that they left where it was merged. Each projection ends before the next begins, as elsewhere. */
+  async moved(em: EntityManager, { source, place, ids, merged }: MovedPosts): Promise<void> {
+    const left = { discussionId: source.id, whole: merged };
+    let read: { readonly part: number; readonly posts: readonly ProjectedSource[] } | undefined;
+    for (const { value } of this.#plugin.extensions(postProjections)) {
+      for (let part = 0; part < ids.length; part += MAX_TEXTS) {
+        if (read?.part !== part) read = { part, posts: await this.#sources(ids.slice(part, part + MAX_TEXTS)) };
+        await value.posts(
+          em,
+          read.posts.map((post) => ({ ...projectionOf(place, post), left })),
+        );
+      }
+      if (merged)
+        await value.discussion(em, {
+          id: source.id,
+          title: source.title,
+          categoryId: source.categoryId,
+          visible: false,
+        });
+    }
+  }
+
+  #sources(ids: readonly string[]): Promise<readonly ProjectedSource[]> {
+    return this.#data
+      .all(sql<ProjectedSource>`select id, number, author_id as "authorId", content, html, created_at as "createdAt", deleted_at as "deletedAt"
+      from post where id = any(${ids}::uuid[]) order by number`);
+  }
+
   async discussion(em: EntityManager, { id, title, categoryId, deletedAt }: ProjectionSource): Promise<void> {
     for (const { value } of this.#plugin.extensions(postProjections))
       await value.discussion(em, { id, title, categoryId, visible: !deletedAt });
@@ -81,9 +118,9 @@ export class Projections {
       changed && changed.length <= MAX_SINGLY_READ
         ? // Only their posts are read; the fence keeps the planner from reading all posts in order until it has met enough of them.
           sql`select p.id, p.discussion_id from unnest(${changed}::uuid[]) as c (id)
-          cross join lateral (select p.id, p.discussion_id from post p where p.discussion_id = c.id and ${beyond} offset 0) p order by p.id limit ${limit}`
+          cross join lateral (select p.id, p.discussion_id from post p where p.discussion_id = c.id and ${beyond} and p.moved_post_id is null offset 0) p order by p.id limit ${limit}`
         : sql`select p.id, p.discussion_id from post p join discussion d on d.id = p.discussion_id
-          where ${beyond} and ${since === undefined ? sql`true` : sql`(${createdSince(since)} or ${updatedSince(since)})`} order by p.id limit ${limit}`;
+          where ${beyond} and p.moved_post_id is null and ${since === undefined ? sql`true` : sql`(${createdSince(since)} or ${updatedSince(since)})`} order by p.id limit ${limit}`;
     // Two statements: what the first had to wait for is seen by the second.
     const ids = await this.#data.all(
       sql<{

@@ -13,12 +13,12 @@ import {
 } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { pagerOf, pages, phrase, redirect, shared, view, type PagePicture, type View } from 'parley-forum/plugins/web';
-import { discussionPath, numberOf, postPath } from '../identifiers.ts';
+import { discussionPath, numberOf, placePath, postPath } from '../identifiers.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
 import { dayOf, startOfDay } from './days.ts';
 import type { FoundDiscussion } from './reader.ts';
-import { composer, findByPath, pinValues, postModel, replyKey, siteZone, type PageDeps } from '../page-parts.ts';
+import { composer, findOrFollow, pinValues, postModel, replyKey, siteZone, type PageDeps } from '../page-parts.ts';
 
 const pageOf = (number: number): number => Math.ceil(number / POSTS_PER_PAGE);
 const pathOf = (head: DiscussionHead, page: number): string => discussionPath(head) + (page > 1 ? `?page=${page}` : '');
@@ -30,8 +30,10 @@ const firstOf = (page: number): number => (page - 1) * POSTS_PER_PAGE + 1;
 /** /d/…: reading a discussion. */
 export function discussionPages(deps: PageDeps): void {
   const { plugin, reader, records, categories, markdown } = deps;
-  const load = findByPath(deps);
-  const cacheTags = ({ target }: { readonly target: DiscussionHead }) => cacheTagsOf(target.id);
+  /** The discussion, or the address to which that of one leads that was merged. */
+  const load = findOrFollow(deps);
+  const cacheTags = ({ target }: { readonly target: DiscussionHead | string }) =>
+    typeof target === 'string' ? undefined : cacheTagsOf(target.id);
 
   plugin.route(pages, {
     method: 'get',
@@ -47,9 +49,10 @@ export function discussionPages(deps: PageDeps): void {
       ),
     }),
   })(async ({ actor, params, query: { page = 1, from = firstOf(page), date }, target: head, req }) => {
+    if (typeof head === 'string') return redirect(head, { status: 302 });
     if (date !== undefined) {
       const number = await reader.numberSince(head, startOfDay(date, siteZone(deps)));
-      return redirect(postPath(head.number, number), { status: 302 });
+      return redirect(placePath(head.number, number), { status: 302 });
     }
     if (params['address'] !== `${head.number}-${head.slug}`) {
       const search = req.originalUrl.indexOf('?');
@@ -101,7 +104,7 @@ export function discussionPages(deps: PageDeps): void {
         last: lastNumber,
         size: POSTS_PER_PAGE,
         path: discussionPath(head),
-        lastPath: postPath(head.number, lastNumber),
+        lastPath: placePath(head.number, lastNumber),
         firstDay: record.created_at.slice(0, 10),
         lastDay: record.last_post_at.slice(0, 10),
       },
@@ -130,21 +133,37 @@ export function discussionPages(deps: PageDeps): void {
     );
   };
 
-  plugin.route(pages, { method: 'get', path: '/d/:address/:post', can: 'public', load })(
-    async ({ actor, params, target: head }) => {
-      const wanted = numberOf(params['post'] ?? '');
-      const found = wanted === undefined ? undefined : await reader.discussion(head, actor);
-      if (!found || wanted === undefined) throw notFound();
-      const number = Math.min(wanted, found.lastNumber);
-      const notice = number === wanted ? {} : { notice: phrase('discussions:last-instead', { number: wanted }) };
-      const page = pageOf(number);
-      const fits = (await reader.sizeBetween(head, { from: firstOf(page), to: number })) <= MAX_TEXT_BYTES;
-      return redirect(`${fits ? pathOf(head, page) : pathFrom(head, number)}#post-${number}`, {
-        status: 302,
-        ...notice,
-      });
-    },
-  );
+  plugin.route(pages, {
+    method: 'get',
+    path: '/d/:address/:post',
+    can: 'public',
+    load,
+    query: Type.Object({
+      here: Type.Optional(
+        Type.String({
+          maxLength: 10,
+          description: 'Leads to that place of the discussion, where its post has moved, too.',
+        }),
+      ),
+    }),
+  })(async ({ actor, params, query: { here }, target: head }) => {
+    if (typeof head === 'string') return redirect(head, { status: 302 });
+    const wanted = numberOf(params['post'] ?? '');
+    const found = wanted === undefined ? undefined : await reader.discussion(head, actor);
+    if (!found || wanted === undefined) throw notFound();
+    const number = Math.min(wanted, found.lastNumber);
+    const notice = number === wanted ? {} : { notice: phrase('discussions:last-instead', { number: wanted }) };
+    const page = pageOf(number);
+    const { size, movedPostId } = await reader.upTo(head, { from: firstOf(page), to: number });
+    const follows = movedPostId !== null && here === undefined && number === wanted;
+    const now = follows ? await reader.placeOf(movedPostId, actor) : undefined;
+    if (now !== undefined) return redirect(now, { status: 302, ...notice });
+    const fits = size <= MAX_TEXT_BYTES;
+    return redirect(`${fits ? pathOf(head, page) : pathFrom(head, number)}#post-${number}`, {
+      status: 302,
+      ...notice,
+    });
+  });
 }
 
 /** What the foot of the page offers: a writing field, or why there is none. */
@@ -175,6 +194,7 @@ function toolsModel(
     history: `/p/${firstPostId}/history`,
     remove: head.deleted ? undefined : `${base}/delete`,
     ...(moderate && {
+      move: head.deleted ? undefined : `${base}/move`,
       pin: {
         ...flip('pin'),
         ...pinValues(record, siteZone(deps)),

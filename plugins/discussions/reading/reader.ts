@@ -14,7 +14,7 @@ import {
   type DiscussionRecord,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
-import { numberOf } from '../identifiers.ts';
+import { numberOf, postPath } from '../identifiers.ts';
 import { listQuery } from '../lists/list-query.ts';
 import { cursorAfter, orderOfCursor, type OrderName } from '../lists/sort-orders.ts';
 import { postWindow, type PostsRequest } from './paging.ts';
@@ -24,6 +24,7 @@ import {
   FIRST_REPLIES,
   MAX_TEXT_BYTES,
   postColumns,
+  PREVIEW_LENGTH,
   textSize,
   type DiscussionRow,
   type PostRow,
@@ -41,6 +42,11 @@ export const headTag = (idOrNumber: string | number): string => `discussion-head
 /** Tag of what says how much is in a category, beside lists. */
 export const countTag = (categoryId: string): string => `category-count:${categoryId}`;
 
+/** A discussion as it is stored. */
+interface StoredHead extends DiscussionHead {
+  /** Its first post, where that is another discussion’s now: it was merged, and nobody sees it any more. */
+  readonly movedPostId: string | null;
+}
 /** A post and where it is. */
 export interface FoundPost {
   readonly row: PostRow;
@@ -56,6 +62,14 @@ export interface FoundDiscussion {
   readonly record: DiscussionRecord;
   readonly lastNumber: number;
   readonly firstPostId: string;
+}
+
+/** A reply to choose. */
+export interface MovableRow {
+  readonly id: string;
+  readonly number: number;
+  readonly author_id: string;
+  readonly content: string;
 }
 
 interface Range {
@@ -83,13 +97,43 @@ export class DiscussionReader {
   /** By id or public number. Cached until it is renamed, moved, locked, pinned, deleted or restored. */
   async find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
     const head = await this.#head(idOrNumber);
-    return head && this.#canSee(head, viewer) ? head : undefined;
+    return head && head.movedPostId === null && this.#canSee(head, viewer) ? head : undefined;
+  }
+
+  /** Where the address of a discussion that was merged leads, or that of a post that has moved, whoever may see where it was. */
+  async formerPlace(number: string, post: number | undefined, viewer: Viewer): Promise<string | undefined> {
+    const head = await this.#head(number);
+    if (!head) return undefined;
+    const row =
+      post === undefined
+        ? undefined
+        : await this.#deps.data.one(
+            sql<{
+              id: string | null;
+            }>`select moved_post_id as id from post where discussion_id = ${head.id} and number = ${post}`,
+          );
+    const id = row?.id ?? head.movedPostId;
+    return id === null ? undefined : this.placeOf(id, viewer);
+  }
+
+  /** The address of a post, deleted or not, whose discussion the viewer may see. */
+  async placeOf(postId: string, viewer: Viewer): Promise<string | undefined> {
+    const row = await this.#deps.data.one(
+      sql<{
+        discussion: string;
+        number: number;
+      }>`select discussion_id as discussion, number from post where id = ${postId}`,
+    );
+    const discussion = row && (await this.find(row.discussion, viewer));
+    return discussion && postPath(discussion.number, row.number);
   }
 
   async findPost(id: string, viewer: Viewer): Promise<FoundPost | undefined> {
     if (!isId(id)) return undefined;
     const { data, access } = this.#deps;
-    const row = await data.one(sql<PostRow>`select ${postColumns(1)} from post p where p.id = ${id}`);
+    const row = await data.one(
+      sql<PostRow>`select ${postColumns(1)} from post p where p.id = ${id} and p.moved_post_id is null`,
+    );
     if (!row || (row.deleted_at && !access.allows(viewer, moderate))) return undefined;
     const discussion = await this.find(row.discussion_id, viewer);
     return discussion && { row, discussion };
@@ -102,7 +146,7 @@ export class DiscussionReader {
       number === undefined
         ? undefined
         : await this.#deps.data.one(
-            sql<PostRow>`select ${postColumns(1)} from post p where p.discussion_id = ${head.id} and p.number = ${number}`,
+            sql<PostRow>`select ${postColumns(1)} from post p where p.discussion_id = ${head.id} and p.number = ${number} and p.moved_post_id is null`,
           );
     if (!row || (row.deleted_at && !this.#deps.access.allows(viewer, moderate))) return undefined;
     return { row, discussion: head };
@@ -205,11 +249,15 @@ export class DiscussionReader {
     return row!.number;
   }
 
-  /** Bytes of text in the posts of these numbers. */
-  async sizeBetween(head: DiscussionHead, { from, to }: Omit<Range, 'descending'>): Promise<number> {
-    const row = await this.#deps.data.one(sql<{ size: number }>`
-      select coalesce(sum(${textSize('p')}), 0)::int as size from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}`);
-    return row!.size;
+  /** Bytes of text in the posts from one number to another, and what post stood at the last one, if it is elsewhere now. */
+  async upTo(
+    { id }: DiscussionHead,
+    { from, to }: Omit<Range, 'descending'>,
+  ): Promise<{ readonly size: number; readonly movedPostId: string | null }> {
+    const row = await this.#deps.data.one(sql<{ size: number; movedPostId: string | null }>`
+      select (select coalesce(sum(${textSize('p')}), 0)::int from post p where p.discussion_id = ${id} and p.number between ${from} and ${to}) as size,
+        (select moved_post_id from post where discussion_id = ${id} and number = ${to}) as "movedPostId"`);
+    return row!;
   }
 
   /**
@@ -231,7 +279,23 @@ export class DiscussionReader {
         from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
         where p.reached <= ${sql.lit(MAX_TEXT_BYTES)} or p.number = ${descending ? to : from} order by ${order}`),
     );
-    return records.posts(rows, viewer, access.allows(viewer, moderate));
+    const posts = await records.posts(rows, viewer, access.allows(viewer, moderate));
+    const moved = new Map(
+      rows.flatMap(({ number, moved_post_id: id }) => (id === null ? [] : [[number, id] as const])),
+    );
+    if (moved.size === 0) return posts;
+    const reachable = await this.#reachable([...moved.values()], viewer);
+    return posts.map((post) => {
+      const id = moved.get(post.number);
+      return id === undefined ? post : { ...(post as PostStub), moved_post_id: reachable.has(id) ? id : null };
+    });
+  }
+
+  /** Replies between two numbers that are not deleted, with how they begin. */
+  movable({ id }: DiscussionHead, { from, to }: Omit<Range, 'descending'>): Promise<readonly MovableRow[]> {
+    return this.#deps.data
+      .all(sql<MovableRow>`select id, number, author_id, left(content, ${sql.lit(PREVIEW_LENGTH)}) as content from post
+      where discussion_id = ${id} and number between ${Math.max(from, 2)} and ${to} and deleted_at is null order by number`);
   }
 
   /** The newest first; `before` is the id with which the page before ended. */
@@ -271,6 +335,16 @@ export class DiscussionReader {
       where p.deleted_at is null and d.deleted_at is null and d.category_id = any(${this.#visible(viewer, undefined)}::uuid[])`;
   }
 
+  /** Those of the posts whose discussion the viewer may see. */
+  async #reachable(ids: readonly string[], viewer: Viewer): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.data.all(
+      sql<{
+        id: string;
+      }>`select id from post where id = any(${ids}::uuid[]) and discussion_id in (${await this.visible(viewer)})`,
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
   #canSee(head: DiscussionHead, viewer: Viewer): boolean {
     const category = this.#deps.categories.find(head.categoryId, viewer);
     return category !== undefined && (!head.deleted || this.#deps.access.allows(viewer, moderate));
@@ -281,7 +355,7 @@ export class DiscussionReader {
     return only === undefined ? ids : ids.filter((id) => id === only);
   }
 
-  async #head(idOrNumber: string): Promise<DiscussionHead | undefined> {
+  async #head(idOrNumber: string): Promise<StoredHead | undefined> {
     const number = numberOf(idOrNumber);
     if (number === undefined && !isId(idOrNumber)) return undefined;
     const { cache, data, categories } = this.#deps;
@@ -291,8 +365,9 @@ export class DiscussionReader {
         ? [idOrNumber.toLowerCase(), sql`id = ${idOrNumber}`]
         : [String(number), sql`number = ${number}`];
     const cached = await cache.remember(`discussions.head:${key}`, [headTag(key), discussionCacheTags.all], () =>
-      data.all(sql<DiscussionHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
-        first_post_id as "firstPostId", is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`),
+      data.all(sql<StoredHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
+        first_post_id as "firstPostId", is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted,
+        (select f.moved_post_id from post f where f.id = first_post_id) as "movedPostId" from discussion where ${condition}`),
     );
     return cached[0];
   }

@@ -51,7 +51,7 @@ export class Records {
 
   /** Deleted ones are stubs, unless `whole`: then the viewer is a moderator. */
   async posts(rows: readonly PostRow[], viewer: Viewer, whole: boolean): Promise<readonly (PostRecord | PostStub)[]> {
-    const shown = rows.filter((row) => whole || !row.deleted_at);
+    const shown = rows.filter((row) => row.moved_post_id === null && (whole || !row.deleted_at));
     const [authors, addFields] = await Promise.all([
       this.#authors(shown.flatMap((row) => [row, ...(row.answered ? [row.answered] : []), ...(row.replies ?? [])])),
       this.#fields(postFields, shown, viewer),
@@ -61,6 +61,14 @@ export class Records {
     return rows.map(
       (row): PostRecord | PostStub => byId.get(row.id) ?? { id: row.id, number: row.number, is_deleted: true },
     );
+  }
+
+  /** Rows of posts with their authors alone. */
+  async withAuthors<T extends { readonly author_id: string }>(
+    rows: readonly T[],
+  ): Promise<readonly (T & { readonly author: AuthorRecord })[]> {
+    const authors = await this.#authors(rows);
+    return rows.map((row) => ({ ...row, author: authorOf(row.author_id, authors) }));
   }
 
   async categories(list: readonly Category[], viewer: Viewer): Promise<readonly CategoryRecord[]> {

@@ -36,6 +36,7 @@ import { DiscussionEntity, PostEntity } from '../entities.ts';
 import { discussionEvent, postEvent } from '../events/event-payloads.ts';
 
 import type { Projections } from '../projections/projections.ts';
+import { formerPlacesIn } from '../moving/rows.ts';
 import { countTag, headTag, type FoundPost } from '../reading/reader.ts';
 import type { Revisions } from '../revisions/revisions.ts';
 import type { Rights } from '../rights.ts';
@@ -130,6 +131,12 @@ function pinOf(stored: StoredDiscussion, changes: Changes): object {
     isPinnedEverywhere: (changes.pinnedIn ?? pinPlaceOf(stored) ?? 'everywhere') === 'everywhere',
     pinnedUntil: changes.pinnedUntil === undefined ? kept : changes.pinnedUntil,
   };
+}
+/** As it is now: others may have written while this waited for the discussion, or moved the post to another one. */
+async function postIn(em: EntityManager, id: string, discussion: StoredDiscussion) {
+  const post = await em.findOne(PostEntity, { id, discussionId: discussion.id });
+  if (!post) throw new HttpError(409, 'This post has just been moved to another discussion; try again');
+  return post;
 }
 /** The old value if the new one differs. */
 const changed = (before: string, now: string): string | undefined => (before === now ? undefined : before);
@@ -233,6 +240,7 @@ export class DiscussionEditor {
   async restore(head: DiscussionHead, by: ChangedBy): Promise<void> {
     await this.#write(head, async (em, stored) => {
       if (!stored.deletedAt) return;
+      if (await this.#wasMerged(stored)) throw notFound('There is no such discussion');
       Object.assign(stored, { deletedAt: null, deletedBy: null });
       await addDiscussionCounts(this.#deps.data, stored.id, [{ categoryId: stored.categoryId, by: 1 }]);
       await this.#deps.projections.discussion(em, stored);
@@ -250,8 +258,7 @@ export class DiscussionEditor {
     const { drafts, revisions, moderationLog } = this.#deps;
     const accepted = await drafts.accept({ content }, by.viewer, discussion.categoryId);
     await this.#write(discussion, async (em, stored, now) => {
-      // As it is now: others may have written while this waited for the discussion.
-      const post = await em.findOneOrFail(PostEntity, { id: row.id });
+      const post = await postIn(em, row.id, stored);
       if (post.deletedAt && !row.deleted_at) throw notFound('There is no such post');
       const changed = post.content !== accepted.content;
       if (changed && seen !== undefined && seen !== post.updatedAt.toISOString())
@@ -270,7 +277,7 @@ export class DiscussionEditor {
   async removePost({ row, discussion }: FoundPost, by: ChangedBy): Promise<void> {
     if (row.number === 1) return this.remove(discussion, by);
     await this.#write(discussion, async (em, stored, now) => {
-      const post = await em.findOneOrFail(PostEntity, { id: row.id });
+      const post = await postIn(em, row.id, stored);
       if (post.deletedAt) return;
       Object.assign(post, { deletedAt: now, deletedBy: by.viewer.id ?? null, updatedAt: now });
       await em.flush();
@@ -291,7 +298,7 @@ export class DiscussionEditor {
   async restorePost({ row, discussion }: FoundPost, by: ChangedBy): Promise<void> {
     if (row.number === 1) return this.restore(discussion, by);
     await this.#write(discussion, async (em, stored, now) => {
-      const post = await em.findOneOrFail(PostEntity, { id: row.id });
+      const post = await postIn(em, row.id, stored);
       if (!post.deletedAt) return;
       Object.assign(post, { deletedAt: null, deletedBy: null, updatedAt: now });
       await em.flush();
@@ -319,20 +326,25 @@ export class DiscussionEditor {
     to?: string,
   ): Promise<void> {
     const { data, cache, clock } = this.#deps;
-    const categoryIds = await data.transaction(async (em) => {
+    const { categoryIds, shownIn } = await data.transaction(async (em) => {
       // Locked, so that the target category cannot be deleted meanwhile.
       if (to !== undefined) await data.one(sql`select id from category where id = ${to} for key share`);
       await data.one(sql`select id from discussion where id = ${head.id} for no key update`);
       const stored = (await em.findOneOrFail(DiscussionEntity, { id: head.id })) as StoredDiscussion;
       const now = new Date(clock.now());
       stored.updatedAt = now;
-      const from = stored.categoryId;
+      const [from, deleted] = [stored.categoryId, stored.deletedAt];
       await work(em, stored, now);
-      return new Set([from, stored.categoryId]);
+      const seenByOthers = from !== stored.categoryId || Boolean(deleted) !== Boolean(stored.deletedAt);
+      return {
+        categoryIds: new Set([from, stored.categoryId]),
+        // Where posts of it stood is said whether they can be seen.
+        shownIn: seenByOthers ? await formerPlacesIn(data, stored.id) : [],
+      };
     });
     await cache.purge(
       discussionCacheTags.lists,
-      discussionCacheTags.discussion(head.id),
+      ...[head.id, ...shownIn].map(discussionCacheTags.discussion),
       headTag(head.id),
       headTag(head.number),
       ...[...categoryIds].map(countTag),
@@ -345,6 +357,14 @@ export class DiscussionEditor {
       { categoryId: stored.categoryId, by: -1 },
       { categoryId: to, by: 1 },
     ]);
+  }
+
+  /** Its first post leaves a discussion only when all of it goes to another one. */
+  async #wasMerged({ firstPostId }: StoredDiscussion): Promise<boolean> {
+    const left = await this.#deps.data.one(
+      sql`select 1 as left from post where id = ${firstPostId} and moved_post_id is not null`,
+    );
+    return left !== undefined;
   }
 
   async #emitDiscussion(action: typeof discussionUpdated, stored: StoredDiscussion): Promise<void> {

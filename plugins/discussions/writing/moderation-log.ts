@@ -17,7 +17,8 @@ export interface DiscussionState {
   readonly isLocked: boolean;
 }
 interface Subject {
-  readonly authorId: string;
+  /** Undefined where it is about more than one. */
+  readonly authorId: string | undefined;
   readonly discussion: { readonly id: string; readonly number: number; readonly title: string };
   readonly post?: { readonly id: string; readonly number: number };
 }
@@ -59,9 +60,9 @@ export class ModerationLog {
     const now = this.#clock.now();
     const by = {
       actor_id: viewer.id ?? '',
-      user_id: authorId,
       reason: reason.trim(),
       created_at: new Date(now).toISOString(),
+      ...(authorId !== undefined && { user_id: authorId }),
     };
     for (const action of actions) {
       if (viewer.id === authorId && AUTHORS.includes(action)) continue;

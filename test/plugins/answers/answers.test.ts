@@ -228,3 +228,15 @@ test('administrators say in a form which category asks', async () => {
   expect(form).toMatch(/name="asks_for_answers" value="true" checked/);
   expect(await page('/admin/categories', forum.as.root)).toMatch(/name="asks_for_answers" value="true"(?! checked)/);
 });
+
+test('an answer that moves to another discussion answers neither, until it is accepted there', async () => {
+  const [from, to] = [await question('Which rope'), await question('Which knot')];
+  await accept('ada', from.id, from.reply);
+  await accept('ada', to.id, to.reply);
+  const path = `/api/discussions/${from.id}/move-posts`;
+  expectStatus(await forum.as.mia.post(path, { post_ids: [from.reply], discussion_id: to.id }), 200);
+  expect([await acceptedOf(from.id), await acceptedOf(to.id)]).toEqual([undefined, to.reply]);
+  expect(await listed('unsolved')).toContain(from.id);
+  expectStatus(await accept('ada', to.id, from.reply), 200);
+  expect(await acceptedOf(to.id)).toBe(from.reply);
+});

@@ -196,6 +196,16 @@ describe('what a caller may not see', () => {
     ],
     ['POST /discussions/:id/restore', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     [
+      'POST /discussions/:id/move-posts',
+      () => ({ params: { id: discussion.id }, body: { post_ids: [post], title: 'T', category_id: 'general' } }),
+      { params: { id: absent }, body: { post_ids: [absent], title: 'T', category_id: 'general' } },
+    ],
+    [
+      'POST /discussions/:id/merge',
+      () => ({ params: { id: discussion.id }, body: { into: '1' } }),
+      { params: { id: absent }, body: { into: '1' } },
+    ],
+    [
       'POST /posts',
       () => ({ body: { discussion_id: discussion.id, content: 'x' } }),
       { body: { discussion_id: absent, content: 'x' } },

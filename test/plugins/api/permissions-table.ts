@@ -63,6 +63,22 @@ export const TABLE: readonly Row[] = [
     () => ({ body: { kind: 'category', subject_id: 'general', following: true } }),
   ],
   ['GET /users/follows', '401 401 200 200 200 200 200'],
+  [
+    'POST /discussions/:id/move-posts',
+    '401 401 403 403 403 200 200',
+    async ({ post, discussionOf }) => {
+      const reply = await post();
+      return {
+        ...id(await discussionOf(reply)),
+        body: { post_ids: [reply], title: 'Apart', category_id: 'general' },
+      };
+    },
+  ],
+  [
+    'POST /discussions/:id/merge',
+    '401 401 403 403 403 200 200',
+    async ({ discussion }) => ({ ...id(await discussion()), body: { into: await discussion() } }),
+  ],
   ['GET /posts/:id', any, async ({ post }) => id(await post())],
   [
     'POST /posts',

@@ -114,6 +114,28 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
     who: 'mia',
     prepare: async () => [`/api/discussions/${(await deleted()).id}/restore`, {}],
   }),
+  '/api/discussions/:id/move-posts': () => ({
+    leaves: 'moderation.posts.moved',
+    who: 'mia',
+    async prepare() {
+      const { id } = await forum.start('ada', `Whole ${++count}`);
+      const { id: post } = await forum.reply('bob', id, 'Apart');
+      return [`/api/discussions/${id}/move-posts`, { post_ids: [post], title: 'Apart', category_id: 'general' }];
+    },
+  }),
+  '/api/discussions/:id/merge': () => ({
+    leaves: 'moderation.discussion.merged',
+    who: 'mia',
+    async prepare() {
+      const [{ id }, { id: into }] = [await forum.start('ada', 'One'), await forum.start('ada', 'Two')];
+      return [`/api/discussions/${id}/merge`, { into }];
+    },
+  }),
+  '/d/:address/move': onForm('moderation.posts.moved', async () => {
+    const { id, number } = await forum.start('ada', `Whole ${++count}`);
+    const { id: post } = await forum.reply('bob', id, 'Apart');
+    return [`/d/${number}/move`, { 'post_ids[]': post, to: 'new', title: 'Apart', category_id: 'general' }];
+  }),
   '/api/posts/:id/restore': () => ({
     leaves: 'moderation.post.restored',
     who: 'mia',

@@ -40,6 +40,15 @@ const WRITES: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
   'the deletion of a discussion': ({ id }) =>
     forum.as.mia.delete(`/api/discussions/${id}`).then((answer) => expectStatus(answer, 200)),
   'a move': ({ id }) => put(`/api/discussions/${id}`, { category_id: categoryOf('help') }),
+  'a move of a post': async ({ id, reply }) => {
+    const { id: to } = await forum.start('bob', 'Elsewhere', 'help');
+    const body = { post_ids: [reply], discussion_id: to };
+    return forum.as.mia.post(`/api/discussions/${id}/move-posts`, body).then((answer) => expectStatus(answer, 200));
+  },
+  'a merge': async ({ id }) => {
+    const { id: to } = await forum.start('bob', 'Elsewhere', 'help');
+    return forum.as.mia.post(`/api/discussions/${id}/merge`, { into: to }).then((answer) => expectStatus(answer, 200));
+  },
   'an import': () =>
     forum.app.app.service(Importer).importDiscussions(
       ['general', 'help'].map((slug) => ({

@@ -245,3 +245,34 @@ describe('a projection', () => {
     expect((await forum.guest.get(`/api/discussions/${id}`)).body.count).toBe(1);
   });
 });
+
+describe('posts that move', () => {
+  beforeAll(() => void (refuse = false));
+  const move = async (id: string, how: string, body: object) =>
+    expectStatus(await forum.as.mia.post(`/api/discussions/${id}/${how}`, body), 200);
+
+  test('reach a projection with where they are and where they were, and what is merged as deleted', async () => {
+    const [from, to] = [await forum.start('ada', 'From'), await forum.start('ada', 'To')];
+    const { id } = await forum.reply('bob', from.id, 'Moves');
+    seen.posts.length = seen.discussions.length = 0;
+    await move(from.id, 'move-posts', { post_ids: [id], discussion_id: to.id });
+    const moved = { id, discussionId: to.id, number: 2, title: 'To', content: 'Moves', visible: true };
+    expect(seen.posts).toMatchObject([[{ ...moved, left: { discussionId: from.id, whole: false } }]]);
+    expect(seen.discussions).toEqual([]);
+    await move(from.id, 'merge', { into: to.id });
+    expect(seen.posts[1]).toMatchObject([{ id: from.postId, number: 3, left: { discussionId: from.id, whole: true } }]);
+    expect(seen.discussions).toMatchObject([{ id: from.id, visible: false }]);
+    const all = await forum.app.app.service(Discussions).projectedPosts(undefined, 500);
+    expect(all.filter(({ discussionId }) => discussionId === from.id)).toEqual([]);
+  });
+
+  test('stay where they are when a projection refuses', async () => {
+    const [from, to] = [await forum.start('ada', 'Refused'), await forum.start('ada', 'Not reached')];
+    const { id } = await forum.reply('bob', from.id, 'Stays');
+    refuse = true;
+    const answer = await forum.as.mia.post(`/api/discussions/${from.id}/merge`, { into: to.id });
+    refuse = false;
+    expect(answer.status).toBe(503);
+    expect((await forum.guest.get(`/api/posts/${id}`)).body.post).toMatchObject({ discussion_id: from.id, number: 2 });
+  });
+});

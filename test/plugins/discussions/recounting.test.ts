@@ -143,3 +143,32 @@ test('a member who is removed with all they wrote leaves no number behind', asyn
   const knots = (await forum.guest.get('/api/tags')).body.tags.find(({ slug }: { slug: string }) => slug === 'knots');
   expect(knots.discussion_count).toBe(2);
 });
+
+test('so does one whose posts were moved and whose discussion was merged, and nothing of them is left to read', async () => {
+  const accounts = forum.app.app.service(Accounts);
+  const moved = await accounts.create({ username: 'moved', email: 'moved@forum.test', password: 'Plain-Sailing-42' });
+  const client = forum.app.client();
+  await client.login('moved', 'Plain-Sailing-42');
+  const mine = expectStatus(
+    await client.post('/api/discussions', { title: 'My secret', content: 'My words', category_id: 'help' }),
+    201,
+  ).body.discussion;
+  const [from, to] = [await forum.start('ada', 'Left'), await forum.start('ada', 'Come to')];
+  const reply = await client.post('/api/posts', { discussion_id: from.id, content: 'My reply' });
+  const post_ids = [reply.body.post.id];
+  const path = `/api/discussions/${from.id}/move-posts`;
+  expectStatus(await forum.as.mia.post(path, { post_ids, discussion_id: to.id }), 200);
+  expectStatus(await forum.as.mia.post(`/api/discussions/${mine.id}/merge`, { into: to.id }), 200);
+  await parley('user', 'delete', 'moved', '--remove');
+  await expect
+    .poll(async () => (await forum.guest.get(`/api/discussions/${to.id}`)).body.discussion.reply_count, {
+      timeout: 20_000,
+    })
+    .toBe(0);
+  await expect.poll(() => miscounted(forum.app), { timeout: 20_000 }).toEqual([]);
+  const posts = await run(sql`select 1 from post where author_id = ${moved.id} and (content <> '' or html <> '')`);
+  const titles = await run(sql`select 1 from discussion where title = 'My secret'`);
+  const revisions = await run(sql`select 1 from post_revision where title = 'My secret'`);
+  expect([posts, titles, revisions]).toEqual([[], [], []]);
+  expect((await forum.as.mia.get(`/api/discussions/${to.id}`)).text).not.toContain('My ');
+});

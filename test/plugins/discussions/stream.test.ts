@@ -152,7 +152,7 @@ describe('where one is in a discussion', () => {
     const text = await get(`${path}?page=2`);
     expect(text).toContain('Posts 21 to 40 of 45');
     const number = /\d+/.exec(path)![0];
-    expect(text).toContain(`href="/d/${number}/45#post-45" data-number="45"`);
+    expect(text).toContain(`href="/d/${number}/45?here=1#post-45" data-number="45"`);
     expect(await get(await bring('One page', 20))).not.toContain('<x-position');
   });
 
@@ -168,7 +168,7 @@ describe('where one is in a discussion', () => {
       const answer = expectStatus(await forum.guest.get(`/d/${number}?date=${day}`), 302);
       return answer.headers.get('location');
     };
-    const post = (wanted: number) => `/d/${number}/${wanted}#post-${wanted}`;
+    const post = (wanted: number) => `/d/${number}/${wanted}?here=1#post-${wanted}`;
     expect(await at('2020-01-01')).toBe(`/d/${number}`);
     expect([await at('2026-03-02'), await at('2026-03-03'), await at('2026-03-05')]).toEqual([
       post(2),

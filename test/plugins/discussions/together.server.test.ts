@@ -63,6 +63,15 @@ test(
       (client, id) => client.post(`/api/discussions/${id}/restore`),
       (client, id) => client.put(`/api/discussions/${id}`, { category_id: pick(categories) }),
       (client, id) => client.put(`/api/discussions/${id}`, { tags: tags(), is_pinned: Math.random() < 0.5 }),
+      async (client, id, post) => {
+        const { body } = await client.get(`/api/posts/${post}`);
+        const from = body.post?.discussion_id ?? id;
+        return client.post(`/api/discussions/${from}/move-posts`, {
+          post_ids: [post],
+          discussion_id: pick(discussions),
+        });
+      },
+      (client, id) => client.post(`/api/discussions/${id}/merge`, { into: pick(discussions) }),
       (client, _id, post) => client.post('/api/reactions/toggle', { post_id: post, reaction: 'like' }),
       (client, id) => client.post('/api/subscriptions/toggle', { discussion_id: id }),
       (client) => client.post('/api/notifications/mark-read'),

@@ -217,6 +217,49 @@ describe('the event log', () => {
   });
 });
 
+describe('posts that move', () => {
+  beforeAll(mark);
+
+  test('are told with both discussions, and with the one alone that a receiver sees', async () => {
+    const [from, to] = [await forum.start('ada', 'Left'), await forum.start('mia', 'Staff', 'staff')];
+    const { id } = await forum.reply('bob', from.id, 'Moves');
+    await mark();
+    const path = `/api/discussions/${from.id}/move-posts`;
+    expect((await forum.as.mia.post(path, { post_ids: [id], discussion_id: to.id })).status).toBe(200);
+    const published = async (client: Client) =>
+      (await visibleEvents(client, since())).map(({ event, data }) => [event, data]);
+    const source = { id: from.id, number: from.number };
+    expect(await published(forum.as.mia)).toEqual([
+      [
+        'posts.moved',
+        {
+          source,
+          discussion: expect.objectContaining({ id: to.id, title: 'Staff' }),
+          posts: [{ id, from_number: 2, number: 2 }],
+          merged: false,
+        },
+      ],
+    ]);
+    expect(await published(forum.guest)).toEqual([
+      ['posts.moved', { source, discussion: null, posts: [{ id, from_number: 2, number: null }], merged: false }],
+    ]);
+    // What happened to a post before is told with the place where it is now, to who sees that.
+    const written = async (client: Client) =>
+      (await visibleEvents(client)).filter(({ event, data }: any) => event === 'post.created' && data.post.id === id);
+    expect(await written(forum.guest)).toEqual([]);
+    expect((await written(forum.as.mia))[0]!.data).toMatchObject({
+      post: { discussion_id: to.id, number: 2, url: `http://forum.test/d/${to.number}/2#post-2` },
+    });
+    await mark();
+    expect((await forum.as.mia.post(`/api/discussions/${to.id}/merge`, { into: from.id })).status).toBe(200);
+    const events = await visibleEvents(forum.guest, since());
+    expect(events.map(({ event, data }: any) => [event, data.source, data.discussion?.id, data.merged])).toEqual([
+      ['posts.moved', null, from.id, true],
+    ]);
+    expect(names(await visibleEvents(forum.as.mia, since())).toSorted()).toEqual(['discussion.deleted', 'posts.moved']);
+  });
+});
+
 describe('an action of a plugin that comes while the server runs', () => {
   const spoken = defineAction<{ word: string; secret: string }>('parrot.spoken', {
     public: Type.Object({ word: Type.String() }),

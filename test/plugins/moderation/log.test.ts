@@ -77,6 +77,32 @@ describe('the log', () => {
     expect(actions.toSorted()).toEqual(['discussion.pinned', 'discussion.pinned', 'discussion.unpinned']);
   });
 
+  test('has posts that were moved and discussions that were merged, once for all posts, and leads to them', async () => {
+    const [from, to] = [await forum.start('ada', 'Too much of keels'), await forum.start('ada', 'Enough of keels')];
+    const posts = [await forum.reply('bob', from.id, 'One'), await forum.reply('root', from.id, 'Two')];
+    const move = { post_ids: posts.map(({ id }) => id), discussion_id: to.id, reason: ' Another subject ' };
+    expect((await forum.as.mia.post(`/api/discussions/${from.id}/move-posts`, move)).status).toBe(200);
+    const moved = await logged('posts.moved', posts[0].id);
+    expect(moved).toMatchObject({
+      actor_id: forum.ids.mia,
+      reason: 'Another subject',
+      discussion: { id: from.id, number: from.number, title: 'Too much of keels' },
+      post: { id: posts[0].id, number: 2 },
+    });
+    expect(moved.user_id).toBeUndefined();
+    const merge = { into: to.id, reason: 'The same' };
+    expect((await forum.as.mia.post(`/api/discussions/${from.id}/merge`, merge)).status).toBe(200);
+    expect(await logged('discussion.merged', from.id)).toMatchObject({
+      reason: 'The same',
+      user_id: forum.ids.ada,
+      discussion: { id: from.id },
+    });
+    expect(entries.filter(({ discussion }) => discussion?.id === from.id)).toHaveLength(2);
+    const text = await page('/mod/log');
+    for (const words of ['Another subject', 'The same', 'Posts moved', 'Discussions merged', `/d/${from.number}/2`])
+      expect(text).toContain(words);
+  });
+
   test('has nothing of what authors do with their own', async () => {
     const { id } = await forum.start('ada', 'My own');
     const reply = await forum.reply('mia', id, 'Mine');
@@ -242,5 +268,32 @@ describe('whoever it happened to', () => {
     );
     for (const path of ['/settings/standing', '/notifications'])
       expect(await page(path, 'bob')).not.toContain('Secret suspicion');
+  });
+});
+
+describe('whoever wrote posts that are moved', () => {
+  test('is notified once, never by whom, and reaches them where they may', async () => {
+    const [from, to] = [await forum.start('ada', 'Rigging'), await forum.start('ada', 'Only for staff')];
+    await forum.as.mia.put(`/api/discussions/${to.id}`, { category_id: 'staff' });
+    const posts = [
+      await forum.reply('bob', from.id, 'One'),
+      await forum.reply('bob', from.id, 'Two'),
+      await forum.reply('root', from.id, 'Three'),
+      await forum.reply('mia', from.id, 'Four'),
+    ];
+    const post_ids = posts.map(({ id }) => id);
+    const path = `/api/discussions/${from.id}/move-posts`;
+    expect((await forum.as.mia.post(path, { post_ids, discussion_id: to.id })).status).toBe(200);
+    const received = async (name: Name) =>
+      (await notified(name, 'moderation_moved')).filter(({ url }: any) =>
+        url.startsWith(`http://forum.test/d/${from.number}/`),
+      );
+    await vi.waitUntil(async () => (await received('root')).length > 0, { timeout: 20_000 });
+    const [seen] = await received('root');
+    expect(seen).toMatchObject({ title: 'Only for staff', actor: null, url: `http://forum.test/d/${from.number}/4` });
+    const [unseen, ...more] = await received('bob');
+    expect([unseen.url, more]).toEqual([`http://forum.test/d/${from.number}/2`, []]);
+    expect(JSON.stringify(unseen)).not.toContain('Only for staff');
+    expect(await received('mia')).toEqual([]);
   });
 });

@@ -69,6 +69,17 @@ describe('a member’s data', () => {
     expect(files.get('posts/001.md')).not.toContain('Said too much.');
   });
 
+  test('has a post that moderators moved once, where it is now', async () => {
+    const [from, to] = [await forum.start('root', 'One subject'), await forum.start('root', 'Another subject')];
+    const { id } = await forum.reply('bob', from.id, 'Moved about');
+    const path = `/api/discussions/${from.id}/move-posts`;
+    expect((await forum.as.mia.post(path, { post_ids: [id], discussion_id: to.id })).status).toBe(200);
+    const posts = parsed(await exported(forum.app, forum.as.bob), 'posts.json') as readonly { readonly id: string }[];
+    expect(posts.filter((post) => post.id === id)).toMatchObject([{ discussion: to.number, number: 2 }]);
+    expect(posts.map((post) => post.id)).toEqual([...new Set(posts.map((post) => post.id))]);
+    expect(posts).not.toContainEqual(expect.objectContaining({ discussion: from.number }));
+  });
+
   test('has what else they did', () => {
     expect(parsed(files, 'reactions.json')).toMatchObject([{ reaction: 'like' }]);
     expect(parsed(files, 'bookmarks.json')).toMatchObject([{ note: 'For winter' }]);

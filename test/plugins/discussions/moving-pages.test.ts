@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { expectStatus, useForum } from './forum.ts';
+import { movesIn } from './moves.ts';
+
+const forum = useForum();
+const { talk, move, merge, shown, leads } = movesIn(forum);
+const page = async (path: string, name: 'ada' | 'mia' = 'mia'): Promise<string> =>
+  expectStatus(await forum.as[name].get(path), 200).text;
+/** Values of the boxes of a page, and of those that are ticked. */
+const boxes = (text: string): readonly string[] =>
+  [...text.matchAll(/<input type="checkbox" name="post_ids\[\]" value="([^"]+)"/g)].map(([, id = '']) => id);
+const ticked = (text: string): readonly string[] =>
+  [...text.matchAll(/name="post_ids\[\]" value="([^"]+)" checked/g)].map(([, id = '']) => id);
+
+describe('the page on which posts are moved', () => {
+  test('offers the replies, and has ticked the one from whose menu one came', async () => {
+    const from = await talk('Offered', ['bob', 'ada', 'bob']);
+    const [first, gone, last] = from.replies;
+    await forum.as.mia.delete(`/api/posts/${gone.id}`);
+    const text = await page(`/d/${from.number}/move?post=4`);
+    expect(boxes(text)).toEqual([first.id, last.id]);
+    expect(ticked(text)).toEqual([last.id]);
+    expect(text).toContain('Offered, post 4');
+    expect(ticked(await page(`/d/${from.number}/move`))).toEqual([]);
+    expect(ticked(await page(`/d/${from.number}/move?post=x`))).toEqual([]);
+  });
+
+  test('is led to from the menus of moderators, and of nobody else', async () => {
+    const from = await talk('Menus', ['bob']);
+    const link = `href="/d/${from.number}/move`;
+    expect(await page(`/d/${from.number}-menus`)).toContain(`${link}"`);
+    expect(await page(`/p/${from.replies[0].id}/menu`)).toContain(`${link}?post=2"`);
+    expect(await page(`/p/${from.postId}/menu`)).not.toContain(link);
+    expect(await page(`/d/${from.number}-menus`, 'ada')).not.toContain(link);
+    expect(await page(`/p/${from.replies[0].id}/menu`, 'ada')).not.toContain(link);
+  });
+
+  test('has pages of its own where there is much to choose from', async () => {
+    const from = await talk('Long', Array(60).fill('bob'));
+    const first = await page(`/d/${from.number}/move`);
+    expect([boxes(first).length, first.includes(`/d/${from.number}/move?page=2`)]).toEqual([49, true]);
+    const second = await page(`/d/${from.number}/move?post=61`);
+    expect([boxes(second).length, ticked(second)]).toEqual([11, [from.replies[59].id]]);
+    expect((await forum.as.mia.get(`/d/${from.number}/move?page=3`)).status).toBe(404);
+  });
+
+  test('starts a discussion with them, without script', async () => {
+    const from = await talk('To be split', ['bob', 'bob']);
+    const answer = await forum.as.mia.submit(`/d/${from.number}/move`, {
+      'post_ids[0]': from.replies[0].id,
+      'post_ids[1]': from.replies[1].id,
+      to: 'new',
+      title: 'Split off',
+      category_id: 'help',
+      reason: 'Another subject',
+    });
+    expect(answer.status).toBe(303);
+    const to = answer.headers.get('location')!;
+    const text = (await forum.as.mia.get((await leads(to)) as string)).text;
+    expect(text).toContain('Split off');
+    expect(text).toContain('2 posts were moved.');
+  });
+
+  test.each(['NUMBER', '#NUMBER', 'http://forum.test/d/NUMBER-target?page=1#post-2', '/d/NUMBER/2'])(
+    'takes a discussion named as %s',
+    async (named) => {
+      const [from, to] = [await talk('Source', ['bob']), await talk('Target', [])];
+      const answer = await forum.as.mia.submit(`/d/${from.number}/move`, {
+        'post_ids[]': from.replies[0].id,
+        to: 'existing',
+        discussion_id: ` ${named.replace('NUMBER', String(to.number))} `,
+      });
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, `/d/${to.number}/2#post-2`]);
+    },
+  );
+
+  test('comes back with what was typed and what is wrong', async () => {
+    const from = await talk('Refused', ['bob']);
+    const send = async (form: object): Promise<string> =>
+      expectStatus(await forum.as.mia.submit(`/d/${from.number}/move`, form as Record<string, string>), 400).text;
+    const post = { 'post_ids[]': from.replies[0].id };
+    expect(await send({ to: 'new', title: 'Kept title', category_id: 'help' })).toMatch(
+      /has none: choose at least one[^]*value="Kept title"/,
+    );
+    const unknown = await send({ ...post, to: 'existing', discussion_id: '999999' });
+    expect(unknown).toContain('is not a discussion you can see');
+    expect(ticked(unknown)).toEqual([from.replies[0].id]);
+    expect(await send({ ...post, to: 'existing', discussion_id: String(from.number) })).toContain(
+      'is the discussion in which the posts are already',
+    );
+    expect(await send({ ...post, to: 'new', title: ' ', category_id: 'help' })).toContain('is required');
+    expect((await shown(from)).discussion.reply_count).toBe(1);
+  });
+
+  test('merges, where that button is pressed', async () => {
+    const [from, to] = [await talk('Pressed', ['bob']), await talk('Pressed into', [])];
+    const path = `/d/${from.number}/move`;
+    expectStatus(await forum.as.mia.submit(path, { merge: '1', discussion_id: '' }), 400);
+    const answer = await forum.as.mia.submit(path, { merge: '1', discussion_id: String(to.number) });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `/d/${to.number}/2#post-2`]);
+    expect((await forum.as.mia.get(path)).status).toBe(404);
+  });
+
+  test('is not there for a discussion that is deleted', async () => {
+    const from = await talk('Deleted', ['bob']);
+    await forum.as.mia.delete(`/api/discussions/${from.id}`);
+    expect((await forum.as.mia.get(`/d/${from.number}/move`)).status).toBe(403);
+    expect(await page(`/d/${from.number}-deleted`)).not.toContain('/move"');
+  });
+});
+
+describe('the page of a discussion that posts left', () => {
+  test('says where they stood that they were moved, and leads to them', async () => {
+    const [from, to] = [await talk('Some left', ['bob', 'bob']), await talk('Some came', [])];
+    await move(from, { post_ids: [from.replies[0].id], discussion_id: to.id });
+    const text = await page(`/d/${from.number}-some-left`, 'ada');
+    expect(text).toMatch(
+      new RegExp(
+        `id="post-2"><p>Post 2 was moved to another discussion.</p><a class="post-link" href="/d/${from.number}/2">`,
+      ),
+    );
+    expect(text).not.toContain('Some left, post 2');
+    const german = await forum.app.client().request('GET', `/d/${from.number}-some-left`, {
+      headers: { 'accept-language': 'de' },
+    });
+    expect(german.text).toContain('Beitrag 2 wurde in eine andere Diskussion verschoben.');
+    // What leads to a place and not to a post stays in the discussion.
+    const place = `/d/${from.number}-some-left#post-2`;
+    expect(await leads(`/d/${from.number}/2?here=1`)).toBe(place);
+    expect(await leads(`/d/${from.number}/3`)).toBe(`/d/${from.number}-some-left#post-3`);
+    await move(from, { post_ids: [from.replies[1].id], discussion_id: to.id });
+    expect(await leads(`/d/${from.number}/4`)).toBe(`/d/${from.number}-some-left#post-3`);
+  });
+
+  test('is not counted as deleted text that moderators may restore', async () => {
+    const [from, to] = [await talk('Nothing here', ['bob']), await talk('All there', [])];
+    await move(from, { post_ids: [from.replies[0].id], discussion_id: to.id });
+    expect(await page(`/d/${from.number}-nothing-here`)).not.toContain('/restore"');
+    await merge(from, to);
+    expect(await leads(`/d/${from.number}-nothing-here`, 'mia')).toBe(`/d/${to.number}/3#post-3`);
+  });
+});
