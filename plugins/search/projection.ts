@@ -26,10 +26,10 @@ export class SearchProjection implements PostProjection {
         ${of(({ visible }) => visible)}::boolean[], ${of(({ removed }) => removed)}::boolean[],
         ${of(({ number, title }) => (number === 1 ? title : ''))}::text[], ${of(({ html }) => plainText(html))}::text[])
         as t (id, discussion_id, number, category_id, author_id, created_at, visible, removed, title, body)
-      on conflict (id) do update set category_id = excluded.category_id, visible = excluded.visible, removed = excluded.removed,
+      on conflict (id) do update set discussion_id = excluded.discussion_id, number = excluded.number, category_id = excluded.category_id, visible = excluded.visible, removed = excluded.removed,
         language = excluded.language, title = excluded.title, body = excluded.body, vector = excluded.vector
-      where (s.category_id, s.visible, s.removed, s.language, s.title, s.body)
-        is distinct from (excluded.category_id, excluded.visible, excluded.removed, excluded.language, excluded.title, excluded.body)`);
+      where (s.discussion_id, s.number, s.category_id, s.visible, s.removed, s.language, s.title, s.body)
+        is distinct from (excluded.discussion_id, excluded.number, excluded.category_id, excluded.visible, excluded.removed, excluded.language, excluded.title, excluded.body)`);
   }
 
   async discussion(

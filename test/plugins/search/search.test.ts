@@ -262,3 +262,22 @@ describe('many results', () => {
     expect(await cost(50)).toBeLessThan(13);
   });
 });
+
+test('a post that moved is found where it is now, under the title that is there', async () => {
+  const [from, to] = [await forum.start('ada', 'Where it was', 'A'), await forum.start('ada', 'Where it went', 'B')];
+  const { id } = await forum.reply('bob', from.id, 'The marlinspike');
+  await forum.reply('bob', from.id, 'Another marlinspike');
+  const path = `/api/discussions/${from.id}/move-posts`;
+  expectStatus(await forum.as.mia.post(path, { post_ids: [id], discussion_id: to.id }), 200);
+  const found = await forum.search('marlinspike', '&type=posts');
+  expect(found.find((post) => post.id === id)).toMatchObject({
+    id,
+    discussion_id: to.id,
+    number: 2,
+    title: 'Where it went',
+  });
+  expect((await forum.titles('marlinspike')).toSorted()).toEqual(['Where it was', 'Where it went']);
+  expectStatus(await forum.as.mia.post(`/api/discussions/${from.id}/merge`, { into: to.id }), 200);
+  expect(await forum.titles('marlinspike')).toEqual(['Where it went']);
+  expect(await forum.titles('"where it was"')).toEqual([]);
+});
