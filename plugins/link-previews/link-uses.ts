@@ -41,7 +41,9 @@ export class LinkUses implements PostProjection {
           and not exists (select 1 from used where used.post_id = u.post_id and used.preview_id = u.preview_id)
       ), added as (
         insert into link_preview_use (post_id, preview_id, discussion_id)
-        select post_id, preview_id, discussion_id from used on conflict do nothing
+        select post_id, preview_id, discussion_id from used
+        on conflict (post_id, preview_id) do update set discussion_id = excluded.discussion_id, visible = true
+          where link_preview_use.discussion_id <> excluded.discussion_id
       )
       select id, url, fresh from preview`);
     for (const { id, url, fresh } of found) if (fresh) await fetch({ id, url });

@@ -326,6 +326,20 @@ describe('in time', () => {
     expect(titlesIn(await shown(number))).toEqual(['After']);
   });
 
+  test('what a post shows that moved away is asked for, though the discussion that it left is deleted', async () => {
+    outside.pages.set('/moved', titled('Before'));
+    const { discussionId, postId } = await write(outside.url('/moved'));
+    await forum.as.mia.login('mia', PASSWORD);
+    const body = { post_ids: [postId], title: 'Its own', category_id: 'general' };
+    const path = `/api/discussions/${discussionId}/move-posts`;
+    const { discussion } = expectStatus(await forum.as.mia.post(path, body), 200).body;
+    expectStatus(await forum.as.mia.delete(`/api/discussions/${discussionId}`), 200);
+    expect(titlesIn(await shown(discussion.number))).toEqual(['Before']);
+    outside.pages.set('/moved', titled('After'));
+    await later(31);
+    expect(titlesIn(await shown(discussion.number))).toEqual(['After']);
+  });
+
   test('one that failed is asked again after a day, then after two', async () => {
     const asked = (): number => outside.asked.filter((path) => path === '/shy').length;
     const { number } = await write(outside.url('/shy'));
