@@ -46,6 +46,7 @@ export class DiscussionProjection implements PostProjection {
   }
 
   async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
+    await this.follow(posts.filter(({ left, visible }) => left && visible));
     const gone = posts.filter(({ visible }) => !visible);
     if (gone.length === 0) return;
     await this.#lockExclusive([...new Set(gone.map(({ discussionId }) => discussionId))]);
@@ -67,6 +68,35 @@ export class DiscussionProjection implements PostProjection {
 
   async category(_em: EntityManager, from: string, to: string): Promise<void> {
     await this.#move(sql`n.category_id = ${from}`, to);
+  }
+
+  /**
+   * Notifications of these posts are about the discussion in which they are now. One of several posts stays with the
+   * discussion, unless all posts left that. Their addresses stay: where a post stood leads to it.
+   */
+  async follow(posts: readonly ProjectedPost[]): Promise<void> {
+    if (posts.length === 0) return;
+    await this.#lockExclusive([
+      ...new Set(posts.flatMap(({ discussionId, left }) => [discussionId, left?.discussionId ?? discussionId])),
+    ]);
+    const place = sql`unnest(${posts.map(({ id }) => id)}::uuid[], ${posts.map(({ discussionId }) => discussionId)}::uuid[], ${posts.map(({ categoryId }) => categoryId)}::uuid[],
+      ${posts.map(({ title }) => title)}::text[], ${posts.map(({ left }) => left?.whole ?? false)}::boolean[]) as p (id, discussion_id, category_id, title, whole)`;
+    await this.#change(sql<{ id: string }>`
+      with h as (
+        select n.id, n.user_id, n.category_id, n.discussion_id as former, n.is_read, p.id as post_id, p.discussion_id, p.category_id as now, p.title
+        from notification n join ${place} on p.id = n.post_id
+        where n.discussion_id <> p.discussion_id and (n.count = 1 or p.whole or n.group_key = 'post:' || n.post_id) order by n.user_id, n.id for update of n
+      ), moved as (
+        update notification n set discussion_id = h.discussion_id, category_id = h.now, discussion_title = h.title,
+          group_key = case when n.group_key = h.former::text then 'post:' || h.post_id else n.group_key end
+        from h where n.id = h.id
+      ), steps as (
+        select h.user_id, s.category_id, sum(s.n)::integer as n from h cross join lateral (values (h.category_id, -1), (h.now, 1)) as s(category_id, n)
+        where not h.is_read and h.category_id <> h.now group by h.user_id, s.category_id
+      ), counted as (
+        insert into notification_count as c (user_id, category_id, unread) select user_id, category_id, n from steps order by user_id, category_id
+        on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
+      ) select distinct user_id as id from h order by user_id`);
   }
 
   /** It was restored, so notifications about it are allowed again. */

@@ -245,6 +245,55 @@ describe('what becomes of a discussion', () => {
     expect([await both('mia'), await notified('ada')]).toEqual([[0, 0], [['reply', 'Posts', 1, false]]]);
   });
 
+  const move = async (id: string, how: string, body: object): Promise<unknown> =>
+    expectStatus(await forum.as.mia.post(`/api/discussions/${id}/${how}`, body), 200);
+
+  test('a post that moves takes its mention along, to those who may see it there', async () => {
+    const [from, to] = [await forum.start('mia', 'Left behind'), await forum.start('mia', 'Among staff', 'staff')];
+    const { id: post } = await forum.reply('bob', from.id, '@ada and @root hello');
+    expect([await both('ada'), await both('root')]).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    await move(from.id, 'move-posts', { post_ids: [post], discussion_id: to.id });
+    expect([await both('ada'), await both('root')]).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
+    expect(await notified('root')).toContainEqual(['mention', 'Among staff', 1, false]);
+    await move(to.id, 'move-posts', { post_ids: [post], discussion_id: from.id });
+    expect([await both('ada'), (await notified('ada'))[0]]).toEqual([
+      [1, 1],
+      ['mention', 'Left behind', 1, false],
+    ]);
+    // Neither is counted again, nor taken for another reply of the discussion that it left.
+    await forum.reply('bob', from.id, '@ada once more');
+    expect(await both('ada')).toEqual([2, 2]);
+    await readAll(forum.as.ada);
+    await readAll(forum.as.root);
+  });
+
+  test('replies that are told as one stay with their discussion, unless it is merged', async () => {
+    const [from, to] = [await forum.start('ada', 'Many replies'), await forum.start('mia', 'Other replies')];
+    const { id: first } = await forum.reply('bob', from.id, 'One');
+    await settled(forum);
+    await forum.reply('bob', from.id, 'Two');
+    expect(await notified('ada')).toEqual([['reply', 'Many replies', 2, false]]);
+    await move(from.id, 'move-posts', { post_ids: [first], discussion_id: to.id });
+    const replies = async () => (await notified('ada')).filter(([type]: any) => type === 'reply');
+    expect(await replies()).toEqual([['reply', 'Many replies', 2, false]]);
+    await move(from.id, 'merge', { into: to.id });
+    expect(await replies()).toEqual([]);
+    const merged = await forum.start('ada', 'To be merged');
+    await forum.reply('bob', merged.id, 'One');
+    await settled(forum);
+    await forum.reply('bob', merged.id, 'Two');
+    expect(await replies()).toEqual([['reply', 'To be merged', 2, false]]);
+    await move(merged.id, 'merge', { into: to.id });
+    expect([await replies(), await both('ada')]).toEqual([[['reply', 'Other replies', 2, false]], [1, 1]]);
+    await readAll(forum.as.ada);
+  });
+
   test('what was deleted before it could be told is not told', async () => {
     const { id } = await forum.start('ada', 'Overtaken');
     const { id: post } = await forum.reply('bob', id, 'Hello');
