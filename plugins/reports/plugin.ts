@@ -2,7 +2,7 @@ import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { audited, auditRules } from 'parley-forum/ports/audit';
-import { Discussions } from 'parley-forum/plugins/discussions';
+import { Discussions, postProjections } from 'parley-forum/plugins/discussions';
 import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
@@ -12,6 +12,7 @@ import { reportHandled } from 'parley-forum/ports/reports';
 import { handleReports, report, reportCreated, Reports, reportWorkedOn } from 'parley-forum/plugins/reports';
 import { Web } from 'parley-forum/plugins/web';
 import { Claims } from './claims.ts';
+import { followPosts, movedReports } from './moved-reports.ts';
 import { reportPages } from './report-pages.ts';
 import { reportsData } from './personal-data.ts';
 import { openTag, queuePages } from './queue-pages.ts';
@@ -50,7 +51,10 @@ export default definePlugin({
       'x-group': 'limits',
     }),
   }),
-  setup({ data, cache, clock, settings, access, accounts, discussions, limits, markdown, notifications, web }, plugin) {
+  async setup(
+    { data, cache, clock, settings, access, accounts, discussions, limits, markdown, notifications, web },
+    plugin,
+  ) {
     const reader = new ReportReader({ data, accounts, discussions });
     const writer = new ReportWriter({ data, clock, limits, discussions, plugin });
     const claims = new Claims({ plugin, data, clock, accounts });
@@ -58,6 +62,8 @@ export default definePlugin({
     reportRoutes(deps);
     reportPages(deps);
     queuePages(deps);
+    plugin.extend(postProjections, movedReports(data));
+    await followPosts(data, { access, discussions });
     plugin.on(reportCreated, () => cache.purge(openTag), { awaited: true });
     plugin.on(reportHandled, () => cache.purge(openTag), { awaited: true });
     if (notifications) notifyHandlers(plugin, { access, accounts, notifications, reader });

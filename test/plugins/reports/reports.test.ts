@@ -229,3 +229,24 @@ describe('without script', () => {
     expect((await forum.as.bob.get('/')).text).not.toContain('href="/mod/reports"');
   });
 });
+
+test('a report goes with its post, and is seen by those who see it there', async () => {
+  const { id: category } = await forum.app.app
+    .service(Categories)
+    .save({ name: 'Owners', view: ['admin'], create: ['admin'], reply: ['admin'] });
+  const [from, hiddenPlace] = [await forum.start('ada', 'Reported here'), await forum.start('root', 'Away', category)];
+  const reply = await forum.reply('ada', from.id, 'Somewhat off');
+  const { id } = (await send('bob', reply.id)).body.report;
+  const found = async (name: Name): Promise<boolean> =>
+    (await list('?limit=100', name)).reports.some((one: any) => one.id === id);
+  expect([await found('mia'), await found('root')]).toEqual([true, true]);
+  const body = { post_ids: [reply.id], discussion_id: hiddenPlace.id };
+  expect((await forum.as.root.post(`/api/discussions/${from.id}/move-posts`, body)).status).toBe(200);
+  expect([await found('mia'), await found('root')]).toEqual([false, true]);
+  expect((await handle('mia', id, 'dismissed')).status).toBe(404);
+  await forum.app.app.kernel.disable('reports');
+  const back = { post_ids: [reply.id], discussion_id: from.id };
+  expect((await forum.as.root.post(`/api/discussions/${hiddenPlace.id}/move-posts`, back)).status).toBe(200);
+  await forum.app.app.kernel.enable('reports');
+  expect(await found('mia')).toBe(true);
+});
