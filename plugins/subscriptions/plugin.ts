@@ -7,6 +7,7 @@ import {
   discussionCreated,
   Discussions,
   postCreated,
+  postsMoved,
 } from 'parley-forum/plugins/discussions';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { follow } from 'parley-forum/plugins/subscriptions';
@@ -64,7 +65,7 @@ export default definePlugin({
       ({ discussion }) =>
         subscriptions.followOnWriting(
           discussion.id,
-          discussion.author.id,
+          [discussion.author.id],
           plugin.settings['subscriptions.when_starting'],
         ),
       { awaited: true },
@@ -74,9 +75,19 @@ export default definePlugin({
       ({ post }) =>
         subscriptions.followOnWriting(
           post.discussion_id,
-          post.author.id,
+          [post.author.id],
           plugin.settings['subscriptions.when_replying'],
         ),
+      { awaited: true },
+    );
+    plugin.on(
+      postsMoved,
+      async ({ source, discussion: { id, author }, posts, merged }) => {
+        const { 'subscriptions.when_starting': starting, 'subscriptions.when_replying': replying } = plugin.settings;
+        if (merged) await subscriptions.followMerged(source.id, id);
+        if (posts[0]?.number === 1) await subscriptions.followOnWriting(id, [author.id], starting);
+        await subscriptions.followOnWriting(id, [...new Set(posts.map((post) => post.author_id))], replying);
+      },
       { awaited: true },
     );
     addRoutes(plugin, { settings, accounts, discussions, subscriptions });

@@ -1,4 +1,4 @@
-import { sql, type Cache, type Clock, type Data } from 'parley-forum';
+import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import type { DiscussionIds } from 'parley-forum/plugins/discussions';
 import type { Level, Subscriptions } from 'parley-forum/ports/subscriptions';
@@ -85,12 +85,24 @@ export class SubscriptionService implements Subscriptions {
     return row!.level;
   }
 
-  /** Follows a discussion for its writer; an existing level, chosen or not, stays. */
-  async followOnWriting(discussionId: string, userId: string, level: Level): Promise<void> {
+  /** Follows a discussion for its writers; an existing level, chosen or not, stays. */
+  async followOnWriting(discussionId: string, userIds: readonly string[], level: Level): Promise<void> {
     if (level === 'normal') return;
-    const added = await this.#data.all(sql`insert into subscription (discussion_id, user_id, level, created_at)
-      values (${discussionId}, ${userId}, ${level}, ${this.#now()}) on conflict do nothing returning user_id`);
-    if (added.length > 0) await this.#cache.purge(accountTag(userId));
+    await this.#add(
+      sql`select ${discussionId}::uuid, id, ${level}, ${this.#now()}::timestamptz from unnest(${userIds}::uuid[]) as m (id) order by id`,
+    );
+  }
+
+  /** Whoever follows a discussion that was merged follows the other one as closely; an existing level stays. */
+  followMerged(from: string, to: string): Promise<void> {
+    return this.#add(sql`select ${to}::uuid, user_id, level, ${this.#now()}::timestamptz from subscription
+      where discussion_id = ${from} and level in ('watching', 'tracking') order by user_id`);
+  }
+
+  async #add(rows: RawBuilder<unknown>): Promise<void> {
+    const added = await this.#data.all(sql<{ id: string }>`
+      insert into subscription (discussion_id, user_id, level, created_at) ${rows} on conflict do nothing returning user_id as id`);
+    if (added.length > 0) await this.#cache.purge(...added.map(({ id }) => accountTag(id)));
   }
 
   /** Those of a member that are more than `normal`, by discussion. */

@@ -156,3 +156,33 @@ test('other plugins read the watchers in pages', async () => {
     new Map([[forum.ids.mia, 'tracking']]),
   );
 });
+
+describe('posts that move', () => {
+  const move = (id: string, how: string, body: object) => forum.as.mia.post(`/api/discussions/${id}/${how}`, body);
+
+  test('make their writers follow where they are, as if they were written there', async () => {
+    const [from, to] = [await forum.start('mia', 'Leaving'), await forum.start('mia', 'Coming')];
+    const posts = [await forum.reply('bob', from.id, 'One'), await forum.reply('ada', from.id, 'Two')];
+    await toggle('ada', to.id, 'muted');
+    const post_ids = posts.map(({ id }) => id);
+    expectStatus(await move(from.id, 'move-posts', { post_ids, discussion_id: to.id }), 200);
+    expect([await levelOf('bob', to.id), await levelOf('ada', to.id)]).toEqual(['tracking', 'muted']);
+    const anew = { title: 'Anew', category_id: 'general' };
+    const { discussion } = expectStatus(await move(to.id, 'move-posts', { post_ids, ...anew }), 200).body;
+    expect([await levelOf('bob', discussion.id), await levelOf('ada', discussion.id)]).toEqual([
+      'watching',
+      'tracking',
+    ]);
+  });
+
+  test('take along who follows a discussion that is merged, as closely', async () => {
+    const [from, to] = [await forum.start('mia', 'Merged'), await forum.start('mia', 'Into this')];
+    await toggle('ada', from.id, 'watching');
+    await toggle('bob', from.id, 'muted');
+    await toggle('root', from.id, 'tracking');
+    await toggle('root', to.id, 'normal');
+    expectStatus(await move(from.id, 'merge', { into: to.id }), 200);
+    const levels = await Promise.all((['ada', 'bob', 'root'] as const).map((name) => levelOf(name, to.id)));
+    expect(levels).toEqual(['watching', undefined, undefined]);
+  });
+});
