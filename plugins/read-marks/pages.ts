@@ -3,7 +3,7 @@ import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
 import { POSTS_PER_PAGE, listTabs, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
 import { pages, pageViewListeners, phrase, redirect, shortcuts, view, type Redirect } from 'parley-forum/plugins/web';
-import { entryOf, isMember, memberOf, type ReadMarkService } from './read-mark-service.ts';
+import { entryOf, isMember, memberOf, placePath, type ReadMarkService } from './read-mark-service.ts';
 import { unreadTags } from './routes.ts';
 
 export interface PageDeps {
@@ -23,7 +23,7 @@ export function addPages(deps: PageDeps): void {
   const next = async (viewer: Viewer, discussionId?: string): Promise<Redirect> => {
     const found = await marks.next(memberOf(viewer), discussionId);
     if (!found) return redirect(UNREAD, { notice: phrase('read-marks:nothing') });
-    return redirect(`/d/${found.number}/${entryOf(found) ?? 1}`);
+    return redirect(placePath(found.number, entryOf(found) ?? 1));
   };
   plugin.route(pages, {
     method: 'get',
@@ -48,7 +48,7 @@ export function addPages(deps: PageDeps): void {
     if (!discussion) throw notFound();
     await marks.read(memberOf(actor), new Map([[discussion.id, body.number]]));
     if (body.next) return next(actor, discussion.id);
-    return redirect(`/d/${discussion.number}/${body.number}`, { notice: phrase('read-marks:read.done') });
+    return redirect(placePath(discussion.number, body.number), { notice: phrase('read-marks:read.done') });
   });
 
   plugin.route(pages, {

@@ -6,6 +6,7 @@ import {
   discussionFields,
   Discussions,
   postCreated,
+  postsMoved,
 } from 'parley-forum/plugins/discussions';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
 import { Subscriptions } from 'parley-forum/ports/subscriptions';
@@ -63,6 +64,7 @@ export default definePlugin({
     plugin.on(postCreated, ({ post }) => marks.wrote(post.author.id, post.discussion_id, post.number), {
       awaited: true,
     });
+    plugin.on(postsMoved, ({ discussion, posts }) => marks.moved(discussion.id, posts), { awaited: true });
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '17 4 * * 0',

@@ -43,6 +43,10 @@ interface ListRequest {
 export const entryOf = ({ last_read_number: read = 0, unread_count: unread = 0 }: Partial<ReadMark>) =>
   unread > 0 && read > 0 ? read + 1 : undefined;
 
+/** Where a member goes on, though the post that stood there may have moved to another discussion. */
+export const placePath = (discussion: number, number: number): string =>
+  number > 1 ? `/d/${discussion}/${number}?here=1` : `/d/${discussion}/1`;
+
 export const isMember = (viewer: Viewer): viewer is Member => viewer.id !== undefined;
 /** Of a route that is for members. */
 export function memberOf(viewer: Viewer): Member {
@@ -140,6 +144,24 @@ export class ReadMarkService {
     await this.#deps.data.all(sql`insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
       values (${userId}, ${discussionId}, ${number}, ${now}) ${this.#onward(now)}`);
     await this.#changed(userId);
+  }
+
+  /**
+   * Whoever wrote posts that moved has read them there, and what came along before; but nothing of a discussion that they
+   * have not read to where the first of them is now.
+   */
+  async moved(
+    discussionId: string,
+    posts: readonly { readonly author_id: string; readonly number: number }[],
+  ): Promise<void> {
+    const [now, first] = [new Date(this.#deps.clock.now()), (posts[0]?.number ?? 1) - 1];
+    const last = new Map(posts.map(({ author_id: id, number }) => [id, number]));
+    const marked = await this.#deps.data.all(sql<{ id: string }>`
+      insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
+      select t.id, ${discussionId}::uuid, t.number, ${now}::timestamptz from unnest(${[...last.keys()]}::uuid[], ${[...last.values()]}::integer[]) t (id, number)
+        left join read_mark o on o.user_id = t.id and o.discussion_id = ${discussionId}
+      where coalesce(o.last_read_number, 0) >= ${first} order by t.id ${this.#onward(now)} returning user_id as id`);
+    if (marked.length > 0) await this.#deps.cache.purge(...marked.map(({ id }) => accountTag(id)));
   }
 
   /** Marks everything read that the viewer sees, or all in one category, by id or slug. 400 where they see no such category. */

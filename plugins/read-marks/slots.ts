@@ -13,7 +13,7 @@ import {
   type ShownDiscussion,
 } from 'parley-forum/plugins/discussions';
 import { fill, headerEnd, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import { entryOf, isMember, type ReadMarkService, type VisitStart } from './read-mark-service.ts';
+import { entryOf, isMember, placePath, type ReadMarkService, type VisitStart } from './read-mark-service.ts';
 
 interface SlotDeps {
   readonly plugin: PluginHandle;
@@ -49,7 +49,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
         const { unread_count: count } = mark;
         if (count === 0 && !(pinned && mark.last_read_number > 0)) return undefined;
         const entry = entryOf(mark);
-        const href = entry === undefined ? url : `/d/${number}/${entry}#post-${entry}`;
+        const href = entry === undefined ? url : `${placePath(number, entry)}#post-${entry}`;
         return web.fragment(viewer, '@read-marks/title', { title, href, begun: entry !== undefined, count });
       }),
     );

@@ -40,7 +40,7 @@ class UnreadRows extends HTMLElement {
     if (page.member && !badge) return;
     if (left <= 0) return badge?.remove();
     const link = row.querySelector<HTMLAnchorElement>('.card-title a');
-    if (link) link.href = `/d/${number}/${mark + 1}#post-${mark + 1}`;
+    if (link) link.href = `/d/${number}/${mark + 1}?here=1#post-${mark + 1}`;
     const text = (this.dataset['text'] ?? '').replace('{count}', left.toLocaleString(document.documentElement.lang));
     const shown = badge ?? document.createElement('span');
     shown.className = 'badge strong unread-count';

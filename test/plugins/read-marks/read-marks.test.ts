@@ -155,7 +155,7 @@ describe('pages', () => {
     await later(1_900_000);
     await forum.reply('ada', id, 'Third');
     const home = (await forum.as.bob.get('/')).text;
-    expect(home).toMatch(new RegExp(`<a href="/d/${number}/3#post-3"[^>]*>Rows and lines</a>`));
+    expect(home).toMatch(new RegExp(`<a href="/d/${number}/3\\?here=1#post-3"[^>]*>Rows and lines</a>`));
     expect(home).toContain('>1 new</span>');
     const page = (await forum.as.bob.get(`/d/${number}-rows-and-lines`)).text;
     expect(page).toMatch(/id="post-3"[^>]*>\s*<p class="new-since"/);
@@ -238,6 +238,51 @@ describe('pages', () => {
     expect(await forum.app.statements(() => forum.guest.get('/'))).toBe(0);
     expect((await forum.guest.get('/')).text).not.toContain('unread-count');
     expect((await recordOf(forum.guest, (await forum.start('ada', 'Of guests')).id)).unread_count).toBeUndefined();
+  });
+});
+
+describe('posts that move', () => {
+  const move = async (id: string, body: object): Promise<any> =>
+    expectStatus(await forum.as.mia.post(`/api/discussions/${id}/move-posts`, body), 200).body;
+
+  test('are no longer unread where they were, and are where they are now', async () => {
+    await readAll('ada');
+    await later();
+    const [from, to] = [await forum.start('mia', 'Less of it'), await forum.start('mia', 'More of it')];
+    const posts = [await forum.reply('bob', from.id, 'One'), await forum.reply('bob', from.id, 'Two')];
+    await read('ada', from.id, 1);
+    await read('ada', to.id, 1);
+    expect([await markOf('ada', from.id), await markOf('ada', to.id)]).toEqual([
+      [1, 2],
+      [1, 0],
+    ]);
+    await move(from.id, { post_ids: [posts[0].id], discussion_id: to.id });
+    expect([await markOf('ada', from.id), await markOf('ada', to.id)]).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+    await read('ada', from.id, 3);
+    expect([await markOf('ada', from.id), await titles('ada')]).toEqual([[3, 0], ['More of it']]);
+    expectStatus(await forum.as.mia.post(`/api/discussions/${from.id}/merge`, { into: to.id }), 200);
+    expect(await markOf('ada', to.id)).toEqual([1, 3]);
+    await readAll('ada');
+  });
+
+  test('are read by their writer, who does not pass over what they have not read', async () => {
+    await later();
+    const [from, to] = [await forum.start('mia', 'Own words'), await forum.start('mia', 'Words of others')];
+    await forum.reply('mia', to.id, 'Not read by bob');
+    const post = await forum.reply('bob', from.id, 'Own');
+    await move(from.id, { post_ids: [post.id], discussion_id: to.id });
+    expect(await markOf('bob', to.id)).toEqual([0, 3]);
+    await read('bob', to.id, 2);
+    const [more, last] = [await forum.reply('mia', from.id, 'More'), await forum.reply('bob', from.id, 'Last')];
+    const { discussion } = await move(from.id, { post_ids: [more.id, last.id], title: 'Anew', category_id: 'general' });
+    expect(await markOf('bob', discussion.id)).toEqual([2, 0]);
+    const end = await forum.reply('bob', from.id, 'To the end');
+    await read('bob', to.id, 3);
+    await move(from.id, { post_ids: [end.id], discussion_id: to.id });
+    expect(await markOf('bob', to.id)).toEqual([4, 0]);
   });
 });
 
