@@ -27,13 +27,17 @@ export interface Message {
 }
 
 interface Payload {
-  readonly discussion?: { readonly id?: string };
+  readonly discussion?: { readonly id?: string } | null;
   readonly post?: { readonly discussion_id?: string };
   readonly discussion_id?: string;
+  /** The discussion that something left for the other. */
+  readonly source?: { readonly id?: string } | null;
 }
-/** The discussion that a message is about, by the keys that all payloads use. */
-const discussionOf = (data: Payload): string | undefined =>
-  data.discussion?.id ?? data.post?.discussion_id ?? data.discussion_id;
+/** The discussions that a message is about, by the keys that all payloads use. */
+const discussionsOf = ({ discussion, post, discussion_id: id, source }: Payload): readonly (string | undefined)[] => [
+  discussion?.id ?? post?.discussion_id ?? id,
+  source?.id,
+];
 
 /** One open response of /api/live. */
 export class Stream {
@@ -68,7 +72,7 @@ export class Stream {
   /** What is for its member alone is accepted whatever discussion it is about. */
   accepts({ name, data }: Message, personal = false): boolean {
     if (this.#names && !this.#names.has(name)) return false;
-    return personal || this.#discussion === undefined || discussionOf(data) === this.#discussion;
+    return personal || this.#discussion === undefined || discussionsOf(data).includes(this.#discussion);
   }
 
   /** A reader that has not received earlier messages is disconnected: it reconnects when it can, and resumes where it was. */

@@ -67,6 +67,20 @@ describe('a stream', () => {
     expect(new Set(byNumber.names())).toEqual(new Set(['post.created']));
   });
 
+  test('tells those who follow either discussion that posts went from one to the other', async () => {
+    const [from, to] = [await forum.start('ada', 'From here'), await forum.start('ada', 'To there')];
+    const { id } = await forum.reply('bob', from.id, 'Moves');
+    await settled(forum.app);
+    await using left = await listen(forum.app, undefined, `?discussion_id=${from.id}`);
+    await using reached = await listen(forum.app, undefined, `?discussion_id=${to.id}`);
+    const body = { post_ids: [id], discussion_id: to.id };
+    expectStatus(await forum.as.mia.post(`/api/discussions/${from.id}/move-posts`, body), 200);
+    for (const stream of [left, reached]) {
+      await stream.until(1);
+      expect(stream.heard[0]!.data.data.posts).toEqual([{ id, from_number: 2, number: 2 }]);
+    }
+  });
+
   test('does not say whether there is a discussion that the caller may not see', async () => {
     const hidden = await forum.start('mia', 'Behind the door', 'staff');
     const of = async (id: string): Promise<unknown> => {
