@@ -15,6 +15,7 @@ export type { SiteConfiguration } from './host/site.ts';
 export type { Extension } from './extensions.ts';
 export { createId } from './ids.ts';
 export {
+  Accepted,
   type AnonymousContext,
   Authorizer,
   definePermission,

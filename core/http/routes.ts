@@ -209,9 +209,20 @@ export interface RouteDefinition<Context extends SurfaceContext, P, Q, B, R, T, 
   readonly options?: Readonly<Options>;
 }
 
+/**
+ * What a handler returns in place of its result where it took on what was asked for, which is not done yet. The surface
+ * says how it answers that; the JSON API with 202.
+ */
+export class Accepted<R extends object = object> {
+  readonly result: R;
+  constructor(result: R) {
+    this.result = result;
+  }
+}
+
 export type Handler<Context extends SurfaceContext, P, Q, B, R, T> = (
   call: Call<Context, Inputs<P>, Infer<Q>, Infer<B>, T>,
-) => Awaitable<R extends TSchema ? Static<R> : unknown>;
+) => Awaitable<R extends TSchema ? Static<R> | Accepted : unknown>;
 
 /** A route as surfaces, OpenAPI and the reference see it. */
 export interface RouteInfo<Options extends object = Readonly<Record<string, unknown>>> extends RouteDefinition<

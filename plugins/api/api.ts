@@ -52,6 +52,7 @@ export interface ApiOptions {
   readonly form?: boolean;
   readonly longText?: boolean;
   readonly document?: string;
+  readonly accepted?: TSchema;
 }
 
 /** What handlers of the JSON API know of a request. */
@@ -78,6 +79,8 @@ export const api = defineSurface<ApiContext, object, ApiOptions>('api', {
     form: '`true`: takes forms as well as JSON.',
     longText: '`true`: the body may have up to 1 MiB, where others have 64 KiB.',
     document: 'The type of an answer that is no JSON object, such as `text/css`.',
+    accepted:
+      'What it answers with 202 where it took on what was asked for, which is not done yet: the handler returns it as `Accepted`.',
   },
 });
 

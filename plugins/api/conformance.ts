@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { check, type FieldProblem, type Logger, type RouteInfo, type TSchema } from 'parley-forum';
+import type { ApiOptions } from 'parley-forum/plugins/api';
 import { errorStatuses } from './docs/openapi.ts';
+import { ACCEPTED } from './responses.ts';
 
 /**
  * Which fields of `given` are missing in `known`, which was made of it by leaving out what its schema does not name.
@@ -37,10 +39,12 @@ export class Conformance {
     this.#log = log;
   }
 
-  success(body: Buffer, route: RouteInfo): void {
-    if (!route.result) return;
+  success(body: Buffer, route: RouteInfo<ApiOptions>, status: number): void {
+    const accepted = status === ACCEPTED ? route.options.accepted : undefined;
+    const result = accepted ?? route.result;
+    if (!result) return;
     const { success: _, ...given } = JSON.parse(body.toString()) as Record<string, unknown>;
-    const { now, before } = this.#descriptionOf(route, route.result);
+    const { now, before } = accepted ? { now: accepted } : this.#descriptionOf(route, result);
     const problems = problemsOf(given, now);
     if (problems.length === 0 || (before && problemsOf(given, before).length === 0)) return;
     this.#report(route, problems);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { HttpError, InvalidInput, sql, type Clock, type Data, type RequestContext, type RouteInfo } from 'parley-forum';
 import type { ApiContext, ApiOptions } from 'parley-forum/plugins/api';
-import { JSON_TYPE, send, successBytes } from './responses.ts';
+import { JSON_TYPE, outcomeOf, send, successBytes } from './responses.ts';
 
 /** The header that identifies a request, so that a retry does not create twice. */
 export const KEY_HEADER = 'Idempotency-Key';
@@ -76,8 +76,9 @@ export class Idempotency {
         on conflict (account_id, key) do update set digest = excluded.digest, asked_at = excluded.asked_at where api_answer.asked_at <= ${this.#oldest()} returning key`);
       if (!mine) return { known: await this.#known(caller, key, digest) };
       const result = await handler();
+      const said = outcomeOf(route, result);
       await this.#data.all(
-        sql`update api_answer set status = ${route.status}, answer = ${successBytes(result).toString()} where account_id = ${caller} and key = ${key}`,
+        sql`update api_answer set status = ${said.status}, answer = ${successBytes(said.result).toString()} where account_id = ${caller} and key = ${key}`,
       );
       return { result };
     });

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { etagOf, isFresh } from 'parley-forum';
+import { Accepted, etagOf, isFresh, type RouteInfo } from 'parley-forum';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 /** The response depends on the user, so caches must revalidate it. */
@@ -8,6 +8,12 @@ export const PRIVATE = 'private, no-cache';
 /** A successful result as bytes, `success` first. `Date`s become ISO 8601 in UTC with milliseconds. */
 export const successBytes = (result: object | undefined): Buffer =>
   Buffer.from(JSON.stringify({ success: true, ...result }));
+
+/** Status of what is taken on and not done yet. */
+export const ACCEPTED = 202;
+/** What a handler returned, and the status with which that is said. */
+export const outcomeOf = ({ status }: Pick<RouteInfo, 'status'>, result: object): { status: number; result: object } =>
+  result instanceof Accepted ? { status: ACCEPTED, result: result.result } : { status, result };
 
 interface Sent {
   readonly status: number;

@@ -27,7 +27,7 @@ import {
 } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
-import { JSON_TYPE, send, successBytes } from './responses.ts';
+import { JSON_TYPE, outcomeOf, send, successBytes } from './responses.ts';
 import { Conformance } from './conformance.ts';
 import { errorEnvelope } from './errors.ts';
 import { CachedResponse, CachedResponses, responseKey, sendCached } from './cached-responses.ts';
@@ -172,7 +172,8 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
 
   respond(call: ApiRequest & CheckedUrl, result: object, tags: readonly string[] | undefined): void {
     const { req, res, actor, route, cacheVersion, expiresAt } = call;
-    const body = successBytes(result);
+    const { status, result: said } = outcomeOf(route, result);
+    const body = successBytes(said);
     let etag: string | undefined;
     if (tags && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
@@ -187,8 +188,8 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
       this.#cachedResponses.store(answer, { key, tags: [...tags, ...own, accessTag], cacheVersion });
       this.#rememberUrl(call, key);
     }
-    this.#conformance?.success(body, route);
-    send(req, res, { status: route.status, type: JSON_TYPE, body, etag });
+    this.#conformance?.success(body, route, status);
+    send(req, res, { status, type: JSON_TYPE, body, etag });
   }
 
   /** Guests' URLs only: members have to be authenticated anyway. */

@@ -42,14 +42,17 @@ ${groups.map(
 
 function entry({ path, method, operation }: { path: string; method: string; operation: Operation }): SafeHtml {
   const body = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
-  const result = (Object.values(operation.responses)[0] as { content?: Record<string, { schema?: JsonSchema }> })
-    .content?.['application/json']?.schema;
+  const answers = Object.entries(operation.responses).flatMap(([status, response]) => {
+    const { content } = response as { readonly content?: Readonly<Record<string, { readonly schema?: JsonSchema }>> };
+    const schema = content?.['application/json']?.schema;
+    return schema ? [{ status, schema }] : [];
+  });
   return html`<details id="${operation.operationId}">
 <summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code> <span>${operation.summary}</span></summary>
 <p class="access">${access(operation)}</p>
 ${operation.parameters.length > 0 && parameters(operation.parameters.map((one) => ('$ref' in one ? components.parameters.IdempotencyKey : one)))}
 ${body && shape('Body', body)}
-${result && shape('Answer', result)}
+${answers.map(({ status, schema }, at) => shape(at === 0 ? 'Answer' : `Answer with ${status}`, schema))}
 </details>`;
 }
 

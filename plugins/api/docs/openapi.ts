@@ -2,6 +2,7 @@ import { MAX_PAGE, type ApiOptions } from 'parley-forum/plugins/api';
 import type { RouteInfo, TSchema } from 'parley-forum';
 import { components, FAILURES, headersOf } from './components.ts';
 import { isCreation } from '../idempotency.ts';
+import { ACCEPTED } from '../responses.ts';
 
 /** The parts of an OpenAPI 3.1 document that the human page reads. */
 export interface OpenApi {
@@ -154,12 +155,16 @@ function responses(route: RouteInfo<ApiOptions>): Readonly<Record<string, object
   const { status, result, options } = route;
   const document = options.document;
   const content = document === undefined ? { 'application/json': { schema: success(result) } } : { [document]: {} };
+  const headers = isCreation(route) ? headersOf('Idempotency-Replayed') : headersOf();
   return {
-    [status]: {
-      description: 'Success',
-      headers: isCreation(route) ? headersOf('Idempotency-Replayed') : headersOf(),
-      content,
-    },
+    [status]: { description: 'Success', headers, content },
+    ...(options.accepted && {
+      [ACCEPTED]: {
+        description: 'Taken on, and not done yet',
+        headers,
+        content: { 'application/json': { schema: success(options.accepted) } },
+      },
+    }),
     ...Object.fromEntries(
       errorStatuses(route).map((failure) => [failure, { $ref: `#/components/responses/${FAILURES[failure]!.name}` }]),
     ),

@@ -205,3 +205,22 @@ describe('a query', () => {
     expect((await forum.client().get('/api/probe/kept?unknown=1')).status).toBe(200);
   });
 });
+
+describe('what is taken on and not done yet', () => {
+  it('is answered with 202, as its route says, again under the same key', async () => {
+    await forum.member('accepting');
+    const authorization = `Bearer ${await forum.token('accepting')}`;
+    const post = (later: boolean, key: string) =>
+      forum.client().post('/api/probe/accepted', { later }, { authorization, 'idempotency-key': key });
+    const first = await post(true, 'one');
+    expect([first.status, first.body]).toEqual([202, { success: true, waits: true }]);
+    const again = await post(true, 'one');
+    expect([again.status, again.text, again.headers.get('idempotency-replayed')]).toEqual([202, first.text, 'true']);
+    expect((await post(false, 'two')).status).toBe(201);
+    const { paths } = (await forum.client().get('/api/openapi.json')).body;
+    const { responses } = paths['/api/probe/accepted'].post;
+    expect(responses[201].content['application/json'].schema.required).toEqual(['success', 'run']);
+    expect(responses[202].content['application/json'].schema.required).toEqual(['success', 'waits']);
+    expect((await forum.client().get('/api/docs')).text).toContain('Answer with 202');
+  });
+});

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { definePermission, definePlugin, HttpError, Type, type Plugin } from 'parley-forum';
+import { Accepted, definePermission, definePlugin, HttpError, Type, type Plugin } from 'parley-forum';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { api } from 'parley-forum/plugins/api';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
@@ -56,6 +56,18 @@ const createProbe = (probe: Probe): Plugin =>
       }));
       plugin.route(api, { method: 'get', path: '/probe/broken', can: 'public' })(() => {
         throw new Error('the secret is 1234');
+      });
+      plugin.route(api, {
+        method: 'post',
+        path: '/probe/accepted',
+        can: 'member',
+        status: 201,
+        result: Run,
+        body: Type.Object({ later: Type.Boolean() }),
+        options: { accepted: Type.Object({ waits: Type.Literal(true) }) },
+      })(({ body }) => {
+        const run = ran('accepted');
+        return body.later ? new Accepted({ waits: true }) : { run };
       });
       plugin.route(api, { method: 'get', path: '/probe/away', can: 'public' })(() => {
         throw new Error('query failed', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) });
