@@ -19,7 +19,7 @@ import type { Audience, Viewer } from 'parley-forum/plugins/access';
 import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import type { ModerationEntry } from 'parley-forum/plugins/moderation';
-import { defineSlot } from 'parley-forum/plugins/web';
+import { defineSlot, type Phrase } from 'parley-forum/plugins/web';
 
 /** Payloads of the events about discussions and posts; integrators receive the same. */
 export const DiscussionEvent = Type.Object({
@@ -155,6 +155,37 @@ export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; read
 /** A new discussion has both, a reply or an edited post no title, a discussion that gets another title no content. */
 type Draft = Readonly<{ title?: string; content?: string }>;
 
+/** What a member sent: it passed every check, and is about to be written. */
+export interface SentPost {
+  readonly author: Viewer;
+  /**
+   * What was sent, for `Discussions.publish`; it can be stored as JSON. For who holds it to ask: rejects for fields that
+   * their plugins do not take.
+   */
+  draft(): Promise<NewDiscussion | NewReply>;
+  /** What would be written; a reply has no title. */
+  readonly title: string;
+  readonly content: string;
+  readonly html: string;
+  readonly categoryId: string;
+  /** Of a reply. */
+  readonly discussion?: DiscussionHead;
+}
+/** A post that is not written before the plugin that holds it has it published. */
+export interface HeldPost {
+  readonly id: string;
+  /** Of the page on which its author finds it. */
+  readonly path: string;
+  /** What its author is told. */
+  readonly notice: Phrase;
+}
+/**
+ * A reply or a discussion that a member sent by a page or the API, before anything of it is written: `null`, as it
+ * comes, where nobody holds it. Who holds it stores its draft, and has that written later by `Discussions.publish`. Throw
+ * `HttpError` to refuse it.
+ */
+export const postSent = defineFilter<HeldPost | null, SentPost>('discussion.sent', 'abort');
+
 /**
  * A field that another plugin adds to a record. The owner composes it into its request and result schemas, and so into
  * OpenAPI, while that plugin runs. `loadMany` gets all ids of a page at once and answers for each, in order.
@@ -166,6 +197,11 @@ export interface Field {
   readonly personal?: true;
   loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
   readonly body?: TSchema;
+  /**
+   * Throws what `save` would for a value that it does not take: of a discussion that is held, nothing is saved before it
+   * is published.
+   */
+  check?(value: unknown, viewer: Viewer): Awaitable<void>;
   save?(em: EntityManager, id: string, value: unknown, viewer: Viewer): Promise<void>;
   /** As `save` for many records at once, for imports: by id, checked by `body` before. */
   saveMany?(em: EntityManager, values: ReadonlyMap<string, unknown>): Promise<void>;
@@ -502,18 +538,32 @@ export interface NewReply {
 export type CreatedDiscussion = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
 export type DiscussionUrl = Readonly<{ number: number; path: string; updatedAt: Date }>;
 export type CreatedReply = Readonly<{ id: string; number: number; path: string }>;
+/** `number` is the post's, `discussionNumber` that of its discussion, and `title` too. */
+export type PublishedPost = Readonly<
+  Record<'discussionId' | 'title' | 'postId' | 'path', string> & Record<'discussionNumber' | 'number', number>
+>;
 
 /** Discussions and their posts, as far as the viewer may see and change them. */
 export interface Discussions {
   /** With the fields that other plugins add, for the results of routes. */
   readonly record: typeof DiscussionRecord;
-  /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. */
+  /**
+   * Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. It is
+   * written at once, as by `reply`: what members send by pages and the API may be held (`discussion.sent`).
+   */
   start(viewer: Viewer, draft: NewDiscussion): Promise<CreatedDiscussion>;
   /**
    * 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 400 naming `reply_to_id` where
    * that is no post to be answered, 429 above the rate.
    */
   reply(viewer: Viewer, draft: NewReply): Promise<CreatedReply>;
+  /**
+   * Writes what was held when its author sent it, as new, with all that follows from a post. Checked once more, but for
+   * the rate: fails as `start` and `reply` do. What answered a post that is gone answers none.
+   */
+  publish(author: Viewer, draft: NewDiscussion | NewReply): Promise<PublishedPost>;
+  /** How many posts each of these members has in all categories, without deleted ones. One statement. */
+  postCounts(authorIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
   /** A discussion by id or public number, and a post by id, if the viewer may see it. */
   find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined>;
   findPost(id: string, viewer: Viewer): Promise<PostHead | undefined>;

@@ -1,4 +1,4 @@
-import { notFound, Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
+import { notFound, Type, type Clock, type Environment, type PluginHandle, type Settings } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
 import { api, IdParams, limitOf, nullable, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import {
@@ -27,11 +27,12 @@ import { countTag, type DiscussionReader } from './reading/reader.ts';
 import type { Records } from './reading/records.ts';
 import type { Revisions } from './revisions/revisions.ts';
 import type { Rights } from './rights.ts';
-import { PostPaging, ReasonField, withFields } from './schemas.ts';
+import { heldAnswer, HeldAnswer, PostPaging, ReasonField, withFields } from './schemas.ts';
 import type { DiscussionWriter } from './writing/writer.ts';
 
 export interface RouteDeps {
   readonly plugin: PluginHandle;
+  readonly environment: Environment;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly categories: CategoryService;
@@ -61,7 +62,7 @@ export const cacheTagsOf = (id: string): readonly string[] => [
 
 /** /api/discussions and what lies below it. */
 export function discussionRoutes(deps: RouteDeps): void {
-  const { plugin, settings, clock, categories, reader, records, rights, writer, editor, web } = deps;
+  const { plugin, environment, settings, clock, categories, reader, records, rights, writer, editor, web } = deps;
   const Discussion = withFields(plugin, discussionFields, DiscussionRecord);
   const Post = Type.Union([withFields(plugin, postFields, PostRecord), PostStub]);
   const load = ({ actor, params }: { actor: Parameters<DiscussionReader['find']>[1]; params: { id: string } }) =>
@@ -159,7 +160,7 @@ export function discussionRoutes(deps: RouteDeps): void {
     can: startDiscussion,
     summary: 'Start a discussion',
     status: 201,
-    options: { form: true, longText: true },
+    options: { form: true, longText: true, accepted: HeldAnswer },
     body: withFields(
       plugin,
       discussionFields,
@@ -168,14 +169,15 @@ export function discussionRoutes(deps: RouteDeps): void {
     ),
     result: Type.Object({ discussion_id: Type.String(), post_id: Type.String(), discussion: Discussion }),
   })(async ({ actor, body }) => {
-    const started = await writer.start(actor, {
+    const { held, written } = await writer.sendDiscussion(actor, {
       title: body.title,
       content: body.content,
       categoryId: body.category_id,
       fields: body,
     });
-    const [discussion] = await reader.recordsOf([started.discussionId], actor);
-    return { discussion_id: started.discussionId, post_id: started.postId, discussion: discussion! };
+    if (held) return heldAnswer(held, environment.baseUrl);
+    const [discussion] = await reader.recordsOf([written.discussionId], actor);
+    return { discussion_id: written.discussionId, post_id: written.postId, discussion: discussion! };
   });
 
   plugin.route(api, {

@@ -29,6 +29,7 @@ import {
   postFields,
   postLooksChanged,
   postsMoved,
+  postSent,
   postUpdated,
   startDiscussion,
   discussionCacheTags,
@@ -107,6 +108,7 @@ export default definePlugin({
     postsMoved,
     composerValues,
     draftAccepted,
+    postSent,
     discussionStructuredData,
     shownPosts,
     moderated,
@@ -206,6 +208,7 @@ export default definePlugin({
     });
     const deps = {
       plugin,
+      environment,
       settings,
       clock,
       categories,

@@ -4,11 +4,21 @@ import { api, IdParams, limitOf, listOf, nullable, pageFields, Paging } from 'pa
 import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from 'parley-forum/plugins/discussions';
 import type { FoundPost } from './reading/reader.ts';
 import { RevisionRecord } from './revisions/revisions.ts';
-import { ReasonField, withFields } from './schemas.ts';
+import { heldAnswer, HeldAnswer, ReasonField, withFields } from './schemas.ts';
 import { cacheTagsOf, type RouteDeps } from './discussion-routes.ts';
 
 /** /api/posts and what lies below it. */
-export function postRoutes({ plugin, settings, reader, records, revisions, rights, writer, editor }: RouteDeps): void {
+export function postRoutes({
+  plugin,
+  environment,
+  settings,
+  reader,
+  records,
+  revisions,
+  rights,
+  writer,
+  editor,
+}: RouteDeps): void {
   const Post = withFields(plugin, postFields, PostRecord);
   const result = Type.Object({ post: Type.Union([Post, PostStub]) });
   const load = ({ actor, params }: { actor: Viewer; params: { id: string } }) => reader.findPost(params.id, actor);
@@ -41,7 +51,7 @@ export function postRoutes({ plugin, settings, reader, records, revisions, right
     summary: 'Reply to a discussion',
     status: 201,
     result,
-    options: { longText: true },
+    options: { longText: true, accepted: HeldAnswer },
     body: Type.Object({
       discussion_id: Type.String({ minLength: 1, maxLength: 64 }),
       content: Type.String(),
@@ -57,8 +67,9 @@ export function postRoutes({ plugin, settings, reader, records, revisions, right
       ),
     }),
   })(async ({ actor, body: { discussion_id: discussionId, content, reply_to_id: replyTo } }) => {
-    const { row } = await writer.reply(actor, { discussionId, content, replyTo: replyTo ?? undefined });
-    const [post] = await records.posts([row], actor, true);
+    const { held, written } = await writer.sendReply(actor, { discussionId, content, replyTo: replyTo ?? undefined });
+    if (held) return heldAnswer(held, environment.baseUrl);
+    const [post] = await records.posts([written.row], actor, true);
     return { post: post! };
   });
 

@@ -1,6 +1,14 @@
-import { Type, type Extension, type ExtensionPoint, type PluginHandle, type TObject } from 'parley-forum';
+import {
+  Accepted,
+  Type,
+  type Extension,
+  type ExtensionPoint,
+  type PluginHandle,
+  type Static,
+  type TObject,
+} from 'parley-forum';
 import { nullable, Paging } from 'parley-forum/plugins/api';
-import { type Category, type Field } from 'parley-forum/plugins/discussions';
+import type { Category, Field, HeldPost } from 'parley-forum/plugins/discussions';
 
 /**
  * An object schema with the fields that other plugins add: read anew each time, so that OpenAPI follows plugins that
@@ -24,6 +32,17 @@ export function withFields<S extends TObject>(
   };
   return Object.defineProperty({ ...schema }, 'properties', { enumerable: true, get: properties }) as S;
 }
+
+/** The answer where a plugin holds what was sent. */
+export const HeldAnswer = Type.Object({
+  held: Type.Literal(true),
+  held_post: Type.Object(
+    { id: Type.String(), url: Type.String() },
+    { description: 'It is written once a moderator has approved it; until then its author finds it at `url`' },
+  ),
+});
+export const heldAnswer = ({ id, path }: HeldPost, baseUrl: string): Accepted<Static<typeof HeldAnswer>> =>
+  new Accepted({ held: true, held_post: { id, url: baseUrl + path } });
 
 /** A moderator's reason: stored in the moderation log and sent to the author. */
 export const ReasonField = Type.Optional(

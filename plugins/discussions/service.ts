@@ -44,6 +44,8 @@ export const createService = ({
     const { id, number, path } = await writer.reply(viewer, draft);
     return { id, number, path };
   },
+  publish: (author, draft) => writer.publish(author, draft),
+  postCounts: (authorIds) => statistics.totals(authorIds),
   find: (idOrNumber, viewer) => reader.find(idOrNumber, viewer),
   findPost: async (id, viewer) => {
     const found = await reader.findPost(id, viewer);

@@ -1,11 +1,11 @@
 import { InvalidInput, sql, Type, type Cache, type Data } from 'parley-forum';
-import type { Access } from 'parley-forum/plugins/access';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { discussionCacheTags, type Field, type PostProjection } from 'parley-forum/plugins/discussions';
 import { createTags, TagReference } from 'parley-forum/plugins/tags';
 import { tagsTag } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
 import { namesIn } from './names.ts';
-import type { TagService } from './tag-service.ts';
+import type { TagRights, TagService } from './tag-service.ts';
 
 interface AssignmentsDeps {
   readonly data: Data;
@@ -47,7 +47,16 @@ export class Assignments {
 
   /** `tags` of the discussion record. */
   field(): Field {
-    const { access, counts, max } = this.#deps;
+    const { access, counts, max, tags } = this.#deps;
+    const wordsOf = (value: unknown): readonly string[] => {
+      const words = namesIn(value);
+      if (words.length > max()) throw new InvalidInput([{ field: 'tags', message: `must be at most ${max()}` }]);
+      return words;
+    };
+    const rights = async (viewer: Viewer): Promise<TagRights> => {
+      const create = access.allows(viewer, createTags);
+      return { create, hidden: create ? [] : await counts.hiddenFrom(viewer) };
+    };
     return {
       name: 'tags',
       result: Type.Array(TagReference),
@@ -56,14 +65,12 @@ export class Assignments {
           'Names, slugs or ids; forms may send one text with commas between. New names are created for members who may',
       }),
       loadMany: (ids) => this.of(ids),
+      check: async (value, viewer) => tags.check(wordsOf(value), await rights(viewer)),
       save: async (_em, id, value, viewer) => {
-        const words = namesIn(value);
-        if (words.length > max()) throw new InvalidInput([{ field: 'tags', message: `must be at most ${max()}` }]);
-        const create = access.allows(viewer, createTags);
-        await this.#assign(new Map([[id, words]]), create, create ? [] : await counts.hiddenFrom(viewer));
+        await this.#assign(new Map([[id, wordsOf(value)]]), await rights(viewer));
       },
       saveMany: (_em, values) =>
-        this.#assign(new Map([...values].map(([id, value]) => [id, namesIn(value)])), true, []),
+        this.#assign(new Map([...values].map(([id, value]) => [id, namesIn(value)])), { create: true, hidden: [] }),
     };
   }
 
@@ -88,13 +95,9 @@ export class Assignments {
   }
 
   /** Tags that are no longer wanted lose their position: they leave when they are counted, in the same transaction. */
-  async #assign(
-    wanted: ReadonlyMap<string, readonly string[]>,
-    create: boolean,
-    hidden: readonly string[],
-  ): Promise<void> {
+  async #assign(wanted: ReadonlyMap<string, readonly string[]>, rights: TagRights): Promise<void> {
     const { data, tags } = this.#deps;
-    const ids = await tags.resolve([...new Set([...wanted.values()].flat())], { create, hidden });
+    const ids = await tags.resolve([...new Set([...wanted.values()].flat())], rights);
     const rows = [...wanted].flatMap(([discussion, words]) =>
       [...new Set(words.map((word) => ids.get(word)!))].map((tag, position) => ({ discussion, tag, position })),
     );

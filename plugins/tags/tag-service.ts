@@ -24,6 +24,16 @@ export interface TagChanges {
   readonly hue?: number | undefined;
 }
 
+/** Whether new names become tags; where they do not, `hidden` ids count as not there. */
+export interface TagRights {
+  readonly create: boolean;
+  readonly hidden: readonly string[];
+}
+const missingTags = (missing: readonly string[]): InvalidInput =>
+  new InvalidInput([
+    { field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` },
+  ]);
+
 /** The tags of the database, cached in memory as one snapshot. */
 export class TagService {
   readonly #data: Data;
@@ -53,26 +63,27 @@ export class TagService {
   }
 
   /**
-   * The id of each word (a name, slug or id), in a transaction, which locks these tags until it ends. New names become
-   * tags where `create` allows; where it does not, `hidden` ids count as not there.
+   * The id of each word (a name, slug or id), in a transaction, which locks these tags until it ends.
    */
-  async resolve(
-    words: readonly string[],
-    { create, hidden }: { readonly create: boolean; readonly hidden: readonly string[] },
-  ): Promise<ReadonlyMap<string, string>> {
+  async resolve(words: readonly string[], { create, hidden }: TagRights): Promise<ReadonlyMap<string, string>> {
     let found = await this.#known(words, hidden);
     for (let attempt = 1; found.size < words.length; attempt++) {
       const missing = words.filter((word) => !found.has(word));
-      if (!create)
-        throw new InvalidInput([
-          { field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` },
-        ]);
+      if (!create) throw missingTags(missing);
       if (attempt > MAX_SLUG_ATTEMPTS)
         throw new InvalidInput([{ field: 'tags', message: `has “${missing[0]}”, which is too much like other tags` }]);
       await this.#create(missing, attempt);
       found = await this.#known(words, hidden);
     }
     return found;
+  }
+
+  /** Throws what `resolve` would for words that are no tags, and creates none. */
+  async check(words: readonly string[], { create, hidden }: TagRights): Promise<void> {
+    const found = await this.#known(words, hidden);
+    const missing = words.filter((word) => !found.has(word));
+    if (missing.length > 0 && !create) throw missingTags(missing);
+    for (const word of missing) nameOf(word, 'tags');
   }
 
   /** `done`, here and below, runs in the transaction of the change. */

@@ -52,6 +52,15 @@ export class AuthorStatistics {
     return ids.map((id) => found.get(id) ?? { discussions: 0, posts: 0 });
   }
 
+  /** How many posts they have in all categories. */
+  async totals(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#data.all(
+      sql<Row>`select user_id as id, posts from discussion_author_total where user_id = any(${ids}::uuid[]) order by user_id`,
+    );
+    const found = new Map(rows.map(({ id, posts }) => [id, posts]));
+    return new Map(ids.map((id) => [id, found.get(id) ?? 0]));
+  }
+
   /** Those with the most posts there; of equally many the one with the greater id. */
   async most(
     { limit, offset = 0, cursor }: Parameters<Discussions['mostPosts']>[0],

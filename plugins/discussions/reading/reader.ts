@@ -54,6 +54,7 @@ export interface FoundPost {
 }
 /** A post that a reply may answer. */
 export interface AnswerablePost {
+  readonly id: string;
   readonly number: number;
   readonly authorId: string;
 }
@@ -156,7 +157,7 @@ export class DiscussionReader {
   answerable({ id }: DiscussionHead, idOrNumber: string): Promise<AnswerablePost | undefined> {
     const number = numberOf(idOrNumber);
     if (number === undefined && !isId(idOrNumber)) return Promise.resolve(undefined);
-    return this.#deps.data.one(sql<AnswerablePost>`select number, author_id as "authorId" from post
+    return this.#deps.data.one(sql<AnswerablePost>`select id, number, author_id as "authorId" from post
       where discussion_id = ${id} and ${number === undefined ? sql`id = ${idOrNumber}` : sql`number = ${number}`} and deleted_at is null`);
   }
 

@@ -25,6 +25,12 @@ export interface AcceptedDraft {
 }
 /** Stores one field of another plugin in the transaction that writes the discussion. */
 export type SaveField = (em: EntityManager, id: string) => Promise<void>;
+/** What `body` says of one of these fields: as it was given, and as its plugin takes it. */
+interface GivenField {
+  readonly field: Field;
+  readonly given: unknown;
+  readonly value: unknown;
+}
 
 function problems(title: string | undefined, content: string): FieldProblem[] {
   const found: FieldProblem[] = [];
@@ -92,7 +98,27 @@ export class Drafts {
   fields(body: Readonly<Record<string, unknown>>, viewer: Viewer): readonly SaveField[] {
     return fieldSaves(this.#plugin.extensions(discussionFields), body, viewer);
   }
+
+  /** These fields as they were given, when their plugins have looked at them: to be saved later. */
+  async keptFields(
+    body: Readonly<Record<string, unknown>>,
+    viewer: Viewer,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    const fields = givenFields(this.#plugin.extensions(discussionFields), body);
+    for (const { field, value } of fields) await field.check?.(value, viewer);
+    return Object.fromEntries(fields.map(({ field, given }) => [field.name, given]));
+  }
 }
+
+const givenFields = (
+  fields: readonly Extension<Field>[],
+  body: Readonly<Record<string, unknown>>,
+): readonly GivenField[] =>
+  fields.flatMap(({ value: field }) => {
+    const given = body[field.name];
+    if (given === undefined || !field.body || !field.save) return [];
+    return [{ field, given, value: checkedValue(field, given) }];
+  });
 
 /** What stores the fields that `body` has values for. 400 for a value that a field's plugin does not take. */
 export const fieldSaves = (
@@ -100,12 +126,11 @@ export const fieldSaves = (
   body: Readonly<Record<string, unknown>>,
   viewer: Viewer,
 ): readonly SaveField[] =>
-  fields.flatMap(({ value: field }) => {
-    const given = body[field.name];
-    if (given === undefined || !field.body || !field.save) return [];
-    const value = checkedValue(field, given);
-    return [(em: EntityManager, id: string) => field.save!(em, id, value, viewer)];
-  });
+  givenFields(fields, body).map(
+    ({ field, value }): SaveField =>
+      (em, id) =>
+        field.save!(em, id, value, viewer),
+  );
 
 const bodies = new WeakMap<Field, TSchema>();
 

@@ -92,13 +92,13 @@ export function writingPages(deps: PageDeps): void {
   })(async ({ actor, body }) => {
     await categories.refresh();
     if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
-    const started = await writer.start(actor, {
+    const { held, written } = await writer.sendDiscussion(actor, {
       title: textOf(body.title),
       content: textOf(body.content),
       categoryId: textOf(body.category_id),
       fields: body,
     });
-    return redirect(started.path);
+    return held ? redirect(held.path, { notice: held.notice }) : redirect(written.path);
   });
 
   /** What is answered: the post that the address names, if it is there, else the first one. */
@@ -174,11 +174,12 @@ export function writingPages(deps: PageDeps): void {
     rights.requireReply(head, actor);
     if (body.remove !== undefined) return replyView(head, actor, { values: body }, {});
     if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), queryOf(req));
-    const { path, number } = await writer.reply(actor, {
+    const { held, written } = await writer.sendReply(actor, {
       discussionId: head.id,
       content: textOf(body.content),
       replyTo: answeredIn(queryOf(req)),
     });
-    return redirect(path, { notice: phrase('discussions:replied', { number }) });
+    if (held) return redirect(held.path, { notice: held.notice });
+    return redirect(written.path, { notice: phrase('discussions:replied', { number: written.number }) });
   });
 }

@@ -16,15 +16,20 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import {
   discussionCreated,
   postCreated,
+  postSent,
   discussionCacheTags,
+  type Category,
   type DiscussionHead,
+  type HeldPost,
   type NewDiscussion,
   type NewReply,
   type CreatedReply,
   type CreatedDiscussion,
+  type PublishedPost,
+  type SentPost,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
-import type { Drafts } from './drafts.ts';
+import type { AcceptedDraft, Drafts, SaveField } from './drafts.ts';
 import { discussionEvent, postEvent } from '../events/event-payloads.ts';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { Projections } from '../projections/projections.ts';
@@ -48,6 +53,10 @@ export interface WriterDeps {
 export interface WrittenReply extends CreatedReply {
   readonly row: PostRow;
 }
+/** What became of a post that a member sent: a plugin holds it, or it is written. */
+export type SentOutcome<Written> =
+  | { readonly held: HeldPost; readonly written?: never }
+  | { readonly written: Written; readonly held?: never };
 /** Rows over which a category's counters are spread. */
 const COUNTER_PARTS = 8;
 
@@ -59,8 +68,14 @@ interface NewPost {
   readonly now: Date;
   readonly replyTo: number | null;
 }
+/** A discussion that was accepted. */
+interface AcceptedDiscussion extends AcceptedDraft {
+  readonly category: Category;
+  readonly fields: readonly SaveField[];
+}
 /** A reply that was accepted. */
 interface AcceptedReply {
+  readonly discussion: DiscussionHead;
   readonly content: string;
   readonly html: string;
   readonly answered: AnswerablePost | undefined;
@@ -77,18 +92,93 @@ export class DiscussionWriter {
   }
 
   async start(viewer: Viewer, draft: NewDiscussion): Promise<CreatedDiscussion> {
-    const { data, drafts, rights, clock, plugin, environment, categories, cache, projections } = this.#deps;
+    const accepted = await this.#acceptDiscussion(viewer, draft);
+    await this.#deps.rights.consumeRateLimit('discussion', viewer);
+    return this.#writeDiscussion(viewer, accepted);
+  }
+
+  async reply(viewer: Viewer, draft: NewReply): Promise<WrittenReply> {
+    const accepted = await this.#acceptReply(viewer, draft);
+    await this.#deps.rights.consumeRateLimit('post', viewer);
+    return this.#writeReply(viewer, accepted);
+  }
+
+  /** As `start`, for what a member sends: a plugin may hold it. */
+  async sendDiscussion(viewer: Viewer, draft: NewDiscussion): Promise<SentOutcome<CreatedDiscussion>> {
+    const { drafts, rights } = this.#deps;
+    const accepted = await this.#acceptDiscussion(viewer, draft);
+    await rights.consumeRateLimit('discussion', viewer);
+    const { title, content, html, category } = accepted;
+    const held = await this.#hold({
+      author: viewer,
+      title,
+      content,
+      html,
+      categoryId: category.id,
+      draft: async () => ({
+        title: draft.title,
+        content: draft.content,
+        categoryId: category.id,
+        fields: await drafts.keptFields(draft.fields ?? {}, viewer),
+      }),
+    });
+    return held ? { held } : { written: await this.#writeDiscussion(viewer, accepted) };
+  }
+
+  /** As `reply`, for what a member sends. */
+  async sendReply(viewer: Viewer, draft: NewReply): Promise<SentOutcome<WrittenReply>> {
+    const { rights } = this.#deps;
+    const accepted = await this.#acceptReply(viewer, draft);
+    await rights.consumeRateLimit('post', viewer);
+    const { content, html, discussion, answered } = accepted;
+    const held = await this.#hold({
+      author: viewer,
+      title: '',
+      content,
+      html,
+      categoryId: discussion.categoryId,
+      discussion,
+      draft: () => Promise.resolve({ discussionId: discussion.id, content: draft.content, replyTo: answered?.id }),
+    });
+    return held ? { held } : { written: await this.#writeReply(viewer, accepted) };
+  }
+
+  /** What was held before. Its rate was counted when it was sent. */
+  async publish(author: Viewer, draft: NewDiscussion | NewReply): Promise<PublishedPost> {
+    if ('title' in draft) {
+      const accepted = await this.#acceptDiscussion(author, draft);
+      const { discussionId, number, postId, path } = await this.#writeDiscussion(author, accepted);
+      return { discussionId, discussionNumber: number, title: accepted.title, postId, number: 1, path };
+    }
+    const accepted = await this.#acceptReply(author, draft, { mayBeGone: true });
+    const { id: discussionId, number: discussionNumber, title } = accepted.discussion;
+    const { id: postId, number, path } = await this.#writeReply(author, accepted);
+    return { discussionId, discussionNumber, title, postId, number, path };
+  }
+
+  #hold(post: SentPost): Promise<HeldPost | null> {
+    return this.#deps.plugin.filter(postSent, null, post);
+  }
+
+  async #acceptDiscussion(viewer: Viewer, draft: NewDiscussion): Promise<AcceptedDiscussion> {
+    const { drafts, categories } = this.#deps;
     await categories.refresh();
     const category = categories.find(draft.categoryId, viewer);
     if (!category) throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
     if (viewer.id === undefined || !categories.rights(category, viewer).create)
       throw new HttpError(403, 'You may not start discussions in this category');
-    const { title, content, html } = await drafts.accept(draft, viewer, category.id);
-    const fields = drafts.fields(draft.fields ?? {}, viewer);
-    await rights.consumeRateLimit('discussion', viewer);
+    const accepted = await drafts.accept(draft, viewer, category.id);
+    return { ...accepted, category, fields: drafts.fields(draft.fields ?? {}, viewer) };
+  }
+
+  async #writeDiscussion(
+    viewer: Viewer,
+    { title, content, html, category, fields }: AcceptedDiscussion,
+  ): Promise<CreatedDiscussion> {
+    const { data, clock, plugin, environment, cache, projections } = this.#deps;
     const now = new Date(clock.now());
     const [id, postId, slug] = [createId(now.getTime()), createId(now.getTime()), slugOf(title, 'discussion')];
-    const author = { id: viewer.id, username: viewer.username ?? '' };
+    const author = { id: viewer.id!, username: viewer.username ?? '' };
     const number = await data.transaction(async (em) => {
       const written = await data.one(sql<{ number: number }>`
         with k as (
@@ -126,16 +216,20 @@ export class DiscussionWriter {
     return { discussionId: id, number, postId, path: discussionPath({ number, slug }) };
   }
 
-  async reply(viewer: Viewer, draft: NewReply): Promise<WrittenReply> {
-    const { drafts, rights, reader, cache } = this.#deps;
+  async #acceptReply(viewer: Viewer, draft: NewReply, { mayBeGone = false } = {}): Promise<AcceptedReply> {
+    const { drafts, rights, reader } = this.#deps;
     const discussion = await reader.find(draft.discussionId, viewer);
     if (!discussion) throw notFound('There is no such discussion');
     rights.requireReply(discussion, viewer);
-    const answered = await this.#answered(discussion, draft.replyTo);
+    const answered = await this.#answered(discussion, draft.replyTo, mayBeGone);
     const { content, html } = await drafts.accept({ content: draft.content }, viewer, discussion.categoryId);
-    await rights.consumeRateLimit('post', viewer);
-    const row = await this.#write(discussion, viewer, { content, html, answered });
-    await cache.purge(
+    return { discussion, content, html, answered };
+  }
+
+  async #writeReply(viewer: Viewer, accepted: AcceptedReply): Promise<WrittenReply> {
+    const { discussion } = accepted;
+    const row = await this.#write(viewer, accepted);
+    await this.#deps.cache.purge(
       discussionCacheTags.lists,
       discussionCacheTags.discussion(discussion.id),
       countTag(discussion.categoryId),
@@ -144,19 +238,20 @@ export class DiscussionWriter {
   }
 
   /** Undefined for the first post as for none. What cannot be seen is refused as what is not there. */
-  async #answered(discussion: DiscussionHead, replyTo: string | undefined): Promise<AnswerablePost | undefined> {
+  async #answered(
+    discussion: DiscussionHead,
+    replyTo: string | undefined,
+    mayBeGone: boolean,
+  ): Promise<AnswerablePost | undefined> {
     if (replyTo === undefined) return undefined;
     const found = await this.#deps.reader.answerable(discussion, replyTo);
+    if (!found && mayBeGone) return undefined;
     if (!found)
       throw new InvalidInput([{ field: 'reply_to_id', message: 'is no post of this discussion, or is gone' }]);
     return found.number === 1 ? undefined : found;
   }
 
-  async #write(
-    discussion: DiscussionHead,
-    viewer: Viewer,
-    { content, html, answered }: AcceptedReply,
-  ): Promise<PostRow> {
+  async #write(viewer: Viewer, { discussion, content, html, answered }: AcceptedReply): Promise<PostRow> {
     const { data, clock, plugin, environment, projections } = this.#deps;
     const now = new Date(clock.now());
     const [id, author] = [createId(now.getTime()), { id: viewer.id!, username: viewer.username ?? '' }];
