@@ -1,4 +1,4 @@
-import { defineToken } from 'parley-forum';
+import { defineExtensionPoint, defineToken } from 'parley-forum';
 
 /** A small picture that was made here, and so is safe to be sent from here. */
 export interface Thumbnail {
@@ -17,3 +17,13 @@ export interface Thumbnails {
   square(picture: Uint8Array, side: number): Promise<Thumbnail>;
 }
 export const Thumbnails = defineToken<Thumbnails>('Thumbnails');
+
+/** Texts besides posts that show or link to files of members, such as those that wait for a moderator. */
+export interface FileTexts {
+  /** Those of the paths, of which each is the beginning of a file's, that stand in one of the texts. */
+  containing(paths: readonly string[]): Promise<ReadonlySet<string>>;
+}
+export const fileTexts = defineExtensionPoint<FileTexts>(
+  'uploads.file-texts',
+  'Texts besides posts that show or link to files: what stands in one is not removed as unused.',
+);

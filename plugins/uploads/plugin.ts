@@ -7,7 +7,7 @@ import { Discussions, postProjections } from 'parley-forum/plugins/discussions';
 import { Limits } from 'parley-forum/plugins/limits';
 import { markdownHtml } from 'parley-forum/plugins/markdown';
 import { personalData } from 'parley-forum/ports/personal-data';
-import { Thumbnails } from 'parley-forum/ports/pictures';
+import { fileTexts, Thumbnails } from 'parley-forum/ports/pictures';
 import { Protection } from 'parley-forum/plugins/protection';
 import { manageUploads, uploadDeleted, uploadFiles } from 'parley-forum/plugins/uploads';
 import { Web } from 'parley-forum/plugins/web';
@@ -50,6 +50,7 @@ export default definePlugin({
   wants: { web: Web },
   provides: { thumbnails: Thumbnails },
   hooks: [uploadDeleted],
+  extensionPoints: [fileTexts],
   permissions: [uploadFiles, manageUploads],
   settings: uploadSettings,
   async setup(
@@ -78,6 +79,7 @@ export default definePlugin({
       store,
       files,
       unusedDays: () => own['uploads.unused_days'],
+      texts: () => plugin.extensions(fileTexts).map(({ value }) => value),
     });
     plugin.job('tidy', {
       schema: Type.Object({}),

@@ -1,5 +1,6 @@
 import { sql, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { FileTexts } from 'parley-forum/ports/pictures';
 import type { FileStorage } from './file-storage.ts';
 import type { UploadStore } from './upload-store.ts';
 
@@ -14,6 +15,7 @@ interface CleanupDeps {
   readonly store: UploadStore;
   readonly files: FileStorage;
   unusedDays(): number;
+  texts(): readonly FileTexts[];
 }
 
 /**
@@ -43,13 +45,27 @@ export class UploadCleanup {
     await data.all(sql`update upload u set unused_since = ${new Date(now)}
       where purpose = 'post' and unused_since is null and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
     const before = new Date(now - unusedDays() * DAY);
-    for (let gone = BATCH; gone === BATCH && !signal.aborted;) {
-      gone = (
-        await store.removeWhere(
-          sql`unused_since < ${before} and id in (select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH})`,
-        )
-      ).length;
+    for (let more = true; more && !signal.aborted;) {
+      const unused = (
+        await data.all(sql<{ id: string }>`
+        select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH}`)
+      ).map(({ id }) => id);
+      const kept = await this.#inTexts(unused);
+      // Looked at again after as many days.
+      if (kept.length > 0)
+        await data.all(sql`update upload set unused_since = ${new Date(now)}
+          where id = any(${kept}::uuid[]) and unused_since is not null`);
+      const gone = unused.filter((id) => !kept.includes(id));
+      if (gone.length > 0) await store.removeWhere(sql`unused_since < ${before} and id = any(${gone}::uuid[])`);
+      more = unused.length === BATCH;
     }
+  }
+
+  /** Those that stand in texts of other plugins. */
+  async #inTexts(ids: readonly string[]): Promise<readonly string[]> {
+    const pathOf = (id: string): string => `/uploads/${id}/`;
+    const found = await Promise.all(this.#deps.texts().map((texts) => texts.containing(ids.map(pathOf))));
+    return ids.filter((id) => found.some((paths) => paths.has(pathOf(id))));
   }
 
   async #removeOrphans(signal: AbortSignal): Promise<void> {
