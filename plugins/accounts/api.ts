@@ -5,13 +5,14 @@ import {
   defineQuery,
   defineToken,
   Type,
+  type Permission,
   type Request,
   type RequestHandler,
   type Response,
   type Static,
   type TSchema,
 } from 'parley-forum';
-import type { Requirement, Viewer } from 'parley-forum/plugins/access';
+import type { Access, Requirement, Viewer } from 'parley-forum/plugins/access';
 import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import { defineSlot, type SafeHtml } from 'parley-forum/plugins/web';
 
@@ -314,6 +315,25 @@ export interface Accounts {
 }
 export type IpAddresses = Readonly<Record<'registration' | 'lastLogin', string | undefined>>;
 export const Accounts = defineToken<Accounts>('Accounts');
+
+/** Accounts in one query. */
+const BATCH_SIZE = 100;
+/** Who holds a permission now, in parts: those of the groups alone that may. */
+export async function* holdersOf(
+  permission: Permission,
+  { access, accounts }: { readonly access: Access; readonly accounts: Pick<Accounts, 'search' | 'viewers'> },
+): AsyncGenerator<readonly Viewer[]> {
+  await access.refresh();
+  const holds = (viewer: Viewer): boolean => access.allows(viewer, permission);
+  const groups = access.groups().filter((group) => holds({ id: undefined, username: undefined, group }));
+  for (const { id: groupId } of groups) {
+    for (let offset = 0, total = 1; offset < total; offset += BATCH_SIZE) {
+      const found = await accounts.search({ text: '', groupId, limit: BATCH_SIZE, offset });
+      total = found.total;
+      yield [...(await accounts.viewers(found.accounts.map(({ id }) => id))).values()].filter(holds);
+    }
+  }
+}
 
 /** `reset`: the password, by a link in a mail. `sessions`: another person ended all sessions and tokens. */
 export type AccountChange = 'password' | 'reset' | 'email' | 'sessions';
