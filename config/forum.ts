@@ -46,6 +46,7 @@ const forum = {
     'recovery',
     'two-factor',
     'moderation',
+    'approval',
     'audit',
     'policy-reports',
     'privacy',

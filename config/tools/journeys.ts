@@ -17,6 +17,7 @@ export const PLUGINS = [
   'accounts/login',
   'admin/panel',
   'answers/answers',
+  'approval/approval',
   'api/envelope',
   'audit/log',
   'events/log',

@@ -186,6 +186,46 @@ export interface HeldPost {
  */
 export const postSent = defineFilter<HeldPost | null, SentPost>('discussion.sent', 'abort');
 
+/** What integrators receive of a post that is held: never its text. */
+export const HeldPostEvent = Type.Object({
+  id: Type.String(),
+  discussion_id: nullable(Type.String({ description: 'Of a reply' })),
+  category_id: Type.String(),
+  reason: Type.String(),
+  author: Type.Object({ id: Type.String(), username: Type.String() }),
+  created_at: Type.String(),
+});
+/**
+ * What a member sent waits for a moderator. Raised, as the next one, by the plugin that holds it, in the transaction that
+ * stores it; a reply has no `title`.
+ */
+export const postHeld = defineAction<{
+  readonly held_post: Static<typeof HeldPostEvent>;
+  readonly title: string;
+  readonly content: string;
+}>('post.held', { public: Type.Object({ held_post: HeldPostEvent }) });
+
+/** What a moderator decided about a post that was held. */
+export interface PostReview {
+  /** Of what was held. */
+  readonly id: string;
+  readonly outcome: 'approved' | 'rejected';
+  readonly author_id: string;
+  readonly reviewer_id: string;
+  /** The moderator's, for the author; may be empty. */
+  readonly reason: string;
+  readonly reviewed_at: string;
+  /** That of the post, or to which the reply would have gone. */
+  readonly discussion?: { readonly id: string; readonly number: number; readonly title: string } | undefined;
+  /** What became of it. */
+  readonly post?: { readonly id: string; readonly number: number } | undefined;
+}
+/**
+ * A moderator approved what was held, which is a post of a discussion now, or rejected it. Raised in the transaction
+ * that does it.
+ */
+export const postReviewed = defineAction<{ readonly review: PostReview }>('post.reviewed');
+
 /**
  * A field that another plugin adds to a record. The owner composes it into its request and result schemas, and so into
  * OpenAPI, while that plugin runs. `loadMany` gets all ids of a page at once and answers for each, in order.

@@ -4,6 +4,7 @@ import {
   discussionCreated,
   Discussions,
   postCreated,
+  postHeld,
   postUpdated,
 } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
@@ -80,6 +81,14 @@ export default definePlugin({
       postCreated,
       ({ post: { author, discussion_id, content } }) =>
         store.removeSent(author.id, `reply-${discussion_id}`, 'content', content),
+      done,
+    );
+    plugin.on(
+      postHeld,
+      ({ held_post: { author, discussion_id: discussionId }, title, content }) =>
+        discussionId === null
+          ? store.removeSent(author.id, 'new', 'title', title)
+          : store.removeSent(author.id, `reply-${discussionId}`, 'content', content),
       done,
     );
     plugin.on(

@@ -8,6 +8,8 @@ export const ACTIONS = [
   'post.deleted',
   'post.restored',
   'posts.moved',
+  'post.approved',
+  'post.rejected',
   'discussion.renamed',
   'discussion.moved',
   'discussion.pinned',

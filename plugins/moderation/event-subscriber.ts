@@ -1,7 +1,7 @@
 import type { PluginHandle } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { audited, auditRules } from 'parley-forum/ports/audit';
-import { moderated, type Discussions } from 'parley-forum/plugins/discussions';
+import { type Discussions, moderated, postReviewed } from 'parley-forum/plugins/discussions';
 import { moderationActed, ACTIONS, memberNoted, type ModerationEntry } from 'parley-forum/plugins/moderation';
 import { reportHandled } from 'parley-forum/ports/reports';
 import type { ModerationLog } from './moderation-log.ts';
@@ -25,7 +25,7 @@ function subjectOf({
   return user === undefined ? undefined : { type: 'account', id: user };
 }
 
-/** Adds what is done with posts, discussions and reports to the log, and what is in the log to the audit log. */
+/** Adds what is done with posts, also those that were held, discussions and reports to the log, and what is in the log to the audit log. */
 export function subscribe(plugin: PluginHandle, { access, discussions, log }: SubscriberDeps): void {
   plugin.on(moderated, ({ entry }) => log.add(entry), { durable: true });
 
@@ -45,6 +45,22 @@ export function subscribe(plugin: PluginHandle, { access, discussions, log }: Su
         created_at: report.handled_at,
       });
     },
+    { durable: true },
+  );
+
+  plugin.on(
+    postReviewed,
+    ({ review }) =>
+      log.add({
+        id: review.id,
+        action: `post.${review.outcome}`,
+        actor_id: review.reviewer_id,
+        user_id: review.author_id,
+        discussion: review.discussion,
+        post: review.post,
+        reason: review.reason,
+        created_at: review.reviewed_at,
+      }),
     { durable: true },
   );
 

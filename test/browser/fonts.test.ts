@@ -28,6 +28,7 @@ const PAGES = [
   '/mod',
   '/mod/log',
   '/mod/reports',
+  '/mod/approval',
   '/admin',
   '/admin/audit',
   '/admin/categories',

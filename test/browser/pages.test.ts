@@ -37,7 +37,7 @@ const ASKED: Addresses = {
     '/search?q=author:',
   ],
   ada: ['/notifications?unread=true', '/notifications?page=2', '/bookmarks?q=keel', '/bookmarks?q=gyroscope'],
-  bob: ['/bookmarks'],
+  bob: ['/bookmarks', '/settings/held-posts'],
   mia: ['/mod/reports?status=resolved', '/mod/log?actor=mia'],
   root: [
     '/admin/reactions?slug=like',
@@ -65,6 +65,7 @@ beforeAll(async () => {
   const { items: reports } = await app.service(Reports).list({ status: 'open', limit: 1 }, admin);
   const [tag] = await app.service(Tags).visible(admin);
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
+  const held = await holdPosts();
   const links = await linksInMails();
   const settings = app.settings
     .list()
@@ -88,6 +89,8 @@ beforeAll(async () => {
     '/p/:id/history': { ada: [`${own}/history`] },
     '/bookmarks/:id': { ada: [`/bookmarks/${await bookmark(posts[2]!.id)}`] },
     '/mod/reports/:id': { mia: [`/mod/reports/${reports[0]!.id}`] },
+    '/mod/approval/:id': { mia: [`/mod/approval/${held}`] },
+    '/settings/held-posts/:id': { bob: [`/settings/held-posts/${held}`] },
     '/mod/members/:username': { mia: ['/mod/members/ada'] },
     '/t/:slug': { guest: [`/t/${tag!.slug}`], root: [`/admin/tags?id=${tag!.id}`] },
     '/notifications/stop/:user/:kind/:token': { guest: [`/notifications/stop/${stop}`] },
@@ -112,6 +115,23 @@ async function bookmark(post: string): Promise<string> {
     remind_at: new Date(Date.now() + 86_400_000).toISOString(),
   });
   return made.body.bookmark.id as string;
+}
+
+/** Of what bob sends something waits for a moderator, and something was rejected; the id of what waits. */
+async function holdPosts(): Promise<string> {
+  const [bob, mia] = [forum.app.client(), forum.app.client()];
+  await bob.login('bob', PASSWORD);
+  await mia.login('mia', PASSWORD);
+  await forum.app.app.service(Settings).set({ 'approval.words': ['casino'] });
+  const send = async (content: string): Promise<string> =>
+    (await bob.post('/api/posts', { discussion_id: '1', content })).body.held_post.id as string;
+  const rejected = await send(`Casino: https://${'long-'.repeat(20)}.example/`);
+  await mia.post(`/api/approval/${rejected}/reject`, { reason: 'This is no place for advertisements.' });
+  const discussion = { title: `A casino ${'of-many-words-'.repeat(8)}`, content: 'x', category_id: 'general' };
+  await bob.post('/api/discussions', discussion);
+  const held = await send('A **casino** on the quay:\n\n- slot machines\n- `roulette`');
+  await forum.app.app.service(Settings).set({ 'approval.words': [] });
+  return held;
 }
 
 /** Ada says who she is. */

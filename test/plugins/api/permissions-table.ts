@@ -11,6 +11,7 @@ export interface Things {
   upload(): Promise<string>;
   bookmark(): Promise<string>;
   draft(): Promise<string>;
+  heldPost(): Promise<string>;
   discussionOf(post: string): Promise<string>;
   readonly ada: string;
 }
@@ -176,6 +177,15 @@ export const TABLE: readonly Row[] = [
     'PUT /reports/:id',
     '401 401 403 403 404 200 200',
     async ({ report }) => ({ ...id(await report()), body: { status: 'resolved' } }),
+  ],
+  ['GET /held-posts', '401 401 200 200 200 200 200'],
+  ['DELETE /held-posts/:id', '401 401 404 404 200 404 404', async ({ heldPost }) => id(await heldPost())],
+  ['GET /approval', '401 401 403 403 403 200 200'],
+  ['POST /approval/:id/approve', '401 401 403 403 404 200 200', async ({ heldPost }) => id(await heldPost())],
+  [
+    'POST /approval/:id/reject',
+    '401 401 403 403 404 200 200',
+    async ({ heldPost }) => ({ ...id(await heldPost()), body: { reason: 'No' } }),
   ],
   ['GET /drafts', '401 401 200 200 200 200 200'],
   ['GET /drafts/:key', '401 401 404 404 200 404 404', async ({ draft }) => ({ params: { key: await draft() } })],

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CALLERS, TABLE, type Things } from './permissions-table.ts';
 import { nameOf, useWorld, type Name } from './world.ts';
 
-const world = useWorld();
+const world = useWorld({ 'approval.words': ['casino'] });
 const WHO: Readonly<Record<(typeof CALLERS)[number], Name | undefined>> = {
   guest: undefined,
   revoked: 'lost',
@@ -50,6 +50,13 @@ const things: Things = {
     const key = `reply-${await things.discussion()}`;
     await world.must('ada', 'PUT', '/drafts/:key', { params: { key }, body: { fields: { content: 'Not finished' } } });
     return key;
+  },
+  async heldPost() {
+    // So that there is room for one more.
+    for (const { id } of (await world.must('mia', 'GET', '/approval')).held_posts)
+      await world.must('mia', 'POST', '/approval/:id/reject', { params: { id }, body: {} });
+    const body = { discussion_id: await things.discussion(), content: 'Casino' };
+    return (await world.must('ada', 'POST', '/posts', { body })).held_post.id;
   },
   get ada() {
     return world.ids.ada;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { isList, nameOf, useWorld, type Ask, type Name } from './world.ts';
 
-const world = useWorld();
+const world = useWorld({ 'approval.words': ['casino'] });
 const MANY = 24;
 
 interface Made {
@@ -33,6 +33,8 @@ const LISTS: readonly Row[] = [
   ['GET /drafts', 'ada'],
   ['GET /unread', 'ada'],
   ['GET /reports', 'mia'],
+  ['GET /held-posts', 'bob'],
+  ['GET /approval', 'mia'],
   ['GET /uploads', 'ada'],
   ['GET /typing-indicator/status', undefined, ({ discussion }) => ({ query: { discussion_id: discussion } })],
   ['GET /presence/visitors', undefined],
@@ -64,6 +66,9 @@ beforeAll(async () => {
     });
     await world.upload('ada');
     await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
+    // No member may have more than ten of them waiting.
+    if (at < 10)
+      await world.must('bob', 'POST', '/posts', { body: { discussion_id: made.discussion, content: `Casino ${at}` } });
     await world.must(at % 2 ? 'bob' : 'mia', 'PUT', '/posts/:id', {
       params: { id: made.post },
       body: { content: `Otherwise ${at}` },

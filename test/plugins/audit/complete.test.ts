@@ -4,7 +4,7 @@ import type { AuditRecord } from 'parley-forum/plugins/audit';
 import { useForum, type Name } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 
-const forum = useForum({}, { allowedHosts: ['127.0.0.1'] });
+const forum = useForum({ 'approval.words': ['casino'] }, { allowedHosts: ['127.0.0.1'] });
 const JSON_ONLY = { accept: 'application/json' };
 
 /** Something to be sent to a route, by whom (an administrator), and the action that it leaves. */
@@ -42,6 +42,10 @@ const reply = async (): Promise<string> =>
   (await forum.reply('ada', (await forum.start('bob', `Found ${++count}`)).id, 'A reply')).id;
 const reported = async (): Promise<string> =>
   (await forum.as.bob.post('/api/reports', { post_id: await reply(), reason: 'spam' })).body.report.id;
+const held = async (): Promise<string> => {
+  const { id } = await forum.start('bob', `Found ${++count}`);
+  return (await forum.as.ada.post('/api/posts', { discussion_id: id, content: 'Casino' })).body.held_post.id;
+};
 const claimed = async (): Promise<string> => {
   const id = await reported();
   await forum.as.mia.submit(`/mod/reports/${id}/claim`);
@@ -163,6 +167,20 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
   '/mod/reports/:id': onForm('moderation.report.resolved', async () => [
     `/mod/reports/${await reported()}`,
     { status: 'resolved' },
+  ]),
+  '/api/approval/:id/approve': () => ({
+    leaves: 'moderation.post.approved',
+    who: 'mia',
+    prepare: async () => [`/api/approval/${await held()}/approve`, {}],
+  }),
+  '/api/approval/:id/reject': () => ({
+    leaves: 'moderation.post.rejected',
+    who: 'mia',
+    prepare: async () => [`/api/approval/${await held()}/reject`, {}],
+  }),
+  '/mod/approval/:id': onForm('moderation.post.approved', async () => [
+    `/mod/approval/${await held()}`,
+    { decision: 'approve' },
   ]),
   '/mod/reports/:id/claim': onForm('report.claimed', async () => [`/mod/reports/${await reported()}/claim`, {}]),
   '/mod/reports/:id/release': onForm('report.released', async () => [`/mod/reports/${await claimed()}/release`, {}]),

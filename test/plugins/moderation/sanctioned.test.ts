@@ -110,6 +110,8 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'PUT /api/drafts/:key', path: () => '/api/drafts/new', body: { fields: { content: 'x' } } },
   { route: 'DELETE /api/drafts/:key', path: () => '/api/drafts/new' },
   { route: 'POST /drafts/discard', body: { key: 'new' } },
+  { route: 'DELETE /api/held-posts/:id', status: 404, path: () => '/api/held-posts/none' },
+  { route: 'POST /settings/held-posts/:id/withdraw', status: 404, path: () => '/settings/held-posts/none/withdraw' },
   {
     route: 'POST /api/read-marks',
     body: ({ foreign }) => ({ read_marks: [{ discussion_id: foreign.id, number: 1 }] }),

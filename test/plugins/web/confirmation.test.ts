@@ -316,6 +316,7 @@ const UNGUARDED = [
   '/settings/avatar',
   '/settings/avatar/remove',
   '/settings/feeds/revoke',
+  '/settings/held-posts/:id/withdraw',
   '/settings/keyboard',
   '/settings/notifications',
   '/settings/privacy',

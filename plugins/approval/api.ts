@@ -1,0 +1,39 @@
+import { definePermission, Type, type Static } from 'parley-forum';
+import { Author } from 'parley-forum/plugins/accounts';
+import { nullable, Time } from 'parley-forum/plugins/api';
+
+/** Why a post is held: its author has few posts, it has many links, or a word of the list. */
+export const REASONS = ['first_posts', 'links', 'words'] as const;
+export type Reason = (typeof REASONS)[number];
+
+/** Posts that one member may have waiting. */
+export const MOST_HELD = 10;
+
+/** A post that is held, or was rejected, as its author sees it. */
+export const HeldPostRecord = Type.Object({
+  id: Type.String(),
+  status: Type.Enum(['held', 'rejected']),
+  discussion_id: nullable(Type.String({ description: 'Of a reply; null: it begins a discussion' })),
+  category_id: Type.String(),
+  title: Type.String({ description: 'Of the discussion that it begins; a reply has none' }),
+  content: Type.String(),
+  html: Type.String(),
+  created_at: Time,
+  reviewed_at: nullable(Time),
+  review_reason: Type.String({ description: 'What the moderator said who rejected it; may be empty' }),
+});
+export type HeldPostRecord = Static<typeof HeldPostRecord>;
+
+/** A post that is held, as moderators see it. */
+export const QueuedPostRecord = Type.Object({
+  ...HeldPostRecord.properties,
+  reason: Type.Enum([...REASONS]),
+  author: nullable(Author),
+  author_post_count: Type.Integer({ description: 'Posts of its author that were published, in all categories' }),
+});
+export type QueuedPostRecord = Static<typeof QueuedPostRecord>;
+
+export const reviewPosts = definePermission('approval.review', {
+  label: 'see, approve and reject posts that are held',
+  default: 'moderator',
+});

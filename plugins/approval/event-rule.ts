@@ -1,0 +1,20 @@
+import type { Static } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import { reviewPosts } from 'parley-forum/plugins/approval';
+import { discussionCacheTags, type HeldPostEvent, postHeld } from 'parley-forum/plugins/discussions';
+import type { EventRule } from 'parley-forum/ports/events';
+import { queueTag, type HeldPosts } from './held-posts.ts';
+
+type Published = { readonly held_post: Static<typeof HeldPostEvent> };
+
+/** Held posts are for those who review them, of what they may see themselves, while they wait. */
+export const heldPostRule = (posts: HeldPosts, access: Access): EventRule => ({
+  hook: postHeld,
+  tags: [queueTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
+  async visible(data, viewer) {
+    if (!access.allows(viewer, reviewPosts)) return data.map(() => false);
+    const ids = (data as readonly Published[]).map(({ held_post: post }) => post.id);
+    const seen = await posts.visible(ids, viewer);
+    return ids.map((id) => seen.has(id));
+  },
+});

@@ -1,0 +1,200 @@
+import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import type { HeldPostRecord, QueuedPostRecord } from 'parley-forum/plugins/approval';
+import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { columns, type HeldRow } from './rows.ts';
+
+export interface ListRequest {
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+interface HeldPostsDeps {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly accounts: Pick<Accounts, 'authors'>;
+  readonly categories: Categories;
+  readonly discussions: Pick<Discussions, 'postCounts' | 'visible'>;
+  readonly markdown: Pick<Markdown, 'permitted'>;
+}
+
+/** Cache tag of what shows how many posts are held. */
+export const queueTag = 'approval-queue';
+/** Bytes of texts in one answer; the first of them may have more. */
+const MAX_BYTES = 512 * 1024;
+const DAY = 86_400_000;
+/** For so many days what was rejected is kept for its author, and what became of a post is told to moderators. */
+const KEPT_DAYS = 30;
+
+const IS_HELD = sql`status = 'held'`;
+
+/**
+ * The table of held posts. Moderators see those of discussions and categories that they see, but not their own, which
+ * others judge (admins see all, and what was meant for a category that is gone).
+ */
+export class HeldPosts {
+  readonly #deps: HeldPostsDeps;
+
+  constructor(deps: HeldPostsDeps) {
+    this.#deps = deps;
+  }
+
+  /** The oldest first. */
+  async queue(request: ListRequest, viewer: Viewer): Promise<Page<HeldRow>> {
+    return this.#page(sql`${IS_HELD} and ${await this.#visibleTo(viewer)}`, request, 'asc');
+  }
+
+  async count(viewer: Viewer): Promise<number> {
+    return this.#count(sql`${IS_HELD} and ${await this.#visibleTo(viewer)}`);
+  }
+
+  /** Of any status; undefined also for what the viewer may not see. */
+  async find(id: string, viewer: Viewer): Promise<HeldRow | undefined> {
+    if (!isId(id)) return undefined;
+    return this.#deps.data.one(
+      sql<HeldRow>`select ${columns} from held_post where id = ${id} and ${await this.#visibleTo(viewer)}`,
+    );
+  }
+
+  /** Those of the ids that are held, and which the viewer may see. */
+  async visible(ids: readonly string[], viewer: Viewer): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.data.all(sql<{ id: string }>`select id from held_post
+      where id = any(${ids.filter(isId)}::uuid[]) and ${IS_HELD} and ${await this.#visibleTo(viewer)} order by id`);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /** What is held of a member's, or was rejected; the newest first. */
+  own(authorId: string, request: ListRequest): Promise<Page<HeldRow>> {
+    return this.#page(sql`author_id = ${authorId} and status <> 'approved'`, request, 'desc');
+  }
+
+  countOwn(authorId: string): Promise<number> {
+    return this.#count(sql`author_id = ${authorId} and status <> 'approved'`);
+  }
+
+  findOwn(id: string, authorId: string): Promise<HeldRow | undefined> {
+    if (!isId(id)) return Promise.resolve(undefined);
+    return this.#deps.data.one(
+      sql<HeldRow>`select ${columns} from held_post where id = ${id} and author_id = ${authorId} and status <> 'approved'`,
+    );
+  }
+
+  /** Takes a member's own out of the queue, or away where it was rejected; false where it is neither by now. */
+  async withdraw(id: string, authorId: string): Promise<boolean> {
+    const { data, cache } = this.#deps;
+    const gone = await data.one(
+      sql`delete from held_post where id = ${id} and author_id = ${authorId} and status <> 'approved' returning id`,
+    );
+    await cache.purge(queueTag);
+    return gone !== undefined;
+  }
+
+  /** What waits of a member's is rejected, without a word. */
+  async dismiss(authorId: string): Promise<void> {
+    const { data, cache, clock } = this.#deps;
+    await data.all(sql`update held_post set status = 'rejected', reviewed_at = ${new Date(clock.now())}
+      where author_id = ${authorId} and ${IS_HELD}`);
+    await cache.purge(queueTag);
+  }
+
+  async erase(authorId: string): Promise<void> {
+    const { data, cache } = this.#deps;
+    await data.all(sql`delete from held_post where author_id = ${authorId}`);
+    await cache.purge(queueTag);
+  }
+
+  /** Discussions that would begin in a category that was merged into another begin there. */
+  async move(from: string, to: string): Promise<void> {
+    const { data, cache } = this.#deps;
+    await data.all(sql`update held_post set category_id = ${to} where category_id = ${from}`);
+    await cache.purge(queueTag);
+  }
+
+  /** Some of those whose time is over; resolves to how many that were. */
+  async removeOld(limit: number): Promise<number> {
+    const before = new Date(this.#deps.clock.now() - KEPT_DAYS * DAY);
+    const rows = await this.#deps.data.all(sql`delete from held_post where id in (
+      select id from held_post where reviewed_at < ${before} order by reviewed_at, id limit ${limit}) returning id`);
+    return rows.length;
+  }
+
+  /** Those of the texts that stand in what is kept here. */
+  async containing(texts: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.data.all(sql<{ text: string }>`select text from unnest(${texts}::text[]) as t (text)
+      where exists (select from held_post where position(t.text in html) > 0)`);
+    return new Set(rows.map(({ text }) => text));
+  }
+
+  /** Two statements at most. */
+  async queueRecords(rows: readonly HeldRow[]): Promise<readonly QueuedPostRecord[]> {
+    const { accounts, discussions } = this.#deps;
+    const ids = [...new Set(rows.map((row) => row.author_id))];
+    const [authors, counts] =
+      ids.length === 0 ? [] : await Promise.all([accounts.authors(ids), discussions.postCounts(ids)]);
+    return rows.map((row) => ({
+      ...this.ownRecord(row),
+      reason: row.reason,
+      author: authors?.get(row.author_id) ?? null,
+      author_post_count: counts?.get(row.author_id) ?? 0,
+    }));
+  }
+
+  /** As its author sees it, with those pictures that may be shown today. */
+  ownRecord(row: HeldRow): HeldPostRecord {
+    return {
+      id: row.id,
+      status: row.status === 'held' ? 'held' : 'rejected',
+      discussion_id: row.discussion_id,
+      category_id: row.category_id,
+      title: row.title,
+      content: row.draft.content,
+      html: this.#deps.markdown.permitted.images(row.html),
+      created_at: row.created_at.toISOString(),
+      reviewed_at: row.reviewed_at?.toISOString() ?? null,
+      review_reason: row.review_reason,
+    };
+  }
+
+  async #page(
+    condition: RawBuilder<unknown>,
+    { limit, offset = 0, cursor }: ListRequest,
+    direction: 'asc' | 'desc',
+  ): Promise<Page<HeldRow>> {
+    const after = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
+    if (after !== undefined && !isId(after)) throw badCursor();
+    const order = sql.raw(`id ${direction}`);
+    const beyond =
+      after === undefined ? sql`` : sql` and id ${sql.raw(direction === 'asc' ? '>' : '<')} ${after}::uuid`;
+    const rows = await this.#deps.data.all(sql<HeldRow & { readonly found: number }>`
+      select ${columns}, found::integer from (
+        select *, row_number() over w as place, sum(octet_length(html) + octet_length(draft::text)) over w as reached, count(*) over () as found from (
+          select ${columns} from held_post where ${condition}${beyond} order by ${order} limit ${limit + 1} offset ${offset}
+        ) asked window w as (order by ${order})
+      ) weighed where place <= ${limit} and (place = 1 or reached <= ${MAX_BYTES}) order by place`);
+    const last = rows.at(-1);
+    const hasMore = last !== undefined && rows.length < rows[0]!.found;
+    return { items: rows, hasMore, nextCursor: hasMore ? encodeCursor([last.id]) : undefined };
+  }
+
+  async #count(condition: RawBuilder<unknown>): Promise<number> {
+    const row = await this.#deps.data.one(
+      sql<{ count: number }>`select count(*)::int as count from held_post where ${condition}`,
+    );
+    return row?.count ?? 0;
+  }
+
+  async #visibleTo(viewer: Viewer): Promise<RawBuilder<unknown>> {
+    const { categories, discussions } = this.#deps;
+    await categories.refresh();
+    const idsOf = (list: readonly { readonly id: string }[]): readonly string[] => list.map(({ id }) => id);
+    const [gone, others] = isAdmin(viewer)
+      ? [sql` or category_id <> all(${idsOf(categories.all())}::uuid[])`, sql``]
+      : [sql``, sql` and author_id <> ${viewer.id ?? null}::uuid`];
+    const category = sql`category_id = any(${idsOf(categories.visible(viewer))}::uuid[])${gone}`;
+    return sql`case when discussion_id is null then ${category} else discussion_id in (${await discussions.visible(viewer)}) end${others}`;
+  }
+}

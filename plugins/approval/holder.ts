@@ -1,0 +1,65 @@
+import { createId, HttpError, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import { MOST_HELD } from 'parley-forum/plugins/approval';
+import { type HeldPost, postHeld, type SentPost } from 'parley-forum/plugins/discussions';
+import { phrase } from 'parley-forum/plugins/web';
+import type { Rules } from './rules.ts';
+
+/** The page on which members find what is held of theirs. */
+export const OWN = '/settings/held-posts';
+/** The first half of the advisory locks under which the posts of a member are counted; the number has no meaning. */
+const LOCK = 7_216_061;
+
+interface HolderDeps {
+  readonly plugin: PluginHandle;
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly rules: Rules;
+}
+
+/** Takes posts out of the way before they are written. */
+export class Holder {
+  readonly #deps: HolderDeps;
+
+  constructor(deps: HolderDeps) {
+    this.#deps = deps;
+  }
+
+  /** `null` for what is written at once; 409 where too many of the member's posts wait already. */
+  async hold(post: SentPost): Promise<HeldPost | null> {
+    const { plugin, data, clock, rules } = this.#deps;
+    const reason = await rules.reasonToHold(post);
+    if (!reason) return null;
+    const draft = JSON.stringify(await post.draft());
+    const now = new Date(clock.now());
+    const [id, authorId, discussionId] = [createId(now.getTime()), post.author.id!, post.discussion?.id ?? null];
+    await data.transaction(async () => {
+      if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(${authorId}))`);
+      const stored = await data.one(sql`
+        insert into held_post (id, author_id, discussion_id, category_id, draft, title, html, reason, created_at)
+        select ${id}::uuid, ${authorId}::uuid, ${discussionId}::uuid, ${post.categoryId}::uuid, ${draft}::jsonb, ${post.title}, ${post.html}, ${reason}, ${now}::timestamptz
+        where (select count(*) < ${MOST_HELD} from held_post where author_id = ${authorId} and status = 'held') returning id`);
+      if (!stored) {
+        throw new HttpError(
+          409,
+          `${MOST_HELD} of your posts wait for a moderator; write more when they have been read`,
+          {
+            code: 'too_many_held',
+          },
+        );
+      }
+      await plugin.emit(postHeld, {
+        held_post: {
+          id,
+          discussion_id: discussionId,
+          category_id: post.categoryId,
+          reason,
+          author: { id: authorId, username: post.author.username ?? '' },
+          created_at: now.toISOString(),
+        },
+        title: post.title,
+        content: post.content,
+      });
+    });
+    return { id, path: OWN, notice: phrase('approval:held') };
+  }
+}

@@ -1,0 +1,135 @@
+import { Cache, Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts, groupChanged } from 'parley-forum/plugins/accounts';
+import { reviewPosts } from 'parley-forum/plugins/approval';
+import {
+  Categories,
+  categoryDeleted,
+  Discussions,
+  postHeld,
+  postReviewed,
+  postSent,
+} from 'parley-forum/plugins/discussions';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import { Web } from 'parley-forum/plugins/web';
+import { eventRules } from 'parley-forum/ports/events';
+import { Notifications } from 'parley-forum/ports/notifications';
+import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
+import { fileTexts } from 'parley-forum/ports/pictures';
+import { heldPostRule } from './event-rule.ts';
+import { HeldPosts, queueTag } from './held-posts.ts';
+import { Holder } from './holder.ts';
+import { notifyPeople } from './notifications.ts';
+import { ownPages } from './own-pages.ts';
+import { approvalData } from './personal-data.ts';
+import { queuePages } from './queue-pages.ts';
+import { Reviewer } from './reviewer.ts';
+import { approvalRoutes } from './routes.ts';
+import { Rules } from './rules.ts';
+
+export default definePlugin({
+  id: 'approval',
+  name: 'Approval',
+  version: '1.0.0',
+  description:
+    'Moderators look at the first posts of new members, and at others that look like spam, before anyone else does.',
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    environment: Environment,
+    settings: Settings,
+    access: Access,
+    accounts: Accounts,
+    categories: Categories,
+    discussions: Discussions,
+    markdown: Markdown,
+  },
+  wants: { notifications: Notifications, web: Web },
+  hooks: [postHeld, postReviewed],
+  permissions: [reviewPosts],
+  settings: Type.Object({
+    'approval.first_posts': Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 50,
+      title: 'First posts that are approved',
+      description:
+        'Until a member has so many posts, each waits until a moderator has approved it. 0: they appear at once. Moderators’ own always do.',
+    }),
+    'approval.links': Type.Integer({
+      default: 0,
+      minimum: 0,
+      maximum: 50,
+      title: 'Links from which on a post waits',
+      description: 'To other sites, in one post of a member who has fewer posts than the next setting says. 0: never.',
+    }),
+    'approval.links_until': Type.Integer({
+      default: 10,
+      minimum: 1,
+      maximum: 1_000,
+      title: 'Posts from which on links are free',
+      description: 'Members with so many posts may have any number of links in one.',
+    }),
+    'approval.words': Type.Array(Type.String({ minLength: 1, maxLength: 60 }), {
+      default: [],
+      maxItems: 500,
+      title: 'Words for which a post waits',
+      description: 'Whole words or phrases, in capitals or not, in texts and titles of any member.',
+    }),
+  }),
+  setup(
+    {
+      data,
+      cache,
+      clock,
+      environment,
+      settings,
+      access,
+      accounts,
+      categories,
+      discussions,
+      markdown,
+      notifications,
+      web,
+    },
+    plugin,
+  ) {
+    const rules = new Rules({ access, discussions, settings: plugin.settings, baseUrl: environment.baseUrl });
+    const posts = new HeldPosts({ data, cache, clock, accounts, categories, discussions, markdown });
+    const holder = new Holder({ plugin, data, clock, rules });
+    const reviewer = new Reviewer({ plugin, data, clock, access, accounts, discussions, posts });
+    plugin.on(postSent, async (held, post) => held ?? (await holder.hold(post)));
+
+    const routes = { plugin, settings, environment, posts, reviewer };
+    approvalRoutes(routes);
+    if (web) {
+      const deps = { ...routes, cache, access, accounts, categories, discussions, markdown };
+      queuePages(deps);
+      ownPages({ ...deps, rules });
+    }
+    plugin.on(postHeld, () => cache.purge(queueTag), { awaited: true });
+    plugin.on(postReviewed, () => cache.purge(queueTag), { awaited: true });
+    if (notifications) notifyPeople(plugin, { access, accounts, notifications, posts, rules });
+    plugin.extend(eventRules, heldPostRule(posts, access));
+    plugin.extend(personalData, approvalData(data, posts));
+    plugin.extend(fileTexts, { containing: (paths) => posts.containing(paths) });
+
+    plugin.on(
+      groupChanged,
+      async ({ id, to }) => {
+        await access.refresh();
+        if (access.group(to)?.level === 'banned') await posts.dismiss(id);
+      },
+      { durable: true },
+    );
+    plugin.on(categoryDeleted, ({ id, into }) => (into === undefined ? undefined : posts.move(id, into)), {
+      durable: true,
+    });
+    plugin.job('forget', {
+      schema: Type.Object({}),
+      cron: '41 3 * * *',
+      run: () => repeatInBatches(plugin.signal, (limit) => posts.removeOld(limit)),
+    });
+  },
+});

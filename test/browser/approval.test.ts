@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest';
+import { Settings } from 'parley-forum';
+import { listen } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const NOTICE = 'Your post will appear when a moderator has looked at it.';
+
+test('a reply that is held is told where it was written, and its draft is gone', async () => {
+  await forum.app.app.service(Settings).set({ 'approval.words': ['casino'] });
+  const page = await forum.open('ada');
+  const messages = listen(page);
+  await page.goto('/d/1');
+  await page.locator('#post-3').getByRole('link', { name: 'Reply' }).click();
+  const area = page.locator('.docked textarea');
+  await area.fill('A casino, of all things.');
+  await page.locator('.docked').getByText('Draft kept', { exact: false }).waitFor();
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByText(NOTICE).waitFor();
+  expect(new URL(page.url()).pathname).toBe('/settings/held-posts');
+  await page.getByText('A casino, of all things.').first().waitFor();
+  expect(await judge(page)).toEqual([]);
+  await page.goto('/d/1');
+  expect(await page.locator('#reply textarea').inputValue()).toBe('');
+  await page.goto('/drafts');
+  await page.getByText('Nothing begun').waitFor();
+
+  await page.goto('/new');
+  await page.getByLabel('Category').selectOption({ index: 1 });
+  await page.getByLabel('Title').fill('The casino on the quay');
+  await page.locator('textarea').fill('Who knows it?');
+  await page.getByRole('button', { name: 'Start discussion' }).click();
+  await page.getByText(NOTICE).waitFor();
+  await page.getByRole('heading', { name: 'The casino on the quay' }).waitFor();
+  expect(messages).toEqual([]);
+  await page.context().close();
+});
