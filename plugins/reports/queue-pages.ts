@@ -9,7 +9,6 @@ import {
   pages,
   phrase,
   redirect,
-  shortcuts,
   SafeHtml,
   view,
   type Retry,
@@ -183,28 +182,12 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
         reader.open(viewer),
       ),
   };
-  const moderators = (viewer: Viewer): boolean => !isGuest(viewer) && access.allows(viewer, handleReports);
-  const keys = { resolve: 'a', dismiss: 'd', claim: 'p' };
-  const presses = {
-    resolve: 'form[action^="/mod/reports/"] button[value="resolved"]',
-    dismiss: 'form[action^="/mod/reports/"] button[value="dismissed"]',
-    claim: 'form[action^="/mod/reports/"][action$="/claim"] button',
-  };
-  for (const does of ['resolve', 'dismiss', 'claim'] as const)
-    plugin.extend(shortcuts, {
-      id: `reports.${does}`,
-      keys: keys[does],
-      label: `reports:keys.${does}`,
-      area: 'queues',
-      press: presses[does],
-      visible: moderators,
-    });
   plugin.extend(navigation, {
     area: 'moderation',
     label: 'reports:title',
     href: LIST,
     icon: 'flag',
     count: open,
-    visible: moderators,
+    visible: (viewer) => !isGuest(viewer) && access.allows(viewer, handleReports),
   });
 }

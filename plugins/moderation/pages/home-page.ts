@@ -1,5 +1,5 @@
 import { openModeration } from 'parley-forum/plugins/moderation';
-import { navigation, pages, phrase, view } from 'parley-forum/plugins/web';
+import { navigation, pages, phrase, shortcuts, view } from 'parley-forum/plugins/web';
 import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
 /** Reports, members and lines that are shown of each. */
@@ -18,6 +18,21 @@ export function homePages({ plugin, access, accounts, reports, log }: PagesDeps)
     },
     -10,
   );
+
+  // Queues of all plugins mark the buttons that these press.
+  for (const [does, keys] of [
+    ['accept', 'a'],
+    ['decline', 'd'],
+    ['claim', 'p'],
+  ] as const)
+    plugin.extend(shortcuts, {
+      id: `moderation.${does}`,
+      keys,
+      label: `moderation:keys.${does}`,
+      area: 'queues',
+      press: `[data-queue="${does}"]`,
+      visible: (viewer) => access.allows(viewer, openModeration),
+    });
 
   plugin.route(pages, { method: 'get', path: HOME, can: openModeration })(async ({ actor }) => {
     const suspensions = access.suspensions();
