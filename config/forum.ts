@@ -47,6 +47,7 @@ const forum = {
     'two-factor',
     'moderation',
     'approval',
+    'slow-mode',
     'audit',
     'policy-reports',
     'privacy',

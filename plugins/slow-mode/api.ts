@@ -1,0 +1,16 @@
+import { defineAction, Type } from 'parley-forum';
+
+/** Seconds between two replies of one member that a moderator chooses from; 0 is no slow mode. */
+export const PAUSES = [0, 60, 300, 900, 3_600, 21_600, 86_400] as const;
+/** `slow_mode_seconds` of a discussion. */
+export const Pause = Type.Integer({
+  enum: [...PAUSES],
+  description: 'Seconds that a member has to wait between two replies to the discussion; 0: no slow mode',
+});
+
+/** A moderator chose another pause between replies. */
+export const slowModeChanged = defineAction<{
+  readonly discussion_id: string;
+  readonly seconds: number;
+  readonly by: string | undefined;
+}>('slow-mode.changed');
