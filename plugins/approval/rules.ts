@@ -63,7 +63,7 @@ const wordsOf = (text: string): string =>
   ` ${(
     text
       .normalize('NFKC')
-      .replace(/\p{Cf}/gu, '')
+      .replace(/[\p{Cf}\p{Default_Ignorable_Code_Point}]/gu, '')
       .toLowerCase()
       .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
   ).join(' ')} `;

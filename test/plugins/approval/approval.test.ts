@@ -180,7 +180,8 @@ describe('other reasons', () => {
     expect(await reasonFor('A CASINO.')).toBe('words');
     expect(await reasonFor('A **cas**ino')).toBe('words');
     expect(await reasonFor('Free\nmoney!')).toBe('words');
-    expect(await reasonFor('ca\u200bsino')).toBe('words');
+    for (const unseen of ['\u200b', '\u034f', '\u115f', '\u3164', '\ufe0f'])
+      expect(await reasonFor(`ca${unseen}sino`)).toBe('words');
     expect(await held(discuss(client, 'Casino'))).toBeTruthy();
     expect(await reasonFor('Casinos are freedom of money, http://forum.test/ and http://forum.test/new')).toBe(
       undefined,
