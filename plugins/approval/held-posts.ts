@@ -3,7 +3,7 @@ import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { HeldPostRecord, QueuedPostRecord } from 'parley-forum/plugins/approval';
-import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import type { Categories, DiscussionHead, Discussions } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { columns, type HeldRow } from './rows.ts';
 
@@ -111,6 +111,15 @@ export class HeldPosts {
   async move(from: string, to: string): Promise<void> {
     const { data, cache } = this.#deps;
     await data.all(sql`update held_post set category_id = ${to} where category_id = ${from}`);
+    await cache.purge(queueTag);
+  }
+
+  /** Replies to a discussion that was merged into another one go there. */
+  async moveReplies(from: string, { id, categoryId }: Pick<DiscussionHead, 'id' | 'categoryId'>): Promise<void> {
+    const { data, cache } = this.#deps;
+    await data.all(sql`update held_post set discussion_id = ${id}, category_id = ${categoryId},
+        draft = case when status = 'approved' then draft else jsonb_set(draft, '{discussionId}', to_jsonb(${id}::text)) end
+      where discussion_id = ${from}`);
     await cache.purge(queueTag);
   }
 

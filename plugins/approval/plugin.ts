@@ -9,6 +9,7 @@ import {
   postHeld,
   postReviewed,
   postSent,
+  postsMoved,
 } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { Web } from 'parley-forum/plugins/web';
@@ -126,6 +127,15 @@ export default definePlugin({
     plugin.on(categoryDeleted, ({ id, into }) => (into === undefined ? undefined : posts.move(id, into)), {
       durable: true,
     });
+    plugin.on(
+      postsMoved,
+      async ({ source, posts: [first], merged }) => {
+        // It may have been merged into a third one meanwhile.
+        const now = merged && first ? await discussions.findPost(first.id, access.unrestricted) : undefined;
+        if (now) await posts.moveReplies(source.id, now.discussion);
+      },
+      { durable: true },
+    );
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '41 3 * * *',

@@ -344,6 +344,25 @@ describe('a moderator', () => {
     expect((await forum.guest.get(`/api/discussions/${made}`)).body.discussion.category_id).toBe(other.id);
   });
 
+  test('approves replies to a discussion that was merged where its posts are now', async () => {
+    const { client } = await somebody();
+    const [first, second, last] = [
+      await forum.start('mia', 'Merged first'),
+      await forum.start('mia', 'Merged second'),
+      await forum.start('mia', 'Stays', 'help'),
+    ];
+    const answered = await forum.reply('mia', first.id, 'Ask here');
+    const sent = { discussion_id: first.id, content: 'Here I ask', reply_to_id: answered.id };
+    const id = await held(client.post('/api/posts', sent));
+    for (const [from, into] of [[first, second] as const, [second, last] as const])
+      expectStatus(await forum.as.mia.post(`/api/discussions/${from.id}/merge`, { into: into.id }), 200);
+    await forum.app.calm();
+    expect((await own(client))[0]).toMatchObject({ id, discussion_id: last.id, category_id: expect.any(String) });
+    const { post_id: made } = expectStatus(await approve('mia', id), 200).body;
+    const { post } = (await forum.guest.get(`/api/posts/${made}`)).body;
+    expect(post).toMatchObject({ discussion_id: last.id, content: 'Here I ask', reply_to_author: { username: 'mia' } });
+  });
+
   test('finds the oldest first, in parts', async () => {
     for (const { id } of await queue('root')) await reject('root', id);
     const { client } = await somebody();
