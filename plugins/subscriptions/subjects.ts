@@ -15,7 +15,7 @@ export interface Subject {
 }
 interface SubjectsDeps {
   readonly accounts: Pick<Accounts, 'authors' | 'find'>;
-  readonly categories: Pick<Categories, 'find' | 'visible'>;
+  readonly categories: Pick<Categories, 'find' | 'refresh' | 'visible'>;
   readonly tags: Pick<Tags, 'find' | 'visible'> | undefined;
 }
 interface Named {
@@ -42,6 +42,7 @@ export class Subjects {
   async find(kind: FollowKind, id: string, viewer: Viewer): Promise<Subject | undefined> {
     const { accounts, categories, tags } = this.#deps;
     if (kind === 'category') {
+      await categories.refresh();
       const category = categories.find(id, viewer);
       return category && subject('/c/', category);
     }
@@ -56,6 +57,7 @@ export class Subjects {
   /** Those of a list that the viewer still sees, in its order. */
   async named(follows: readonly Follow[], viewer: Viewer): Promise<readonly Static<typeof FollowRecord>[]> {
     const { accounts, categories, tags } = this.#deps;
+    await categories.refresh();
     const of = (kind: FollowKind): readonly Follow[] => follows.filter((one) => one.kind === kind);
     const seen = new Map<string, Subject>();
     const add = (kind: FollowKind, found: Subject): void => void seen.set(`${kind} ${found.id}`, found);
