@@ -42,6 +42,7 @@ export async function doInBulk(
   by: ChangedBy,
 ): Promise<readonly BulkResult[]> {
   const { viewer } = by;
+  await categories.refresh();
   if (action === 'move' && (categoryId === undefined || !categories.find(categoryId, viewer)))
     throw new InvalidInput([{ field: 'category_id', message: 'must be a category you can see' }]);
   const change = async (head: DiscussionHead): Promise<void> => {
