@@ -71,8 +71,8 @@ export class DiscussionProjection implements PostProjection {
   }
 
   /**
-   * Notifications of these posts are about the discussion in which they are now. One of several posts stays with the
-   * discussion, unless all posts left that. Their addresses stay: where a post stood leads to it.
+   * Notifications of these posts are about the discussion in which they are now. One of several posts, or of the discussion
+   * itself, stays with the discussion, unless all posts left that. Their addresses stay: where a post stood leads to it.
    */
   async follow(posts: readonly ProjectedPost[]): Promise<void> {
     if (posts.length === 0) return;
@@ -97,6 +97,15 @@ export class DiscussionProjection implements PostProjection {
         insert into notification_count as c (user_id, category_id, unread) select user_id, category_id, n from steps order by user_id, category_id
         on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
       ) select distinct user_id as id from h order by user_id`);
+    const merged = new Map(
+      posts.flatMap((post) => (post.left?.whole ? [[post.left.discussionId, post] as const] : [])),
+    );
+    for (const [former, { discussionId, categoryId, title }] of merged)
+      await this.#move(
+        sql`n.discussion_id = ${former} and n.post_id is null`,
+        categoryId,
+        sql`, discussion_id = ${discussionId}, discussion_title = ${title}`,
+      );
   }
 
   /** It was restored, so notifications about it are allowed again. */

@@ -294,6 +294,28 @@ describe('what becomes of a discussion', () => {
     await readAll(forum.as.ada);
   });
 
+  test('a mention in the first post of a discussion that is merged goes along, to those who may see it there', async () => {
+    const to = await forum.start('mia', 'Begun before');
+    const hidden = await forum.start('mia', 'Begun by staff', 'staff');
+    const body = { title: 'Begun again', content: '@ada and @root hello', category_id: 'general' };
+    const merged = expectStatus(await forum.as.bob.post('/api/discussions', body), 201).body.discussion;
+    await settled(forum);
+    expect(await both('ada')).toEqual([1, 1]);
+    await move(merged.id, 'merge', { into: to.id });
+    expect([await both('ada'), (await notified('ada'))[0]]).toEqual([
+      [1, 1],
+      ['mention', 'Begun before', 1, false],
+    ]);
+    const { url } = (await forum.as.ada.get('/api/notifications')).body.notifications[0];
+    expect((await forum.as.ada.get(new URL(url).pathname)).headers.get('location')).toMatch(`/d/${to.number}/2`);
+    await move(to.id, 'merge', { into: hidden.id });
+    expect([await both('ada'), await both('root')]).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
+    await readAll(forum.as.root);
+  });
+
   test('what was deleted before it could be told is not told', async () => {
     const { id } = await forum.start('ada', 'Overtaken');
     const { id: post } = await forum.reply('bob', id, 'Hello');
