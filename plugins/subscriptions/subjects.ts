@@ -38,7 +38,7 @@ export class Subjects {
     this.#deps = deps;
   }
 
-  /** By id; categories and tags also by slug. */
+  /** By id; categories and tags also by slug. Undefined for the viewer, too: nobody follows themselves. */
   async find(kind: FollowKind, id: string, viewer: Viewer): Promise<Subject | undefined> {
     const { accounts, categories, tags } = this.#deps;
     if (kind === 'category') {
@@ -51,7 +51,8 @@ export class Subjects {
       return tag && subject('/t/', tag);
     }
     const account = await accounts.find(id);
-    return account?.status === 'active' ? memberOf({ ...account, display_name: account.displayName }) : undefined;
+    const other = account?.status === 'active' && account.id !== viewer.id;
+    return other ? memberOf({ ...account, display_name: account.displayName }) : undefined;
   }
 
   /** Those of a list that the viewer still sees, in its order. */

@@ -84,12 +84,13 @@ describe('following', () => {
     expect((await forum.as.ada.get('/t/mast')).text).toContain('<span>Follow</span>');
   });
 
-  test('needs something that the caller can see, and a member', async () => {
+  test('needs something that the caller can see besides themselves, and a member', async () => {
     const absent = await follow('ada', 'category', 'no-such-category');
     const hidden = await follow('ada', 'category', 'staff');
     expect([absent.status, hidden.status, hidden.body.error]).toEqual([404, 404, absent.body.error]);
     expect((await follow('ada', 'tag', 'no-such-tag')).status).toBe(404);
     expect((await follow('ada', 'member', 'nobody')).status).toBe(404);
+    expect((await follow('ada', 'member', forum.ids.ada)).status).toBe(404);
     expect((await follow('ada', 'boat', 'x')).status).toBe(400);
     expect((await follow('bad', 'category', 'general')).status).toBe(403);
     expect(
