@@ -4,7 +4,7 @@ import { profileAbout } from 'parley-forum/plugins/accounts';
 import { categoryActions, listActions } from 'parley-forum/plugins/discussions';
 import { follow, type FollowKind } from 'parley-forum/plugins/subscriptions';
 import { fill, pages, phrase, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import { FollowBody, type FollowDeps } from './follow-routes.ts';
+import { endsLeftOver, FollowBody, type FollowDeps } from './follow-routes.ts';
 
 /** The button that follows a category, a tag or a member, on its page. */
 export function addFollowPages(
@@ -33,6 +33,10 @@ export function addFollowPages(
     body: Type.Object({ ...FollowBody, following: Type.Enum(['true', 'false']) }),
   })(async ({ actor, body: { kind, subject_id: id, following } }) => {
     const found = await subjects.find(kind, id, actor);
+    if (!found && (await endsLeftOver(follows, { kind, id }, following === 'true', actor))) {
+      await follows.set(actor.id!, { kind, id }, false);
+      return redirect('/following');
+    }
     if (!found) throw notFound();
     await follows.set(actor.id!, { kind, id: found.id }, following === 'true');
     const notice = phrase(following === 'true' ? 'subscriptions:follow.done' : 'subscriptions:follow.ended', {

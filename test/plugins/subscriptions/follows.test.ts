@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Data, sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories } from 'parley-forum/plugins/discussions';
-import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
 
 /** Members follow categories, tags and one another, and are notified of new discussions there. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
@@ -103,6 +104,38 @@ describe('following', () => {
       ).status,
     ).toBe(401);
     expect((await forum.guest.get('/api/users/follows')).status).toBe(401);
+  });
+
+  test('stops also where the caller no longer sees what they followed', async () => {
+    const loft = await forum.app.app.service(Categories).save({ name: 'Loft' });
+    const accounts = forum.app.app.service(Accounts);
+    const { id: gone } = await accounts.create({ username: 'gone', email: 'gone@forum.test', password: PASSWORD });
+    const followed = [['category', loft.id] as const, ['member', gone] as const];
+    for (const [kind, id] of followed) expectStatus(await follow('bob', kind, id), 200);
+    await forum.app.app.service(Categories).save({ ...loft, view: ['admin'] });
+    await accounts.setStatus(gone, 'disabled');
+    for (const [kind, id] of followed) {
+      expect((await follow('bob', kind, id)).status).toBe(404);
+      expect((await follow('bob', kind, id, false)).body).toMatchObject({ kind, subject_id: id, following: false });
+      expect((await follow('bob', kind, id, false)).status).toBe(404);
+    }
+    expect(
+      await data().all(
+        sql`select 1 from follow where user_id = ${forum.ids.bob} and subject_id in (${loft.id}, ${gone})`,
+      ),
+    ).toEqual([]);
+  });
+
+  test('stops by the button of a member whose account was closed', async () => {
+    const accounts = forum.app.app.service(Accounts);
+    const { id } = await accounts.create({ username: 'left', email: 'left@forum.test', password: PASSWORD });
+    const form = (following: string) => ({ kind: 'member', subject_id: id, following });
+    expect((await forum.as.bob.submit('/follows', form('true'))).status).toBe(303);
+    await accounts.setStatus(id, 'disabled');
+    expect((await forum.as.bob.get('/u/left')).text).toContain('<span>Following</span>');
+    expect((await forum.as.bob.submit('/follows', form('false'))).headers.get('location')).toBe('/following');
+    expect((await follows('bob')).map(({ subject_id: subject }) => subject)).not.toContain(id);
+    expect((await forum.as.bob.submit('/follows', form('true'))).status).toBe(404);
   });
 
   test('ends at 500, with a sentence that says what to do', async () => {
