@@ -33,9 +33,19 @@ export function findByPath({ reader }: Pick<PageDeps, 'reader'>) {
     readonly actor: Viewer;
     readonly params: Readonly<Record<string, string>>;
   }): Promise<DiscussionHead | undefined> => {
-    const number = numberOf(/^(\d+)(?:-.*)?$/.exec(params['address'] ?? '')?.[1] ?? '');
+    const number = numberInPath(params['address']);
     return number === undefined ? Promise.resolve(undefined) : reader.find(String(number), actor);
   };
+}
+
+/** The number of a discussion in the address of a page. */
+export const numberInPath = (address = ''): number | undefined => numberOf(/^(\d+)(?:-.*)?$/.exec(address)?.[1] ?? '');
+
+/** As `findByPath`; else the discussion into which that one was merged. */
+export function findOrMerged({ reader }: Pick<PageDeps, 'reader'>) {
+  const find = findByPath({ reader });
+  return async (call: Parameters<typeof find>[0]): Promise<DiscussionHead | undefined> =>
+    (await find(call)) ?? reader.mergedInto(String(numberInPath(call.params['address'])), call.actor);
 }
 
 /** As `findByPath`; else the address to which that of a merged discussion leads, or that of a post that has moved. */

@@ -117,6 +117,16 @@ export class DiscussionReader {
     return id === null ? undefined : this.placeOf(id, viewer);
   }
 
+  /** The discussion, as the viewer sees it, into which the one of that number was merged. */
+  async mergedInto(number: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
+    const former = await this.#head(number);
+    if (!former || former.movedPostId === null) return undefined;
+    const row = await this.#deps.data.one(
+      sql<{ id: string }>`select discussion_id as id from post where id = ${former.movedPostId}`,
+    );
+    return row && this.find(row.id, viewer);
+  }
+
   /** The address of a post, deleted or not, whose discussion the viewer may see. */
   async placeOf(postId: string, viewer: Viewer): Promise<string | undefined> {
     const row = await this.#deps.data.one(

@@ -1,13 +1,14 @@
 import { HttpError, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { discussionFields, type DiscussionHead, type PostRecord } from 'parley-forum/plugins/discussions';
-import { pages, phrase, redirect, view, type View } from 'parley-forum/plugins/web';
+import { pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import {
   composer,
-  findByPath,
+  findOrMerged,
   initialValues,
+  numberInPath,
   previewOf,
   quotation,
   queryOf,
@@ -38,7 +39,8 @@ const ReplyForm = Type.Object({ content: Text, preview: Text, remove: Text });
 /** /new and /d/…/reply: writing. */
 export function writingPages(deps: PageDeps): void {
   const { plugin, categories, writer, reader, records, rights, markdown } = deps;
-  const load = findByPath(deps);
+  // Whoever was writing while it was merged loses nothing.
+  const load = findOrMerged(deps);
   const NewForm = withFields(
     plugin,
     discussionFields,
@@ -145,8 +147,13 @@ export function writingPages(deps: PageDeps): void {
     );
   };
 
+  /** Which post of this discussion is answered: numbers of one that was merged into it are others'. */
+  const named = (head: DiscussionHead, { params, req }: Pick<Retry, 'params' | 'req'>) =>
+    numberInPath(params['address']) === head.number ? queryOf(req) : {};
+
   plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'member', load })(
-    async ({ actor, target: head, req }) => {
+    async ({ actor, target: head, params, req }) => {
+      if (numberInPath(params['address']) !== head.number) return redirect(`/d/${head.number}/reply`);
       rights.requireReply(head, actor);
       const quoted = await reader.postNumbered(head, queryOf(req)['quote'] ?? '', actor);
       const [post] = quoted ? await records.posts([quoted.row], actor, false) : [];
@@ -167,17 +174,18 @@ export function writingPages(deps: PageDeps): void {
       rerender: async (retry) => {
         const head = await load(retry);
         if (!head) throw new HttpError(404, 'There is no such discussion');
-        return replyView(head, retry.actor, draftOf(retry), queryOf(retry.req));
+        return replyView(head, retry.actor, draftOf(retry), named(head, retry));
       },
     },
-  })(async ({ actor, target: head, body, req }) => {
+  })(async ({ actor, target: head, body, params, req }) => {
     rights.requireReply(head, actor);
+    const query = named(head, { params, req });
     if (body.remove !== undefined) return replyView(head, actor, { values: body }, {});
-    if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), queryOf(req));
+    if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), query);
     const { held, written } = await writer.sendReply(actor, {
       discussionId: head.id,
       content: textOf(body.content),
-      replyTo: answeredIn(queryOf(req)),
+      replyTo: answeredIn(query),
     });
     if (held) return redirect(held.path, { notice: held.notice });
     return redirect(written.path, { notice: phrase('discussions:replied', { number: written.number }) });

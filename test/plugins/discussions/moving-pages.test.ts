@@ -140,3 +140,27 @@ describe('the page of a discussion that posts left', () => {
     expect(await leads(`/d/${from.number}-nothing-here`, 'mia')).toBe(`/d/${to.number}/3#post-3`);
   });
 });
+
+describe('the form of a reply to a discussion that was merged', () => {
+  test('is that of the other one, and what was written meanwhile is a reply there', async () => {
+    const [from, to] = [await talk('Written in', ['bob', 'bob']), await talk('Taken over', ['bob'])];
+    await merge(from, to);
+    expect(await leads(`/d/${from.number}/reply?to=2`, 'ada')).toBe(`/d/${to.number}/reply`);
+    const sent = await forum.as.ada.submit(`/d/${from.number}/reply?to=2`, { content: 'A long thought' });
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, `/d/${to.number}/6#post-6`]);
+    const { posts } = await shown(to);
+    expect(posts.at(-1)).toMatchObject({ content: 'A long thought', reply_to_number: null });
+    const empty = await forum.as.ada.submit(`/d/${from.number}-written-in/reply`, { content: ' ' });
+    expect(empty.status).toBe(400);
+    expect(empty.text).toContain(`action="/d/${to.number}/reply"`);
+  });
+
+  test('is not there for whoever may not see the other one', async () => {
+    const [from, hidden] = [await talk('Open', ['bob']), await forum.start('mia', 'Among staff', 'staff')];
+    await merge(from, hidden);
+    expect(await leads(`/d/${from.number}/reply`, 'ada')).toBe(404);
+    expect((await forum.as.ada.submit(`/d/${from.number}/reply`, { content: 'Lost' })).status).toBe(404);
+    expect(await leads('/d/999999/reply', 'ada')).toBe(404);
+    expect(await leads('/d/none/reply', 'ada')).toBe(404);
+  });
+});
