@@ -71,7 +71,8 @@ export class Reviewer {
       sql<Pick<HeldRow, 'status'>>`select status from held_post where id = ${found.id} for update`,
     );
     if (!row) throw new HttpError(409, 'This post was withdrawn by its author');
-    if (row.status !== 'held') throw new HttpError(409, `This post was ${row.status} already`);
+    if (row.status === 'approved') throw new HttpError(409, 'This post was approved already');
+    if (row.status === 'rejected') throw new HttpError(409, 'This post was rejected already');
     return found;
   }
 
