@@ -85,7 +85,14 @@ test('colours chosen on a page that answered a form lead back to the page of tha
 /** Fields that nobody types: they say what a button is for. */
 const BUTTONS = /^(id|.*_id|key|listener|action|level|reaction|return_to|preview)$/;
 /** Buttons whose other fields are for programs, or are chosen by pressing them. */
-const PRESSED = ['/d/:address/moderate', '/read-marks', '/p/:id/bookmark', '/bookmarks/remove', '/p/:id/answer'];
+const PRESSED = [
+  '/d/:address/moderate',
+  '/read-marks',
+  '/p/:id/bookmark',
+  '/bookmarks/remove',
+  '/p/:id/answer',
+  '/follows',
+];
 
 test('every form in which something is typed or chosen has a way to come back with it', () => {
   const fieldsOf = ({ body }: RouteInfo): readonly string[] =>
