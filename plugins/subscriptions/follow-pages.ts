@@ -1,15 +1,15 @@
-import { notFound, Type, type PluginHandle } from 'parley-forum';
+import { Type, type PluginHandle } from 'parley-forum';
 import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { profileAbout } from 'parley-forum/plugins/accounts';
 import { categoryActions, listActions } from 'parley-forum/plugins/discussions';
 import { follow, type FollowKind } from 'parley-forum/plugins/subscriptions';
 import { fill, pages, phrase, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import { endsLeftOver, FollowBody, type FollowDeps } from './follow-routes.ts';
+import { changeFollow, FollowBody, type FollowDeps } from './follow-routes.ts';
 
 /** The button that follows a category, a tag or a member, on its page. */
 export function addFollowPages(
   plugin: PluginHandle,
-  { access, follows, subjects, web }: FollowDeps & { readonly access: Access; readonly web: Web },
+  { access, web, ...deps }: FollowDeps & { readonly access: Access; readonly web: Web },
 ): void {
   const buttons =
     (kind: FollowKind) =>
@@ -18,7 +18,7 @@ export function addFollowPages(
         shown.map(async ({ id }) => {
           // Nobody follows themselves.
           if (isGuest(viewer) || id === viewer.id || !access.allows(viewer, follow)) return undefined;
-          const following = await follows.has(viewer.id!, { kind, id });
+          const following = await deps.follows.has(viewer.id!, { kind, id });
           return web.fragment(viewer, '@subscriptions/follow', { kind, id, following });
         }),
       );
@@ -32,16 +32,10 @@ export function addFollowPages(
     can: follow,
     body: Type.Object({ ...FollowBody, following: Type.Enum(['true', 'false']) }),
   })(async ({ actor, body: { kind, subject_id: id, following } }) => {
-    const found = await subjects.find(kind, id, actor);
-    if (!found && (await endsLeftOver(follows, { kind, id }, following === 'true', actor))) {
-      await follows.set(actor.id!, { kind, id }, false);
-      return redirect('/following');
-    }
-    if (!found) throw notFound();
-    await follows.set(actor.id!, { kind, id: found.id }, following === 'true');
-    const notice = phrase(following === 'true' ? 'subscriptions:follow.done' : 'subscriptions:follow.ended', {
-      name: found.name,
-    });
+    const follows = following === 'true';
+    const found = await changeFollow(deps, { kind, id }, follows, actor);
+    if (!found) return redirect('/following');
+    const notice = phrase(`subscriptions:follow.${follows ? 'done' : 'ended'}`, { name: found.name });
     return redirect(found.url, { notice });
   });
 }

@@ -3,7 +3,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { api } from 'parley-forum/plugins/api';
 import { follow, FOLLOW_KINDS, FollowRecord } from 'parley-forum/plugins/subscriptions';
 import type { Followed, FollowService } from './follow-service.ts';
-import type { Subjects } from './subjects.ts';
+import type { Subject, Subjects } from './subjects.ts';
 
 export interface FollowDeps {
   readonly follows: FollowService;
@@ -15,16 +15,26 @@ export const FollowBody = {
   subject_id: Type.String({ minLength: 1, maxLength: 100, description: 'Of categories and tags the slug will do' }),
 };
 
-/** Whether it is to be followed no longer that the member follows and does not see any more, named by its id alone. */
-export const endsLeftOver = async (
-  follows: FollowService,
-  followed: Followed,
+/**
+ * Follows something, or stops. 404 for what the member does not see, unless they stop following it: that is named by its
+ * id alone. Undefined then.
+ */
+export async function changeFollow(
+  { follows, subjects }: FollowDeps,
+  { kind, id }: Followed,
   following: boolean,
-  { id }: Viewer,
-): Promise<boolean> => !following && (await follows.has(id!, followed));
+  actor: Viewer,
+): Promise<Subject | undefined> {
+  const found = await subjects.find(kind, id, actor);
+  if (!found && (following || !(await follows.has(actor.id!, { kind, id }))))
+    throw notFound('There is nothing of that kind with this id');
+  await follows.set(actor.id!, { kind, id: found?.id ?? id }, following);
+  return found;
+}
 
 /** Following categories, tags and members: POST /api/subscriptions/follow and GET /api/users/follows. */
-export function addFollowRoutes(plugin: PluginHandle, { follows, subjects }: FollowDeps): void {
+export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
+  const { follows, subjects } = deps;
   plugin.route(api, {
     method: 'post',
     path: '/subscriptions/follow',
@@ -33,11 +43,8 @@ export function addFollowRoutes(plugin: PluginHandle, { follows, subjects }: Fol
     body: Type.Object({ ...FollowBody, following: Type.Boolean() }),
     result: Type.Object({ kind: FollowBody.kind, subject_id: Type.String(), following: Type.Boolean() }),
   })(async ({ actor, body: { kind, subject_id: id, following } }) => {
-    const seen = await subjects.find(kind, id, actor);
-    const found = seen ?? ((await endsLeftOver(follows, { kind, id }, following, actor)) && { id });
-    if (!found) throw notFound('There is nothing of that kind with this id');
-    await follows.set(actor.id!, { kind, id: found.id }, following);
-    return { kind, subject_id: found.id, following };
+    const found = await changeFollow(deps, { kind, id }, following, actor);
+    return { kind, subject_id: found?.id ?? id, following };
   });
 
   plugin.route(api, {
