@@ -4,14 +4,15 @@ import { QUERY_FILTER, QUERY_PARTS } from './query.ts';
 
 /** Words of a query that are looked at, the longest: each is a statement of its own. */
 const MAX_WORDS = 3;
-/** Letters from which a word is more than a guess, and from which two of them may be wrong. */
+/** Letters from which a word is more than a guess, from which two of them may be wrong, and up to which it is a word: a longer one costs more than it tells. */
 const SHORTEST = 4;
 const LONG = 6;
+const LONGEST = 40;
 
 /** The words of a query that may be misspelt: no phrases, no filters, nothing that is left out. */
 export function typedWords(q: string): readonly TypedWord[] {
   const words = [...q.matchAll(QUERY_PARTS)].flatMap(([part]) =>
-    /^[\p{L}\p{M}]+$/u.test(part) && part.length >= SHORTEST ? [part.toLowerCase()] : [],
+    /^[\p{L}\p{M}]+$/u.test(part) && part.length >= SHORTEST && part.length <= LONGEST ? [part.toLowerCase()] : [],
   );
   return [...new Set(words)]
     .toSorted((a, b) => b.length - a.length)

@@ -49,6 +49,15 @@ describe('the page /search', () => {
     expect(text).toContain('href="/search?q=root&amp;type=users"');
   });
 
+  test('looks for the word that was meant only where one is as long as words are', async () => {
+    const asked = (letters: number): Promise<number> =>
+      forum.app.statements(() => forum.as.root.get(`/search?q=${'abcdefghij'.repeat(26).slice(0, letters)}`));
+    await asked(256);
+    const [word, longer, longest] = [await asked(40), await asked(41), await asked(255)];
+    expect(longer).toBeLessThan(word);
+    expect(longest).toBe(longer);
+  });
+
   test('offers nothing that would find nothing, and no word from where the reader has no business', async () => {
     await forum.start('mia', 'The mutinous quartermaster', 'Not for all', 'staff');
     const search = (client: typeof forum.guest) => client.get('/search?q=quartermastre');
