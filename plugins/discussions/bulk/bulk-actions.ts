@@ -1,7 +1,7 @@
 import { HttpError, InvalidInput } from 'parley-forum';
 import type { DiscussionHead } from 'parley-forum/plugins/discussions';
 import type { RouteDeps } from '../discussion-routes.ts';
-import type { Changes } from '../writing/editor.ts';
+import { SWITCHES } from '../writing/editor.ts';
 import type { ChangedBy } from '../writing/moderation-log.ts';
 
 /** What moderators do with several discussions at once. Each may be done again where it was done: it changes nothing then. */
@@ -24,13 +24,6 @@ export interface BulkResult {
   readonly error?: string;
 }
 
-const CHANGES: Readonly<Record<Exclude<BulkAction, 'move' | 'delete' | 'restore'>, Changes>> = {
-  lock: { locked: true },
-  unlock: { locked: false },
-  pin: { pinned: true },
-  unpin: { pinned: false },
-};
-
 /**
  * Does it to one after the other; what stands in the way of one is its result, and the others go on. Throws 400 for a
  * move without a category that the viewer sees, and what is no fault of a discussion, such as a database that cannot be
@@ -50,7 +43,7 @@ export async function doInBulk(
       throw new HttpError(403, 'You do not moderate this category');
     if (action === 'delete') await editor.remove(head, by);
     else if (action === 'restore') await editor.restore(head, by);
-    else await editor.change(head, action === 'move' ? { categoryId } : CHANGES[action], by);
+    else await editor.change(head, action === 'move' ? { categoryId } : SWITCHES[action], by);
   };
   const results: BulkResult[] = [];
   for (const id of new Set(ids)) {

@@ -11,7 +11,7 @@ import {
 import { pages, phrase, type Phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { endOfDay } from '../reading/days.ts';
-import type { Changes } from './editor.ts';
+import { SWITCHES, type Changes } from './editor.ts';
 import type { FoundPost } from '../reading/reader.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { ReasonField, withFields } from '../schemas.ts';
@@ -39,11 +39,6 @@ interface PinFields {
   readonly pinned_until?: string | undefined;
 }
 const Reason = Type.Object({ reason: ReasonField });
-const ACTIONS = {
-  unpin: { pinned: false },
-  lock: { locked: true },
-  unlock: { locked: false },
-} as const;
 
 /** What a form says of a pin; nothing where it does not ask for it. */
 const pinIn = ({ pinned_in: place, pinned_until: day }: PinFields, zone: string): Changes => ({
@@ -317,8 +312,8 @@ export function managePages(deps: PageDeps): void {
     if (!rights.inCategory(head.categoryId, actor).moderate)
       throw new HttpError(403, 'You do not moderate this category');
     if (action === 'restore') await editor.restore(head, by);
-    else if (action === 'pin') await editor.change(head, { pinned: true, ...pinIn(body, zone()) }, by);
-    else await editor.change(head, ACTIONS[action], by);
+    else if (action === 'pin') await editor.change(head, { ...SWITCHES.pin, ...pinIn(body, zone()) }, by);
+    else await editor.change(head, SWITCHES[action], by);
     return redirect(discussionPath(head), { notice: phrase(`discussions:moderated.${action}`) });
   });
 }

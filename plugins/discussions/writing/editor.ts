@@ -67,6 +67,13 @@ export interface Changes {
   readonly locked?: boolean | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
+/** What moderators switch on and off by one press. */
+export const SWITCHES: Readonly<Record<'lock' | 'unlock' | 'pin' | 'unpin', Changes>> = {
+  lock: { locked: true },
+  unlock: { locked: false },
+  pin: { pinned: true },
+  unpin: { pinned: false },
+};
 interface StoredDiscussion {
   id: string;
   number: number;
