@@ -184,6 +184,9 @@ export class CategoryService implements Categories {
     await this.#data
       .all(sql`with d as (select id from discussion where category_id = ${id} order by id for no key update)
       update discussion u set category_id = ${moveTo}, updated_at = ${now} from d where u.id = d.id`);
+    await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts)
+      select ${moveTo}::uuid, part, discussions, posts from category_count where category_id = ${id} order by part
+      on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
     await this.#data.all(
       sql`select from discussion_author where category_id in (${id}, ${moveTo}) order by category_id, user_id for update`,
     );
@@ -192,9 +195,6 @@ export class CategoryService implements Categories {
       on conflict (user_id, category_id) do update
       set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
     await this.#data.all(sql`delete from discussion_author where category_id = ${id}`);
-    await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts)
-      select ${moveTo}::uuid, part, discussions, posts from category_count where category_id = ${id} order by part
-      on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
   }
 
   /** Inside a transaction. */

@@ -5,10 +5,11 @@ import { sql, type Data, type RawBuilder } from 'parley-forum';
  * A transaction takes them from above to below, and several rows of one table by their keys, so that no two can wait
  * for one another:
  *
- *  category → discussion → discussion_participant → discussion_author (category, user) → category_count (category,
- * part)
- *  → tag → discussion_tag (discussion, tag) → tag_count (tag, category) → search_post → upload → notification (user,
+ *  category → discussion → discussion_participant → category_count (category, part) → discussion_author (category, user)
+ *  → discussion_author_total (user) → tag → discussion_tag (discussion, tag) → tag_count (tag, category) → search_post → upload → notification (user,
  * id) → notification_count (user, category)
+ *
+ * The totals follow when the statement ends that changes what they are of.
  *
  * Only a transaction that has locked a discussion writes its posts. Reactions stand alone: reaction_count (post, type) →
  * reaction.
@@ -27,10 +28,17 @@ const columns = (
   ${changes.map(({ posts }) => posts)}::int[]) as t (category_id, discussions, posts)`;
 
 /** Any row of a category will do, so the lowest is used. */
+const categoryCounts = (
+  changes: RawBuilder<unknown>,
+) => sql`insert into category_count (category_id, part, discussions, posts)
+    select t.category_id, 0, t.discussions, t.posts from ${changes} order by t.category_id
+    on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`;
+
+const ADDED_TO_AUTHORS = sql`on conflict (user_id, category_id) do update
+    set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`;
+
 export async function addToCategoryCounts(data: Data, changes: readonly CounterChange[]): Promise<void> {
-  await data.all(sql`insert into category_count (category_id, part, discussions, posts)
-    select t.category_id, 0, t.discussions, t.posts from ${columns(changes)} order by t.category_id
-    on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
+  await data.all(categoryCounts(columns(changes)));
 }
 
 /**
@@ -42,21 +50,17 @@ export async function addDiscussionCounts(
   id: string,
   moves: ReadonlyArray<{ readonly categoryId: string; readonly by: 1 | -1 }>,
 ): Promise<void> {
-  const authors = await data.all(sql<CounterChange>`with stood as (
+  await data.all(sql`with change as (
+      select * from unnest(${moves.map(({ categoryId }) => categoryId)}::uuid[], ${moves.map(({ by }) => by)}::int[]) as t (category_id, by)
+    ), stood as (
       select p.user_id, t.category_id, case when p.user_id = d.author_id and f.deleted_at is null then t.by else 0 end as discussions, t.by * p.posts as posts
-      from discussion d join post f on f.id = d.first_post_id join discussion_participant p on p.discussion_id = d.id
-      cross join unnest(${moves.map(({ categoryId }) => categoryId)}::uuid[], ${moves.map(({ by }) => by)}::int[]) as t (category_id, by) where d.id = ${id}
+      from discussion d join post f on f.id = d.first_post_id join discussion_participant p on p.discussion_id = d.id cross join change t where d.id = ${id}
     ), counted as (
-      insert into discussion_author (user_id, category_id, discussions, posts) select * from stood order by category_id, user_id
-      on conflict (user_id, category_id) do update
-        set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts
-      returning 1
-    ) select category_id as "categoryId", sum(posts)::int as posts, 0 as discussions from stood, (select count(*) from counted) c group by category_id`);
-  const posts = new Map(authors.map((row) => [row.categoryId, row.posts]));
-  await addToCategoryCounts(
-    data,
-    moves.map(({ categoryId, by }) => ({ categoryId, discussions: by, posts: posts.get(categoryId) ?? 0 })),
-  );
+      ${categoryCounts(sql`(
+        select c.category_id, c.by as discussions, coalesce(sum(s.posts), 0) as posts from change c left join stood s using (category_id) group by 1, 2
+      ) t`)} returning 1
+    ) insert into discussion_author (user_id, category_id, discussions, posts) select stood.* from stood, (select count(*) from counted) c
+      order by category_id, user_id ${ADDED_TO_AUTHORS}`);
 }
 
 /**
@@ -64,14 +68,11 @@ export async function addDiscussionCounts(
  * with its first post.
  */
 export async function addPostCounts(data: Data, authorId: string, changes: readonly CounterChange[]): Promise<void> {
-  await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
-    select ${authorId}::uuid, t.category_id, t.discussions, t.posts from ${columns(changes)} order by t.category_id
-    on conflict (user_id, category_id) do update
-      set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
-  await addToCategoryCounts(
-    data,
-    changes.map((step) => ({ ...step, discussions: 0 })),
-  );
+  await data.all(sql`with counted as (
+      ${categoryCounts(columns(changes.map((change) => ({ ...change, discussions: 0 }))))} returning 1
+    ) insert into discussion_author (user_id, category_id, discussions, posts)
+      select ${authorId}::uuid, t.category_id, t.discussions, t.posts from ${columns(changes)}, (select count(*) from counted) c
+      order by t.category_id ${ADDED_TO_AUTHORS}`);
 }
 
 /**

@@ -11,8 +11,6 @@ interface AuthorChange extends CounterChange {
 export async function countMoved(data: Data, move: Move): Promise<void> {
   await countParticipants(data, move);
   await countPlaces(data, move);
-  const changes = authorChanges(move);
-  await countAuthors(data, changes);
   const posts = visibleOf(move).length;
   await addToCategoryCounts(
     data,
@@ -24,6 +22,7 @@ export async function countMoved(data: Data, move: Move): Promise<void> {
       ({ categoryId }) => categoryId,
     ),
   );
+  await countAuthors(data, authorChanges(move));
 }
 
 const visibleOf = ({ posts }: Move) => posts.filter(({ deletedAt }) => !deletedAt);

@@ -190,16 +190,16 @@ export class BatchImporter implements Importer {
       add(authors, `${source.categoryId} ${source.authorId}`, 1, 0);
       add(categories, source.categoryId, 1, source.posts.length);
     }
+    await addToCategoryCounts(
+      this.#data,
+      [...categories].map(([categoryId, tally]) => ({ categoryId, ...tally })),
+    );
     const sorted = [...authors].sort(([a], [b]) => (a < b ? -1 : 1));
     await this.#data.all(sql`insert into discussion_author (category_id, user_id, discussions, posts)
       select split_part(t.id, ' ', 1)::uuid, split_part(t.id, ' ', 2)::uuid, t.discussions, t.posts from unnest(${sorted.map(([id]) => id)}::text[],
         ${sorted.map(([, { discussions }]) => discussions)}::int[], ${sorted.map(([, { posts }]) => posts)}::int[]) as t (id, discussions, posts)
       on conflict (user_id, category_id) do update
       set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
-    await addToCategoryCounts(
-      this.#data,
-      [...categories].map(([categoryId, tally]) => ({ categoryId, ...tally })),
-    );
   }
 }
 

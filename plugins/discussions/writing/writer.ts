@@ -192,13 +192,13 @@ export class DiscussionWriter {
           select ${postId}, d.id, 1, ${author.id}, ${content}, ${html}, ${now}, ${now} from d
         ), m as (
           insert into discussion_participant (discussion_id, user_id, posts) select d.id, ${author.id}, 1 from d
-        ), a as (
-          insert into discussion_author (user_id, category_id, discussions, posts) select ${author.id}, ${category.id}, 1, 1 from d
-          on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1, posts = discussion_author.posts + 1
-          returning category_id
         ), c as (
-          insert into category_count (category_id, part, discussions, posts) select a.category_id, ${randomPart()}, 1, 1 from a
+          insert into category_count (category_id, part, discussions, posts) select ${category.id}, ${randomPart()}, 1, 1 from d
           on conflict (category_id, part) do update set discussions = category_count.discussions + 1, posts = category_count.posts + 1
+          returning category_id
+        ), a as (
+          insert into discussion_author (user_id, category_id, discussions, posts) select ${author.id}, c.category_id, 1, 1 from c
+          on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1, posts = discussion_author.posts + 1
         ) select number from d`);
       if (!written) throw new HttpError(409, 'This category has just been removed; choose another one');
       for (const save of fields) await save(em, id);
@@ -304,12 +304,12 @@ function replyStatement(
       insert into post (id, discussion_id, number, author_id, content, html, reply_to_number, created_at, updated_at)
       select ${id}, d.id, d.last_number, ${author}, ${content}, ${html}, ${replyTo}::integer, ${now}, ${now} from d
       returning *
-    ), a as (
-      insert into discussion_author (user_id, category_id, discussions, posts) select p.author_id, d.category_id, 0, 1 from p, d where not ${discussion.deleted}::boolean
-      on conflict (user_id, category_id) do update set posts = discussion_author.posts + 1
-      returning category_id
     ), c as (
-      insert into category_count (category_id, part, discussions, posts) select a.category_id, ${randomPart()}, 0, 1 from a
+      insert into category_count (category_id, part, discussions, posts) select d.category_id, ${randomPart()}, 0, 1 from d where not ${discussion.deleted}::boolean
       on conflict (category_id, part) do update set posts = category_count.posts + 1
+      returning category_id
+    ), a as (
+      insert into discussion_author (user_id, category_id, discussions, posts) select p.author_id, c.category_id, 0, 1 from p, c
+      on conflict (user_id, category_id) do update set posts = discussion_author.posts + 1
     ) select ${postColumns(1)} from p`;
 }
