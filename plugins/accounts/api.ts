@@ -579,6 +579,10 @@ export const userCard = defineSlot<Author>(
   'user-card',
   'On each card of a member, wherever a page shows cards, below the numbers.',
 );
+export const userCardActions = defineSlot<Author>(
+  'user-card.actions',
+  'On the card of one member, which shows beside their name: buttons.',
+);
 export const registerFields = defineSlot<object>(
   'auth.register.fields',
   'In the form that signs up, above its button: inputs, which the form submits under their names.',

@@ -41,6 +41,7 @@ export function notifyPeople(
       sentence: `approval:says.${type}`,
       untitled: `approval:untitled.${type}`,
       mailed: false,
+      fromMuted: true,
       visible: (viewer: Viewer) => rules.concerns(viewer),
     });
   }

@@ -39,6 +39,7 @@ export class Reminders {
         label: 'bookmarks:notify',
         sentence: 'bookmarks:notified',
         mailed: true,
+        fromMuted: true,
       });
   }
 

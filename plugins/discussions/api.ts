@@ -524,6 +524,18 @@ export interface ListPage extends Omit<ListRequest, 'limit' | 'offset'> {
   readonly filter?: string | undefined;
 }
 
+/** What one viewer wants to see of the list of the whole forum. */
+export interface Narrowing {
+  /** Whoever has the same one sees the same. */
+  readonly key: string;
+  where(): DiscussionCondition;
+}
+export const homeNarrowings = defineExtensionPoint<(viewer: Viewer) => Awaitable<Narrowing | undefined>>(
+  'discussions.home-narrowings',
+  'What one viewer wants to see of the front page’s list, such as nothing of what they muted. Called for each look at it, so it must be quick; whoever has one shares the page with none but those who have the same.',
+  { order: 'The order in which they are asked.' },
+);
+
 /** A look at the discussions of the whole forum, one of several above the list of the front page. */
 export interface ListTab {
   /** Text key. */

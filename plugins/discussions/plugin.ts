@@ -12,6 +12,7 @@ import {
   discussionFields,
   composerValues,
   discussionStructuredData,
+  homeNarrowings,
   listFilters,
   shownPosts,
   Discussions,
@@ -115,7 +116,15 @@ export default definePlugin({
     categorySaved,
     categoryDeleted,
   ],
-  extensionPoints: [postProjections, discussionFields, postFields, categoryFields, listTabs, listFilters],
+  extensionPoints: [
+    postProjections,
+    discussionFields,
+    postFields,
+    categoryFields,
+    listTabs,
+    listFilters,
+    homeNarrowings,
+  ],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
     'posts.rate_limit': rate(

@@ -26,7 +26,7 @@ export function addCards({ plugin, accounts, clock, web, newFor }: CardDeps): vo
       return user;
     },
   })(async ({ actor, target: user }) => {
-    const shown = { ...user, is_new: clock.now() - Date.parse(user.joined_at) < newFor() };
+    const shown = { ...user, is_new: clock.now() - Date.parse(user.joined_at) < newFor(), alone: true };
     const head = { name: 'profile', title: nameOf(user), canonical: `/u/${encodeURIComponent(user.username)}` };
     return negotiated(view('@members/card', { ...head, noindex: true }, { user: shown }), {
       success: true,

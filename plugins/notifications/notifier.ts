@@ -3,21 +3,18 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { DiscussionHead } from 'parley-forum/plugins/discussions';
 import type { NewNotification, Notifications } from 'parley-forum/ports/notifications';
-import type { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { batches } from './batches.ts';
+import { withoutMuted, type MutesDeps } from './mutes.ts';
 import type { DiscussionProjection } from './projection/projection.ts';
 import type { PreferenceStore } from './preferences/preferences.ts';
-import type { Visibility } from './visibility.ts';
 import { NONE, type Entry, type Store } from './store.ts';
 
-export interface NotifierDeps {
+export interface NotifierDeps extends MutesDeps {
   readonly data: Data;
   readonly accounts: Accounts;
-  readonly subscriptions: Subscriptions | undefined;
   readonly store: Store;
   readonly projection: DiscussionProjection;
   readonly preferences: PreferenceStore;
-  readonly visibility: Visibility;
   changed(userIds: readonly string[]): Promise<void>;
   /** Schedules emails for these in the current transaction. */
   mail(ids: readonly string[]): Promise<void>;
@@ -50,12 +47,9 @@ export class Notifier implements Notifications {
     const discussionIds = [...new Set(batch.flatMap(({ discussionId }) => discussionId ?? []))];
     const viewers = await accounts.viewers(userIds);
     const chosen = await preferences.of(userIds);
-    const muted = await this.#muted(discussionIds, userIds);
-    const wanted = batch.filter(
-      ({ userId, type, discussionId = '' }) =>
-        viewers.has(userId) &&
-        !muted.has(`${discussionId} ${userId}`) &&
-        preferences.channel(chosen(userId), type) !== 'off',
+    const unmuted = await withoutMuted(batch, this.#deps);
+    const wanted = unmuted.filter(
+      ({ userId, type }) => viewers.has(userId) && preferences.channel(chosen(userId), type) !== 'off',
     );
     if (wanted.length === 0) return;
     await data.transaction(async () => {
@@ -70,16 +64,6 @@ export class Notifier implements Notifications {
       );
       await changed([...new Set(stored.map(({ userId }) => userId))]);
     });
-  }
-
-  /** `<discussion> <member>` of those who muted a discussion. */
-  async #muted(discussionIds: readonly string[], userIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const muted = new Set<string>();
-    for (const id of discussionIds) {
-      const levels = await this.#deps.subscriptions?.levels(id, userIds);
-      for (const [userId, level] of levels ?? []) if (level === 'muted') muted.add(`${id} ${userId}`);
-    }
-    return muted;
   }
 
   async #visible(

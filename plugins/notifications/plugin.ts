@@ -121,6 +121,7 @@ export default definePlugin({
       projection,
       preferences,
       visibility,
+      types,
       changed,
       mail: emailLater ?? (() => Promise.resolve()),
     });

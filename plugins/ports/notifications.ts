@@ -12,6 +12,11 @@ export interface NotificationType {
   readonly untitled?: string;
   /** Whether the default channel is email. */
   readonly mailed: boolean;
+  /**
+   * Members are told also where it is about a discussion of a category, a tag or an author they muted: it is about
+   * themselves, or they asked for it.
+   */
+  readonly fromMuted?: true;
   /** Whose preferences list it. Default: everyone's. Synchronous. */
   visible?(viewer: Viewer): boolean;
 }
@@ -41,7 +46,7 @@ export interface NewNotification {
 export interface Notifications {
   /**
    * Stores it, counts it, updates the member's open pages, and sends email by preference. Skips the actor, members who
-   * muted the discussion, and members who may not see it. Of several with one key for one member the first counts. Any
+   * ignore them or muted the discussion or what it belongs to (`fromMuted`), and members who may not see it. Of several with one key for one member the first counts. Any
    * number, in batches of a few statements.
    */
   notify(notifications: readonly NewNotification[]): Promise<void>;

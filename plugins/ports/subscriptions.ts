@@ -1,4 +1,5 @@
-import { defineToken, type RawBuilder } from 'parley-forum';
+import { defineToken } from 'parley-forum';
+import type { DiscussionCondition } from 'parley-forum/plugins/discussions';
 
 /**
  * How closely a member follows a discussion. `watching`: notified of every reply. `tracking`: sees what is new, is
@@ -27,8 +28,15 @@ export interface Subscriptions {
   /** The levels of these members; members who neither chose one nor wrote are missing. */
   levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>>;
   level(discussionId: string, userId: string): Promise<Level>;
-  /** A select of the ids of the discussions that a member muted, for other plugins' statements. */
-  mutedBy(userId: string): RawBuilder<{ readonly discussion_id: string }>;
+  /** Whether a member muted neither a discussion, nor its category or a tag, and does not ignore its author. */
+  notMutedBy(userId: string): Promise<DiscussionCondition>;
+  /** Those of these members who muted the category or a tag of a discussion, or ignore its author. Two statements. */
+  mutersOf(
+    discussion: { readonly id: string; readonly categoryId: string; readonly authorId: string },
+    userIds: readonly string[],
+  ): Promise<ReadonlySet<string>>;
+  /** Which of the others each of these members ignores; who ignores none is missing. One statement. */
+  ignoredBy(userIds: readonly string[], others: readonly string[]): Promise<ReadonlyMap<string, ReadonlySet<string>>>;
   /** Chooses a level. Only another choice changes it. */
   set(discussionId: string, userId: string, level: Level): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import { defineAction, defineToken, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import type { DiscussionIds } from 'parley-forum/plugins/discussions';
+import type { DiscussionCondition, DiscussionIds } from 'parley-forum/plugins/discussions';
 
 /** A tag as the API shows it. `discussion_count` counts what the caller may see. */
 export const TagRecord = Type.Object({
@@ -39,6 +39,8 @@ export interface Tags {
    * `Discussions.visible` does.
    */
   discussionsWith(tagId: string): DiscussionIds;
+  /** Whether a discussion has one of these tags. */
+  carriedBy(tagIds: readonly string[]): DiscussionCondition;
 }
 export const Tags = defineToken<Tags>('Tags');
 

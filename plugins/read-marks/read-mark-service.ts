@@ -223,7 +223,8 @@ export class ReadMarkService {
   }
 
   async #query(userId: string): Promise<UnreadQuery> {
-    return { start: await this.#deps.starts.of(userId), muted: this.#deps.subscriptions?.mutedBy(userId) };
+    const { starts, subscriptions } = this.#deps;
+    return { start: await starts.of(userId), notMuted: await subscriptions?.notMutedBy(userId) };
   }
 
   async #visible(viewer: Viewer): Promise<readonly string[]> {

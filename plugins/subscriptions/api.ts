@@ -8,10 +8,15 @@ export const SubscriptionRecord = Type.Object({
   created_at: Time,
 });
 
-/** What can be followed besides discussions: whoever does is notified of each discussion that is started there. */
+/**
+ * What can be followed besides discussions: whoever does is notified of each discussion that is started there. Or it is
+ * muted, which of members is called ignored: then nothing of it stands in the member's lists, and none of it notifies.
+ */
 export const FOLLOW_KINDS = ['category', 'tag', 'member'] as const;
 export type FollowKind = (typeof FOLLOW_KINDS)[number];
-/** How much of it one member follows at most. */
+export const FOLLOW_LEVELS = ['normal', 'following', 'muted'] as const;
+export type FollowLevel = (typeof FOLLOW_LEVELS)[number];
+/** How much of it one member follows at most, and has muted at most. */
 export const MAX_FOLLOWS = 500;
 export const FollowRecord = Type.Object({
   kind: Type.Enum([...FOLLOW_KINDS]),

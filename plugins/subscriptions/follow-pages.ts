@@ -1,41 +1,81 @@
 import { Type, type PluginHandle } from 'parley-forum';
-import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
-import { profileAbout } from 'parley-forum/plugins/accounts';
-import { categoryActions, listActions } from 'parley-forum/plugins/discussions';
-import { follow, type FollowKind } from 'parley-forum/plugins/subscriptions';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { nameOf, profileAbout, userCardActions, type Author } from 'parley-forum/plugins/accounts';
+import { categoryActions, listActions, postMenu } from 'parley-forum/plugins/discussions';
+import { follow, FOLLOW_LEVELS, type FollowKind } from 'parley-forum/plugins/subscriptions';
 import { fill, pages, phrase, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import { changeFollow, FollowBody, type FollowDeps } from './follow-routes.ts';
 
-/** The button that follows a category, a tag or a member, on its page. */
+/** What begins with two slashes would lead to another host. */
+const PATH = '^/(?!/)[\\w/?#=.-]*$';
+type Filled = Promise<readonly (SafeHtml | undefined)[]>;
+
+/** The menu that follows or mutes a category, a tag or a member, on its page, and the button that ignores who wrote a post. */
 export function addFollowPages(
   plugin: PluginHandle,
   { access, web, ...deps }: FollowDeps & { readonly access: Access; readonly web: Web },
 ): void {
-  const buttons =
+  /** Nobody follows themselves, or ignores themselves. */
+  const mayFollow = (viewer: Viewer, id: string): boolean =>
+    viewer.id !== undefined && id !== viewer.id && access.allows(viewer, follow);
+
+  const menus =
     (kind: FollowKind) =>
-    (shown: readonly { readonly id: string }[], viewer: Viewer): Promise<readonly (SafeHtml | undefined)[]> =>
+    (shown: readonly { readonly id: string }[], viewer: Viewer): Filled =>
       Promise.all(
         shown.map(async ({ id }) => {
-          // Nobody follows themselves.
-          if (isGuest(viewer) || id === viewer.id || !access.allows(viewer, follow)) return undefined;
-          const following = await deps.follows.has(viewer.id!, { kind, id });
-          return web.fragment(viewer, '@subscriptions/follow', { kind, id, following });
+          if (!mayFollow(viewer, id)) return undefined;
+          const current = await deps.follows.level(viewer.id!, { kind, id });
+          const textOf = (level: string): string =>
+            `subscriptions:follow.${level === 'muted' && kind === 'member' ? 'ignored' : level}`;
+          const levels = FOLLOW_LEVELS.map((level) => ({
+            level,
+            current: level === current,
+            label: textOf(level),
+            help: `${textOf(level)}.help`,
+          }));
+          const label = current === 'normal' ? 'subscriptions:follow.button' : textOf(current);
+          return web.fragment(viewer, '@subscriptions/follow', { kind, id, label, levels });
         }),
       );
-  plugin.extend(slotFillings, fill(categoryActions, buttons('category')));
-  plugin.extend(slotFillings, fill(listActions, buttons('tag')));
-  plugin.extend(slotFillings, fill(profileAbout, buttons('member')));
+  plugin.extend(slotFillings, fill(categoryActions, menus('category')));
+  plugin.extend(slotFillings, fill(listActions, menus('tag')));
+  plugin.extend(slotFillings, fill(profileAbout, menus('member')));
+
+  const ignoring = async (author: Author, viewer: Viewer, template: string, returnTo?: string) => {
+    const { id } = author;
+    if (!mayFollow(viewer, id)) return undefined;
+    const ignored = (await deps.follows.level(viewer.id!, { kind: 'member', id })) === 'muted';
+    return web.fragment(viewer, template, { id, name: nameOf(author), ignored, return_to: returnTo });
+  };
+  plugin.extend(
+    slotFillings,
+    fill(userCardActions, (members, viewer) =>
+      Promise.all(members.map((member) => ignoring(member, viewer, '@subscriptions/ignore-button'))),
+    ),
+  );
+  plugin.extend(
+    slotFillings,
+    fill(postMenu, (posts, viewer) =>
+      Promise.all(posts.map(({ author, url }) => ignoring(author, viewer, '@subscriptions/ignore-item', url))),
+    ),
+  );
 
   plugin.route(pages, {
     method: 'post',
     path: '/follows',
     can: follow,
-    body: Type.Object({ ...FollowBody, following: Type.Enum(['true', 'false']) }),
-  })(async ({ actor, body: { kind, subject_id: id, following } }) => {
-    const follows = following === 'true';
-    const found = await changeFollow(deps, { kind, id }, follows, actor);
-    if (!found) return redirect('/following');
-    const notice = phrase(`subscriptions:follow.${follows ? 'done' : 'ended'}`, { name: found.name });
-    return redirect(found.url, { notice });
+    body: Type.Object({
+      ...FollowBody,
+      level: Type.Enum([...FOLLOW_LEVELS]),
+      return_to: Type.Optional(Type.String({ maxLength: 200, pattern: PATH, description: 'The page that comes next' })),
+    }),
+  })(async ({ actor, body: { kind, subject_id: id, level, return_to: returnTo } }) => {
+    const choice = level === 'normal' ? { leave: ['following', 'muted'] as const } : level;
+    const found = await changeFollow(deps, { kind, id }, choice, actor);
+    const next = returnTo ?? found?.url ?? '/following';
+    if (!found) return redirect(next);
+    const done = level === 'muted' && kind === 'member' ? 'ignored' : level;
+    return redirect(next, { notice: phrase(`subscriptions:follow.${done}.done`, { name: found.name }) });
   });
 }

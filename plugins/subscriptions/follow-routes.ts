@@ -1,7 +1,7 @@
 import { notFound, Type, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { api } from 'parley-forum/plugins/api';
-import { follow, FOLLOW_KINDS, FollowRecord } from 'parley-forum/plugins/subscriptions';
+import { follow, FOLLOW_KINDS, FollowRecord, type FollowLevel } from 'parley-forum/plugins/subscriptions';
 import type { Followed, FollowService } from './follow-service.ts';
 import type { Subject, Subjects } from './subjects.ts';
 
@@ -9,30 +9,36 @@ export interface FollowDeps {
   readonly follows: FollowService;
   readonly subjects: Subjects;
 }
-/** What is followed, in bodies of the API and of forms. */
+/** What is followed or muted, in bodies of the API and of forms. */
 export const FollowBody = {
   kind: Type.Enum([...FOLLOW_KINDS]),
   subject_id: Type.String({ minLength: 1, maxLength: 100, description: 'Of categories and tags the slug will do' }),
 };
+/** A level to choose, or to leave: then the one it was on, if that is one of these. */
+export type Choice = Exclude<FollowLevel, 'normal'> | { readonly leave: readonly FollowLevel[] };
 
 /**
- * Follows something, or stops. 404 for what the member does not see, unless they stop following it: that is named by its
- * id alone. Undefined then.
+ * Follows something, mutes it, or stops. 404 for what the member does not see, unless they stop: that is named by its id
+ * alone. Undefined then.
  */
 export async function changeFollow(
   { follows, subjects }: FollowDeps,
   { kind, id }: Followed,
-  following: boolean,
+  choice: Choice,
   actor: Viewer,
 ): Promise<Subject | undefined> {
   const found = await subjects.find(kind, id, actor);
-  if (!found && (following || !(await follows.has(actor.id!, { kind, id }))))
+  const chosen = { kind, id: found?.id ?? id };
+  const leaves = typeof choice === 'object';
+  const level = await follows.level(actor.id!, chosen);
+  if (!found && (!leaves || !choice.leave.includes(level)))
     throw notFound('There is nothing of that kind with this id');
-  await follows.set(actor.id!, { kind, id: found?.id ?? id }, following);
+  if (!leaves) await follows.set(actor.id!, chosen, choice);
+  else if (level !== 'normal' && choice.leave.includes(level)) await follows.end(actor.id!, chosen, level);
   return found;
 }
 
-/** Following categories, tags and members: POST /api/subscriptions/follow and GET /api/users/follows. */
+/** Following and muting categories, tags and members, and what the caller follows and has muted. */
 export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
   const { follows, subjects } = deps;
   plugin.route(api, {
@@ -43,8 +49,21 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     body: Type.Object({ ...FollowBody, following: Type.Boolean() }),
     result: Type.Object({ kind: FollowBody.kind, subject_id: Type.String(), following: Type.Boolean() }),
   })(async ({ actor, body: { kind, subject_id: id, following } }) => {
-    const found = await changeFollow(deps, { kind, id }, following, actor);
+    const found = await changeFollow(deps, { kind, id }, following ? 'following' : { leave: ['following'] }, actor);
     return { kind, subject_id: found?.id ?? id, following };
+  });
+
+  plugin.route(api, {
+    method: 'post',
+    path: '/subscriptions/mute',
+    can: follow,
+    summary:
+      'Mute a category or a tag, ignore a member, or stop: nothing of them stands in the caller’s lists, or notifies',
+    body: Type.Object({ ...FollowBody, muted: Type.Boolean() }),
+    result: Type.Object({ kind: FollowBody.kind, subject_id: Type.String(), muted: Type.Boolean() }),
+  })(async ({ actor, body: { kind, subject_id: id, muted } }) => {
+    const found = await changeFollow(deps, { kind, id }, muted ? 'muted' : { leave: ['muted'] }, actor);
+    return { kind, subject_id: found?.id ?? id, muted };
   });
 
   plugin.route(api, {
@@ -53,5 +72,13 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     can: 'member',
     summary: 'Categories, tags and members that the caller follows, the newest first; all of them',
     result: Type.Object({ follows: Type.Array(FollowRecord) }),
-  })(async ({ actor }) => ({ follows: [...(await subjects.named(await follows.of(actor.id!), actor))] }));
+  })(async ({ actor }) => ({ follows: [...(await subjects.named(await follows.followed(actor.id!), actor))] }));
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/users/mutes',
+    can: 'member',
+    summary: 'Categories and tags that the caller has muted, and members they ignore, the newest first; all of them',
+    result: Type.Object({ mutes: Type.Array(FollowRecord) }),
+  })(async ({ actor }) => ({ mutes: [...(await subjects.named(await follows.muted(actor.id!), actor))] }));
 }

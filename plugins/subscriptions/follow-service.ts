@@ -1,17 +1,34 @@
 import { HttpError, sql, type Cache, type Clock, type Data } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import { MAX_FOLLOWS, type FollowKind } from 'parley-forum/plugins/subscriptions';
+import { MAX_FOLLOWS, type FollowKind, type FollowLevel } from 'parley-forum/plugins/subscriptions';
 
-/** What a member follows besides discussions. */
-export interface Follow {
+/** A category, a tag or a member. */
+export interface Followed {
   readonly kind: FollowKind;
   readonly id: string;
+}
+/** What a member follows besides discussions, or has muted. */
+export interface Follow extends Followed {
+  readonly muted: boolean;
   readonly createdAt: Date;
 }
-/** What is followed, or may be. */
-export type Followed = Omit<Follow, 'createdAt'>;
+/** The levels that are stored. */
+type StoredLevel = Exclude<FollowLevel, 'normal'>;
+interface Mute extends Followed {
+  readonly userId: string;
+}
 
-/** Who is notified of new discussions of a category, a tag or a member: one row for each of them and follower. */
+/** The tag of what a member follows and has muted: nothing else that changes with the account is a reason to read it anew. */
+const followsTag = (userId: string): string => `follows:${userId}`;
+const FULL: Readonly<Record<StoredLevel, string>> = {
+  following: `You follow ${MAX_FOLLOWS} categories, tags and members; stop following one first`,
+  muted: `You have muted ${MAX_FOLLOWS} categories, tags and members; end that for one first`,
+};
+
+/**
+ * Who is notified of new discussions of a category, a tag or a member, and who wants to see nothing of them: one row for
+ * each of them and member.
+ */
 export class FollowService {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -23,25 +40,47 @@ export class FollowService {
     this.#clock = clock;
   }
 
-  /** All that a member follows, the newest first. Cached until they change something. */
+  /** All that a member follows or has muted, the newest first. Cached until they change something. */
   of(userId: string): Promise<readonly Follow[]> {
-    return this.#cache.remember(`subscriptions.follows:${userId}`, [accountTag(userId)], () =>
-      this.#data.all(sql<Follow>`select kind, subject_id as id, created_at as "createdAt" from follow
+    return this.#cache.remember(`subscriptions.follows:${userId}`, [followsTag(userId)], () =>
+      this.#data.all(sql<Follow>`select kind, subject_id as id, is_muted as muted, created_at as "createdAt" from follow
         where user_id = ${userId} order by created_at desc, kind, subject_id`),
     );
   }
 
-  async has(userId: string, { kind, id }: Followed): Promise<boolean> {
-    return (await this.of(userId)).some((follow) => follow.kind === kind && follow.id === id);
+  async followed(userId: string): Promise<readonly Follow[]> {
+    return (await this.of(userId)).filter(({ muted }) => !muted);
   }
 
-  /** Throws 400 where the member follows as much as anybody may. */
-  async set(userId: string, followed: Followed, following: boolean): Promise<void> {
-    const { kind, id } = followed;
-    if (following) await this.#add(userId, followed);
-    else
-      await this.#data.all(sql`delete from follow where user_id = ${userId} and kind = ${kind} and subject_id = ${id}`);
-    await this.#cache.purge(accountTag(userId));
+  async muted(userId: string): Promise<readonly Follow[]> {
+    return (await this.of(userId)).filter(({ muted }) => muted);
+  }
+
+  async level(userId: string, { kind, id }: Followed): Promise<FollowLevel> {
+    const found = (await this.of(userId)).find((follow) => follow.kind === kind && follow.id === id);
+    if (!found) return 'normal';
+    return found.muted ? 'muted' : 'following';
+  }
+
+  /** One level takes the place of the other. Throws 400 where the member has as much on it as anybody may. */
+  async set(userId: string, { kind, id }: Followed, level: StoredLevel): Promise<void> {
+    const muted = level === 'muted';
+    const set = await this.#data.all(sql`insert into follow as f (user_id, kind, subject_id, is_muted, created_at)
+      select ${userId}, ${kind}, ${id}, ${muted}, ${new Date(this.#clock.now())}
+      where (select count(*) from follow where user_id = ${userId} and is_muted = ${muted}) < ${MAX_FOLLOWS}
+      on conflict (user_id, kind, subject_id) do update set is_muted = excluded.is_muted, created_at = excluded.created_at
+        where f.is_muted <> excluded.is_muted returning 1`);
+    if (set.length > 0) return this.#changed([userId]);
+    const known = await this.#data.one(sql`select 1 as known from follow
+      where user_id = ${userId} and kind = ${kind} and subject_id = ${id} and is_muted = ${muted}`);
+    if (!known) throw new HttpError(400, FULL[level]);
+  }
+
+  /** From this level to none; another one stays. */
+  async end(userId: string, { kind, id }: Followed, level: StoredLevel): Promise<void> {
+    await this.#data.all(sql`delete from follow
+      where user_id = ${userId} and kind = ${kind} and subject_id = ${id} and is_muted = ${level === 'muted'}`);
+    await this.#changed([userId]);
   }
 
   /** Ids of those who follow any of these, ascending, each once: at most `limit` after `after`. One statement. */
@@ -52,7 +91,7 @@ export class FollowService {
     if (followed.length === 0) return [];
     // Each part is read in the order of its index, so that a later page does not read what came before.
     const parts = followed.map(
-      ({ kind, id }) => sql`(select user_id from follow where kind = ${kind} and subject_id = ${id}
+      ({ kind, id }) => sql`(select user_id from follow where kind = ${kind} and subject_id = ${id} and not is_muted
         ${after === undefined ? sql`` : sql`and user_id > ${after}`} order by user_id limit ${limit})`,
     );
     const rows = await this.#data.all(
@@ -63,25 +102,26 @@ export class FollowService {
     return rows.map(({ id }) => id);
   }
 
-  /** Nobody follows it any longer. */
+  /** Which of these each of these members has muted. One statement. */
+  mutes(userIds: readonly string[], muted: readonly Followed[]): Promise<readonly Mute[]> {
+    return this.#data.all(sql<Mute>`select f.user_id as "userId", f.kind, f.subject_id as id
+      from unnest(${muted.map(({ kind }) => kind)}::text[], ${muted.map(({ id }) => id)}::uuid[]) as s (kind, id)
+        join follow f on f.kind = s.kind and f.subject_id = s.id
+      where f.is_muted and f.user_id = any(${userIds}::uuid[]) order by f.user_id, f.kind, f.subject_id`);
+  }
+
+  /** Nobody follows it any longer, or has it muted. */
   async forget({ kind, id }: Followed): Promise<void> {
     const rows = await this.#data.all(
       sql<{
         userId: string;
       }>`delete from follow where kind = ${kind} and subject_id = ${id} returning user_id as "userId"`,
     );
-    if (rows.length > 0) await this.#cache.purge(...rows.map(({ userId }) => accountTag(userId)));
+    if (rows.length > 0) await this.#changed(rows.map(({ userId }) => userId));
   }
 
-  async #add(userId: string, { kind, id }: Followed): Promise<void> {
-    const added = await this.#data.all(sql`insert into follow (user_id, kind, subject_id, created_at)
-      select ${userId}, ${kind}, ${id}, ${new Date(this.#clock.now())}
-      where (select count(*) from follow where user_id = ${userId}) < ${MAX_FOLLOWS} on conflict do nothing returning user_id`);
-    if (added.length > 0) return;
-    const known = await this.#data.one(
-      sql`select 1 as known from follow where user_id = ${userId} and kind = ${kind} and subject_id = ${id}`,
-    );
-    if (!known)
-      throw new HttpError(400, `You follow ${MAX_FOLLOWS} categories, tags and members; stop following one first`);
+  /** Each member has their own pages and responses. */
+  #changed(userIds: readonly string[]): Promise<void> {
+    return this.#cache.purge(...userIds.flatMap((id) => [followsTag(id), accountTag(id)]));
   }
 }

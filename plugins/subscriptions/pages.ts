@@ -88,7 +88,7 @@ export function addPages(
       actor,
     );
     const head = { name: 'home', title: phrase('subscriptions:following'), noindex: true, current: '/' };
-    const followed = await subjects.named(await follows.of(actor.id!), actor);
+    const followed = await subjects.named(await follows.followed(actor.id!), actor);
     return view('@subscriptions/following', head, { ...list, followed });
   });
 

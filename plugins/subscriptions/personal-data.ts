@@ -1,5 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
+import type { FollowService } from './follow-service.ts';
 
 interface Row {
   readonly discussion_id: string;
@@ -9,7 +10,7 @@ interface Row {
 const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** What a member follows and has muted. */
-export const subscriptionsPersonalData = (data: Data): PersonalData => ({
+export const subscriptionsPersonalData = (data: Data, follows: FollowService): PersonalData => ({
   name: 'subscriptions',
   async *entries(accountId) {
     const rows = readInBatches<Row>((after, limit) =>
@@ -17,14 +18,13 @@ export const subscriptionsPersonalData = (data: Data): PersonalData => ({
       where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id limit ${limit}`),
     );
     yield { path: 'subscriptions.json', content: jsonList(rows) };
-    const follows = await data.all(sql<object>`select kind, subject_id, created_at from follow
+    const followed = await data.all(sql<object>`select kind, subject_id, is_muted, created_at from follow
       where user_id = ${accountId} order by created_at desc, kind, subject_id`);
-    yield { path: 'follows.json', content: jsonList(follows) };
+    yield { path: 'follows.json', content: jsonList(followed) };
   },
   async erase(accountId) {
     await data.all(sql`delete from subscription where user_id = ${accountId}`);
-    await data.all(
-      sql`delete from follow where user_id = ${accountId} or (kind = 'member' and subject_id = ${accountId})`,
-    );
+    await data.all(sql`delete from follow where user_id = ${accountId}`);
+    await follows.forget({ kind: 'member', id: accountId });
   },
 });

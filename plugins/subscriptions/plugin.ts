@@ -17,6 +17,8 @@ import { Web } from 'parley-forum/plugins/web';
 import { addFollowPages } from './follow-pages.ts';
 import { addFollowRoutes } from './follow-routes.ts';
 import { FollowService } from './follow-service.ts';
+import { addMutePages } from './mute-pages.ts';
+import { Muting } from './muting.ts';
 import { addPages } from './pages.ts';
 import { subscriptionsPersonalData } from './personal-data.ts';
 import { addRoutes } from './routes.ts';
@@ -33,7 +35,7 @@ export default definePlugin({
   id: 'subscriptions',
   name: 'Subscriptions',
   version: '2.0.0',
-  description: 'Members follow discussions, categories, tags and one another, and mute discussions.',
+  description: 'Members follow discussions, categories, tags and one another, or mute them.',
   needs: {
     data: Data,
     cache: Cache,
@@ -58,7 +60,8 @@ export default definePlugin({
   setup({ data, cache, clock, settings, access, accounts, categories, discussions, web, tags }, plugin) {
     const follows = new FollowService({ data, cache, clock });
     const subjects = new Subjects({ accounts, categories, tags });
-    const subscriptions = new SubscriptionService({ data, cache, clock, follows, tags });
+    const muting = new Muting({ follows, tags });
+    const subscriptions = new SubscriptionService({ data, cache, clock, follows, muting, tags });
     // Awaited, so that the writer's next page shows it.
     plugin.on(
       discussionCreated,
@@ -91,13 +94,14 @@ export default definePlugin({
       { awaited: true },
     );
     addRoutes(plugin, { settings, accounts, discussions, subscriptions });
-    plugin.extend(personalData, subscriptionsPersonalData(data));
+    plugin.extend(personalData, subscriptionsPersonalData(data, follows));
     addFollowRoutes(plugin, { follows, subjects });
     plugin.on(categoryDeleted, ({ id }) => follows.forget({ kind: 'category', id }), { awaited: true });
     plugin.on(tagDeleted, ({ id }) => follows.forget({ kind: 'tag', id }), { awaited: true });
     if (web) {
       addPages(plugin, { access, discussions, follows, subjects, subscriptions, web });
       addFollowPages(plugin, { access, follows, subjects, web });
+      addMutePages(plugin, { follows, subjects, muting, web });
     }
     return { subscriptions };
   },

@@ -1,17 +1,22 @@
 import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import type { DiscussionIds } from 'parley-forum/plugins/discussions';
+import type { DiscussionCondition, DiscussionIds } from 'parley-forum/plugins/discussions';
 import type { Level, Subscriptions } from 'parley-forum/ports/subscriptions';
 import type { Tags } from 'parley-forum/ports/tags';
 import type { Followed, FollowService } from './follow-service.ts';
+import type { Muting } from './muting.ts';
 
 export interface SubscriptionDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
   readonly follows: FollowService;
+  readonly muting: Muting;
   readonly tags: Tags | undefined;
 }
+
+/** A discussion with what can be followed of it. */
+type StartedDiscussion = Parameters<Subscriptions['followers']>[0];
 
 /** Who follows what: one row for each member and discussion. */
 export class SubscriptionService implements Subscriptions {
@@ -20,13 +25,15 @@ export class SubscriptionService implements Subscriptions {
   readonly #clock: Clock;
 
   readonly #follows: FollowService;
+  readonly #muting: Muting;
   readonly #tags: Tags | undefined;
 
-  constructor({ data, cache, clock, follows, tags }: SubscriptionDeps) {
+  constructor({ data, cache, clock, follows, muting, tags }: SubscriptionDeps) {
     this.#data = data;
     this.#cache = cache;
     this.#clock = clock;
     this.#follows = follows;
+    this.#muting = muting;
     this.#tags = tags;
   }
 
@@ -41,16 +48,10 @@ export class SubscriptionService implements Subscriptions {
   }
 
   async followers(
-    { id, categoryId, authorId }: { readonly id: string; readonly categoryId: string; readonly authorId: string },
+    discussion: StartedDiscussion,
     options: { readonly after?: string; readonly limit: number },
   ): Promise<readonly string[]> {
-    const tags = (await this.#tags?.idsOf(id)) ?? [];
-    const followed: readonly Followed[] = [
-      { kind: 'category', id: categoryId },
-      { kind: 'member', id: authorId },
-      ...tags.map((tag) => ({ kind: 'tag' as const, id: tag })),
-    ];
-    return this.#follows.followers(followed, options);
+    return this.#follows.followers(await this.#subjectsOf(discussion), options);
   }
 
   async levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>> {
@@ -63,8 +64,26 @@ export class SubscriptionService implements Subscriptions {
     return (await this.levels(discussionId, [userId])).get(userId) ?? 'normal';
   }
 
-  mutedBy(userId: string): DiscussionIds {
-    return sql`select discussion_id from subscription where user_id = ${userId} and level = 'muted'`;
+  async notMutedBy(userId: string): Promise<DiscussionCondition> {
+    return sql<boolean>`d.id not in (select discussion_id from subscription where user_id = ${userId} and level = 'muted')
+      and ${await this.#muting.outside(userId)}`;
+  }
+
+  async mutersOf(discussion: StartedDiscussion, userIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const mutes = await this.#follows.mutes(userIds, await this.#subjectsOf(discussion));
+    return new Set(mutes.map(({ userId }) => userId));
+  }
+
+  async ignoredBy(
+    userIds: readonly string[],
+    others: readonly string[],
+  ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+    const mutes = await this.#follows.mutes(
+      userIds,
+      others.map((id) => ({ kind: 'member' as const, id })),
+    );
+    const byMember = Map.groupBy(mutes, ({ userId }) => userId);
+    return new Map([...byMember].map(([userId, ignored]) => [userId, new Set(ignored.map(({ id }) => id))]));
   }
 
   async set(discussionId: string, userId: string, level: Level): Promise<void> {
@@ -114,6 +133,16 @@ export class SubscriptionService implements Subscriptions {
       select discussion_id as id, level, created_at as "createdAt" from subscription
       where user_id = ${userId} and discussion_id = any(${discussionIds}::uuid[])`);
     return new Map(rows.map(({ id, level, createdAt }) => [id, { level, createdAt }]));
+  }
+
+  /** What can be followed, and muted, of a discussion. */
+  async #subjectsOf({ id, categoryId, authorId }: StartedDiscussion): Promise<readonly Followed[]> {
+    const tags = (await this.#tags?.idsOf(id)) ?? [];
+    return [
+      { kind: 'category', id: categoryId },
+      { kind: 'member', id: authorId },
+      ...tags.map((tag) => ({ kind: 'tag' as const, id: tag })),
+    ];
   }
 
   #now(): Date {

@@ -1,6 +1,6 @@
 import { sql } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import type { DiscussionIds } from 'parley-forum/plugins/discussions';
+import type { DiscussionCondition, DiscussionIds } from 'parley-forum/plugins/discussions';
 import type { TagRecord, Tags } from 'parley-forum/ports/tags';
 import type { Assignments } from './assignments.ts';
 import type { TagCounts } from './tag-counts.ts';
@@ -38,5 +38,9 @@ export class VisibleTags implements Tags {
 
   discussionsWith(tagId: string): DiscussionIds {
     return sql`select discussion_id from discussion_tag where tag_id = ${tagId}`;
+  }
+
+  carriedBy(tagIds: readonly string[]): DiscussionCondition {
+    return sql<boolean>`exists (select from discussion_tag t where t.discussion_id = d.id and t.tag_id = any(${tagIds}::uuid[]))`;
   }
 }

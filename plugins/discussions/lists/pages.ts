@@ -1,10 +1,11 @@
 import { Type } from 'parley-forum';
-import { isAdmin } from 'parley-forum/plugins/access';
+import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
 import { Paging } from 'parley-forum/plugins/api';
 import { discussionCacheTags, SORTS, type Category, type Sort } from 'parley-forum/plugins/discussions';
-import { pages, phrase, shared, view } from 'parley-forum/plugins/web';
+import { pages, phrase, shared, view, type View } from 'parley-forum/plugins/web';
 import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
+import { narrowingOf } from './narrowings.ts';
 import { bulkPath } from '../bulk/pages.ts';
 import { listCacheTags } from '../discussion-routes.ts';
 import type { PageDeps } from '../page-parts.ts';
@@ -26,13 +27,21 @@ export function listPages(deps: PageDeps): void {
   };
 
   for (const path of ['/', '/discussions']) {
-    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags })(({ query }) =>
-      shared(async (actor) => {
+    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags })(async (call) => {
+      const { query } = call;
+      const narrowed = await narrowingOf(plugin, call.actor);
+      const build = async (actor: Viewer): Promise<View> => {
         await categories.refresh();
         const visible = categories.visible(actor);
         const list = await listModel(
           deps,
-          { ...query, path, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
+          {
+            ...query,
+            path,
+            pinnedFirst: query.sort === undefined,
+            // How much is left of it nobody has counted.
+            ...(narrowed ? { where: narrowed.where() } : { total: await countOf(visible) }),
+          },
           actor,
         );
         const head = { name: 'home', title: phrase('discussions:home.title'), canonical: list.canonical, current: '/' };
@@ -41,8 +50,9 @@ export function listPages(deps: PageDeps): void {
           create: rights.canStartAnywhere(actor) && '/new',
           several: rights.canModerate(actor) && bulkPath({}),
         });
-      }),
-    );
+      };
+      return shared(build, { variant: narrowed?.key ?? '' });
+    });
   }
 
   plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags: () => listCacheTags })(() =>

@@ -1,7 +1,12 @@
 import type { Environment, PluginHandle } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { discussionCreated, postCreated, type Discussions } from 'parley-forum/plugins/discussions';
-import { notificationTypes, type NewNotification, type Notifications } from 'parley-forum/ports/notifications';
+import {
+  notificationTypes,
+  type NewNotification,
+  type Notifications,
+  type NotificationType,
+} from 'parley-forum/ports/notifications';
 import { reactionAdded } from 'parley-forum/ports/reactions';
 import { reportHandled } from 'parley-forum/ports/reports';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
@@ -34,18 +39,20 @@ export function addSources(
   plugin: PluginHandle,
   { environment, accounts, discussions, subscriptions, notifications, visibility }: SourcesDeps,
 ): void {
-  const type = (name: string, mailed: boolean, untitled?: string): void =>
+  const type = (name: string, mailed: boolean, more: Pick<NotificationType, 'fromMuted' | 'untitled'> = {}): void =>
     plugin.extend(notificationTypes, {
       type: name,
       label: `notifications:tell.${name}`,
       sentence: `notifications:says.${name}`,
       mailed,
-      ...(untitled !== undefined && { untitled }),
+      ...more,
     });
-  for (const name of ['reply', 'mention', 'quote']) type(name, true);
+  type('reply', true);
+  type('mention', true, { fromMuted: true });
+  type('quote', true);
   type('new_discussion', false);
   type('reaction', false);
-  type('report_handled', false, 'notifications:untitled.report_handled');
+  type('report_handled', false, { fromMuted: true, untitled: 'notifications:untitled.report_handled' });
   const pathOf = (url: string): string => url.slice(environment.baseUrl.length);
   const about = ({ authorId, discussionId, postId, url, key }: WrittenPost) => ({
     actorId: authorId,

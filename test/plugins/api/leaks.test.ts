@@ -248,9 +248,9 @@ describe('what a caller may not see', () => {
     ['POST /read-marks/all', () => ({ body: { category_id: category } }), { body: { category_id: absent } }],
     ['POST /posts/:id/unread', () => ({ params: { id: post } }), { params: { id: absent } }],
     [
-      'POST /subscriptions/follow',
-      () => ({ body: { kind: 'category', subject_id: category, following: true } }),
-      { body: { kind: 'category', subject_id: absent, following: true } },
+      'POST /subscriptions/mute',
+      () => ({ body: { kind: 'category', subject_id: category, muted: true } }),
+      { body: { kind: 'category', subject_id: absent, muted: true } },
     ],
     ['POST /bookmarks', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
     [

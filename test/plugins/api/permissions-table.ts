@@ -63,7 +63,13 @@ export const TABLE: readonly Row[] = [
     '401 401 403 200 200 200 200',
     () => ({ body: { kind: 'category', subject_id: 'general', following: true } }),
   ],
+  [
+    'POST /subscriptions/mute',
+    '401 401 403 200 200 200 200',
+    () => ({ body: { kind: 'category', subject_id: 'general', muted: true } }),
+  ],
   ['GET /users/follows', '401 401 200 200 200 200 200'],
+  ['GET /users/mutes', '401 401 200 200 200 200 200'],
   [
     'POST /discussions/:id/move-posts',
     '401 401 403 403 403 200 200',

@@ -73,7 +73,7 @@ describe('following', () => {
   test('is a button on the page, without script', async () => {
     const at = '/c/general';
     expect((await forum.as.bob.get(at)).text).toContain('<span>Follow</span>');
-    const sent = await forum.as.bob.submit('/follows', { kind: 'category', subject_id: 'general', following: 'true' });
+    const sent = await forum.as.bob.submit('/follows', { kind: 'category', subject_id: 'general', level: 'following' });
     expect([sent.status, sent.headers.get('location')]).toEqual([303, at]);
     expect((await forum.as.bob.get(at)).text).toContain('<span>Following</span>');
     expect((await forum.as.bob.get('/following')).text).toContain('href="/c/general"');
@@ -129,13 +129,13 @@ describe('following', () => {
   test('stops by the button of a member whose account was closed', async () => {
     const accounts = forum.app.app.service(Accounts);
     const { id } = await accounts.create({ username: 'left', email: 'left@forum.test', password: PASSWORD });
-    const form = (following: string) => ({ kind: 'member', subject_id: id, following });
-    expect((await forum.as.bob.submit('/follows', form('true'))).status).toBe(303);
+    const form = (level: string) => ({ kind: 'member', subject_id: id, level });
+    expect((await forum.as.bob.submit('/follows', form('following'))).status).toBe(303);
     await accounts.setStatus(id, 'disabled');
     expect((await forum.as.bob.get('/u/left')).text).toContain('<span>Following</span>');
-    expect((await forum.as.bob.submit('/follows', form('false'))).headers.get('location')).toBe('/following');
+    expect((await forum.as.bob.submit('/follows', form('normal'))).headers.get('location')).toBe('/following');
     expect((await follows('bob')).map(({ subject_id: subject }) => subject)).not.toContain(id);
-    expect((await forum.as.bob.submit('/follows', form('true'))).status).toBe(404);
+    expect((await forum.as.bob.submit('/follows', form('following'))).status).toBe(404);
   });
 
   test('ends at 500, with a sentence that says what to do', async () => {

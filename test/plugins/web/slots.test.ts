@@ -96,6 +96,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'composer.fields': ['bob', '/new', () => 'discussion'],
     'profile.header': ['guest', '/u/ada', ofAda],
     'profile.about': ['guest', '/u/ada', ofAda],
+    'user-card.actions': ['guest', '/u/ada/card', ofAda],
     'rail.profile': ['guest', '/u/ada', ofAda],
     'auth.login.before': ['guest', '/login'],
     'auth.login.after': ['guest', '/login'],

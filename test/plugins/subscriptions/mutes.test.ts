@@ -1,0 +1,254 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Data, sql } from 'parley-forum';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
+import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+
+/** Members mute categories and tags, and ignore one another. */
+const forum = useForum({ 'discussions.rate_limit': 1_000 });
+const data = (): Data => forum.app.app.service(Data);
+const mute = (name: Name, kind: string, id: string, muted = true) =>
+  forum.as[name].post('/api/subscriptions/mute', { kind, subject_id: id, muted });
+const mutes = async (name: Name): Promise<any[]> =>
+  expectStatus(await forum.as[name].get('/api/users/mutes'), 200).body.mutes;
+const begin = async (name: Name, title: string, category = 'general', more: object = {}) => {
+  const body = { title, content: `About ${title}`, category_id: category, ...more };
+  return expectStatus(await forum.as[name].post('/api/discussions', body), 201).body.discussion;
+};
+/** Titles of a list, in its order. */
+const listed = async (name: Name, path: string): Promise<readonly string[]> => {
+  const { text } = expectStatus(await forum.as[name].get(path), 200);
+  return [...text.matchAll(/class="card-title"[^]*?<a [^>]*>([^<]*)</g)].map(([, title = '']) => title.trim());
+};
+/** What a member was notified of, the newest first. */
+const notified = async (name: Name): Promise<readonly string[]> => {
+  await forum.app.calm();
+  const { notifications } = (await forum.as[name].get('/api/notifications?limit=100')).body;
+  return notifications.map(({ type, title }: any) => `${type}: ${title}`);
+};
+const LISTS = ['/', '/discussions?sort=newest', '/unread', '/unread/new'];
+
+describe('what is muted', () => {
+  beforeAll(async () => {
+    // What is written at the moment in which somebody signed up is not new to them.
+    forum.app.clock.advance(1_000);
+    await begin('bob', 'In a muted category', 'help');
+    await begin('bob', 'With a muted tag', 'general', { tags: ['keel'] });
+    await begin('mia', 'By an ignored member');
+    await begin('bob', 'Of interest');
+    for (const [kind, id] of [
+      ['category', 'help'],
+      ['tag', 'keel'],
+      ['member', forum.ids.mia],
+    ] as const) {
+      forum.app.clock.advance(1_000);
+      expectStatus(await mute('ada', kind, id), 200);
+    }
+  });
+
+  test.each(LISTS)('does not stand in %s of whoever muted it', async (path) => {
+    expect(await listed('ada', path)).toEqual(['Of interest']);
+  });
+
+  test.each(LISTS.slice(0, 2))('stands in %s of everybody else', async (path) => {
+    expect((await listed('bob', path)).slice(0, 4)).toEqual([
+      'Of interest',
+      'By an ignored member',
+      'With a muted tag',
+      'In a muted category',
+    ]);
+  });
+
+  test('stands on its own page, and in the search', async () => {
+    expect(await listed('ada', '/c/help')).toEqual(['In a muted category']);
+    expect(await listed('ada', '/t/keel')).toEqual(['With a muted tag']);
+    await forum.app.calm();
+    expect((await forum.as.ada.get('/search?q=muted')).text).toContain('In a <mark>muted</mark> category');
+  });
+
+  test('is not unread', async () => {
+    const { discussions } = (await forum.as.ada.get('/api/unread')).body;
+    expect(discussions.map(({ title }: any) => title)).toEqual(['Of interest']);
+    const inCategory = (await forum.as.ada.get('/api/discussions?category_id=help')).body.discussions;
+    expect(inCategory[0]).toMatchObject({ title: 'In a muted category', unread_count: 0 });
+  });
+
+  test('leaves full pages, which go on where they end', async () => {
+    const importer = forum.app.app.service(Importer);
+    const categories = forum.app.app.service(Categories);
+    const bring = async (title: string, categoryId: string, count: number) => {
+      const at = (n: number) => new Date(forum.app.clock.now() + n);
+      const author = { authorId: forum.ids.bob };
+      const post = { ...author, content: title, html: `<p>${title}</p>` };
+      await importer.importDiscussions(
+        Array.from({ length: count }, (_, n) => ({
+          title: `${title} ${n}`,
+          categoryId,
+          createdAt: at(n),
+          ...author,
+          posts: [{ ...post, createdAt: at(n) }],
+        })),
+      );
+    };
+    const { id: help = '' } = categories.all().find(({ slug }) => slug === 'help') ?? {};
+    const { id: general = '' } = categories.all().find(({ slug }) => slug === 'general') ?? {};
+    await bring('Heard', general, 25);
+    await bring('Unheard', help, 60);
+    const first = expectStatus(await forum.as.ada.get('/?sort=newest'), 200).text;
+    expect(await listed('ada', '/?sort=newest')).toEqual(Array.from({ length: 20 }, (_, n) => `Heard ${24 - n}`));
+    const [, next = ''] = /rel="next" href="([^"]*)"/.exec(first) ?? [];
+    const rest = await listed('ada', next.replaceAll('&amp;', '&'));
+    expect(rest.slice(0, 5)).toEqual(Array.from({ length: 5 }, (_, n) => `Heard ${4 - n}`));
+    expect(rest).not.toContainEqual(expect.stringContaining('Unheard'));
+  });
+});
+
+describe('of what is muted a member hears nothing', () => {
+  test('in a muted category or tag but that somebody mentions them', async () => {
+    expectStatus(
+      await forum.as.bob.post('/api/subscriptions/follow', {
+        kind: 'member',
+        subject_id: forum.ids.ada,
+        following: true,
+      }),
+      200,
+    );
+    await mute('bob', 'category', 'help');
+    const { id } = await begin('bob', 'My own question', 'help');
+    const before = await notified('bob');
+    await begin('ada', 'Started there', 'help');
+    await forum.reply('ada', id, 'A plain reply');
+    expect(await notified('bob')).toEqual(before);
+    await forum.reply('ada', id, 'Look, @bob');
+    expect(await notified('bob')).toEqual(['mention: My own question', ...before]);
+    await mute('bob', 'category', 'help', false);
+    await forum.reply('ada', id, 'Another reply');
+    expect((await notified('bob'))[0]).toBe('reply: My own question');
+  });
+
+  test('that an ignored member does, not even where they mention them', async () => {
+    const { id } = await begin('bob', 'Asked openly');
+    const before = await notified('bob');
+    await mute('bob', 'member', forum.ids.mia);
+    const { id: postId } = await forum.reply('mia', id, 'Look, @bob');
+    await forum.as.mia.post('/api/reactions/toggle', { post_id: postId, reaction: 'like' });
+    const [first] = (await forum.as.bob.get(`/api/discussions/${id}/posts`)).body.posts;
+    await forum.as.mia.post('/api/reactions/toggle', { post_id: first.id, reaction: 'like' });
+    expect(await notified('bob')).toEqual(before);
+    await forum.reply('ada', id, 'Heard all the same');
+    expect((await notified('bob'))[0]).toBe('reply: Asked openly');
+  });
+
+  test('but of what an ignored moderator does about them', async () => {
+    expectStatus(await forum.as.mia.submit('/mod/members/bob/warn', { reason: 'Mind the tone' }), 303);
+    expect((await notified('bob'))[0]).toContain('Mind the tone');
+  });
+});
+
+describe('posts of an ignored member', () => {
+  test('are folded away for whoever ignores them, and nobody else', async () => {
+    const { id, number, slug } = await begin('ada', 'A talk');
+    await forum.reply('mia', id, 'Said by mia');
+    const page = async (name: Name) => (await forum.as[name].get(`/d/${number}-${slug}`)).text;
+    const folded = /<details class="post-ignored"><summary>A post by mia, whom you ignore<\/summary><\/details>/g;
+    expect((await page('bob')).match(folded)).toHaveLength(1);
+    expect(await page('bob')).toContain('Said by mia');
+    expect(await page('root')).not.toContain('post-ignored"');
+    await mute('bob', 'member', forum.ids.mia, false);
+    expect(await page('bob')).not.toMatch(folded);
+  });
+});
+
+describe('muting', () => {
+  test('is one of three states on the page of a category, a tag and a member, without script', async () => {
+    const form = { kind: 'member', subject_id: forum.ids.bob, level: 'muted' };
+    expect((await forum.as.root.get('/u/bob')).text).toMatch(/value="muted" aria-pressed="false"[^]*>Ignored</);
+    const sent = await forum.as.root.submit('/follows', form);
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, '/u/bob']);
+    expect((await forum.as.root.get('/u/bob')).text).toMatch(/value="muted" aria-pressed="true"/);
+    const category = { kind: 'category', subject_id: 'help', level: 'muted' };
+    await forum.as.root.submit('/follows', category);
+    expect((await forum.as.root.get('/c/help')).text).toContain('<span>Muted</span>');
+    await forum.as.root.submit('/follows', { ...category, level: 'following' });
+    expect((await forum.as.root.get('/c/help')).text).toContain('<span>Following</span>');
+    expect(await mutes('root')).toEqual([expect.objectContaining({ kind: 'member', name: 'bob', url: '/u/bob' })]);
+  });
+
+  test('is in the menu of a post, and on the card of its author', async () => {
+    const { number, slug } = await begin('mia', 'Hers');
+    const { text } = await forum.as.ada.get(`/d/${number}-${slug}`);
+    const [menu = ''] = /\/p\/[\w-]+\/menu/.exec(text) ?? [];
+    expect((await forum.as.root.get(menu)).text).toContain('<span>Ignore mia</span>');
+    expect((await forum.as.ada.get(menu)).text).toContain('<span>No longer ignore mia</span>');
+    expect((await forum.as.mia.get(menu)).text).not.toContain('action="/follows"');
+    expect((await forum.as.root.get('/u/mia/card')).text).toContain('<span>Ignore</span>');
+    expect((await forum.as.root.get('/members')).text).not.toContain('action="/follows"');
+    const form = { kind: 'member', subject_id: forum.ids.mia, level: 'muted', return_to: `/d/${number}/1` };
+    expect((await forum.as.root.submit('/follows', form)).headers.get('location')).toBe(`/d/${number}/1`);
+    expect((await forum.as.root.submit('/follows', { ...form, return_to: '//elsewhere.test' })).status).toBe(400);
+    await mute('root', 'member', forum.ids.mia, false);
+  });
+
+  test('ends by a button in the settings, where all that is muted stands', async () => {
+    const { text } = await forum.as.ada.get('/settings/muted');
+    expect([...text.matchAll(/aria-label="End: ([^"]*)"/g)].map(([, name]) => name)).toEqual(['mia', 'keel', 'Help']);
+    const end = { kind: 'member', subject_id: forum.ids.mia, level: 'normal', return_to: '/settings/muted' };
+    expect((await forum.as.ada.submit('/follows', end)).headers.get('location')).toBe('/settings/muted');
+    expect((await mutes('ada')).map(({ kind }) => kind)).toEqual(['tag', 'category']);
+    expect((await forum.guest.get('/settings/muted')).status).toBe(303);
+  });
+
+  test('takes the place of following, and ending the one leaves the other', async () => {
+    const follow = (following: boolean) =>
+      forum.as.root.post('/api/subscriptions/follow', { kind: 'category', subject_id: 'general', following });
+    await follow(true);
+    await mute('root', 'category', 'general');
+    expect((await forum.as.root.get('/api/users/follows')).body.follows).not.toContainEqual(
+      expect.objectContaining({ name: 'General' }),
+    );
+    expect((await follow(false)).body).toMatchObject({ following: false });
+    expect(await mutes('root')).toContainEqual(expect.objectContaining({ name: 'General' }));
+    await mute('root', 'category', 'general', false);
+    expect(await mutes('root')).not.toContainEqual(expect.objectContaining({ name: 'General' }));
+  });
+
+  test('needs something that the caller can see besides themselves, and a member', async () => {
+    expect((await mute('ada', 'category', 'staff')).status).toBe(404);
+    expect((await mute('ada', 'member', forum.ids.ada)).status).toBe(404);
+    expect((await mute('bad', 'category', 'general')).status).toBe(403);
+    expect((await forum.guest.get('/api/users/mutes')).status).toBe(401);
+  });
+
+  test('ends at 500, with a sentence that says what to do', async () => {
+    await data().all(sql`insert into follow (user_id, kind, subject_id, is_muted, created_at)
+      select ${forum.ids.root}, 'member', gen_random_uuid(), true, now() from generate_series(1, 500)`);
+    const refused = await mute('root', 'category', 'general');
+    expect([refused.status, refused.body.error]).toEqual([
+      400,
+      'You have muted 500 categories, tags and members; end that for one first',
+    ]);
+    await data().all(sql`delete from follow where user_id = ${forum.ids.root}`);
+  });
+
+  test('goes with what was muted', async () => {
+    const shed = await forum.app.app.service(Categories).save({ name: 'Shed' });
+    await mute('ada', 'category', shed.slug);
+    await forum.as.root.submit('/admin/categories/delete', { id: shed.id });
+    expect((await mutes('ada')).map(({ name }) => name)).toEqual(['keel', 'Help']);
+  });
+});
+
+describe('a page costs as many statements', () => {
+  test('for whoever muted much as for whoever muted something, and no more for others than before', async () => {
+    const cost = async (name: Name) => {
+      await forum.as[name].get('/');
+      await begin('root', `Fresh ${crypto.randomUUID()}`);
+      return forum.app.statements(() => forum.as[name].get('/'));
+    };
+    await mute('bob', 'category', 'announcements');
+    const little = await cost('bob');
+    await mute('bob', 'tag', 'keel');
+    await mute('bob', 'member', forum.ids.mia);
+    expect(await cost('bob')).toBe(little);
+    expect(await cost('bob')).toBeLessThanOrEqual((await cost('mia')) + 1);
+  });
+});
