@@ -59,6 +59,7 @@ export function addFollowPages(
     fill(postMenu, (posts, viewer) =>
       Promise.all(posts.map(({ author, url }) => ignoring(author, viewer, '@subscriptions/ignore-item', url))),
     ),
+    10,
   );
 
   plugin.route(pages, {

@@ -160,6 +160,11 @@ async function live(forum: Forum) {
   );
   expectStatus(await forum.as.mia.put(`/api/discussions/${alone.id}`, { title: 'Zebrafinch moderated' }), 200);
   expectStatus(await ada.post('/api/bookmarks', { post_id: others.postId, note: 'A quokkatext for later.' }), 201);
+  for (const [member, id] of [
+    [ada, forum.ids.bob],
+    [bob, forum.ids.ada],
+  ] as const)
+    expectStatus(await member.post('/api/subscriptions/mute', { kind: 'member', subject_id: id, muted: true }), 200);
   expectStatus(await ada.put('/api/drafts/new', { fields: { content: 'A quokkatext begun.' } }), 200);
   const file = expectStatus(await send(ada, await picture(), 'quokkatext.png'), 201).body.upload;
   await ada.submit('/settings/profile', { bio: 'A quokkatext of a life.' });
@@ -205,6 +210,7 @@ describe('a member who takes everything along', () => {
         'api_answer',
         'event_log',
         'feed_token',
+        'follow',
         'notification_preference',
         'reaction',
         'subscription',

@@ -22,6 +22,8 @@ describe('a member’s data', () => {
     expectStatus(await forum.as.ada.delete(`/api/posts/${gone.id}`), 200);
     expectStatus(await forum.as.ada.post('/api/reactions/toggle', { post_id: others.postId, reaction: 'like' }), 200);
     expectStatus(await forum.as.ada.post('/api/bookmarks', { post_id: others.postId, note: 'For winter' }), 201);
+    const mute = { kind: 'member', subject_id: forum.ids.bob, muted: true };
+    expectStatus(await forum.as.ada.post('/api/subscriptions/mute', mute), 200);
     expectStatus(await forum.as.ada.put('/api/drafts/new', { fields: { title: 'Not yet', content: 'Begun' } }), 200);
     expectStatus(
       await forum.as.ada.post('/api/reports', {
@@ -88,6 +90,9 @@ describe('a member’s data', () => {
     ]);
     expect(parsed(files, 'reports.json')).toMatchObject([{ reason: 'spam', note: 'It is an advertisement.' }]);
     expect(parsed(files, 'subscriptions.json')).toHaveLength(2);
+    expect(parsed(files, 'follows.json')).toMatchObject([
+      { kind: 'member', subject_id: forum.ids.bob, is_muted: true },
+    ]);
     expect(parsed(files, 'read-marks.json')).toHaveLength(2);
     expect(parsed(files, 'feed-tokens.json')).toMatchObject([{ name: 'My phone' }]);
     expect(parsed(files, 'uploads.json')).toMatchObject([{ id: fileId, name: 'kite.png', type: 'image/png' }]);

@@ -180,7 +180,7 @@ describe('muting', () => {
     expect((await forum.as.root.get(menu)).text).toContain('<span>Ignore mia</span>');
     expect((await forum.as.ada.get(menu)).text).toContain('<span>No longer ignore mia</span>');
     expect((await forum.as.mia.get(menu)).text).not.toContain('action="/follows"');
-    expect((await forum.as.root.get('/u/mia/card')).text).toContain('<span>Ignore</span>');
+    expect((await forum.as.root.get('/u/mia/card')).text).toContain('>Ignore</button>');
     expect((await forum.as.root.get('/members')).text).not.toContain('action="/follows"');
     const form = { kind: 'member', subject_id: forum.ids.mia, level: 'muted', return_to: `/d/${number}/1` };
     expect((await forum.as.root.submit('/follows', form)).headers.get('location')).toBe(`/d/${number}/1`);
