@@ -20,12 +20,13 @@ export default definePlugin({
   defends: true,
   needs: { clock: Clock, environment: Environment, mail: Mail, web: Web },
   setup({ clock, environment, mail, web }, plugin) {
-    const text = (key: string, values: Readonly<Record<string, unknown>> = {}): string =>
-      web.text(`account-mail:${key}`, values);
     plugin.extend(accountChangeListeners, {
-      async changed(what, { username }, to, tokensKept) {
+      async changed(what, { id, username }, to, tokensKept) {
+        const texts = (await web.textsFor([id]))(id);
+        const text = (key: string, values: Readonly<Record<string, unknown>> = {}): string =>
+          texts.text(`account-mail:${key}`, values);
         const subject = text(`${what}.title`, { name: username });
-        const time = new Date(clock.now()).toISOString().slice(0, 16).replace('T', ' ');
+        const time = texts.date(new Date(clock.now()));
         const tokens = what === 'email' ? [] : [text(tokensKept ? 'tokens-kept' : 'tokens-ended')];
         const paragraphs = [text(`${what}.text`, { time }), ...tokens, text(`${what}.help`)];
         const path = PATHS[what];
@@ -33,7 +34,7 @@ export default definePlugin({
         await mail.send({
           to,
           subject,
-          content: { title: subject, paragraphs, action, reason: text('reason') },
+          content: { language: texts.id, title: subject, paragraphs, action, reason: text('reason') },
         });
       },
     });

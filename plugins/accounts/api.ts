@@ -29,6 +29,10 @@ export interface Account {
   readonly displayName: string | null;
   readonly bio: string;
   readonly avatarUrl: string | null;
+  /** In which they read pages and mails; null: as their browser asks, and mails in the site's. */
+  readonly language: string | null;
+  /** In which they are told times; null: the site's. */
+  readonly timezone: string | null;
   readonly status: AccountStatus;
   /** Changes with group, password and status; a session that saw another value is over. */
   readonly permissionsVersion: number;
@@ -77,6 +81,8 @@ export const UserRecord = Type.Object({
   bio: Type.String(),
   joined_at: Time,
   last_seen_at: nullable(Time),
+  language: Type.Optional(nullable(Type.String({ description: 'The owner only; null: as their browser asks' }))),
+  timezone: Type.Optional(nullable(Type.String({ description: 'The owner only; null: the site’s' }))),
   email: Type.Optional(Type.String({ description: 'The owner and those who may see addresses' })),
   registration_ip: Type.Optional(nullable(Type.String())),
   last_ip: Type.Optional(nullable(Type.String())),
@@ -168,6 +174,12 @@ export const ipAddressesViewed = defineAction<{ readonly ids: readonly string[];
 /** Does this domain take mail? Asked at registration; without an answer the DNS is. */
 export const mailDomainAccepted = defineQuery<{ readonly domain: string }, boolean>('user.mail-domain-accepted');
 
+/** Does the site have pages in this language? Asked before a member chooses it; without an answer it has not. */
+export const languageOffered = defineQuery<{ readonly language: string }, boolean>('user.language-offered');
+
+/** The time zones that this machine knows, by name. */
+export const timezones = (): readonly string[] => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
+
 /** Cache tag of whatever shows this account: purged when it changes. */
 export const accountTag = (id: string): string => `account:${id}`;
 /** Cache tag of whatever shows accounts without saying beforehand which. */
@@ -201,6 +213,14 @@ export interface ImportedAccount {
 export interface ProfileChanges {
   readonly displayName?: string | undefined;
   readonly bio?: string | undefined;
+}
+
+/** How a member is spoken to. */
+export type Speech = Pick<Account, 'language' | 'timezone'>;
+/** What is undefined stays, and null goes. */
+export interface SpeechChanges {
+  readonly language?: string | null | undefined;
+  readonly timezone?: string | null | undefined;
 }
 
 /** What a new password must be, for forms that ask for one. */
@@ -285,6 +305,10 @@ export interface Accounts {
    * or is the username of another member.
    */
   setProfile(id: string, changes: ProfileChanges): Promise<void>;
+  /** 400 naming what the site does not offer. */
+  setSpeech(id: string, changes: SpeechChanges): Promise<void>;
+  /** How these members want to be spoken to, cached: at most one statement. Unknown ids are missing. */
+  speech(ids: readonly string[]): Promise<ReadonlyMap<string, Speech>>;
   /** The path or URL of the picture; `undefined`: none. */
   setAvatar(id: string, url: string | undefined): Promise<void>;
   /**
@@ -465,6 +489,8 @@ export interface Sessions {
    * undefined once its session is over. Changes nothing.
    */
   reauthenticate(req: Request): Promise<Viewer | undefined>;
+  /** Whose session it is, after `authenticate`. */
+  accountOf(req: Pick<Request, 'headers'>): Account | undefined;
   /** The token's owner; `undefined`: 401. */
   authenticateBearer(token: string): Promise<Viewer | undefined>;
   /**

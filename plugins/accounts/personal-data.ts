@@ -11,6 +11,8 @@ interface Row {
   readonly group: string;
   readonly bio: string;
   readonly avatar: string | null;
+  readonly language: string | null;
+  readonly timezone: string | null;
   readonly joined_at: Date;
   readonly last_seen_at: Date | null;
   readonly last_login_at: Date | null;
@@ -36,7 +38,7 @@ export const accountData = ({ data, accounts, accountSessions }: AccountDataDeps
   name: 'account',
   async *entries(accountId) {
     const row =
-      await data.one(sql<Row>`select id, username::text as username, email::text as email, display_name, group_id as "group", bio, avatar_url as avatar, joined_at,
+      await data.one(sql<Row>`select id, username::text as username, email::text as email, display_name, group_id as "group", bio, avatar_url as avatar, language, timezone, joined_at,
       last_seen_at, last_login_at, registration_ip, last_ip, api_token is not null as has_api_token, api_token_used_at from account where id = ${accountId}`);
     const account = await accounts.find(accountId);
     if (!row || !account) return;

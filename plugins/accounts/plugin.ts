@@ -10,6 +10,7 @@ import {
   emailConfirmations,
   lastSeenRules,
   loginSteps,
+  languageOffered,
   mailDomainAccepted,
   manageAccounts,
   profileTabs,
@@ -79,7 +80,7 @@ export default definePlugin({
     allSettings: Settings,
   },
   provides: { accounts: Accounts, sessions: Sessions, csrf: Csrf },
-  hooks: [userChanged, mailDomainAccepted, ...auditedHooks],
+  hooks: [userChanged, mailDomainAccepted, languageOffered, ...auditedHooks],
   extensionPoints: [
     userFields,
     lastSeenRules,
@@ -121,6 +122,7 @@ export default definePlugin({
       passwords,
       users,
       siteName: () => String(allSettings.get('site.name') ?? ''),
+      languageOffered: async (language) => (await plugin.query(languageOffered, { language })) ?? false,
       record: userSchema(() => plugin.extensions(userFields)),
       emit,
       changeListeners,
@@ -186,7 +188,7 @@ export default definePlugin({
     });
     const authenticator = new Authenticator({ accounts, passwords, limits, settings, emit, log });
     const forms = new Forms(passwords, honeypot);
-    addRoutes(plugin, { users, accounts, clock });
+    addRoutes(plugin, { data, users, accounts, clock });
     addPages(plugin, { sessions, csrf, authenticator, registration, forms, http, environment });
     addConfirmPages(plugin, { accounts, sessions, authenticator, forms, http, environment, steps });
     addSettingsPages(plugin, { access, accounts, sessions, tokens, authenticator, forms, http, confirmation });

@@ -1,6 +1,6 @@
 import { commandLine, type Clock, type Environment, type Http, type PluginHandle, type Request } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
-import { groupChanged, type Accounts } from 'parley-forum/plugins/accounts';
+import { groupChanged, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import type { Mail } from 'parley-forum/ports/mail';
 import type { Web, Wording } from 'parley-forum/plugins/web';
 import { groupName } from './shared.ts';
@@ -53,22 +53,28 @@ export class SecurityWarnings {
   ): Promise<void> {
     const { clock, environment, web, mail } = this.#parts;
     if (!mail) return;
-    const text = (key: string, more: Readonly<Record<string, unknown>> = {}): string =>
-      web.text(`admin:warning.${key}`, more);
-    const time = new Date(clock.now()).toISOString().slice(0, 16).replace('T', ' ');
-    const subject = text(`${what}.title`, values);
-    const paragraphs = [
-      text(`${what}.text`, values),
-      text(address === undefined ? 'who' : 'who-from', { name, time, address }),
-      text('help'),
-    ];
-    const content = {
-      title: subject,
-      paragraphs,
-      action: { label: text('action'), href: `${environment.baseUrl}/admin/audit` },
-      reason: text('reason'),
-    };
-    await mail.send(...(await this.#addresses()).map((to) => ({ to, subject, content })));
+    const readers = await this.#readers();
+    const textsOf = await web.textsFor(readers.map(({ id }) => id));
+    const messages = readers.map(({ id, email: to }) => {
+      const texts = textsOf(id);
+      const text = (key: string, more: Readonly<Record<string, unknown>> = {}): string =>
+        texts.text(`admin:warning.${key}`, more);
+      const time = texts.date(new Date(clock.now()));
+      const subject = text(`${what}.title`, values);
+      const content = {
+        language: texts.id,
+        title: subject,
+        paragraphs: [
+          text(`${what}.text`, values),
+          text(address === undefined ? 'who' : 'who-from', { name, time, address }),
+          text('help'),
+        ],
+        action: { label: text('action'), href: `${environment.baseUrl}/admin/audit` },
+        reason: text('reason'),
+      };
+      return { to, subject, content };
+    });
+    await mail.send(...messages);
   }
 
   /** Before the plugin that sends mails is switched off. */
@@ -76,13 +82,14 @@ export class SecurityWarnings {
     await this.#parts.mail?.drained(LAST_MAILS);
   }
 
-  async #addresses(): Promise<readonly string[]> {
+  /** All administrators. */
+  async #readers(): Promise<readonly Account[]> {
     const { access, accounts } = this.#parts;
-    const found: string[] = [];
+    const found: Account[] = [];
     for (const { id: groupId } of access.groups().filter(({ level }) => level === 'admin')) {
       for (let offset = 0, total = 1; offset < total; offset += PAGE) {
         const page = await accounts.search({ text: '', groupId, limit: PAGE, offset });
-        found.push(...page.accounts.filter(({ status }) => status === 'active').map(({ email }) => email));
+        found.push(...page.accounts.filter(({ status }) => status === 'active'));
         total = page.total;
       }
     }

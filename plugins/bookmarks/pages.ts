@@ -45,8 +45,7 @@ const Note = Type.Optional(Type.String({ maxLength: 2 * MAX_NOTE }));
 
 /** /bookmarks, what is done there with several at once, and /bookmarks/{id}: note and reminder of one. */
 export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly reminds: boolean }): void {
-  const { plugin, settings, clock, bookmarks, limits, reminds } = deps;
-  const zone = (): string => String(settings.get('site.timezone') ?? 'UTC');
+  const { plugin, clock, bookmarks, limits, reminds, web } = deps;
   const change = (viewer: Viewer) => consumeChange(limits, viewer, plugin.settings['bookmarks.rate_limit']);
   plugin.extend(navigation, { area: 'account', label: 'bookmarks:title', href: LIST, icon: 'bookmark' });
   plugin.extend(shortcuts, {
@@ -114,9 +113,9 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
     const model = {
       ...shown.record,
       path: shown.path,
-      values: retry?.body ?? { note: bookmark.note, remind_at: remindAt ? localTimeOf(remindAt, zone()) : '' },
-      earliest: localTimeOf(new Date(clock.now()), zone()),
-      zone: zone(),
+      values: retry?.body ?? { note: bookmark.note, remind_at: remindAt ? localTimeOf(remindAt, web.zone) : '' },
+      earliest: localTimeOf(new Date(clock.now()), web.zone),
+      zone: web.zone,
       longest: MAX_NOTE,
       reminds,
       ...formErrors(retry),
@@ -161,7 +160,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
   /** Of a form's field; empty takes the reminder back. */
   const reminder = (local: string): Date | null => {
     if (local === '') return null;
-    const moment = momentOf(local, zone());
+    const moment = momentOf(local, web.zone);
     if (!moment) throw new InvalidInput([{ field: 'remind_at', message: 'must be a date and time' }]);
     return moment;
   };

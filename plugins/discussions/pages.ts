@@ -14,7 +14,7 @@ import { historyPages } from './revisions/pages.ts';
 import { firstSteps } from 'parley-forum/ports/first-steps';
 import { keysOf } from './keys.ts';
 import { listPages } from './lists/pages.ts';
-import type { PageDeps } from './page-parts.ts';
+import { siteZone, type PageDeps } from './page-parts.ts';
 import { profileTabsOf } from './lists/profile-tabs.ts';
 import { writingPages } from './writing/new-pages.ts';
 
@@ -31,7 +31,7 @@ interface AddPagesDeps {
 export function addPages(deps: PageDeps, { statistics, views, access, accounts, web, admin }: AddPagesDeps): void {
   const { plugin, categories, rights } = deps;
   listPages(deps);
-  discussionPages(deps);
+  discussionPages(deps, () => web?.zone ?? siteZone(deps));
   writingPages(deps);
   postPages(deps);
   if (web) postMenuPage(deps, web);

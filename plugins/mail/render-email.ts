@@ -2,7 +2,7 @@ import type { EmailContent, MailLink } from 'parley-forum/ports/mail';
 import { html } from 'parley-forum/plugins/web';
 
 /** The two forms of an email. */
-export function renderEmail({ title, paragraphs, links = [], action, reason, end }: EmailContent): {
+export function renderEmail({ language, title, paragraphs, links = [], action, reason, end }: EmailContent): {
   readonly text: string;
   readonly html: string;
 } {
@@ -18,7 +18,7 @@ export function renderEmail({ title, paragraphs, links = [], action, reason, end
   ];
   const items = links.map(({ label, href }) => html`<li dir="auto"><a href="${href}">${label}</a></li>`);
   const page = html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${title}</title></head>
+<html lang="${language}"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${title}</title></head>
 <body style="margin:0;padding:24px 16px"><div style="max-width:34em;margin:0 auto;font:16px/1.55 system-ui,sans-serif">
 <h1 style="font-size:20px;line-height:1.3;margin:0 0 16px" dir="auto">${title}</h1>
 ${paragraphs.map((text) => html`<p style="margin:0 0 16px" dir="auto">${text}</p>\n`)}

@@ -109,7 +109,7 @@ export default definePlugin({
       visibility,
       changed,
       untitled: (type) => types().find((known) => known.type === type)?.untitled,
-      text: (key) => web?.text(key) ?? key,
+      textsFor: async (userId) => (await web?.textsFor([userId]))?.(userId),
     });
     const emailLater =
       emails && mail && addEmailJobs(plugin, { data, clock, accounts, mail, emails, preferences, visibility, store });

@@ -3,6 +3,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Page } from 'parley-forum/plugins/api';
 import type { NotificationRecord } from 'parley-forum/plugins/notifications';
+import type { Texts } from 'parley-forum/plugins/web';
 import type { Visibility } from './visibility.ts';
 import type { NotificationRow, Store } from './store.ts';
 
@@ -15,8 +16,8 @@ export interface ReaderDeps {
   changed(userIds: readonly string[]): Promise<void>;
   /** The text key of what stands in place of a title, by type. */
   untitled(type: string): string | undefined;
-  /** A text in the language of the site. */
-  text(key: string): string;
+  /** In the language of a member; undefined where there are no pages. */
+  textsFor(userId: string): Promise<Texts | undefined>;
 }
 /** As the API gives it, with what a page needs besides. */
 export type ShownNotification = NotificationRecord & {
@@ -37,7 +38,8 @@ export class NotificationReader {
     const { store, visibility, accounts } = this.#deps;
     const page = await store.list(viewer.id!, await visibility.categories(viewer), request);
     const actors = await accounts.authors([...new Set(page.items.flatMap(({ actorId }) => actorId ?? []))]);
-    return { ...page, items: page.items.map((row) => this.#record(row, actors)) };
+    const texts = await this.#deps.textsFor(viewer.id!);
+    return { ...page, items: page.items.map((row) => this.#record(row, actors, texts)) };
   }
 
   async unread(viewer: Viewer): Promise<number> {
@@ -56,14 +58,18 @@ export class NotificationReader {
     });
   }
 
-  #record(row: NotificationRow, actors: Awaited<ReturnType<Accounts['authors']>>): ShownNotification {
+  #record(
+    row: NotificationRow,
+    actors: Awaited<ReturnType<Accounts['authors']>>,
+    texts: Texts | undefined,
+  ): ShownNotification {
     const { id, type, title, url, actorId, discussionId, postId, count, isRead, createdAt } = row;
     const untitled = title === '' ? this.#deps.untitled(type) : undefined;
     const actor = actorId === null ? null : (actors.get(actorId) ?? null);
     const record = {
       id,
       type,
-      title: untitled === undefined ? title : this.#deps.text(untitled),
+      title: untitled === undefined ? title : (texts?.text(untitled) ?? untitled),
       url: this.#deps.environment.baseUrl + url,
       actor,
       discussion_id: discussionId,

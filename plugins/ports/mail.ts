@@ -31,6 +31,8 @@ export interface MailLink {
 }
 /** The content of an email, from top to bottom. Everything in it is text. */
 export interface EmailContent {
+  /** Id of the language of its texts. */
+  readonly language: string;
   readonly title: string;
   readonly paragraphs: readonly string[];
   readonly links?: readonly MailLink[];

@@ -40,7 +40,6 @@ export interface DeletionRequest {
 }
 
 const COLUMNS = sql<PendingDeletion>`account_id as "accountId", mode, due_at as "dueAt", started_at is not null as started, erased_at is not null as erased`;
-const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 /**
  * Deletes accounts: first, in one step, their name and every way in; then, plugin by plugin and in batches, what is
@@ -113,7 +112,7 @@ export class AccountDeletions implements Deletions {
       on conflict (account_id) do update set mode = excluded.mode, requested_at = excluded.requested_at, due_at = excluded.due_at where privacy_deletion.started_at is null`);
     await accounts.endSessions(accountId, by, 'privacy');
     await plugin.emit(deletionRequested, { id: accountId, mode, due: due.toISOString(), by });
-    if (days > 0) await emails.send('requested', account, { mode, date: dateOf(due) });
+    if (days > 0) await emails.send('requested', account, { mode, due });
     return due;
   }
 

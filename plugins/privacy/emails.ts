@@ -32,20 +32,28 @@ export class DeletionEmails {
 
   async send(
     kind: Kind,
-    { username, email }: Account,
-    values: { readonly mode?: Mode; readonly date?: string } = {},
+    { id, username, email }: Account,
+    { mode, due }: { readonly mode?: Mode; readonly due?: Date } = {},
   ): Promise<void> {
     const { mail, web, environment } = this.#deps;
     if (!mail) return;
-    const text = (key: string): string => web.text(`privacy:mail.${kind}.${key}`, { username, date: values.date });
+    const texts = (await web.textsFor([id]))(id);
+    const values = { username, ...(due && { date: texts.day(due) }) };
+    const text = (key: string): string => texts.text(`privacy:mail.${kind}.${key}`, values);
     const subject = text('title');
-    const paragraphs = [text('text'), ...(values.mode ? [web.text(`privacy:mail.${values.mode}`)] : [])];
+    const paragraphs = [text('text'), ...(mode ? [texts.text(`privacy:mail.${mode}`)] : [])];
     const path = PATHS[kind];
     const action = path === undefined ? {} : { action: { label: text('action'), href: environment.baseUrl + path } };
     await mail.send({
       to: email,
       subject,
-      content: { title: subject, paragraphs, ...action, reason: web.text('privacy:mail.reason') },
+      content: {
+        language: texts.id,
+        title: subject,
+        paragraphs,
+        ...action,
+        reason: texts.text('privacy:mail.reason'),
+      },
     });
   }
 }

@@ -46,10 +46,9 @@ export class EmailChanges {
       await data.all(sql`insert into recovery_address (account_id, email, since) values (${account.id}, ${email}, ${new Date(clock.now())})
         on conflict (account_id) do update set email = excluded.email, since = excluded.since`);
       const token = await this.#links.make(account);
-      if (!owner) return mail.send(emails.change(email, { token, username: account.username }));
+      if (!owner) return mail.send(await emails.change(email, { ...account, token }));
       const day = new Date(clock.now()).toISOString().slice(0, 10);
-      if (owner.status === 'active')
-        await mail.send(emails.emailWanted(owner.email, { id: owner.id, username: owner.username, day }));
+      if (owner.status === 'active') await mail.send(await emails.emailWanted(owner, day));
     });
   }
 

@@ -48,7 +48,7 @@ export class EmailConfirmations implements EmailConfirmation {
       return allowance.allowed ? this.#send(account) : undefined;
     }
     const day = new Date(clock.now()).toISOString().slice(0, 10);
-    await mail.send(emails.emailTaken(account.email, { id: account.id, username: account.username, day }));
+    await mail.send(await emails.emailTaken(account, day));
   }
 
   changeEmail(account: Account, email: string): Promise<void> {
@@ -105,7 +105,7 @@ export class EmailConfirmations implements EmailConfirmation {
   async #send(account: NewMember): Promise<void> {
     const { data, mail, emails } = this.#deps;
     await data.transaction(async () =>
-      mail.send(emails.confirm(account.email, { token: await this.#links.make(account), username: account.username })),
+      mail.send(await emails.confirm(account.email, { ...account, token: await this.#links.make(account) })),
     );
   }
 }

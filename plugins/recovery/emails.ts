@@ -1,5 +1,6 @@
 import type { Environment } from 'parley-forum';
-import type { MailLink, Message } from 'parley-forum/ports/mail';
+import type { Account } from 'parley-forum/plugins/accounts';
+import type { Message } from 'parley-forum/ports/mail';
 import type { Web } from 'parley-forum/plugins/web';
 
 export interface EmailsDeps {
@@ -7,7 +8,13 @@ export interface EmailsDeps {
   readonly web: Web;
 }
 
-/** The mails of this plugin, in the site's own language. */
+/** Whose account it is about, and so in whose language it is. */
+type Owner = Pick<Account, 'id' | 'username'>;
+interface Linked extends Owner {
+  readonly token: string;
+}
+
+/** The mails of this plugin. */
 export class RecoveryEmails {
   readonly #deps: EmailsDeps;
 
@@ -15,49 +22,47 @@ export class RecoveryEmails {
     this.#deps = deps;
   }
 
-  reset(
-    to: string,
-    { token, username, lifetime }: { readonly token: string; readonly username: string; readonly lifetime: number },
-  ): Message {
-    return this.#email(to, 'reset', { username, count: Math.round(lifetime / 60) }, `/password/reset/${token}`);
+  reset(to: string, { token, lifetime, ...owner }: Linked & { readonly lifetime: number }): Promise<Message> {
+    const values = { count: Math.round(lifetime / 60) };
+    return this.#email(to, owner, { kind: 'reset', path: `/password/reset/${token}`, values });
   }
 
-  confirm(to: string, { token, username }: { readonly token: string; readonly username: string }): Message {
-    return this.#email(to, 'confirm', { username }, `/register/confirm/${token}`);
+  confirm(to: string, { token, ...owner }: Linked): Promise<Message> {
+    return this.#email(to, owner, { kind: 'confirm', path: `/register/confirm/${token}` });
   }
 
-  change(to: string, { token, username }: { readonly token: string; readonly username: string }): Message {
-    return this.#email(to, 'change', { username }, `/settings/security/email/confirm/${token}`);
+  change(to: string, { token, ...owner }: Linked): Promise<Message> {
+    return this.#email(to, owner, { kind: 'change', path: `/settings/security/email/confirm/${token}` });
   }
 
   /** Another member tried to change to the address of this one. At most one mail a day for each. */
-  emailWanted(
-    to: string,
-    { id, username, day }: { readonly id: string; readonly username: string; readonly day: string },
-  ): Message {
-    return { ...this.#email(to, 'wanted', { username }, '/settings/security'), key: `recovery.wanted:${id}:${day}` };
+  async emailWanted({ email, ...owner }: Account, day: string): Promise<Message> {
+    const message = await this.#email(email, owner, { kind: 'wanted', path: '/settings/security' });
+    return { ...message, key: `recovery.wanted:${owner.id}:${day}` };
   }
 
   /** Another person signed up with the address of a member. At most one a day for each. */
-  emailTaken(
-    to: string,
-    { id, username, day }: { readonly id: string; readonly username: string; readonly day: string },
-  ): Message {
-    return { ...this.#email(to, 'taken', { username }, '/password/forgot'), key: `recovery.taken:${id}:${day}` };
+  async emailTaken({ email, ...owner }: Account, day: string): Promise<Message> {
+    const message = await this.#email(email, owner, { kind: 'taken', path: '/password/forgot' });
+    return { ...message, key: `recovery.taken:${owner.id}:${day}` };
   }
 
-  #email(to: string, kind: string, values: Readonly<Record<string, unknown>>, path: string): Message {
+  async #email(
+    to: string,
+    { id, username }: Owner,
+    { kind, path, values }: { readonly kind: string; readonly path: string; readonly values?: object },
+  ): Promise<Message> {
     const { web, environment } = this.#deps;
-    const subject = web.text(`recovery:mail.${kind}.title`, values);
-    const action: MailLink = {
-      label: web.text(`recovery:mail.${kind}.action`, values),
-      href: environment.baseUrl + path,
+    const texts = (await web.textsFor([id]))(id);
+    const text = (key: string): string => texts.text(`recovery:mail.${kind}.${key}`, { username, ...values });
+    const subject = text('title');
+    const content = {
+      language: texts.id,
+      title: subject,
+      paragraphs: [text('text')],
+      action: { label: text('action'), href: environment.baseUrl + path },
+      reason: text('reason'),
     };
-    const paragraphs = [web.text(`recovery:mail.${kind}.text`, values)];
-    return {
-      to,
-      subject,
-      content: { title: subject, paragraphs, action, reason: web.text(`recovery:mail.${kind}.reason`, values) },
-    };
+    return { to, subject, content };
   }
 }

@@ -94,13 +94,8 @@ export class PasswordResets {
     if (account?.status !== 'active') return;
     await data.transaction(async () => {
       const token = await this.#links.make(account);
-      await mail.send(
-        emails.reset(account.email, {
-          token,
-          username: account.username,
-          lifetime: plugin.settings['security.password_reset_token_ttl'],
-        }),
-      );
+      const lifetime = plugin.settings['security.password_reset_token_ttl'];
+      await mail.send(await emails.reset(account.email, { ...account, token, lifetime }));
       await plugin.emit(resetRequested, { account: account.id, address });
     });
   }

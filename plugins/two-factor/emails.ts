@@ -22,14 +22,15 @@ export async function warnOwner(
 ): Promise<void> {
   const to = mail && (await accounts.emails([accountId])).get(accountId);
   if (!mail || to === undefined) return;
-  const text = (key: string): string => web.text(`two-factor:mail.guessed.${key}`, { count: failures });
+  const texts = (await web.textsFor([accountId]))(accountId);
+  const text = (key: string): string => texts.text(`two-factor:mail.guessed.${key}`, { count: failures });
   const subject = text('title');
   const action = { label: text('action'), href: `${environment.baseUrl}/login` };
   const paragraphs = [text('text'), text('help'), text('self')];
   await mail.send({
     to,
     subject,
-    content: { title: subject, paragraphs, action, reason: web.text('two-factor:mail.reason') },
+    content: { language: texts.id, title: subject, paragraphs, action, reason: texts.text('two-factor:mail.reason') },
   });
 }
 
@@ -43,13 +44,15 @@ export async function notifyOwner(
 ): Promise<void> {
   const to = mail && (await accounts.emails([accountId])).get(accountId);
   if (!mail || to === undefined) return;
-  const subject = web.text(`two-factor:mail.${event}`);
-  const action = { label: web.text('two-factor:mail.look'), href: `${environment.baseUrl}/settings/security` };
+  const texts = (await web.textsFor([accountId]))(accountId);
+  const subject = texts.text(`two-factor:mail.${event}`);
+  const action = { label: texts.text('two-factor:mail.look'), href: `${environment.baseUrl}/settings/security` };
   const content = {
+    language: texts.id,
     title: subject,
-    paragraphs: [web.text('two-factor:mail.unless')],
+    paragraphs: [texts.text('two-factor:mail.unless')],
     action,
-    reason: web.text('two-factor:mail.reason'),
+    reason: texts.text('two-factor:mail.reason'),
   };
   await mail.send({ to, subject, content });
 }

@@ -441,6 +441,17 @@ export const pageViewListeners = defineExtensionPoint<PageViewListener>(
   { order: 'The order in which they are called.' },
 );
 
+/** Texts in one language. */
+export interface Texts {
+  /** Of the language. */
+  readonly id: string;
+  /** `plugin:key`; `count` chooses the plural, and phrases among the values are said, too. */
+  text(key: string, values?: Readonly<Record<string, unknown>>): string;
+  /** Date and time, with their zone, and the day alone. */
+  date(moment: Date): string;
+  day(moment: Date): string;
+}
+
 /** What pages are made of, for plugins that render parts of them or speak to browsers in other ways. */
 export interface Web {
   /**
@@ -458,8 +469,15 @@ export interface Web {
    * plural. Pages have their texts from templates and phrases, in their readers' languages.
    */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
+  /**
+   * Texts for members, by id, in the languages they chose and with times in their zones, else the site's: for what is
+   * written to them while somebody else is answered, or nobody, such as mails. At most one statement.
+   */
+  textsFor(ids: readonly string[]): Promise<(id: string) => Texts>;
   /** Id of the language of whoever is being answered; the site's own while nobody is. */
   readonly language: string;
+  /** Name of the time zone in which times are told to them, as `language`. */
+  readonly zone: string;
   /** In that language, for texts that neither a template nor a phrase can say. */
   say(wording: Wording): string;
   /**

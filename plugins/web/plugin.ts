@@ -16,7 +16,7 @@ import {
 } from 'parley-forum';
 import { Access, type Viewer } from 'parley-forum/plugins/access';
 import { errorTranslators } from 'parley-forum/plugins/api';
-import { Accounts, Csrf, logoutNotices, Sessions } from 'parley-forum/plugins/accounts';
+import { Accounts, Csrf, languageOffered, logoutNotices, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Protection } from 'parley-forum/plugins/protection';
 import {
@@ -32,6 +32,7 @@ import {
   Web,
 } from './api.ts';
 import { addAppearance } from './appearance/pages.ts';
+import { addOwnLanguage } from './appearance/language-pages.ts';
 import { addKeyboard } from './appearance/keyboard-pages.ts';
 import { Assets } from './assets/assets.ts';
 import { setNotice } from './pages/flash-notices.ts';
@@ -82,12 +83,16 @@ export default definePlugin({
     const { Cache: cache, Environment: environment, Http: http, Plugins: plugins } = services;
     const assets = new Assets(join(environment.dataDir, 'assets'), log);
     const headers = new PageHeaders(services.Protection);
-    const localeOf = (req: IncomingMessage): Locale =>
-      renderer.bundle.locales.choose(
-        readLanguage(req.headers.cookie, http.secure(req)),
+    const localeOf = (req: IncomingMessage): Locale => {
+      const { locales } = renderer.bundle;
+      const account = services.Sessions.accountOf(req);
+      const language = locales.choose(
+        [account?.language, readLanguage(req.headers.cookie, http.secure(req))],
         req.headers['accept-language'],
         settings['site.locale'],
       );
+      return locales.get(language, account?.timezone);
+    };
     const siteLocale = (): Locale => renderer.bundle.locales.get(settings['site.locale']);
     /** Set while something is rendered that is kept for others, what plugins put into it included. */
     const keptForOthers = new AsyncLocalStorage<true>();
@@ -223,7 +228,10 @@ export default definePlugin({
       setNotice(res, localeOf(req).failure(text), { secure: http.secure(req), maxAge: DAY }),
     );
     plugin.extend(errorTranslators, (req, message) => localeOf(req).failure(message));
-    addAppearance(plugin, http, () => renderer.bundle.locales.offered);
+    plugin.on(languageOffered, ({ language }) => renderer.bundle.locales.offered.includes(language));
+    const offered = (): readonly string[] => renderer.bundle.locales.offered;
+    addAppearance(plugin, http, offered);
+    addOwnLanguage(plugin, { http, accounts: services.Accounts, offered, siteZone: () => settings['site.timezone'] });
     addKeyboard(plugin, http, localeOf);
 
     return {
@@ -237,8 +245,19 @@ export default definePlugin({
           return inSiteLanguage ? keptForOthers.run(true, render) : render();
         },
         text: (key, values) => siteLocale().text(key, values),
+        textsFor: async (ids) => {
+          const chosen = await services.Accounts.speech(ids);
+          const { locales } = renderer.bundle;
+          return (id) => {
+            const { language, timezone } = chosen.get(id) ?? {};
+            return locales.get(locales.choose([language], undefined, settings['site.locale']), timezone);
+          };
+        },
         get language() {
           return currentLocale().id;
+        },
+        get zone() {
+          return currentLocale().zone;
         },
         say: (wording) => currentLocale().say(wording),
         failure: (message) => currentLocale().failure(message),

@@ -21,6 +21,8 @@ export const AccountEntity = defineEntity({
     displayNameKey: p.string().fieldName('display_name_key').nullable(),
     bio: p.text().default(''),
     avatarUrl: p.string().fieldName('avatar_url').nullable(),
+    language: p.string().nullable(),
+    timezone: p.string().nullable(),
     status: p.string().$type<AccountStatus>().default('active'),
     joinedAt: p.datetime().fieldName('joined_at'),
     lastSeenAt: p.datetime().fieldName('last_seen_at').nullable(),

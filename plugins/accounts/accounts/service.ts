@@ -24,6 +24,7 @@ import {
   passwordChanged,
   sessionsRevoked,
   statusChanged,
+  timezones,
   userChanged,
   userRegistered,
   type Account,
@@ -38,6 +39,8 @@ import {
   type NewAccount,
   type PasswordPolicy,
   type ProfileChanges,
+  type Speech,
+  type SpeechChanges,
   type EmailConfirmation,
   type UserRecord,
   type StaffRequirement,
@@ -67,7 +70,7 @@ function isEmail(text: string): boolean {
 /** What stands for "address unknown": never stored. */
 const UNKNOWN_IP = '0.0.0.0';
 
-const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId", display_name as "displayName", bio, avatar_url as "avatarUrl", status,
+const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId", display_name as "displayName", bio, avatar_url as "avatarUrl", language, timezone, status,
   permissions_version as "permissionsVersion", joined_at as "joinedAt"`;
 
 /** In place of a hash: no password fits it. */
@@ -93,6 +96,7 @@ export interface AccountsDeps {
   readonly users: UserRecords;
   readonly record: Accounts['record'];
   siteName(): string;
+  languageOffered(language: string): Promise<boolean>;
   /** `user.changed` purges the cached account before the transaction resolves. */
   readonly emit: PluginHandle['emit'];
   changeListeners(): readonly AccountChangeListener[];
@@ -363,6 +367,8 @@ export class AccountsService implements Accounts {
         displayNameKey: null,
         bio: '',
         avatarUrl: null,
+        language: null,
+        timezone: null,
         groupId: 'member',
         lastSeenAt: null,
         status: 'disabled',
@@ -398,6 +404,21 @@ export class AccountsService implements Accounts {
   async #lockName(key: string): Promise<void> {
     const { data } = this.#deps;
     if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${NAME_LOCK}, hashtext(${key}))`);
+  }
+
+  async setSpeech(id: string, { language, timezone }: SpeechChanges): Promise<void> {
+    if (typeof language === 'string' && !(await this.#deps.languageOffered(language)))
+      throw new InvalidInput([{ field: 'language', message: 'is not a language that the site has' }]);
+    if (typeof timezone === 'string' && !timezones().includes(timezone))
+      throw new InvalidInput([{ field: 'timezone', message: 'is not the name of a time zone' }]);
+    await this.#update(id, (account) => {
+      if (language !== undefined) account.language = language;
+      if (timezone !== undefined) account.timezone = timezone;
+    });
+  }
+
+  async speech(ids: readonly string[]): Promise<ReadonlyMap<string, Speech>> {
+    return this.#loader.many(ids);
   }
 
   async setAvatar(id: string, url: string | undefined): Promise<void> {
@@ -538,8 +559,8 @@ export class AccountsService implements Accounts {
 
   async #notifyListeners(what: AccountChange, stored: LoadedAccount, to: string, tokensKept = false): Promise<void> {
     const { id, username, email, groupId, bio, status, permissionsVersion, joinedAt } = stored;
-    const { displayName = null, avatarUrl = null } = stored;
-    const chosen = { displayName, bio, avatarUrl };
+    const { displayName = null, avatarUrl = null, language = null, timezone = null } = stored;
+    const chosen = { displayName, bio, avatarUrl, language, timezone };
     const account: Account = { id, username, email, groupId, ...chosen, status, permissionsVersion, joinedAt };
     for (const notice of this.#deps.changeListeners()) await notice.changed(what, account, to, tokensKept);
   }

@@ -1,4 +1,4 @@
-import { Type, type Clock, type PluginHandle } from 'parley-forum';
+import { Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import {
   api,
@@ -25,13 +25,14 @@ const MAX_AGE = 60_000;
 const IDS_PER_ENTRY = 5;
 
 interface RouteDeps {
+  readonly data: Data;
   readonly users: UserRecords;
-  readonly accounts: Pick<AccountsService, 'setProfile'>;
+  readonly accounts: Pick<AccountsService, 'setProfile' | 'setSpeech'>;
   readonly clock: Clock;
 }
 
 /** /api/users/search and /api/users/{id}. */
-export function addRoutes(plugin: PluginHandle, { users, accounts, clock }: RouteDeps): void {
+export function addRoutes(plugin: PluginHandle, { data, users, accounts, clock }: RouteDeps): void {
   /** Records who was shown others' IP addresses. True where any were shown. */
   const recordViews = async (shown: readonly User[], { id: by = '' }: Viewer): Promise<boolean> => {
     const ids = shown.filter((user) => user.id !== by && 'last_ip' in user).map(({ id }) => id);
@@ -80,7 +81,7 @@ export function addRoutes(plugin: PluginHandle, { users, accounts, clock }: Rout
   plugin.route(api, {
     method: 'put',
     path: '/users/:id',
-    summary: 'Change what others see of the caller; what is left out stays',
+    summary: 'Change what others see of the caller, and how they are spoken to; what is left out stays',
     can: editProfile,
     params: IdParams,
     body: Type.Object({
@@ -88,12 +89,21 @@ export function addRoutes(plugin: PluginHandle, { users, accounts, clock }: Rout
         nullable(Type.String({ description: `At most ${MAX_DISPLAY_NAME} characters; none, or null, removes it` })),
       ),
       bio: Type.Optional(Type.String({ maxLength: MAX_BIO })),
+      language: Type.Optional(
+        nullable(Type.String({ maxLength: 40, description: 'One that the site has; null: as their browser asks' })),
+      ),
+      timezone: Type.Optional(
+        nullable(Type.String({ maxLength: 64, description: 'Such as Europe/Lisbon; null: the site’s' })),
+      ),
     }),
     result: Type.Object({ user: User }),
     load: ({ actor, params }) => users.find(params.id, actor),
     authorize: ({ actor, target }) => target.id === actor.id,
-  })(async ({ actor, target: { id }, body: { display_name: name, bio } }) => {
-    await accounts.setProfile(id, { bio, displayName: name === null ? '' : name });
+  })(async ({ actor, target: { id }, body: { display_name: name, bio, language, timezone } }) => {
+    await data.transaction(async () => {
+      await accounts.setProfile(id, { bio, displayName: name === null ? '' : name });
+      if (language !== undefined || timezone !== undefined) await accounts.setSpeech(id, { language, timezone });
+    });
     return { user: (await users.find(id, actor))! };
   });
 }

@@ -22,6 +22,8 @@ interface Row {
   readonly username: string;
   readonly display_name: string | null;
   readonly email: string;
+  readonly language: string | null;
+  readonly timezone: string | null;
   readonly avatar_url: string | null;
   readonly group_id: string;
   readonly bio: string;
@@ -32,7 +34,7 @@ interface Row {
 }
 export type User = UserRecord;
 
-const COLUMNS = sql`id, username::text as username, display_name, email::text as email, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
+const COLUMNS = sql`id, username::text as username, display_name, email::text as email, language, timezone, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
 
 export interface UserRecordsDeps {
   readonly data: Data;
@@ -77,10 +79,9 @@ export class UserRecords {
       sql<Row>`select ${COLUMNS} from account where id = any(${ids}::uuid[]) and status = 'active' order by id`,
     );
     const found = new Map(
-      (await this.#records(rows, viewer)).map(({ email: _1, registration_ip: _2, last_ip: _3, ...user }) => [
-        user.id,
-        user,
-      ]),
+      (await this.#records(rows, viewer)).map(
+        ({ email: _1, registration_ip: _2, last_ip: _3, language: _4, timezone: _5, ...user }) => [user.id, user],
+      ),
     );
     return ids.flatMap((id) => found.get(id) ?? []);
   }
@@ -116,6 +117,7 @@ export class UserRecords {
       bio: row.bio,
       joined_at: row.joined_at.toISOString(),
       last_seen_at: hidden.includes(row.id) ? null : (row.last_seen_at?.toISOString() ?? null),
+      ...(viewer.id === row.id && { language: row.language, timezone: row.timezone }),
       ...((addresses || viewer.id === row.id) && { email: row.email }),
       ...(addresses && { registration_ip: row.registration_ip, last_ip: row.last_ip }),
       ...Object.fromEntries(fields.map(([name, values]) => [name, values[index]])),

@@ -71,6 +71,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   readonly #deps: SessionsDeps;
   readonly #expressSession: Readonly<Record<'plain' | 'secure', RequestHandler>>;
   readonly #ended = new WeakSet<Request>();
+  readonly #accounts = new WeakMap<Pick<Request, 'headers'>, Account>();
   /** Cookies of sessions that are over. An id is never given twice, so these are guests. */
   readonly #over = new LRUCache<string, true>({ max: MAX_OVER, ttl: OVER_TTL });
   /** Ids that were replaced lately, and when. */
@@ -119,6 +120,10 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     return this.#ended.has(req);
   }
 
+  accountOf(req: Pick<Request, 'headers'>): Account | undefined {
+    return this.#accounts.get(req);
+  }
+
   confirmed(req: Request): boolean {
     const login = loginOf(req);
     return login !== undefined && this.#deps.rules.confirmed(login);
@@ -146,6 +151,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     const reason = rules.violation(login, account, req) ?? (await this.#replacedCause(login));
     if (!account || reason !== undefined) return this.#end(req, res, login, reason ?? 'account gone');
     if (!idle && !(await this.#touch(req, login))) return this.#end(req, res, login, 'logged out');
+    this.#accounts.set(req, account);
     return accounts.viewerOf(account);
   }
 

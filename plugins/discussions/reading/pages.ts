@@ -27,8 +27,8 @@ const pathFrom = (head: DiscussionHead, from: number): string =>
   `${discussionPath(head)}?page=${pageOf(from)}&from=${from}`;
 const firstOf = (page: number): number => (page - 1) * POSTS_PER_PAGE + 1;
 
-/** /d/…: reading a discussion. */
-export function discussionPages(deps: PageDeps): void {
+/** /d/…: reading a discussion. `zone`: in which its reader counts days. */
+export function discussionPages(deps: PageDeps, zone: () => string): void {
   const { plugin, reader, records, categories, markdown } = deps;
   /** The discussion, or the address to which that of one leads that was merged. */
   const load = findOrFollow(deps);
@@ -51,7 +51,7 @@ export function discussionPages(deps: PageDeps): void {
   })(async ({ actor, params, query: { page = 1, from = firstOf(page), date }, target: head, req }) => {
     if (typeof head === 'string') return redirect(head, { status: 302 });
     if (date !== undefined) {
-      const number = await reader.numberSince(head, startOfDay(date, siteZone(deps)));
+      const number = await reader.numberSince(head, startOfDay(date, zone()));
       return redirect(placePath(head.number, number), { status: 302 });
     }
     if (params['address'] !== `${head.number}-${head.slug}`) {

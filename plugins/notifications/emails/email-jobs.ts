@@ -59,7 +59,7 @@ async function emailOne(
   if (!viewer || to === undefined || !(await visibility.categories(viewer)).includes(row.categoryId)) return;
   if (preferences.channel((await preferences.of([userId]))(userId), type) !== 'mail') return;
   const actor = actorId === null ? undefined : (await accounts.authors([actorId])).get(actorId);
-  await mail.send(emails.single(row, actor, to));
+  await mail.send(await emails.single(row, actor, to));
 }
 
 /** Each member gets one a day or week, whichever process runs the job and however often. */
@@ -96,6 +96,7 @@ async function digestsOf(
   const [viewers, addresses] = [await accounts.viewers(ids), await accounts.emails(ids)];
   const rows = await store.newest(new Map(recipients.map(({ id, since }) => [id, since])), until, MAX_IN_DIGEST + 1);
   const actors = await accounts.authors([...new Set(rows.flatMap(({ actorId }) => actorId ?? []))]);
+  const textsOf = await emails.textsFor(ids);
   const byMember = Map.groupBy(rows, ({ userId }) => userId);
   return ids.flatMap((id) => {
     const [viewer, to] = [viewers.get(id), addresses.get(id)];
@@ -103,6 +104,7 @@ async function digestsOf(
       ? (byMember.get(id) ?? []).filter(({ categoryId }) => visibility.canSee(categoryId, viewer))
       : [];
     if (to === undefined || visible.length === 0) return [];
-    return emails.digest(visible.slice(0, MAX_IN_DIGEST), actors, { to, more: visible.length > MAX_IN_DIGEST, key });
+    const more = visible.length > MAX_IN_DIGEST;
+    return emails.digest(visible.slice(0, MAX_IN_DIGEST), actors, { to, more, key, texts: textsOf(id) });
   });
 }

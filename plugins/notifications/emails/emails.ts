@@ -2,7 +2,7 @@ import type { Environment, Secrets } from 'parley-forum';
 import { nameOf, type Author } from 'parley-forum/plugins/accounts';
 import type { Message } from 'parley-forum/ports/mail';
 import type { NotificationType } from 'parley-forum/ports/notifications';
-import type { Web } from 'parley-forum/plugins/web';
+import type { Texts, Web } from 'parley-forum/plugins/web';
 import type { NotificationRow } from '../store.ts';
 
 const PURPOSE = 'notifications.unsubscribe';
@@ -22,6 +22,8 @@ interface DigestOptions {
   readonly more: boolean;
   /** The day of the digest. */
   readonly key: string;
+  /** In the language of its reader. */
+  readonly texts: Texts;
 }
 
 /** Renders emails about notifications, with their unsubscribe links. */
@@ -33,30 +35,28 @@ export class NotificationEmails {
   }
 
   /** The notification in one line. */
-  summary(
-    { type, title, count }: Pick<NotificationRow, 'type' | 'title' | 'count'>,
-    actor: Author | undefined,
-  ): string {
-    const { web, types } = this.#deps;
-    const { sentence, untitled } = types().find((known) => known.type === type) ?? {};
+  #summary({ type, title, count }: NotificationRow, actor: Author | undefined, texts: Texts): string {
+    const { sentence, untitled } = this.#deps.types().find((known) => known.type === type) ?? {};
     return [
-      sentence && web.text(sentence, { name: actor ? nameOf(actor) : '', count }),
-      title || (untitled && web.text(untitled)),
+      sentence && texts.text(sentence, { name: actor ? nameOf(actor) : '', count }),
+      title || (untitled && texts.text(untitled)),
     ]
       .filter(Boolean)
       .join(' ');
   }
 
-  single(row: NotificationRow, actor: Author | undefined, to: string): Message {
+  async single(row: NotificationRow, actor: Author | undefined, to: string): Promise<Message> {
     const { web, environment } = this.#deps;
-    const subject = this.summary(row, actor);
+    const texts = (await web.textsFor([row.userId]))(row.userId);
+    const subject = this.#summary(row, actor, texts);
     const unsubscribe = this.#unsubscribeUrl(row.userId, row.type);
     const content = {
+      language: texts.id,
       title: subject,
       paragraphs: [],
-      action: { label: web.text('notifications:mail.open'), href: environment.baseUrl + row.url },
-      reason: web.text('notifications:mail.reason'),
-      end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
+      action: { label: texts.text('notifications:mail.open'), href: environment.baseUrl + row.url },
+      reason: texts.text('notifications:mail.reason'),
+      end: { label: texts.text('notifications:mail.stop'), href: unsubscribe },
     };
     return { to, subject, content, unsubscribe, key: `notification:${row.id}` };
   }
@@ -64,27 +64,33 @@ export class NotificationEmails {
   digest(
     rows: readonly NotificationRow[],
     actors: ReadonlyMap<string, Author>,
-    { to, more, key }: DigestOptions,
+    { to, more, key, texts }: DigestOptions,
   ): Message {
-    const { web, environment } = this.#deps;
+    const { environment } = this.#deps;
     const userId = rows[0]!.userId;
-    const title = web.text('notifications:digest.title', { count: rows.length });
+    const title = texts.text('notifications:digest.title', { count: rows.length });
     const unsubscribe = this.#unsubscribeUrl(userId, DIGEST);
     const content = {
+      language: texts.id,
       title,
       paragraphs: [],
       links: rows.map((row) => ({
-        label: this.summary(row, actors.get(row.actorId ?? '')),
+        label: this.#summary(row, actors.get(row.actorId ?? ''), texts),
         href: environment.baseUrl + row.url,
       })),
       action: {
-        label: web.text(more ? 'notifications:digest.more' : 'notifications:digest.all'),
+        label: texts.text(more ? 'notifications:digest.more' : 'notifications:digest.all'),
         href: `${environment.baseUrl}/notifications`,
       },
-      reason: web.text('notifications:digest.reason'),
-      end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
+      reason: texts.text('notifications:digest.reason'),
+      end: { label: texts.text('notifications:mail.stop'), href: unsubscribe },
     };
     return { to, subject: title, content, unsubscribe, key: `digest:${userId}:${key}` };
+  }
+
+  /** Texts for these readers, in the language of each. */
+  textsFor(ids: readonly string[]): ReturnType<Web['textsFor']> {
+    return this.#deps.web.textsFor(ids);
   }
 
   /** Member and kind of a signed unsubscribe link; undefined if the signature is wrong. */

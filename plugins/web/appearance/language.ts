@@ -14,3 +14,7 @@ export function writeLanguage(res: Response, language: string | undefined, secur
   if (language === undefined) return void res.clearCookie(name, { path: '/', secure });
   res.cookie(name, language, { path: '/', maxAge: COOKIE_AGE * 1000, httpOnly: true, sameSite: 'lax', secure });
 }
+
+/** For a field to choose one: as its own speakers call it, such as "Deutsch". */
+export const languageOptions = (ids: readonly string[]) =>
+  ids.map((id) => ({ value: id, label: new Intl.DisplayNames([id], { type: 'language' }).of(id) ?? id }));

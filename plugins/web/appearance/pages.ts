@@ -2,7 +2,7 @@ import { Type, type Http, type PluginHandle, type Request } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { formErrors, navigation, pages, phrase, redirect, view, type Retry, type View } from '../api.ts';
 import { safeUrl } from '../templates/helpers.ts';
-import { readLanguage, writeLanguage } from './language.ts';
+import { languageOptions, readLanguage, writeLanguage } from './language.ts';
 import { readPreferences, toPreferences, writePreferences, type Preferences } from './preferences.ts';
 
 const word = Type.Optional(Type.String({ maxLength: 20 }));
@@ -17,9 +17,6 @@ const Appearance = Type.Object({
   return_to: Type.Optional(Type.String({ maxLength: 500 })),
 });
 const PAGE = '/settings/appearance';
-/** A language as its own speakers call it: "Deutsch". */
-const nameOf = (id: string): string => new Intl.DisplayNames([id], { type: 'language' }).of(id) ?? id;
-
 /**
  * How pages look on this device, for guests as well: a page with all choices, and where every form for some of them is
  * sent.
@@ -35,7 +32,7 @@ export function addAppearance(plugin: PluginHandle, http: Http, offered: () => r
     const head = { name: 'settings', title: phrase('web:appearance'), noindex: true, current: PAGE };
     const { text: size, ...preferences } = toPreferences({ ...chosenIn(req), ...retry?.body });
     const language = retry?.body['language'] ?? readLanguage(req.headers.cookie, http.secure(req));
-    const languages = offered().map((id) => ({ value: id, label: nameOf(id) }));
+    const languages = languageOptions(offered());
     return view(
       '@web/appearance',
       head,

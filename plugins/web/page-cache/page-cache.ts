@@ -59,7 +59,7 @@ export class PageCache {
   /** The cache key of a page for this request. Guests share their pages; each member has their own. */
   #key(req: IncomingMessage, preferences: Preferences, viewer?: Viewer): string {
     const who = viewer?.id === undefined ? '' : `${viewer.id}/${viewer.group.id}`;
-    return `page ${who} ${this.#deps.bundleHash()} ${this.#deps.localeOf(req).id} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
+    return `page ${who} ${this.#deps.bundleHash()} ${this.#deps.localeOf(req).key} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
   }
 
   /** Caches what was rendered for this viewer, unless something it shows changed since `cacheVersion`. */

@@ -299,6 +299,7 @@ export class PageRenderer {
         initial: [...name.trim()][0] ?? '',
         language: locale.id,
         direction: locale.direction,
+        zone: locale.ownZone,
         baseUrl: this.#deps.baseUrl,
       },
       viewer: {

@@ -494,7 +494,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       const view = await page.build(forAll!.viewer);
       return renderer.isPersonal(view) ? undefined : renderer.sharedBody(view, forAll!);
     };
-    const key = `body ${bundleHash} ${access.signature(own.viewer)} ${isGuest(own.viewer)} ${page.variant} ${own.locale.id} ${preferencesKey(own.preferences)} ${forAll?.url}`;
+    const key = `body ${bundleHash} ${access.signature(own.viewer)} ${isGuest(own.viewer)} ${page.variant} ${own.locale.key} ${preferencesKey(own.preferences)} ${forAll?.url}`;
     if (!forAll) return undefined;
     return cache.remember(key, [...tags, accessTag, renderedTag], build, {
       seconds: (found) =>

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
+import { timezones } from 'parley-forum/plugins/accounts';
 import type { Phrase, Wording } from '../api.ts';
 import type { FailureTexts } from './failure-texts.ts';
 import { readJson } from './themes.ts';
@@ -12,9 +13,37 @@ type Messages = ReadonlyMap<string, Message>;
 const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
 /** A zone that this machine knows, else UTC. */
-const knownZone = (zone: string): string =>
-  zone === 'UTC' || Intl.supportedValuesOf('timeZone').includes(zone) ? zone : 'UTC';
+const knownZone = (zone: string): string => (timezones().includes(zone) ? zone : 'UTC');
 
+/** How a language writes what is not a date: the same in every zone. */
+interface Formatters {
+  readonly plural: Intl.PluralRules;
+  readonly number: Intl.NumberFormat;
+  readonly relative: Intl.RelativeTimeFormat;
+  readonly near: Intl.RelativeTimeFormat;
+}
+const known = new Map<string, Formatters>();
+function formattersOf(id: string): Formatters {
+  let found = known.get(id);
+  if (!found)
+    known.set(
+      id,
+      (found = {
+        plural: new Intl.PluralRules(id),
+        number: new Intl.NumberFormat(id),
+        relative: new Intl.RelativeTimeFormat(id, { style: 'short' }),
+        near: new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' }),
+      }),
+    );
+  return found;
+}
+
+interface LocaleOptions {
+  /** That of the site. */
+  readonly zone: () => string;
+  readonly ownZone: string | undefined;
+  readonly failures: FailureTexts | undefined;
+}
 interface Formats {
   readonly zone: string;
   readonly date: Intl.DateTimeFormat;
@@ -27,11 +56,10 @@ interface Formats {
 export class Locale {
   readonly id: string;
   readonly direction: 'ltr' | 'rtl';
+  /** That the reader chose; undefined: the site's. */
+  readonly ownZone: string | undefined;
   readonly #messages: (owner: string, id: string) => Messages;
-  readonly #plural: Intl.PluralRules;
-  readonly #number: Intl.NumberFormat;
-  readonly #relative: Intl.RelativeTimeFormat;
-  readonly #near: Intl.RelativeTimeFormat;
+  readonly #formatters: Formatters;
   readonly #zone: () => string;
   readonly #failures: FailureTexts | undefined;
   #formats: Formats | undefined;
@@ -39,17 +67,24 @@ export class Locale {
   constructor(
     id: string,
     messages: (owner: string, id: string) => Messages,
-    { zone, failures }: { readonly zone: () => string; readonly failures: FailureTexts | undefined },
+    { zone, ownZone, failures }: LocaleOptions,
   ) {
     this.id = id;
+    this.ownZone = ownZone;
     this.#failures = failures;
     this.direction = RIGHT_TO_LEFT.has(id.split('-')[0] ?? id) ? 'rtl' : 'ltr';
     this.#messages = messages;
-    this.#plural = new Intl.PluralRules(id);
-    this.#number = new Intl.NumberFormat(id);
-    this.#relative = new Intl.RelativeTimeFormat(id, { style: 'short' });
-    this.#near = new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' });
+    this.#formatters = formattersOf(id);
     this.#zone = zone;
+  }
+
+  get zone(): string {
+    return knownZone(this.ownZone ?? this.#zone());
+  }
+
+  /** Whatever is rendered in locales of one key reads the same. */
+  get key(): string {
+    return this.ownZone === undefined ? this.id : `${this.id} ${this.ownZone}`;
   }
 
   /**
@@ -64,7 +99,7 @@ export class Locale {
     const form =
       typeof message === 'string'
         ? message
-        : (message[this.#plural.select(Number(values['count']))] ?? message.other ?? key);
+        : (message[this.#formatters.plural.select(Number(values['count']))] ?? message.other ?? key);
     return form.replace(/\{([a-zA-Z_]+)\}/g, (placeholder, value: string) =>
       value in values ? this.#format(values[value]) : placeholder,
     );
@@ -81,10 +116,10 @@ export class Locale {
   }
 
   number(value: number): string {
-    return this.#number.format(value);
+    return this.#formatters.number.format(value);
   }
 
-  /** Absolute, in the site's time zone and naming it: the page's script shows the reader's own time. */
+  /** Absolute, in its time zone and naming it: where that is the site's, the page's script shows the reader's own time. */
   date(value: Date): string {
     return this.#dateFormats.date.format(value);
   }
@@ -96,15 +131,15 @@ export class Locale {
   relative(value: Date, now: number): string {
     const seconds = (value.getTime() - now) / 1000;
     const unit = unitOf(seconds);
-    if (!unit) return this.#near.format(0, 'second');
+    if (!unit) return this.#formatters.near.format(0, 'second');
     // "Yesterday" reads better than "1 day ago", but "last yr." hides how long ago it was.
-    const format = unit.name === 'day' ? this.#near : this.#relative;
+    const format = unit.name === 'day' ? this.#formatters.near : this.#formatters.relative;
     return format.format(Math.trunc(seconds / unit.size), unit.name);
   }
 
   /** Created again when the site's time zone changes. */
   get #dateFormats(): Formats {
-    const zone = this.#zone();
+    const zone = this.ownZone ?? this.#zone();
     if (this.#formats?.zone === zone) return this.#formats;
     const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: knownZone(zone) } as const;
     const date = new Intl.DateTimeFormat(this.id, {
@@ -153,6 +188,8 @@ export function relativeUntil(value: Date, now: number): number {
 
 /** Characters; a longer header is none that browsers send. */
 const MAX_REMEMBERED_LENGTH = 200;
+/** Languages in one time zone each that are kept: in zones of their own some members read. */
+const MAX_LOCALES = 300;
 const NONE: Messages = new Map();
 
 /** Files that may have the texts of an owner (a plugin's id, or `theme`) in a language; the last one's texts win. */
@@ -165,7 +202,7 @@ export class Locales {
   readonly #zone: () => string;
   readonly #failures: FailureTexts | undefined;
   readonly #files = new Map<string, Messages>();
-  readonly #locales = new Map<string, Locale>();
+  readonly #locales = new LRUCache<string, Locale>({ max: MAX_LOCALES });
   /** Browsers send few different headers, and reading one takes longer than sending a cached page. */
   readonly #chosen = new LRUCache<string, string>({ max: 100 });
 
@@ -190,25 +227,32 @@ export class Locales {
     for (const language of this.#offered) this.#messages(owner, language);
   }
 
-  /** A language by id; English for one that is not installed. */
-  get(id: string): Locale {
-    const known = this.#offered.has(id) ? id : 'en';
-    let locale = this.#locales.get(known);
+  /** A language by id, with times of the site or of a zone; English for a language that is not installed. */
+  get(id: string, zone?: string | null): Locale {
+    const language = this.#offered.has(id) ? id : 'en';
+    const ownZone = zone === this.#zone() ? undefined : (zone ?? undefined);
+    const key = `${language} ${ownZone}`;
+    let locale = this.#locales.get(key);
     if (!locale)
       this.#locales.set(
-        known,
-        (locale = new Locale(known, (owner, language) => this.#messages(owner, language), {
+        key,
+        (locale = new Locale(language, (owner, one) => this.#messages(owner, one), {
           zone: this.#zone,
+          ownZone,
           failures: this.#failures,
         })),
       );
     return locale;
   }
 
-  /** The one that was chosen, or else the first of an Accept-Language header, that is offered; else `fallback`. */
-  choose(chosen: string | undefined, header: string | undefined, fallback: string): Locale {
-    if (chosen !== undefined && this.#offered.has(chosen)) return this.get(chosen);
-    if (!header || this.#offered.size === 1) return this.get(fallback);
+  /**
+   * The id of the first language that was chosen, or else the first of an Accept-Language header, that is offered; else
+   * `fallback`.
+   */
+  choose(chosen: readonly (string | null | undefined)[], header: string | undefined, fallback: string): string {
+    const own = chosen.find((one) => typeof one === 'string' && this.#offered.has(one));
+    if (typeof own === 'string') return own;
+    if (!header || this.#offered.size === 1) return fallback;
     const key = `${fallback} ${header}`;
     let id = this.#chosen.get(key);
     if (id === undefined) {
@@ -217,7 +261,7 @@ export class Locales {
       id = new Negotiator({ headers: { 'accept-language': header } }).language(offered) ?? fallback;
       if (key.length <= MAX_REMEMBERED_LENGTH) this.#chosen.set(key, id);
     }
-    return this.get(id);
+    return id;
   }
 
   #messages(owner: string, language: string): Messages {

@@ -58,7 +58,7 @@ describe('all administrators, and nobody else, are told by mail', () => {
     const mails = await next(2);
     expect(new Set(mails.map(({ to }) => to))).toEqual(new Set(['root@forum.test', 'second@forum.test']));
     expect(mails[0]!.body).toContain('security.password_min_length, webhooks.inbound_secret');
-    expect(mails[0]!.body).toContain('By root at 2026-01-15 12:00 UTC, from 198.51.100.7.');
+    expect(mails[0]!.body).toContain('By root, January 15, 2026 at 12:00 PM UTC, from 198.51.100.7.');
     expect(mails.some(({ body }) => body.includes(secret) || body.includes('site.name'))).toBe(false);
     await root.post('/admin/settings/reset', { key: 'security.password_min_length' }, asJson);
     expect(await next(2)).toHaveLength(2);

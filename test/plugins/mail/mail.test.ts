@@ -32,6 +32,7 @@ afterAll(async () => {
 describe('without a server', () => {
   test('each mail becomes a file with both forms of the letter', async () => {
     const made = {
+      language: 'de',
       title: 'Grüße <b>',
       paragraphs: ['Tom & Jerry'],
       action: { label: 'Open', href: 'http://forum.test/d/1?a=1&b=2' },
@@ -56,6 +57,7 @@ describe('without a server', () => {
     });
     expect(headers).not.toHaveProperty('bcc');
     expect(body).toContain('Grüße <b>\r\n\r\nTom & Jerry');
+    expect(body).toContain('<html lang="de">');
     expect(body).toContain('<p style="margin:0 0 16px" dir="auto">Tom &amp; Jerry</p>');
     expect(body).toContain('href="http://forum.test/d/1?a=1&amp;b=2"');
   });

@@ -125,6 +125,7 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /notifications/read', body: {} },
   { route: 'POST /appearance', body: {} },
   { route: 'POST /settings/keyboard', body: {} },
+  { route: 'POST /settings/language', body: {} },
   { route: 'POST /first-steps/hide' },
   { route: 'POST /login/confirm/end', body: {} },
   { route: 'POST /login/confirm', body: { password: PASSWORD } },

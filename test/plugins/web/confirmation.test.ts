@@ -318,6 +318,7 @@ const UNGUARDED = [
   '/settings/feeds/revoke',
   '/settings/held-posts/:id/withdraw',
   '/settings/keyboard',
+  '/settings/language',
   '/settings/notifications',
   '/settings/privacy',
   '/settings/profile',

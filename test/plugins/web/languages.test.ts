@@ -121,9 +121,9 @@ test('what plugins put into a list that is kept for all is in the language of th
 /** Words that no German page has, however it is written; what people wrote and called things here has none of them. */
 const ENGLISH =
   /\b(?:the|and|of|to|you|your|is|are|for|this|that|with|not|by|from|who|what|all|more|post|posts|discussions?|reply|replies|settings|save|delete|edit|show|members?|moderators?|everyone|nobody|unknown|something|account|group|cannot|never|off|like|love|wait|waiting|running|search|log in|sign up)\b/i;
-/** Of the categories that a forum begins with, which are its own. */
+/** Of the categories that a forum begins with, and of time zones, which are their own. */
 const OWN =
-  /Announcements|General|Help|News from the people who run this place\.|Talk about whatever brings you here\.|Ask, and be answered\.|Only moderators and admins see this\./g;
+  /Announcements|General|Help|News from the people who run this place\.|Talk about whatever brings you here\.|Ask, and be answered\.|Only moderators and admins see this\.|Port of Spain|Isle of Man/g;
 /** Settings and plugins have English names, kinds of reactions those that can be changed; what machines are told of has names of its own. */
 const NAMED_IN_ENGLISH = /^\/admin\/(?:settings|plugins|webhooks|audit|jobs|reactions)/;
 

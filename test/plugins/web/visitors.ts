@@ -50,6 +50,7 @@ export const visitors = definePlugin({
         reauthenticate: async () => undefined,
         authenticateBearer: async () => undefined,
         hasCookie: (header) => header?.includes('session=') ?? false,
+        accountOf: () => undefined,
         confirmed: () => true,
         confirmedUntil: () => undefined,
         pendingLogin: async () => undefined,

@@ -23,15 +23,19 @@ export function relativeTime(time: number): string {
 /** "Yesterday" is a word of its own, "last yr." hides how long ago it was. */
 const formats: { auto?: Intl.RelativeTimeFormat; always?: Intl.RelativeTimeFormat } = {};
 
-/** Keeps "3 hr. ago" true while a page is open, and gives the reader's own time as the title. */
+/**
+ * Keeps "3 hr. ago" true while a page is open, and gives the browser's own time as the title, unless the reader has
+ * chosen a zone, which titles are in then.
+ */
 export function keepTimes(): void {
   const absolute = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'long', timeStyle: 'short' });
+  const own = document.documentElement.dataset['zone'];
   const show = (): void => {
     for (const element of document.querySelectorAll<HTMLTimeElement>('time[data-relative]')) {
       const time = Date.parse(element.dateTime);
       const text = relativeTime(time);
       if (element.textContent !== text) element.textContent = text;
-      element.title = absolute.format(time);
+      if (!own) element.title = absolute.format(time);
     }
   };
   show();

@@ -1,0 +1,51 @@
+import { Type, type Http, type PluginHandle } from 'parley-forum';
+import { timezones, type Accounts } from 'parley-forum/plugins/accounts';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { formErrors, navigation, pages, phrase, redirect, view, type Retry, type View } from '../api.ts';
+import { languageOptions, writeLanguage } from './language.ts';
+
+const PAGE = '/settings/language';
+
+export interface OwnLanguageDeps {
+  readonly http: Http;
+  readonly accounts: Pick<Accounts, 'find' | 'setSpeech'>;
+  offered(): readonly string[];
+  siteZone(): string;
+}
+
+/** In which language and time zone a member is spoken to, on all their devices and in mails. */
+export function addOwnLanguage(plugin: PluginHandle, { http, accounts, offered, siteZone }: OwnLanguageDeps): void {
+  plugin.extend(navigation, { area: 'settings', label: 'web:speech.tab', href: PAGE });
+
+  const page = async ({ id = '' }: Viewer, retry?: Retry): Promise<View> => {
+    const { language, timezone } = (await accounts.find(id)) ?? {};
+    const zones = timezones().map((zone) => ({ value: zone, label: zone.replaceAll('_', ' ') }));
+    const model = {
+      values: retry?.body ?? { language, timezone },
+      languages: languageOptions(offered()),
+      zones,
+      zone: siteZone(),
+      ...formErrors(retry),
+    };
+    const head = { name: 'settings', title: phrase('web:speech.title'), noindex: true, current: PAGE };
+    return view('@web/language', head, model, retry?.status ?? 200);
+  };
+
+  plugin.route(pages, { method: 'get', path: PAGE, can: 'member' })(({ actor }) => page(actor));
+
+  plugin.route(pages, {
+    method: 'post',
+    path: PAGE,
+    can: 'member',
+    body: Type.Object({
+      language: Type.Optional(Type.String({ maxLength: 40 })),
+      timezone: Type.Optional(Type.String({ maxLength: 64 })),
+    }),
+    options: { rerender: (retry) => page(retry.actor, retry) },
+  })(async ({ req, res, actor, body: { language, timezone } }) => {
+    await accounts.setSpeech(actor.id!, { language: language || null, timezone: timezone || null });
+    // What was chosen on this device before is over: this is the later word.
+    writeLanguage(res, undefined, http.secure(req));
+    return redirect(PAGE, { notice: phrase('web:speech.saved') });
+  });
+}

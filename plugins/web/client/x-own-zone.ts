@@ -1,0 +1,19 @@
+import { button, define } from '@forum/client';
+
+/** A button that chooses the time zone of the browser in the field before it, where another one is chosen. */
+class OwnZone extends HTMLElement {
+  connectedCallback(): void {
+    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const select = this.closest('form')?.querySelector<HTMLSelectElement>('select[name="timezone"]');
+    if (!select || select.value === zone || ![...select.options].some(({ value }) => value === zone)) return;
+    const label = (this.dataset['text'] ?? '').replace('{zone}', zone.replaceAll('_', ' '));
+    const choose = button(label, () => {
+      select.value = zone;
+      select.focus();
+      choose.remove();
+    });
+    choose.className = 'button small';
+    this.replaceChildren(choose);
+  }
+}
+define('x-own-zone', OwnZone);

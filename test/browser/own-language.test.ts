@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { useForum } from './forum.ts';
+
+const forum = useForum();
+
+test('the time zone of the browser is one press away, and times are in the one that was chosen', async () => {
+  const page = await forum.open('ada', { timezoneId: 'Asia/Tokyo' });
+  await page.goto('/d/1');
+  const title = (): Promise<string | null> => page.locator('time[data-relative]').first().getAttribute('title');
+  await expect.poll(title).not.toMatch(/UTC|GMT/);
+  await page.goto('/settings/language');
+  await page.getByRole('button', { name: 'Choose that of this browser: Asia/Tokyo' }).click();
+  expect(await page.locator('select[name="timezone"]').inputValue()).toBe('Asia/Tokyo');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await page.getByText('Language and time zone are saved.').waitFor();
+  expect(await page.locator('x-own-zone button').count()).toBe(0);
+  await page.goto('/d/1');
+  expect(await title()).toContain('GMT+9');
+  await page.context().close();
+});
