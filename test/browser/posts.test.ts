@@ -131,3 +131,25 @@ test('the address of a post is copied from its menu where the device has no dial
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
   await page.context().close();
 });
+
+test('a post of somebody who is ignored is folded away, and opened without script', async () => {
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  const { discussion } = (
+    await ada.post('/api/discussions', { title: 'Folded', content: 'Said by ada', category_id: 'general' })
+  ).body;
+  const page = await forum.open('bob', { javaScriptEnabled: false });
+  await page.goto(`/d/${discussion.number}`);
+  await page.goto((await page.locator('[data-menu]').first().getAttribute('href'))!);
+  await page.getByRole('button', { name: 'Ignore ada', exact: true }).click();
+  const text = page.getByText('Said by ada');
+  expect(await text.isVisible()).toBe(false);
+  expect(new URL(page.url()).pathname).toContain(`/d/${discussion.number}-`);
+  await page.getByText('A post by ada, whom you ignore').click();
+  expect(await text.isVisible()).toBe(true);
+  await page.context().close();
+  const scripted = await forum.open('bob');
+  await scripted.goto(`/d/${discussion.number}`);
+  expect(await judge(scripted)).toEqual([]);
+  await scripted.context().close();
+});
