@@ -1,5 +1,5 @@
 import type { Environment, FieldProblem } from 'parley-forum';
-import type { PasswordPolicy } from 'parley-forum/plugins/accounts';
+import { timezones, type PasswordPolicy } from 'parley-forum/plugins/accounts';
 import { html, errorsByField, type SafeHtml } from 'parley-forum/plugins/web';
 import { choice, field, testMessage, maskPassword, problems, select } from './fields.ts';
 import { pathOf, installerPage, STEPS, type InstallerPage, type Step } from './pages.ts';
@@ -32,9 +32,6 @@ export interface FormState {
 
 /** By field. */
 type Texts = Readonly<Record<string, string>>;
-
-/** What this machine knows as time zones. Asked for only where a form is shown: it costs 20 ms. */
-const timezones = (): readonly string[] => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
 
 /** `zone` where this machine knows it, else UTC. */
 export const knownTimezone = (zone: string): string => (timezones().includes(zone) ? zone : 'UTC');
