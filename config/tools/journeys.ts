@@ -17,7 +17,7 @@ export const PLUGINS = [
   'accounts/login',
   'admin/panel',
   'answers/answers',
-  'approval/approval',
+  'approval/pages',
   'api/envelope',
   'audit/log',
   'events/log',
