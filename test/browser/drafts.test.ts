@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { Client } from 'parley-forum/testing';
 import { defined, listen, movesSideways } from './checks.ts';
-import { logIn, PASSWORD, useForum } from './forum.ts';
+import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
@@ -10,11 +10,7 @@ const area = (page: Page): Locator => page.getByLabel('Your text');
 const line = (page: Page): Locator => page.locator('.composer-state');
 
 /** A device of bob's, with a storage of its own. */
-async function device(): Promise<Page> {
-  const page = await forum.open('guest');
-  await logIn(page, 'bob');
-  return page;
-}
+const device = (): Promise<Page> => forum.open('bob');
 async function open(page: Page, path = '/d/1/reply'): Promise<void> {
   await page.goto(path);
   await page.locator('.composer-bar').waitFor();

@@ -7,7 +7,7 @@ import { Markdown } from 'parley-forum/plugins/markdown';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { startForum, type TestForum } from 'parley-forum/testing';
 import { LONG, SHORT, TAGS, TITLES } from './content.ts';
-import { openBrowser } from './look.ts';
+import { LANGUAGE, openBrowser, USER_AGENT } from './look.ts';
 
 export const PASSWORD = 'Plain-Sailing-42';
 const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin' } as const;
@@ -55,21 +55,20 @@ export function useForum({ launch = {}, also = [], environment = {} }: ForumOpti
     await forum.app?.[Symbol.asyncDispose]();
   });
 
-  // A session belongs to the browser that logged in, so each person logs in here once and later windows get their
-  // cookies.
+  // A session belongs to the browser that logged in, which is known by these: no window need be opened for it.
   const stateOf = async (person: Person): Promise<BrowserContextOptions['storageState']> => {
-    const page = await (await forum.browser.newContext({ baseURL: forum.url, locale: 'en' })).newPage();
-    await logIn(page, person);
-    const state = await page.context().storageState();
-    await page.context().close();
-    return state;
+    const client = forum.app.client({ 'user-agent': USER_AGENT, 'accept-language': LANGUAGE });
+    await client.login(person, PASSWORD);
+    const place = { domain: 'localhost', path: '/', expires: -1, secure: false, sameSite: 'Lax' } as const;
+    const cookies = [...client.cookies].map(([name, value]) => ({ ...place, name, value, httpOnly: true }));
+    return { cookies, origins: [] };
   };
   forum.open = async (visitor, options = {}) => {
     if (visitor !== 'guest' && !states.has(visitor)) states.set(visitor, await stateOf(visitor));
     const storageState = states.get(visitor);
     const own: BrowserContextOptions = {
       baseURL: forum.url,
-      locale: 'en',
+      locale: LANGUAGE,
       viewport: { width: 1280, height: 900 },
       // Drawing each page as it turns into the next takes a browser without graphics hardware longer than all the rest.
       reducedMotion: 'reduce',

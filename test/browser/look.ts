@@ -5,9 +5,14 @@ import { chromium, type Browser, type LaunchOptions, type Page } from 'playwrigh
 import { browserPath } from '../../config/tools/suites.ts';
 import { painted } from './checks.ts';
 
+/** What every window says of itself. */
+export const LANGUAGE = 'en';
+export const USER_AGENT =
+  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
+
 /**
- * Chromium of the machine, with nothing in it that wants the network. Close it. Its language is that of the windows:
- * what a page sends when it is closed no longer knows that of its window, and a session that changes its language ends.
+ * Chromium of the machine, with nothing in it that wants the network. Close it. It is the browser that says what it is:
+ * what a page sends when it is closed no longer knows that of its window, and a session whose browser changes ends.
  */
 export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
   chromium.launch({
@@ -21,7 +26,8 @@ export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
-      '--accept-lang=en',
+      `--accept-lang=${LANGUAGE}`,
+      `--user-agent=${USER_AGENT}`,
     ],
   });
 
