@@ -18,6 +18,8 @@ interface Mute extends Followed {
   readonly userId: string;
 }
 
+/** First key of the lock under which the rows of a member are counted. */
+const LOCK = 7_216_063;
 /** The tag of what a member follows and has muted: nothing else that changes with the account is a reason to read it anew. */
 const followsTag = (userId: string): string => `follows:${userId}`;
 const FULL: Readonly<Record<StoredLevel, string>> = {
@@ -65,11 +67,15 @@ export class FollowService {
   /** One level takes the place of the other. Throws 400 where the member has as much on it as anybody may. */
   async set(userId: string, { kind, id }: Followed, level: StoredLevel): Promise<void> {
     const muted = level === 'muted';
-    const set = await this.#data.all(sql`insert into follow as f (user_id, kind, subject_id, is_muted, created_at)
-      select ${userId}, ${kind}, ${id}, ${muted}, ${new Date(this.#clock.now())}
-      where (select count(*) from follow where user_id = ${userId} and is_muted = ${muted}) < ${MAX_FOLLOWS}
-      on conflict (user_id, kind, subject_id) do update set is_muted = excluded.is_muted, created_at = excluded.created_at
-        where f.is_muted <> excluded.is_muted returning 1`);
+    const set = await this.#data.transaction(async () => {
+      // Of several at once each counts what the others set.
+      if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(${userId}))`);
+      return this.#data.all(sql`insert into follow as f (user_id, kind, subject_id, is_muted, created_at)
+        select ${userId}, ${kind}, ${id}, ${muted}, ${new Date(this.#clock.now())}
+        where (select count(*) from follow where user_id = ${userId} and is_muted = ${muted}) < ${MAX_FOLLOWS}
+        on conflict (user_id, kind, subject_id) do update set is_muted = excluded.is_muted, created_at = excluded.created_at
+          where f.is_muted <> excluded.is_muted returning 1`);
+    });
     if (set.length > 0) return this.#changed([userId]);
     const known = await this.#data.one(sql`select 1 as known from follow
       where user_id = ${userId} and kind = ${kind} and subject_id = ${id} and is_muted = ${muted}`);

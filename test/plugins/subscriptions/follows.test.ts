@@ -25,6 +25,7 @@ const notified = async (name: Name): Promise<readonly string[]> => {
 describe('whoever follows', () => {
   test('a category, a tag or a member is notified of each new discussion there, once', async () => {
     await begin('bob', 'Before', 'help', ['keel']);
+    await forum.app.calm();
     expectStatus(await follow('ada', 'category', 'help'), 200);
     expectStatus(await follow('ada', 'tag', 'keel'), 200);
     expectStatus(await follow('ada', 'member', forum.ids.mia), 200);

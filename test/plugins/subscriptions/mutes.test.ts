@@ -226,6 +226,19 @@ describe('muting', () => {
       400,
       'You have muted 500 categories, tags and members; end that for one first',
     ]);
+  });
+
+  test('ends there for several at once', async () => {
+    const names = ['ada', 'bob', 'mia', 'bad'] as const;
+    // More than once, as they have to meet.
+    for (let round = 0; round < 4; round++) {
+      await data().all(sql`delete from follow where user_id = ${forum.ids.root}`);
+      await data().all(sql`insert into follow (user_id, kind, subject_id, is_muted, created_at)
+        select ${forum.ids.root}, 'member', gen_random_uuid(), true, now() from generate_series(1, 499)`);
+      await Promise.all(names.map(() => data().all(sql`select pg_sleep(0.01)`)));
+      const answers = await Promise.all(names.map((name) => mute('root', 'member', forum.ids[name])));
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400]);
+    }
     await data().all(sql`delete from follow where user_id = ${forum.ids.root}`);
   });
 
