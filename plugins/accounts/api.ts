@@ -177,10 +177,17 @@ export const mailDomainAccepted = defineQuery<{ readonly domain: string }, boole
 /** Does the site have pages in this language? Asked before a member chooses it; without an answer it has not. */
 export const languageOffered = defineQuery<{ readonly language: string }, boolean>('user.language-offered');
 
-let knownZones: readonly string[] | undefined;
-/** The time zones that this machine knows, by name. Finding them costs 20 ms, the first time. */
-export const timezones = (): readonly string[] =>
-  (knownZones ??= [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])]);
+/** The time zones that this machine knows, by name. */
+export const timezones = (): readonly string[] => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
+/** A time zone as `timezones` has it, by whichever of its names, such as Asia/Kolkata; undefined for none of them. */
+export function timezoneNamed(name: string): string | undefined {
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    return timezones().find((zone) => zone === timeZone);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Cache tag of whatever shows this account: purged when it changes. */
 export const accountTag = (id: string): string => `account:${id}`;

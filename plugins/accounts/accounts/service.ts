@@ -24,7 +24,7 @@ import {
   passwordChanged,
   sessionsRevoked,
   statusChanged,
-  timezones,
+  timezoneNamed,
   userChanged,
   userRegistered,
   type Account,
@@ -409,11 +409,12 @@ export class AccountsService implements Accounts {
   async setSpeech(id: string, { language, timezone }: SpeechChanges): Promise<void> {
     if (typeof language === 'string' && !(await this.#deps.languageOffered(language)))
       throw new InvalidInput([{ field: 'language', message: 'is not a language that the site has' }]);
-    if (typeof timezone === 'string' && !timezones().includes(timezone))
+    const zone = typeof timezone === 'string' ? timezoneNamed(timezone) : timezone;
+    if (typeof timezone === 'string' && zone === undefined)
       throw new InvalidInput([{ field: 'timezone', message: 'is not the name of a time zone' }]);
     await this.#update(id, (account) => {
       if (language !== undefined) account.language = language;
-      if (timezone !== undefined) account.timezone = timezone;
+      if (zone !== undefined) account.timezone = zone;
     });
   }
 

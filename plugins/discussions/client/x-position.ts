@@ -80,6 +80,7 @@ const day = (date: Date): string =>
   new Intl.DateTimeFormat(document.documentElement.lang, {
     day: 'numeric',
     month: 'short',
+    timeZone: document.documentElement.dataset['zone'],
     ...(date.getFullYear() !== new Date().getFullYear() && { year: 'numeric' }),
   }).format(date);
 

@@ -1,5 +1,5 @@
 import type { Environment, FieldProblem } from 'parley-forum';
-import { timezones, type PasswordPolicy } from 'parley-forum/plugins/accounts';
+import { timezoneNamed, timezones, type PasswordPolicy } from 'parley-forum/plugins/accounts';
 import { html, errorsByField, type SafeHtml } from 'parley-forum/plugins/web';
 import { choice, field, testMessage, maskPassword, problems, select } from './fields.ts';
 import { pathOf, installerPage, STEPS, type InstallerPage, type Step } from './pages.ts';
@@ -34,7 +34,7 @@ export interface FormState {
 type Texts = Readonly<Record<string, string>>;
 
 /** `zone` where this machine knows it, else UTC. */
-export const knownTimezone = (zone: string): string => (timezones().includes(zone) ? zone : 'UTC');
+export const knownTimezone = (zone: string): string => timezoneNamed(zone) ?? 'UTC';
 
 /** The one this machine runs in. */
 export const ownTimezone = (): string => knownTimezone(Intl.DateTimeFormat().resolvedOptions().timeZone);

@@ -5,9 +5,11 @@ class OwnZone extends HTMLElement {
   connectedCallback(): void {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const select = this.closest('form')?.querySelector<HTMLSelectElement>('select[name="timezone"]');
-    if (!select || select.value === zone || ![...select.options].some(({ value }) => value === zone)) return;
+    if (!select || select.value === zone) return;
     const label = (this.dataset['text'] ?? '').replace('{zone}', zone.replaceAll('_', ' '));
     const choose = button(label, () => {
+      // By another name than the site has for it, in some browsers.
+      if (![...select.options].some(({ value }) => value === zone)) select.add(new Option(zone));
       select.value = zone;
       select.focus();
       choose.remove();

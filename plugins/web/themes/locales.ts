@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
-import { timezones } from 'parley-forum/plugins/accounts';
+import { timezoneNamed } from 'parley-forum/plugins/accounts';
 import type { Phrase, Wording } from '../api.ts';
 import type { FailureTexts } from './failure-texts.ts';
 import { readJson } from './themes.ts';
@@ -13,7 +13,7 @@ type Messages = ReadonlyMap<string, Message>;
 const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
 /** A zone that this machine knows, else UTC. */
-const knownZone = (zone: string): string => (timezones().includes(zone) ? zone : 'UTC');
+const knownZone = (zone: string): string => timezoneNamed(zone) ?? 'UTC';
 
 /** How a language writes what is not a date: the same in every zone. */
 interface Formatters {
@@ -22,30 +22,24 @@ interface Formatters {
   readonly relative: Intl.RelativeTimeFormat;
   readonly near: Intl.RelativeTimeFormat;
 }
-const known = new Map<string, Formatters>();
-function formattersOf(id: string): Formatters {
-  let found = known.get(id);
-  if (!found)
-    known.set(
-      id,
-      (found = {
-        plural: new Intl.PluralRules(id),
-        number: new Intl.NumberFormat(id),
-        relative: new Intl.RelativeTimeFormat(id, { style: 'short' }),
-        near: new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' }),
-      }),
-    );
-  return found;
-}
+const formattersOf = (id: string): Formatters => ({
+  plural: new Intl.PluralRules(id),
+  number: new Intl.NumberFormat(id),
+  relative: new Intl.RelativeTimeFormat(id, { style: 'short' }),
+  near: new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' }),
+});
 
 interface LocaleOptions {
+  readonly formatters: Formatters;
   /** That of the site. */
   readonly zone: () => string;
   readonly ownZone: string | undefined;
   readonly failures: FailureTexts | undefined;
 }
 interface Formats {
+  /** As it was asked for. */
   readonly zone: string;
+  readonly known: string;
   readonly date: Intl.DateTimeFormat;
   readonly day: Intl.DateTimeFormat;
 }
@@ -67,24 +61,24 @@ export class Locale {
   constructor(
     id: string,
     messages: (owner: string, id: string) => Messages,
-    { zone, ownZone, failures }: LocaleOptions,
+    { formatters, zone, ownZone, failures }: LocaleOptions,
   ) {
     this.id = id;
     this.ownZone = ownZone;
     this.#failures = failures;
     this.direction = RIGHT_TO_LEFT.has(id.split('-')[0] ?? id) ? 'rtl' : 'ltr';
     this.#messages = messages;
-    this.#formatters = formattersOf(id);
+    this.#formatters = formatters;
     this.#zone = zone;
   }
 
   get zone(): string {
-    return knownZone(this.ownZone ?? this.#zone());
+    return this.#dateFormats.known;
   }
 
   /** Whatever is rendered in locales of one key reads the same. */
   get key(): string {
-    return this.ownZone === undefined ? this.id : `${this.id} ${this.ownZone}`;
+    return this.ownZone === undefined || this.ownZone === this.#zone() ? this.id : `${this.id} ${this.ownZone}`;
   }
 
   /**
@@ -141,14 +135,15 @@ export class Locale {
   get #dateFormats(): Formats {
     const zone = this.ownZone ?? this.#zone();
     if (this.#formats?.zone === zone) return this.#formats;
-    const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: knownZone(zone) } as const;
+    const known = knownZone(zone);
+    const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: known } as const;
     const date = new Intl.DateTimeFormat(this.id, {
       ...day,
       hour: 'numeric',
       minute: '2-digit',
       timeZoneName: 'short',
     });
-    return (this.#formats = { zone, date, day: new Intl.DateTimeFormat(this.id, day) });
+    return (this.#formats = { zone, known, date, day: new Intl.DateTimeFormat(this.id, day) });
   }
 
   #format(value: unknown): string {
@@ -203,6 +198,8 @@ export class Locales {
   readonly #failures: FailureTexts | undefined;
   readonly #files = new Map<string, Messages>();
   readonly #locales = new LRUCache<string, Locale>({ max: MAX_LOCALES });
+  /** By language: they take more memory than all else of a locale. */
+  readonly #formatters = new Map<string, Formatters>();
   /** Browsers send few different headers, and reading one takes longer than sending a cached page. */
   readonly #chosen = new LRUCache<string, string>({ max: 100 });
 
@@ -230,18 +227,19 @@ export class Locales {
   /** A language by id, with times of the site or of a zone; English for a language that is not installed. */
   get(id: string, zone?: string | null): Locale {
     const language = this.#offered.has(id) ? id : 'en';
-    const ownZone = zone === this.#zone() ? undefined : (zone ?? undefined);
+    const ownZone = zone ?? undefined;
     const key = `${language} ${ownZone}`;
-    let locale = this.#locales.get(key);
-    if (!locale)
-      this.#locales.set(
-        key,
-        (locale = new Locale(language, (owner, one) => this.#messages(owner, one), {
-          zone: this.#zone,
-          ownZone,
-          failures: this.#failures,
-        })),
-      );
+    const known = this.#locales.get(key);
+    if (known) return known;
+    const formatters = this.#formatters.get(language) ?? formattersOf(language);
+    this.#formatters.set(language, formatters);
+    const locale = new Locale(language, (owner, one) => this.#messages(owner, one), {
+      formatters,
+      zone: this.#zone,
+      ownZone,
+      failures: this.#failures,
+    });
+    this.#locales.set(key, locale);
     return locale;
   }
 

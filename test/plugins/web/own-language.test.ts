@@ -58,9 +58,21 @@ describe('a time zone', () => {
     expect((await forum.as.mia.get(path)).text).not.toContain('data-zone');
   });
 
-  test('of the site, chosen by name, is shared with all who chose none', async () => {
+  test('of the site, chosen by name, stays when its reader travels', async () => {
     await choose('mia', '', 'Europe/Lisbon');
-    expect((await forum.as.mia.get(path)).text).not.toContain('data-zone');
+    expect((await forum.as.mia.get(path)).text).toContain('data-zone="Europe/Lisbon"');
+    await choose('mia', '', '');
+  });
+
+  test('may be called by any of its names', async () => {
+    for (const [name, known] of [
+      ['Asia/Kolkata', Intl.DateTimeFormat('en', { timeZone: 'Asia/Kolkata' }).resolvedOptions().timeZone],
+      ['europe/berlin', 'Europe/Berlin'],
+    ] as const) {
+      expectStatus(await choose('mia', '', name), 303);
+      expect((await forum.as.mia.get('/settings/language')).text).toContain(`<option value="${known}" selected>`);
+    }
+    for (const name of ['+05:30', 'Mars/Olympus']) expect((await choose('mia', '', name)).status).toBe(400);
     await choose('mia', '', '');
   });
 

@@ -176,6 +176,8 @@ describe('themes', () => {
     }
   });
   it('may bring a language: its texts first, English for what it lacks', () => {
+    expect(locales.get('en', 'UTC').key).toBe(locales.get('en').key);
+    expect(locales.get('en', 'Asia/Tokyo').key).not.toBe(locales.get('en').key);
     const german = locales.get(locales.choose([], 'de-AT,en;q=0.5', 'en'));
     expect(german.text('theme:log-in')).toBe('Anmelden');
     expect(german.text('theme:discussion-count', { count: 1 })).toBe('1 Diskussion');
