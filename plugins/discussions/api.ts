@@ -528,7 +528,12 @@ export interface ListPage extends Omit<ListRequest, 'limit' | 'offset'> {
 export interface Narrowing {
   /** Whoever has the same one sees the same. */
   readonly key: string;
-  where(): DiscussionCondition;
+  /** Ids of categories that are left out: what is left is read past none of them. */
+  readonly without: readonly string[];
+  /** What is left of the others; undefined: all. */
+  readonly where: DiscussionCondition | undefined;
+  /** Says above the list that something is left out, and leads to where that is changed: text key and path. */
+  readonly note: { readonly text: string; readonly href: string };
 }
 export const homeNarrowings = defineExtensionPoint<(viewer: Viewer) => Awaitable<Narrowing | undefined>>(
   'discussions.home-narrowings',

@@ -58,7 +58,7 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     path: '/subscriptions/mute',
     can: follow,
     summary:
-      'Mute a category or a tag, ignore a member, or stop: nothing of them stands in the caller’s lists, or notifies',
+      'Mute a category or a tag, ignore a member, or stop: none of it is on the caller’s front page, counts as unread, or notifies but by mentions',
     body: Type.Object({ ...FollowBody, muted: Type.Boolean() }),
     result: Type.Object({ kind: FollowBody.kind, subject_id: Type.String(), muted: Type.Boolean() }),
   })(async ({ actor, body: { kind, subject_id: id, muted } }) => {

@@ -3,9 +3,7 @@ import { nameOf } from 'parley-forum/plugins/accounts';
 import { homeNarrowings, postBefore } from 'parley-forum/plugins/discussions';
 import { fill, navigation, pages, phrase, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 import type { FollowDeps } from './follow-routes.ts';
-import type { Muting } from './muting.ts';
-
-const MUTED = '/settings/muted';
+import { MUTED, type Muting } from './muting.ts';
 
 /** What is muted in pages of others, and the list of it among a member's settings. */
 export function addMutePages(

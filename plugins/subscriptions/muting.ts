@@ -1,26 +1,23 @@
 import { createHash } from 'node:crypto';
-import { sql, type RawBuilder } from 'parley-forum';
+import { sql } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { DiscussionCondition, Narrowing } from 'parley-forum/plugins/discussions';
 import type { FollowKind } from 'parley-forum/plugins/subscriptions';
 import type { Tags } from 'parley-forum/ports/tags';
 import type { Followed, FollowService } from './follow-service.ts';
 
+/** Page of all that is muted, where that ends. */
+export const MUTED = '/settings/muted';
+
 interface MutingDeps {
   readonly follows: FollowService;
   readonly tags: Tags | undefined;
 }
 
-/** Whether none of what is muted is the category, a tag or the author of the discussion `d`. */
-function outside(muted: readonly Followed[], tags: Tags | undefined): readonly RawBuilder<boolean>[] {
-  const idsOf = (kind: FollowKind): readonly string[] => muted.flatMap((one) => (one.kind === kind ? [one.id] : []));
-  const [inCategories, withTags, byMembers] = [idsOf('category'), idsOf('tag'), idsOf('member')];
-  return [
-    ...(inCategories.length > 0 ? [sql<boolean>`d.category_id <> all(${inCategories}::uuid[])`] : []),
-    ...(byMembers.length > 0 ? [sql<boolean>`d.author_id <> all(${byMembers}::uuid[])`] : []),
-    ...(tags && withTags.length > 0 ? [sql<boolean>`not (${tags.carriedBy(withTags)})`] : []),
-  ];
-}
+const idsOf = (muted: readonly Followed[], kind: FollowKind): readonly string[] =>
+  muted.flatMap((one) => (one.kind === kind ? [one.id] : []));
+const all = (conditions: readonly DiscussionCondition[]): DiscussionCondition | undefined =>
+  conditions.length > 0 ? sql<boolean>`${sql.join(conditions, sql` and `)}` : undefined;
 
 /** Keeps what a member muted out of the lists of the whole forum. */
 export class Muting {
@@ -32,21 +29,29 @@ export class Muting {
 
   /** Undefined for whoever muted nothing. */
   async narrowing({ id }: Viewer): Promise<Narrowing | undefined> {
-    if (id === undefined) return undefined;
-    const muted = await this.#deps.follows.muted(id);
-    if (outside(muted, this.#deps.tags).length === 0) return undefined;
+    const muted = id === undefined ? [] : await this.#deps.follows.muted(id);
+    const [without, where] = [idsOf(muted, 'category'), all(this.#withinCategories(muted))];
+    if (without.length === 0 && !where) return undefined;
     const names = muted.map((one) => `${one.kind} ${one.id}`).toSorted();
     const key = createHash('sha256').update(names.join()).digest('base64url');
-    return { key, where: () => this.#condition(muted) };
+    return { key, without, where, note: { text: 'subscriptions:muted.note', href: MUTED } };
   }
 
   /** Whether the discussion `d` stands outside of all that a member muted. */
   async outside(userId: string): Promise<DiscussionCondition> {
-    return this.#condition(await this.#deps.follows.muted(userId));
+    const muted = await this.#deps.follows.muted(userId);
+    const inCategories = idsOf(muted, 'category');
+    const parts = inCategories.length > 0 ? [sql<boolean>`d.category_id <> all(${inCategories}::uuid[])`] : [];
+    return all([...parts, ...this.#withinCategories(muted)]) ?? sql<boolean>`true`;
   }
 
-  #condition(muted: readonly Followed[]): DiscussionCondition {
-    const parts = outside(muted, this.#deps.tags);
-    return parts.length > 0 ? sql<boolean>`${sql.join(parts, sql` and `)}` : sql<boolean>`true`;
+  /** That the discussion `d` has no muted tag, nor an ignored author. */
+  #withinCategories(muted: readonly Followed[]): readonly DiscussionCondition[] {
+    const { tags } = this.#deps;
+    const [withTags, byMembers] = [idsOf(muted, 'tag'), idsOf(muted, 'member')];
+    return [
+      ...(byMembers.length > 0 ? [sql<boolean>`d.author_id <> all(${byMembers}::uuid[])`] : []),
+      ...(tags && withTags.length > 0 ? [sql<boolean>`not (${tags.carriedBy(withTags)})`] : []),
+    ];
   }
 }

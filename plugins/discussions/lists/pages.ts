@@ -32,21 +32,24 @@ export function listPages(deps: PageDeps): void {
       const narrowed = await narrowingOf(plugin, call.actor);
       const build = async (actor: Viewer): Promise<View> => {
         await categories.refresh();
-        const visible = categories.visible(actor);
+        const shown = categories.visible(actor).filter(({ id }) => narrowed?.without.includes(id) !== true);
         const list = await listModel(
           deps,
           {
             ...query,
             path,
             pinnedFirst: query.sort === undefined,
-            // How much is left of it nobody has counted.
-            ...(narrowed ? { where: narrowed.where() } : { total: await countOf(visible) }),
+            categoryIds: narrowed && shown.map(({ id }) => id),
+            where: narrowed?.where,
+            // How much is left of the categories nobody has counted.
+            total: narrowed?.where ? undefined : await countOf(shown),
           },
           actor,
         );
         const head = { name: 'home', title: phrase('discussions:home.title'), canonical: list.canonical, current: '/' };
         return view('@discussions/home', head, {
           ...list,
+          notes: narrowed?.notes,
           create: rights.canStartAnywhere(actor) && '/new',
           several: rights.canModerate(actor) && bulkPath({}),
         });

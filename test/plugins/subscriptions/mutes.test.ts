@@ -58,6 +58,13 @@ describe('what is muted', () => {
     ]);
   });
 
+  test('is said to be left out where it is, and nowhere else', async () => {
+    const note = '<a href="/settings/muted">Without what you muted or ignore</a>';
+    expect((await forum.as.ada.get('/')).text).toContain(note);
+    for (const { text } of [await forum.as.ada.get('/c/help'), await forum.as.bob.get('/'), await forum.guest.get('/')])
+      expect(text).not.toContain(note);
+  });
+
   test('stands on its own page, and in the search', async () => {
     expect(await listed('ada', '/c/help')).toEqual(['In a muted category']);
     expect(await listed('ada', '/t/keel')).toEqual(['With a muted tag']);
@@ -99,6 +106,12 @@ describe('what is muted', () => {
     const rest = await listed('ada', next.replaceAll('&amp;', '&'));
     expect(rest.slice(0, 5)).toEqual(Array.from({ length: 5 }, (_, n) => `Heard ${4 - n}`));
     expect(rest).not.toContainEqual(expect.stringContaining('Unheard'));
+    // What is left of categories is counted.
+    await mute('root', 'category', 'general');
+    expect((await listed('root', '/?sort=newest'))[0]).toBe('Unheard 59');
+    expect((await forum.as.root.get('/?sort=newest')).text).toContain('href="/?sort=newest&amp;page=4"');
+    expect((await forum.as.root.get('/?sort=newest&page=5')).status).toBe(404);
+    await mute('root', 'category', 'general', false);
   });
 });
 
@@ -190,7 +203,11 @@ describe('muting', () => {
 
   test('ends by a button in the settings, where all that is muted stands', async () => {
     const { text } = await forum.as.ada.get('/settings/muted');
-    expect([...text.matchAll(/aria-label="End: ([^"]*)"/g)].map(([, name]) => name)).toEqual(['mia', 'keel', 'Help']);
+    expect([...text.matchAll(/value="normal" aria-label="([^"]*)"/g)].map(([, label]) => label)).toEqual([
+      'No longer ignore mia',
+      'Unmute keel',
+      'Unmute Help',
+    ]);
     const end = { kind: 'member', subject_id: forum.ids.mia, level: 'normal', return_to: '/settings/muted' };
     expect((await forum.as.ada.submit('/follows', end)).headers.get('location')).toBe('/settings/muted');
     expect((await mutes('ada')).map(({ kind }) => kind)).toEqual(['tag', 'category']);
@@ -237,7 +254,7 @@ describe('muting', () => {
         select ${forum.ids.root}, 'member', gen_random_uuid(), true, now() from generate_series(1, 499)`);
       await Promise.all(names.map(() => data().all(sql`select pg_sleep(0.01)`)));
       const answers = await Promise.all(names.map((name) => mute('root', 'member', forum.ids[name])));
-      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400, 400, 400]);
+      expect(answers.map(({ status }) => status).toSorted((one, other) => one - other)).toEqual([200, 400, 400, 400]);
     }
     await data().all(sql`delete from follow where user_id = ${forum.ids.root}`);
   });
