@@ -6,8 +6,8 @@ import { follow, FOLLOW_LEVELS, type FollowKind } from 'parley-forum/plugins/sub
 import { fill, pages, phrase, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import { changeFollow, FollowBody, type FollowDeps } from './follow-routes.ts';
 
-/** What begins with two slashes would lead to another host. */
-const PATH = '^/(?!/)[\\w/?#=.-]*$';
+/** Without two slashes in a row, which would lead to another host. */
+const PATH = '^(?:/[\\w.-]+)+(?:#[\\w-]+)?$';
 type Filled = Promise<readonly (SafeHtml | undefined)[]>;
 
 /** The menu that follows or mutes a category, a tag or a member, on its page, and the button that ignores who wrote a post. */
