@@ -231,7 +231,8 @@ export default definePlugin({
     plugin.on(languageOffered, ({ language }) => renderer.bundle.locales.offered.includes(language));
     const offered = (): readonly string[] => renderer.bundle.locales.offered;
     addAppearance(plugin, http, offered);
-    addOwnLanguage(plugin, { http, accounts: services.Accounts, offered, siteZone: () => settings['site.timezone'] });
+    const siteZone = (): string => settings['site.timezone'];
+    addOwnLanguage(plugin, { http, accounts: services.Accounts, sessions: services.Sessions, offered, siteZone });
     addKeyboard(plugin, http, localeOf);
 
     return {

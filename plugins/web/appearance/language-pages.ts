@@ -1,5 +1,5 @@
 import { Type, type Http, type PluginHandle } from 'parley-forum';
-import { timezones, type Accounts } from 'parley-forum/plugins/accounts';
+import { timezones, type Accounts, type Sessions } from 'parley-forum/plugins/accounts';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { formErrors, navigation, pages, phrase, redirect, view, type Retry, type View } from '../api.ts';
 import { languageOptions, writeLanguage } from './language.ts';
@@ -9,12 +9,16 @@ const PAGE = '/settings/language';
 export interface OwnLanguageDeps {
   readonly http: Http;
   readonly accounts: Pick<Accounts, 'find' | 'setSpeech'>;
+  readonly sessions: Pick<Sessions, 'authenticate'>;
   offered(): readonly string[];
   siteZone(): string;
 }
 
 /** In which language and time zone a member is spoken to, on all their devices and in mails. */
-export function addOwnLanguage(plugin: PluginHandle, { http, accounts, offered, siteZone }: OwnLanguageDeps): void {
+export function addOwnLanguage(
+  plugin: PluginHandle,
+  { http, accounts, sessions, offered, siteZone }: OwnLanguageDeps,
+): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:speech.tab', href: PAGE });
 
   const page = async ({ id = '' }: Viewer, retry?: Retry): Promise<View> => {
@@ -44,6 +48,8 @@ export function addOwnLanguage(plugin: PluginHandle, { http, accounts, offered, 
     options: { rerender: (retry) => page(retry.actor, retry) },
   })(async ({ req, res, actor, body: { language, timezone } }) => {
     await accounts.setSpeech(actor.id!, { language: language || null, timezone: timezone || null });
+    // The notice has the new language already.
+    await sessions.authenticate(req, res, { idle: true });
     // What was chosen on this device before is over: this is the later word.
     writeLanguage(res, undefined, http.secure(req));
     return redirect(PAGE, { notice: phrase('web:speech.saved') });

@@ -24,6 +24,7 @@ describe('a language', () => {
     const page = (await forum.as.ada.get('/settings/language')).text;
     expect(page).toContain('<option value="de">Deutsch</option>');
     expect((await choose('ada', 'de', '')).headers.get('location')).toBe('/settings/language');
+    expect((await forum.as.ada.get('/settings/language')).text).toContain('Sprache und Zeitzone sind gespeichert.');
     const elsewhere = forum.app.client();
     await elsewhere.login('ada', PASSWORD);
     for (const client of [forum.as.ada, elsewhere])
