@@ -230,7 +230,8 @@ class Composer extends HTMLElement {
       if (this.#area.value !== this.#area.defaultValue) this.#later();
       return;
     }
-    const time = kept.toLocaleString(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' });
+    const { lang, dataset } = document.documentElement;
+    const time = kept.toLocaleString(lang, { dateStyle: 'medium', timeStyle: 'short', timeZone: dataset['zone'] });
     const empty = this.#empty;
     if (empty) draft.restore();
     const line = this.#say(t(empty ? 'restored' : 'kept', { time }));
