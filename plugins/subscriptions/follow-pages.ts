@@ -1,19 +1,31 @@
-import { Type, type PluginHandle } from 'parley-forum';
+import { Type, type Environment, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { nameOf, profileAbout, userCardActions, type Author } from 'parley-forum/plugins/accounts';
 import { categoryActions, listActions, postMenu } from 'parley-forum/plugins/discussions';
 import { follow, FOLLOW_LEVELS, type FollowKind } from 'parley-forum/plugins/subscriptions';
-import { fill, pages, phrase, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
+import {
+  fill,
+  localPath,
+  pages,
+  phrase,
+  redirect,
+  slotFillings,
+  type SafeHtml,
+  type Web,
+} from 'parley-forum/plugins/web';
 import { changeFollow, FollowBody, type FollowDeps } from './follow-routes.ts';
 
-/** Without two slashes in a row, which would lead to another host. */
-const PATH = '^(?:/[\\w.-]+)+(?:#[\\w-]+)?$';
 type Filled = Promise<readonly (SafeHtml | undefined)[]>;
 
 /** The menu that follows or mutes a category, a tag or a member, on its page, and the button that ignores who wrote a post. */
 export function addFollowPages(
   plugin: PluginHandle,
-  { access, web, ...deps }: FollowDeps & { readonly access: Access; readonly web: Web },
+  {
+    access,
+    environment,
+    web,
+    ...deps
+  }: FollowDeps & { readonly access: Access; readonly environment: Environment; readonly web: Web },
 ): void {
   /** Nobody follows themselves, or ignores themselves. */
   const mayFollow = (viewer: Viewer, id: string): boolean =>
@@ -69,12 +81,12 @@ export function addFollowPages(
     body: Type.Object({
       ...FollowBody,
       level: Type.Enum([...FOLLOW_LEVELS]),
-      return_to: Type.Optional(Type.String({ maxLength: 200, pattern: PATH, description: 'The page that comes next' })),
+      return_to: Type.Optional(Type.String({ maxLength: 2_048, description: 'The page that comes next' })),
     }),
   })(async ({ actor, body: { kind, subject_id: id, level, return_to: returnTo } }) => {
     const choice = level === 'normal' ? { leave: ['following', 'muted'] as const } : level;
     const found = await changeFollow(deps, { kind, id }, choice, actor);
-    const next = returnTo ?? found?.url ?? '/following';
+    const next = returnTo === undefined ? (found?.url ?? '/following') : localPath(returnTo, environment.baseUrl);
     if (!found) return redirect(next);
     const done = level === 'muted' && kind === 'member' ? 'ignored' : level;
     return redirect(next, { notice: phrase(`subscriptions:follow.${done}.done`, { name: found.name }) });

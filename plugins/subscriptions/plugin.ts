@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import {
@@ -40,6 +40,7 @@ export default definePlugin({
     data: Data,
     cache: Cache,
     clock: Clock,
+    environment: Environment,
     settings: Settings,
     access: Access,
     accounts: Accounts,
@@ -57,7 +58,7 @@ export default definePlugin({
     ),
     'subscriptions.when_replying': level('tracking', 'Who replies', 'The same; a level that is there already stays.'),
   }),
-  setup({ data, cache, clock, settings, access, accounts, categories, discussions, web, tags }, plugin) {
+  setup({ data, cache, clock, environment, settings, access, accounts, categories, discussions, web, tags }, plugin) {
     const follows = new FollowService({ data, cache, clock });
     const subjects = new Subjects({ accounts, categories, tags });
     const muting = new Muting({ follows, tags });
@@ -100,7 +101,7 @@ export default definePlugin({
     plugin.on(tagDeleted, ({ id }) => follows.forget({ kind: 'tag', id }), { awaited: true });
     if (web) {
       addPages(plugin, { access, discussions, follows, subjects, subscriptions, web });
-      addFollowPages(plugin, { access, follows, subjects, web });
+      addFollowPages(plugin, { access, environment, follows, subjects, web });
       addMutePages(plugin, { follows, subjects, muting, web });
     }
     return { subscriptions };

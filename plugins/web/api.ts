@@ -168,6 +168,14 @@ export const redirect = (
   to: string,
   { status = 303, notice }: { status?: number; notice?: Wording | undefined } = {},
 ): Redirect => ({ kind: 'redirect', to, status, notice });
+/** The path of `text` where it is a URL of this site, else `/`: a form that says where it leads leads nowhere else. */
+export function localPath(text: string | undefined, baseUrl: string): string {
+  if (text === undefined || /[\\\p{Cc}]/v.test(text) || !URL.canParse(text, baseUrl)) return '/';
+  const site = new URL(baseUrl);
+  const url = new URL(text, site);
+  // A path that begins with two slashes would be read as another host.
+  return url.origin === site.origin && !url.pathname.startsWith('//') ? url.pathname + url.search + url.hash : '/';
+}
 /** `pending`: what the form that asks for the password brought along. */
 export const resumed = (pending: string | undefined, fallback: Redirect): Resumed => ({
   kind: 'resumed',

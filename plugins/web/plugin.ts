@@ -230,7 +230,7 @@ export default definePlugin({
     plugin.extend(errorTranslators, (req, message) => localeOf(req).failure(message));
     plugin.on(languageOffered, ({ language }) => renderer.bundle.locales.offered.includes(language));
     const offered = (): readonly string[] => renderer.bundle.locales.offered;
-    addAppearance(plugin, http, offered);
+    addAppearance(plugin, { http, baseUrl: environment.baseUrl, offered });
     const siteZone = (): string => settings['site.timezone'];
     addOwnLanguage(plugin, { http, accounts: services.Accounts, sessions: services.Sessions, offered, siteZone });
     addKeyboard(plugin, http, localeOf);

@@ -1,9 +1,17 @@
 import { HttpError, InvalidInput, type Environment, type Http, type PluginHandle } from 'parley-forum';
 import { identityConfirmed, type Account, type LoginStep } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, phrase, redirect, resumed, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  localPath,
+  negotiated,
+  pages,
+  phrase,
+  redirect,
+  resumed,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import { ConfirmForm, ReturnForm, type Forms } from '../forms.ts';
 import type { Authenticator } from './authenticator.ts';
-import { localPath } from './local-path.ts';
 import type { AccountsService } from '../accounts/service.ts';
 import type { SessionsService } from '../sessions/sessions.ts';
 

@@ -1,12 +1,11 @@
 import type { Environment, Http, PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import { loggedOut } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, phrase, redirect, type Retry } from 'parley-forum/plugins/web';
+import { localPath, negotiated, pages, phrase, redirect, type Retry } from 'parley-forum/plugins/web';
 import type { CsrfService } from '../sessions/csrf.ts';
 import type { LoginFlow } from './login-flow.ts';
 import { LoginForm, RegisterForm, ticked, type Forms } from '../forms.ts';
 import type { Authenticator } from './authenticator.ts';
-import { localPath } from './local-path.ts';
 import type { Registration } from '../registration/registration.ts';
 
 export interface PagesDeps {

@@ -1,7 +1,6 @@
 import { Type, type Http, type PluginHandle, type Request } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { formErrors, navigation, pages, phrase, redirect, view, type Retry, type View } from '../api.ts';
-import { safeUrl } from '../templates/helpers.ts';
+import { formErrors, localPath, navigation, pages, phrase, redirect, view, type Retry, type View } from '../api.ts';
 import { languageOptions, readLanguage, writeLanguage } from './language.ts';
 import { readPreferences, toPreferences, writePreferences, type Preferences } from './preferences.ts';
 
@@ -21,7 +20,10 @@ const PAGE = '/settings/appearance';
  * How pages look on this device, for guests as well: a page with all choices, and where every form for some of them is
  * sent.
  */
-export function addAppearance(plugin: PluginHandle, http: Http, offered: () => readonly string[]): void {
+export function addAppearance(
+  plugin: PluginHandle,
+  { http, baseUrl, offered }: { readonly http: Http; readonly baseUrl: string; offered(): readonly string[] },
+): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:appearance', href: PAGE });
   // Members have it among their settings.
   plugin.extend(navigation, { area: 'footer', label: 'web:appearance', href: PAGE, visible: isGuest });
@@ -53,13 +55,13 @@ export function addAppearance(plugin: PluginHandle, http: Http, offered: () => r
     summary: 'Sets how pages look on this device.',
     body: Appearance,
     options: { rerender },
-  })(({ req, res, body: { return_to: back = '/', language, ...chosen } }) => {
+  })(({ req, res, body: { return_to: back, language, ...chosen } }) => {
     writePreferences(res, toPreferences({ ...chosenIn(req), ...chosen }), http.secure(req));
     // Anything else than a language that is offered takes the choice back.
     if (language !== undefined) {
       const known = offered().find((id) => id === language);
       writeLanguage(res, known, http.secure(req));
     }
-    return redirect(safeUrl(back).startsWith('/') ? safeUrl(back) : '/');
+    return redirect(localPath(back, baseUrl));
   });
 }

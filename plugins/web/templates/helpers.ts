@@ -32,7 +32,7 @@ const SCHEMES = /^(https?:|mailto:|#|\?|\/(?!\/)|\.\.?\/)/i;
 /**
  * A link that is safe to print: a path of this site, or an http, https or mailto URL; anything else becomes "#".
  */
-export function safeUrl(value: unknown): string {
+function safeUrl(value: unknown): string {
   const text = String(value ?? '');
   return SCHEMES.test(text) && !text.includes('\\') ? text : '#';
 }
