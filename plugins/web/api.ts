@@ -455,6 +455,8 @@ export interface Texts {
   readonly id: string;
   /** `plugin:key`; `count` chooses the plural, and phrases among the values are said, too. */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
+  /** What a plugin declares in code, such as its name. */
+  declared(text: string): string;
   /** Date and time, with their zone, and the day alone. */
   date(moment: Date): string;
   day(moment: Date): string;
@@ -493,6 +495,8 @@ export interface Web {
    * page and refused forms have theirs in it already.
    */
   failure(message: string): string;
+  /** In that language, what a plugin declares in code: its name and description, the title of a setting. */
+  declared(text: string): string;
   /**
    * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a
    * page.
@@ -515,7 +519,10 @@ export interface Web {
   readonly languages: readonly string[];
   /** The URL of a plugin's public or client file, with its tree's hash. */
   asset(plugin: string, path: string): string;
-  /** View model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. */
+  /**
+   * View model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. Titles and
+   * descriptions are said as `declared` says them.
+   */
   form(schema: object, values: Readonly<Record<string, unknown>>, problems?: readonly FieldProblem[]): object;
 }
 export const Web = defineToken<Web>('Web');

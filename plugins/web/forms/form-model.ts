@@ -54,6 +54,8 @@ export interface FormTexts {
   /** Shown as help where a secret is stored already. */
   readonly secretSet: string;
   readonly problem: string;
+  /** What a schema says in English. */
+  declared(text: string): string;
 }
 
 /** The view model of a form for an object schema: pure, so that it can be made wherever the values are. */
@@ -67,7 +69,7 @@ export function formModel(
   // Sorting is stable: fields without an order keep the schema's.
   const entries = Object.entries(properties).sort(([, a], [, b]) => (a['x-order'] ?? 0) - (b['x-order'] ?? 0));
   const wrong = new Map(problems.map(({ field, message }) => [field, message]));
-  const label = (name: string): string => properties[name]?.title ?? humanise(name);
+  const label = (name: string): string => texts.declared(properties[name]?.title ?? humanise(name));
   // A problem deep inside a value belongs to the field that shows the value.
   const owner = (field: string): string =>
     Object.keys(properties).find((name) => field === name || field.startsWith(`${name}.`)) ?? field;
@@ -76,7 +78,7 @@ export function formModel(
     return { group: own['x-group'], field: toField(name, own, given) };
   });
   const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({
-    title: group && humanise(group),
+    title: group && texts.declared(humanise(group)),
     fields: members.map(({ field }) => field),
   }));
   return {
@@ -100,16 +102,16 @@ function toField(name: string, schema: Schema, state: FieldState): FormField {
   const { value = schema.default, problem, required, texts } = state;
   const base: FieldBase = {
     name,
-    label: schema.title ?? humanise(name),
-    help: schema.description,
+    label: texts.declared(schema.title ?? humanise(name)),
+    help: schema.description && texts.declared(schema.description),
     problem,
     danger: schema['x-danger'],
   };
   if (schema['x-secret']) return secretField(base, value, texts);
   if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: value === true || value === 'true' };
-  const choices = choicesOf(schema);
+  const choices = choicesOf(schema, texts);
   if (choices) return choiceField(base, choices, value, required);
-  if (schema.type === 'array') return listField(base, schema, value);
+  if (schema.type === 'array') return listField(base, schema, value, texts);
   if (schema.type === 'integer' || schema.type === 'number') return numberField(base, schema, value, required);
   if (schema.type !== 'string') return jsonField(base, value);
   return textField(base, schema, value, required);
@@ -190,9 +192,9 @@ function browserPattern(pattern: string | undefined): string | undefined {
   }
 }
 
-function listField(base: FieldBase, schema: Schema, value: unknown): FormField {
+function listField(base: FieldBase, schema: Schema, value: unknown, texts: FormTexts): FormField {
   const values = Array.isArray(value) ? value : [];
-  const choices = schema.items && choicesOf(schema.items);
+  const choices = schema.items && choicesOf(schema.items, texts);
   if (choices) return { ...base, name: `${base.name}[]`, kind: 'choices', type: 'checkbox', values, options: choices };
   if (schema.items?.type !== 'string')
     return { ...base, kind: 'textarea', value: JSON.stringify(values, undefined, 2), rows: 6 };
@@ -216,14 +218,16 @@ interface Choice {
 }
 
 /** An enumeration, written either way. */
-function choicesOf({ enum: list, anyOf }: Schema): readonly Choice[] | undefined {
-  if (list) return list.map((value) => ({ value, label: humanise(String(value)) }));
-  if (!anyOf?.every((choice) => 'const' in choice)) return undefined;
-  return anyOf.map((choice) => ({ value: choice.const, label: choice.title ?? humanise(String(choice.const)) }));
+function choicesOf({ enum: list, anyOf }: Schema, texts: FormTexts): readonly Choice[] | undefined {
+  const choices: readonly Schema[] | undefined = list?.map((value) => ({ const: value })) ?? anyOf;
+  if (!choices?.every((choice) => 'const' in choice)) return undefined;
+  return choices.map(({ const: value, title = humanise(String(value)) }) => ({ value, label: texts.declared(title) }));
 }
 
-/** `posts.rate_limit` → "Rate limit": the label of a field without a title. */
+/** `posts.rate_limit` → "Rate limit": the label of a field without a title. What is no key is words already. */
 function humanise(name: string): string {
+  if (!KEY.test(name)) return name;
   const text = (name.split('.').at(-1) ?? name).replaceAll(/[_-]/g, ' ').trim();
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
+const KEY = /^[a-z0-9_.-]+$/;

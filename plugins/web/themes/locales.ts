@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 import { timezoneNamed } from 'parley-forum/plugins/accounts';
 import type { Phrase, Wording } from '../api.ts';
-import type { FailureTexts } from './failure-texts.ts';
+import type { SentenceKind, Sentences } from './sentences.ts';
 import { readJson } from './themes.ts';
 
 type Message = string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
@@ -29,12 +29,15 @@ const formattersOf = (id: string): Formatters => ({
   near: new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' }),
 });
 
+/** What code says in English, by kind; without these it stays English. */
+type SentenceTexts = Readonly<Partial<Record<SentenceKind, Sentences>>>;
+
 interface LocaleOptions {
   readonly formatters: Formatters;
   /** That of the site. */
   readonly zone: () => string;
   readonly ownZone: string | undefined;
-  readonly failures: FailureTexts | undefined;
+  readonly sentences: SentenceTexts;
 }
 interface Formats {
   /** As it was asked for. */
@@ -55,17 +58,17 @@ export class Locale {
   readonly #messages: (owner: string, id: string) => Messages;
   readonly #formatters: Formatters;
   readonly #zone: () => string;
-  readonly #failures: FailureTexts | undefined;
+  readonly #sentences: SentenceTexts;
   #formats: Formats | undefined;
 
   constructor(
     id: string,
     messages: (owner: string, id: string) => Messages,
-    { formatters, zone, ownZone, failures }: LocaleOptions,
+    { formatters, zone, ownZone, sentences }: LocaleOptions,
   ) {
     this.id = id;
     this.ownZone = ownZone;
-    this.#failures = failures;
+    this.#sentences = sentences;
     this.direction = RIGHT_TO_LEFT.has(id.split('-')[0] ?? id) ? 'rtl' : 'ltr';
     this.#messages = messages;
     this.#formatters = formatters;
@@ -106,7 +109,12 @@ export class Locale {
 
   /** The message of a failure, or of one field's problem, which are English. */
   failure(message: string): string {
-    return this.#failures?.say(this.id, message) ?? message;
+    return this.#sentences.failures?.say(this.id, message) ?? message;
+  }
+
+  /** What a plugin declares in code, which is English. */
+  declared(text: string): string {
+    return this.#sentences.declared?.say(this.id, text) ?? text;
   }
 
   number(value: number): string {
@@ -195,7 +203,7 @@ export class Locales {
   readonly #filesOf: TextFiles;
   readonly #offered: ReadonlySet<string>;
   readonly #zone: () => string;
-  readonly #failures: FailureTexts | undefined;
+  readonly #sentences: SentenceTexts;
   readonly #files = new Map<string, Messages>();
   readonly #locales = new LRUCache<string, Locale>({ max: MAX_LOCALES });
   /** By language: they take more memory than all else of a locale. */
@@ -207,11 +215,11 @@ export class Locales {
   constructor(
     files: TextFiles,
     offered: readonly string[],
-    { zone = () => 'UTC', failures }: { readonly zone?: () => string; readonly failures?: FailureTexts } = {},
+    { zone = () => 'UTC', ...sentences }: SentenceTexts & { readonly zone?: () => string } = {},
   ) {
     this.#filesOf = files;
     this.#zone = zone;
-    this.#failures = failures;
+    this.#sentences = sentences;
     this.#offered = new Set(['en', ...offered]);
   }
 
@@ -237,7 +245,7 @@ export class Locales {
       formatters,
       zone: this.#zone,
       ownZone,
-      failures: this.#failures,
+      sentences: this.#sentences,
     });
     this.#locales.set(key, locale);
     return locale;

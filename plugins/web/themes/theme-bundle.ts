@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesBelow, modulesIn, stylesIn, type Assets } from '../assets/assets.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
-import { FailureTexts } from './failure-texts.ts';
 import { Locales, type TextFiles } from './locales.ts';
+import { Sentences } from './sentences.ts';
 import { Templates } from '../templates/templates.ts';
 import {
   chainIcons,
@@ -52,6 +52,8 @@ export interface ThemeBundleOptions {
   /** Where themes are looked for, in order. */
   readonly themeFolders: readonly string[];
   readonly plugins: readonly ThemedPlugin[];
+  /** Folders of all plugins, of those that do not run as well: the panel says what they are. */
+  readonly installed: readonly string[];
   readonly assets: Assets;
   readonly scope: () => RenderScope;
   /** The site's time zone. */
@@ -65,7 +67,14 @@ const ELEMENT = /^(x-[a-z0-9-]+)\.js$/;
  * Reads all of a theme and its parents, and checks it; nothing comes into use by that. Throws a `ConfigurationError`
  * that says what is wrong where.
  */
-export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<ThemeBundleOptions, 'assets'>) {
+export function readTheme({
+  theme,
+  themeFolders,
+  plugins,
+  installed,
+  scope,
+  zone,
+}: Omit<ThemeBundleOptions, 'assets'>) {
   const chain = loadChain(theme, themeFolders);
   const tokens = chainTokens(chain);
   const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
@@ -79,7 +88,8 @@ export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<Th
   };
   const locales = new Locales(files, offeredLanguages(chain), {
     zone,
-    failures: new FailureTexts([...folders.values(), ...themes]),
+    failures: new Sentences('failures', [...folders.values(), ...themes]),
+    declared: new Sentences('declared', [...installed, ...themes]),
   });
   locales.load('theme');
   const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));

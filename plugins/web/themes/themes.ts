@@ -186,12 +186,12 @@ export const offeredLanguages = (chain: readonly Theme[]): readonly string[] =>
   chain.flatMap(({ folder }) => globSync('locales/*.json', { cwd: folder }).map((file) => basename(file, '.json')));
 
 /**
- * Looks at every text of the chain: its own, those it has for plugins, and those of failures. Throws
+ * Looks at every text of the chain: its own, those it has for plugins, and what code says in English. Throws
  * `ConfigurationError` naming the file.
  */
 export function checkLocales(chain: readonly Theme[]): void {
   for (const theme of chain) {
-    for (const file of globSync('locales/{,failures/,plugins/*/}*.json', { cwd: theme.folder })) {
+    for (const file of globSync('locales/{,failures/,declared/,plugins/*/}*.json', { cwd: theme.folder })) {
       optional(theme, file, Texts);
       if (!isLanguage(basename(file, '.json')))
         throw unusableTheme(

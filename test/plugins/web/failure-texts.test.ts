@@ -3,8 +3,8 @@ import { join, resolve } from 'node:path';
 import { InvalidInput } from 'parley-forum';
 import { describe, expect, it } from 'vitest';
 import { inLanguage } from '../../../plugins/web/pages/errors.ts';
-import { FailureTexts } from '../../../plugins/web/themes/failure-texts.ts';
 import { Locales } from '../../../plugins/web/themes/locales.ts';
+import { Sentences } from '../../../plugins/web/themes/sentences.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const PLACEHOLDER = /\{([a-z]+)\}/g;
@@ -19,7 +19,10 @@ const plugins = readdirSync(join(ROOT, 'plugins'))
     plugin,
     texts: Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>),
   }));
-const failures = new FailureTexts(plugins.map(({ plugin }) => join(ROOT, 'plugins', plugin)));
+const failures = new Sentences(
+  'failures',
+  plugins.map(({ plugin }) => join(ROOT, 'plugins', plugin)),
+);
 
 /** The sources of what a plugin's file names: its own; with those of the pages go the kernel and what checks schemas. */
 const sourcesOf = (plugin: string): string =>

@@ -3,7 +3,7 @@ import { Type } from 'parley-forum';
 import { parseForm } from '../../../plugins/protection/form.ts';
 import { formModel } from '../../../plugins/web/forms/form-model.ts';
 
-const texts = { secretSet: 'set', problem: 'Look at the fields' };
+const texts = { secretSet: 'set', problem: 'Look at the fields', declared: (text: string) => text };
 
 describe('a form’s text', () => {
   it('may hold objects and lists', () => {

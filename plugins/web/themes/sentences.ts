@@ -17,16 +17,23 @@ const MAX_LENGTH = 500;
 const PLACEHOLDER = /\{([a-z]+)\}/g;
 
 /**
- * What went wrong, in other languages. Programs and pages are told the same, in English; a translation names those
- * sentences in `locales/failures/de.json`: `"must have at most {limit} tags": "darf höchstens {limit} Tags haben"`, where a
- * placeholder stands for anything.
+ * `failures`: what went wrong. `declared`: what plugins say of themselves and their settings, once, in code.
  */
-export class FailureTexts {
+export type SentenceKind = 'failures' | 'declared';
+
+/**
+ * What code says in English, to programs and pages alike, in other languages; a translation names those sentences in
+ * `locales/failures/de.json` or `locales/declared/de.json`: `"must have at most {limit} tags": "darf höchstens {limit}
+ * Tags haben"`, where a placeholder stands for anything.
+ */
+export class Sentences {
+  readonly #kind: SentenceKind;
   readonly #folders: readonly string[];
   readonly #catalogues = new Map<string, Catalogue>();
 
   /** `folders`: those of the plugins, then those of the theme's chain, whose sentences win. */
-  constructor(folders: readonly string[]) {
+  constructor(kind: SentenceKind, folders: readonly string[]) {
+    this.#kind = kind;
     this.#folders = folders;
   }
 
@@ -45,26 +52,26 @@ export class FailureTexts {
 
   #catalogue(language: string): Catalogue {
     let catalogue = this.#catalogues.get(language);
-    if (!catalogue) this.#catalogues.set(language, (catalogue = read(this.#folders, language)));
+    if (!catalogue) this.#catalogues.set(language, (catalogue = this.#read(language)));
     return catalogue;
   }
-}
 
-function read(folders: readonly string[], language: string): Catalogue {
-  const exact = new Map(
-    folders
-      .map((folder) => join(folder, 'locales/failures', `${language}.json`))
-      .filter((file) => existsSync(file))
-      .flatMap((file) => Object.entries(readJson(file) as Record<string, string>)),
-  );
-  return {
-    exact,
-    // Of several that fit, the one that says most itself.
-    patterns: [...exact]
-      .filter(([sentence]) => sentence.includes('{'))
-      .sort(([one], [other]) => wordsOf(other).length - wordsOf(one).length)
-      .map(([sentence, text]) => patternOf(sentence, text)),
-  };
+  #read(language: string): Catalogue {
+    const exact = new Map(
+      this.#folders
+        .map((folder) => join(folder, 'locales', this.#kind, `${language}.json`))
+        .filter((file) => existsSync(file))
+        .flatMap((file) => Object.entries(readJson(file) as Record<string, string>)),
+    );
+    return {
+      exact,
+      // Of several that fit, the one that says most itself.
+      patterns: [...exact]
+        .filter(([sentence]) => sentence.includes('{'))
+        .sort(([one], [other]) => wordsOf(other).length - wordsOf(one).length)
+        .map(([sentence, text]) => patternOf(sentence, text)),
+    };
+  }
 }
 
 const wordsOf = (sentence: string): string => sentence.replace(PLACEHOLDER, '');
