@@ -1,7 +1,7 @@
 import { notFound, Type, type PluginInfo, type Plugins } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { administer, adminSections, pluginReleased, pluginStayed, pluginSwitched } from 'parley-forum/plugins/admin';
-import { negotiated, pages, phrase, redirect, type Web } from 'parley-forum/plugins/web';
+import { negotiated, pages, phrase, redirect, type Texts, type Web } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 import type { SecurityWarnings } from './security-warnings.ts';
 
@@ -43,17 +43,18 @@ export function addPlugins(
   const can = administer;
 
   const card = (info: PluginInfo, all: readonly PluginInfo[]): object => {
-    const { id, name, version, description, state, problem, required, tasks, wanted, dependents, needs, blocks } = info;
+    const { id, version, description, state, problem, required, tasks, wanted, dependents, needs, blocks } = info;
     const is = (other: string, wish: boolean): boolean =>
       (all.find((one) => one.id === other)?.state === 'active') === wish;
+    const name = web.declared(info.name);
     const calls = tasks.reduce((sum, task) => sum + task.calls, 0);
     const time = tasks.reduce((sum, task) => sum + task.time, 0);
     return {
       id,
       name,
       version,
-      description,
-      problem,
+      description: web.declared(description),
+      problem: problem && web.failure(problem),
       required,
       on: wanted,
       badge: BADGES[state],
@@ -115,7 +116,7 @@ export function addPlugins(
     summary: 'admin:does.plugin-on',
     body,
   })(async ({ actor, body: { id } }) => {
-    const { name } = known(id);
+    const name = web.declared(known(id).name);
     await switching(actor, { id, on: true, others: [] }, () => plugins.enable(id));
     plugin.log.info({ ...by(actor), target: id }, 'a plugin was switched on');
     return negotiated(redirect('/admin/plugins', { notice: phrase('admin:plugin.on', { name }) }), { success: true });
@@ -128,7 +129,7 @@ export function addPlugins(
     summary: 'admin:does.plugin-off',
     body,
   })(async ({ actor, req, body: { id } }) => {
-    const { name, required, dependents } = known(id);
+    const { required, dependents, ...info } = known(id);
     const running = plugins
       .list()
       .filter(({ state }) => state === 'active')
@@ -140,7 +141,9 @@ export function addPlugins(
           .list()
           .filter((one) => one.defends && [id, ...others].includes(one.id))
           .map((one) => one.name);
-    if (grave.length > 0) await warnings.send('plugin', { plugins: grave.join(', ') }, warnings.actorOf(actor, req));
+    const namesIn = (texts: Texts): string => grave.map((name) => texts.declared(name)).join(', ');
+    if (grave.length > 0)
+      await warnings.send('plugin', (texts) => ({ plugins: namesIn(texts) }), warnings.actorOf(actor, req));
     // The plugin that sends the mail may be about to stop.
     if (grave.length > 0) await warnings.drained();
     // One that has to stay on is refused, and nothing is begun.
@@ -149,7 +152,7 @@ export function addPlugins(
       : switching(actor, { id, on: false, others }, () => plugins.disable(id)));
     plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was switched off');
     const notice = phrase(others.length > 0 ? 'admin:plugin.off-with' : 'admin:plugin.off', {
-      name,
+      name: web.declared(info.name),
       others: others.join(', '),
     });
     return negotiated(redirect('/admin/plugins', { notice }), { success: true, stopped });
@@ -162,7 +165,7 @@ export function addPlugins(
     summary: 'admin:does.release',
     body,
   })(async ({ actor, body: { id } }) => {
-    const { name } = known(id);
+    const name = web.declared(known(id).name);
     await plugin.emit(pluginReleased, { actor: actor.id, plugin: id });
     plugins.release(id);
     plugin.log.info({ ...by(actor), target: id }, 'what a plugin had set aside was released');

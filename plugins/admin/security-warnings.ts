@@ -2,7 +2,7 @@ import { commandLine, type Clock, type Environment, type Http, type PluginHandle
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { groupChanged, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import type { Mail } from 'parley-forum/ports/mail';
-import type { Web, Wording } from 'parley-forum/plugins/web';
+import type { Texts, Web, Wording } from 'parley-forum/plugins/web';
 import { groupName } from './shared.ts';
 
 /** Members that are read at a time. */
@@ -48,7 +48,7 @@ export class SecurityWarnings {
    */
   async send(
     what: 'settings' | 'plugin' | 'group',
-    values: Readonly<Record<string, Wording>>,
+    values: (texts: Texts) => Readonly<Record<string, Wording>>,
     { name, address }: Actor,
   ): Promise<void> {
     const { clock, environment, web, mail } = this.#parts;
@@ -59,13 +59,14 @@ export class SecurityWarnings {
       const texts = textsOf(id);
       const text = (key: string, more: Readonly<Record<string, unknown>> = {}): string =>
         texts.text(`admin:warning.${key}`, more);
+      const said = values(texts);
       const time = texts.date(new Date(clock.now()));
-      const subject = text(`${what}.title`, values);
+      const subject = text(`${what}.title`, said);
       const content = {
         language: texts.id,
         title: subject,
         paragraphs: [
-          text(`${what}.text`, values),
+          text(`${what}.text`, said),
           text(address === undefined ? 'who' : 'who-from', { name, time, address }),
           text('help'),
         ],
@@ -109,11 +110,8 @@ export function warnOfPromotions(
       const [before, after] = [access.group(from), access.group(to)];
       if (!after || !STAFF.has(after.level) || before?.level === 'admin' || before?.level === after.level) return;
       const name = by === undefined || by === commandLine ? 'parley' : ((await accounts.find(by))?.username ?? by);
-      await warnings.send(
-        'group',
-        { member: (await accounts.find(id))?.username ?? id, group: groupName(after) },
-        { name, address },
-      );
+      const member = (await accounts.find(id))?.username ?? id;
+      await warnings.send('group', () => ({ member, group: groupName(after) }), { name, address });
     },
     { durable: true },
   );

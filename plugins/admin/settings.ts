@@ -117,7 +117,7 @@ export function addSettings(
     }));
     return panel.view(
       '@admin/settings-group',
-      { title: nameOf(group), current: '/admin/settings' },
+      { title: web.declared(nameOf(group)), current: '/admin/settings' },
       { group, form: { ...form, groups }, message: typed?.message },
     );
   };
@@ -126,10 +126,10 @@ export function addSettings(
     const groups = [...Map.groupBy(shown(), groupOf)]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([group, own]) => ({
-        title: nameOf(group),
+        title: web.declared(nameOf(group)),
         href: pathOf(group),
         changed: own.filter(differs).length,
-        names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '),
+        names: own.map(({ schema, key }) => web.declared((schema as { title?: string }).title ?? key)).join(', '),
       }));
     const fixed = fixedIn(environment);
     return negotiated(panel.view('@admin/settings', { title: phrase('admin:settings') }, { groups, fixed }), {
@@ -159,7 +159,7 @@ export function addSettings(
     const grave = shown()
       .filter(({ key, schema }) => keys.includes(key) && 'x-danger' in schema)
       .map(({ key }) => key);
-    if (grave.length > 0) await warnings.send('settings', { settings: grave.join(', ') }, actorOf);
+    if (grave.length > 0) await warnings.send('settings', () => ({ settings: grave.join(', ') }), actorOf);
   };
   const groupIn = (body: Readonly<Record<string, unknown>>): string => String(body['_group'] ?? '');
   const rerender = (retry: Retry): View => groupView(groupIn(retry.body), retry);
