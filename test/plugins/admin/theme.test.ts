@@ -54,13 +54,14 @@ it('is chosen among those that are installed', async () => {
   expect(await offered()).toEqual(['default', 'jetty checked']);
 });
 
-it('may bring a language: texts of its own, of plugins and of what is refused, English for what it lacks', async () => {
+it('may bring a language: texts of its own, of plugins and of what code says in English, which stays where it lacks them', async () => {
   write(
     'quai',
     {
       'locales/fr.json': { 'sign-up': 'Adhérer' },
       'locales/plugins/accounts/fr.json': { 'register.submit': 'Devenir membre' },
       'locales/failures/fr.json': { 'must have at least {count} characters': 'exige {count} caractères' },
+      'locales/declared/fr.json': { 'Shortest password': 'Mot de passe le plus court' },
     },
     { extends: 'default' },
   );
@@ -71,6 +72,9 @@ it('may bring a language: texts of its own, of plugins and of what is refused, E
   for (const said of ['<html lang="fr"', 'Adhérer', 'Devenir membre', 'exige 10 caractères', 'Everyone sees it.'])
     expect(text, said).toContain(said);
   expect((await forum.client().get('/register')).text).toContain('<html lang="en"');
+  const ada = await forum.session('ada');
+  await ada.submit('/appearance', { language: 'fr' });
+  expect((await ada.get('/admin/settings/security')).text).toContain('Mot de passe le plus court');
 });
 
 describe('a theme that cannot be used is refused when it is chosen, with file, line and remedy:', () => {
