@@ -63,9 +63,9 @@ const shared = {
 export default defineConfig({
   test: {
     globalSetup: ['config/tools/announce-suites.ts', 'config/tools/test-run.ts'],
-    // More would wait for each other: each warms up by itself, and what tests have to wait for is timed by real clocks.
-    // One alone would wait for leases and timers a third of its time.
-    maxWorkers: Math.max(2, availableParallelism()),
+    // One more than processors: what tests have to wait for, leases, timers and browsers, would leave one of them idle a
+    // fifth of the time. More would only wait for each other.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     projects: [
       {
