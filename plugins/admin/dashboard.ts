@@ -124,7 +124,7 @@ export function addDashboard(
     const shown = alerts.map((alert) => ({
       ...alert,
       href: `/admin/plugins#plugin-${alert.id}`,
-      title: say(`dashboard.${alert.kind}`, { name: web.declared(alert.name) }),
+      title: say(`dashboard.${alert.kind}`, { name: web.declared(alert.name, alert.id) }),
     }));
     return negotiated(panel.view('@admin/dashboard', { title: phrase('admin:dashboard') }, { tiles, alerts: shown }), {
       success: true,

@@ -46,14 +46,14 @@ export function addPlugins(
     const { id, version, description, state, problem, required, tasks, wanted, dependents, needs, blocks } = info;
     const is = (other: string, wish: boolean): boolean =>
       (all.find((one) => one.id === other)?.state === 'active') === wish;
-    const name = web.declared(info.name);
+    const name = web.declared(info.name, id);
     const calls = tasks.reduce((sum, task) => sum + task.calls, 0);
     const time = tasks.reduce((sum, task) => sum + task.time, 0);
     return {
       id,
       name,
       version,
-      description: web.declared(description),
+      description: web.declared(description, id),
       problem: problem && web.failure(problem),
       required,
       on: wanted,
@@ -116,7 +116,7 @@ export function addPlugins(
     summary: 'admin:does.plugin-on',
     body,
   })(async ({ actor, body: { id } }) => {
-    const name = web.declared(known(id).name);
+    const name = web.declared(known(id).name, id);
     await switching(actor, { id, on: true, others: [] }, () => plugins.enable(id));
     plugin.log.info({ ...by(actor), target: id }, 'a plugin was switched on');
     return negotiated(redirect('/admin/plugins', { notice: phrase('admin:plugin.on', { name }) }), { success: true });
@@ -135,13 +135,8 @@ export function addPlugins(
       .filter(({ state }) => state === 'active')
       .map((one) => one.id);
     const others = dependents.filter((other) => running.includes(other));
-    const grave = required
-      ? []
-      : plugins
-          .list()
-          .filter((one) => one.defends && [id, ...others].includes(one.id))
-          .map((one) => one.name);
-    const namesIn = (texts: Texts): string => grave.map((name) => texts.declared(name)).join(', ');
+    const grave = required ? [] : plugins.list().filter((one) => one.defends && [id, ...others].includes(one.id));
+    const namesIn = (texts: Texts): string => grave.map((one) => texts.declared(one.name, one.id)).join(', ');
     if (grave.length > 0)
       await warnings.send('plugin', (texts) => ({ plugins: namesIn(texts) }), warnings.actorOf(actor, req));
     // The plugin that sends the mail may be about to stop.
@@ -152,7 +147,7 @@ export function addPlugins(
       : switching(actor, { id, on: false, others }, () => plugins.disable(id)));
     plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was switched off');
     const notice = phrase(others.length > 0 ? 'admin:plugin.off-with' : 'admin:plugin.off', {
-      name: web.declared(info.name),
+      name: web.declared(info.name, id),
       others: others.join(', '),
     });
     return negotiated(redirect('/admin/plugins', { notice }), { success: true, stopped });
@@ -165,7 +160,7 @@ export function addPlugins(
     summary: 'admin:does.release',
     body,
   })(async ({ actor, body: { id } }) => {
-    const name = web.declared(known(id).name);
+    const name = web.declared(known(id).name, id);
     await plugin.emit(pluginReleased, { actor: actor.id, plugin: id });
     plugins.release(id);
     plugin.log.info({ ...by(actor), target: id }, 'what a plugin had set aside was released');

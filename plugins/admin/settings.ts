@@ -96,7 +96,7 @@ export function addSettings(
       Object.fromEntries(
         own.map(({ key, plugin: owner, schema: given }) => [
           key,
-          { ...given, ...choices(key), 'x-group': nameOf(owner) },
+          { ...given, ...choices(key), 'x-group': nameOf(owner), 'x-plugin': owner },
         ]),
       ),
     );
@@ -129,7 +129,9 @@ export function addSettings(
         title: web.declared(nameOf(group)),
         href: pathOf(group),
         changed: own.filter(differs).length,
-        names: own.map(({ schema, key }) => web.declared((schema as { title?: string }).title ?? key)).join(', '),
+        names: own
+          .map(({ schema, key, plugin: owner }) => web.declared((schema as { title?: string }).title ?? key, owner))
+          .join(', '),
       }));
     const fixed = fixedIn(environment);
     return negotiated(panel.view('@admin/settings', { title: phrase('admin:settings') }, { groups, fixed }), {

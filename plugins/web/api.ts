@@ -455,8 +455,8 @@ export interface Texts {
   readonly id: string;
   /** `plugin:key`; `count` chooses the plural, and phrases among the values are said, too. */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
-  /** What a plugin declares in code, such as its name. */
-  declared(text: string): string;
+  /** What a plugin declares in code, such as its name; several may mean different things by one word. */
+  declared(text: string, plugin?: string): string;
   /** Date and time, with their zone, and the day alone. */
   date(moment: Date): string;
   day(moment: Date): string;
@@ -495,8 +495,11 @@ export interface Web {
    * page and refused forms have theirs in it already.
    */
   failure(message: string): string;
-  /** In that language, what a plugin declares in code: its name and description, the title of a setting. */
-  declared(text: string): string;
+  /**
+   * In that language, what a plugin declares in code: its name and description, the title of a setting. By the id of the
+   * plugin its own translation is taken, as several may mean different things by one word.
+   */
+  declared(text: string, plugin?: string): string;
   /**
    * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a
    * page.
@@ -521,7 +524,7 @@ export interface Web {
   asset(plugin: string, path: string): string;
   /**
    * View model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. Titles and
-   * descriptions are said as `declared` says them.
+   * descriptions are said as `declared` says them, of a field with `x-plugin` by that plugin.
    */
   form(schema: object, values: Readonly<Record<string, unknown>>, problems?: readonly FieldProblem[]): object;
 }

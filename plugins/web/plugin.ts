@@ -128,7 +128,7 @@ export default definePlugin({
       return {
         themeFolders: [...new Set([THEMES, join(environment.siteDir, 'themes'), join(environment.dataDir, 'themes')])],
         plugins: own,
-        installed: plugins.list().flatMap(({ folder }) => folder ?? []),
+        installed: new Map(plugins.list().flatMap(({ id, folder }) => (folder ? [[id, folder]] : []))),
         assets,
         scope: renderer.scope,
         zone: () => settings['site.timezone'],
@@ -263,7 +263,7 @@ export default definePlugin({
         },
         say: (wording) => currentLocale().say(wording),
         failure: (message) => currentLocale().failure(message),
-        declared: (text) => currentLocale().declared(text),
+        declared: (text, owner) => currentLocale().declared(text, owner),
         sendErrorPage: (req, res, failure) => surface.sendErrorPage(req, res, failure),
         setNotice: (req, res, sentence) => setNotice(res, localeOf(req).say(sentence), { secure: http.secure(req) }),
         get themeProblem() {
@@ -286,7 +286,7 @@ export default definePlugin({
           return formModel(schema, values, problems, {
             secretSet: locale.text('web:form.secret'),
             problem: locale.text('web:form.problem'),
-            declared: (text) => locale.declared(text),
+            declared: (text, owner) => locale.declared(text, owner),
           });
         },
       },

@@ -21,6 +21,8 @@ interface Schema {
   readonly 'x-secret'?: boolean;
   readonly 'x-order'?: number;
   readonly 'x-group'?: string;
+  /** Whose it is, where a form has fields of several plugins. */
+  readonly 'x-plugin'?: string;
   readonly 'x-danger'?: boolean;
   readonly 'x-markdown'?: boolean;
 }
@@ -54,8 +56,8 @@ export interface FormTexts {
   /** Shown as help where a secret is stored already. */
   readonly secretSet: string;
   readonly problem: string;
-  /** What a schema says in English. */
-  declared(text: string): string;
+  /** What a plugin's schema says in English. */
+  declared(text: string, plugin: string | undefined): string;
 }
 
 /** The view model of a form for an object schema: pure, so that it can be made wherever the values are. */
@@ -69,7 +71,8 @@ export function formModel(
   // Sorting is stable: fields without an order keep the schema's.
   const entries = Object.entries(properties).sort(([, a], [, b]) => (a['x-order'] ?? 0) - (b['x-order'] ?? 0));
   const wrong = new Map(problems.map(({ field, message }) => [field, message]));
-  const label = (name: string): string => texts.declared(properties[name]?.title ?? humanise(name));
+  const label = (name: string): string =>
+    texts.declared(properties[name]?.title ?? humanise(name), properties[name]?.['x-plugin']);
   // A problem deep inside a value belongs to the field that shows the value.
   const owner = (field: string): string =>
     Object.keys(properties).find((name) => field === name || field.startsWith(`${name}.`)) ?? field;
@@ -78,7 +81,7 @@ export function formModel(
     return { group: own['x-group'], field: toField(name, own, given) };
   });
   const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({
-    title: group && texts.declared(humanise(group)),
+    title: group && texts.declared(humanise(group), undefined),
     fields: members.map(({ field }) => field),
   }));
   return {
@@ -100,18 +103,19 @@ interface FieldState {
 
 function toField(name: string, schema: Schema, state: FieldState): FormField {
   const { value = schema.default, problem, required, texts } = state;
+  const say = (text: string): string => texts.declared(text, schema['x-plugin']);
   const base: FieldBase = {
     name,
-    label: texts.declared(schema.title ?? humanise(name)),
-    help: schema.description && texts.declared(schema.description),
+    label: say(schema.title ?? humanise(name)),
+    help: schema.description && say(schema.description),
     problem,
     danger: schema['x-danger'],
   };
   if (schema['x-secret']) return secretField(base, value, texts);
   if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: value === true || value === 'true' };
-  const choices = choicesOf(schema, texts);
+  const choices = choicesOf(schema, say);
   if (choices) return choiceField(base, choices, value, required);
-  if (schema.type === 'array') return listField(base, schema, value, texts);
+  if (schema.type === 'array') return listField(base, schema, value, say);
   if (schema.type === 'integer' || schema.type === 'number') return numberField(base, schema, value, required);
   if (schema.type !== 'string') return jsonField(base, value);
   return textField(base, schema, value, required);
@@ -192,9 +196,11 @@ function browserPattern(pattern: string | undefined): string | undefined {
   }
 }
 
-function listField(base: FieldBase, schema: Schema, value: unknown, texts: FormTexts): FormField {
+type Say = (text: string) => string;
+
+function listField(base: FieldBase, schema: Schema, value: unknown, say: Say): FormField {
   const values = Array.isArray(value) ? value : [];
-  const choices = schema.items && choicesOf(schema.items, texts);
+  const choices = schema.items && choicesOf(schema.items, say);
   if (choices) return { ...base, name: `${base.name}[]`, kind: 'choices', type: 'checkbox', values, options: choices };
   if (schema.items?.type !== 'string')
     return { ...base, kind: 'textarea', value: JSON.stringify(values, undefined, 2), rows: 6 };
@@ -218,10 +224,10 @@ interface Choice {
 }
 
 /** An enumeration, written either way. */
-function choicesOf({ enum: list, anyOf }: Schema, texts: FormTexts): readonly Choice[] | undefined {
+function choicesOf({ enum: list, anyOf }: Schema, say: Say): readonly Choice[] | undefined {
   const choices: readonly Schema[] | undefined = list?.map((value) => ({ const: value })) ?? anyOf;
   if (!choices?.every((choice) => 'const' in choice)) return undefined;
-  return choices.map(({ const: value, title = humanise(String(value)) }) => ({ value, label: texts.declared(title) }));
+  return choices.map(({ const: value, title = humanise(String(value)) }) => ({ value, label: say(title) }));
 }
 
 /** `posts.rate_limit` → "Rate limit": the label of a field without a title. What is no key is words already. */

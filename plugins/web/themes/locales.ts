@@ -113,8 +113,8 @@ export class Locale {
   }
 
   /** What a plugin declares in code, which is English. */
-  declared(text: string): string {
-    return this.#sentences.declared?.say(this.id, text) ?? text;
+  declared(text: string, plugin?: string): string {
+    return this.#sentences.declared?.say(this.id, text, plugin) ?? text;
   }
 
   number(value: number): string {

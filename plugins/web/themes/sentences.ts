@@ -7,8 +7,11 @@ interface Pattern {
   readonly names: readonly string[];
   readonly text: string;
 }
+type Texts = ReadonlyMap<string, string>;
 interface Catalogue {
-  readonly exact: ReadonlyMap<string, string>;
+  readonly exact: Texts;
+  /** What each plugin says of its own sentences, which others may say in other words. */
+  readonly ofPlugins: ReadonlyMap<string, Texts>;
   readonly patterns: readonly Pattern[];
 }
 
@@ -21,6 +24,13 @@ const PLACEHOLDER = /\{([a-z]+)\}/g;
  */
 export type SentenceKind = 'failures' | 'declared';
 
+export interface SentenceFolders {
+  /** By the id of the plugin. */
+  readonly plugins: ReadonlyMap<string, string>;
+  /** Those of the theme's chain, the theme itself last: what they say wins. */
+  readonly themes: readonly string[];
+}
+
 /**
  * What code says in English, to programs and pages alike, in other languages; a translation names those sentences in
  * `locales/failures/de.json` or `locales/declared/de.json`: `"must have at most {limit} tags": "darf höchstens {limit}
@@ -28,20 +38,19 @@ export type SentenceKind = 'failures' | 'declared';
  */
 export class Sentences {
   readonly #kind: SentenceKind;
-  readonly #folders: readonly string[];
+  readonly #folders: SentenceFolders;
   readonly #catalogues = new Map<string, Catalogue>();
 
-  /** `folders`: those of the plugins, then those of the theme's chain, whose sentences win. */
-  constructor(kind: SentenceKind, folders: readonly string[]) {
+  constructor(kind: SentenceKind, folders: SentenceFolders) {
     this.#kind = kind;
     this.#folders = folders;
   }
 
-  /** The sentence as it is where no translation names it. */
-  say(language: string, sentence: string): string {
+  /** The sentence as it is where no translation names it. Whose it is, is asked first: `plugin`. */
+  say(language: string, sentence: string, plugin = ''): string {
     if (language === 'en' || sentence.length > MAX_LENGTH) return sentence;
-    const { exact, patterns } = this.#catalogue(language);
-    const found = exact.get(sentence);
+    const { exact, ofPlugins, patterns } = this.#catalogue(language);
+    const found = ofPlugins.get(plugin)?.get(sentence) ?? exact.get(sentence);
     if (found !== undefined) return found;
     for (const { sentence: pattern, names, text } of patterns) {
       const match = pattern.exec(sentence);
@@ -57,14 +66,22 @@ export class Sentences {
   }
 
   #read(language: string): Catalogue {
-    const exact = new Map(
-      this.#folders
-        .map((folder) => join(folder, 'locales', this.#kind, `${language}.json`))
-        .filter((file) => existsSync(file))
-        .flatMap((file) => Object.entries(readJson(file) as Record<string, string>)),
+    const { plugins, themes } = this.#folders;
+    const textsIn = (folder: string): Texts => {
+      const file = join(folder, 'locales', this.#kind, `${language}.json`);
+      return new Map(existsSync(file) ? Object.entries(readJson(file) as Record<string, string>) : []);
+    };
+    const ofThemes: Texts = new Map(themes.flatMap((folder) => [...textsIn(folder)]));
+    const ofPlugins = new Map(
+      [...plugins].map(([id, folder]) => [
+        id,
+        new Map([...textsIn(folder)].map(([sentence, text]) => [sentence, ofThemes.get(sentence) ?? text])),
+      ]),
     );
+    const exact = new Map([...[...ofPlugins.values()].flatMap((texts) => [...texts]), ...ofThemes]);
     return {
       exact,
+      ofPlugins,
       // Of several that fit, the one that says most itself.
       patterns: [...exact]
         .filter(([sentence]) => sentence.includes('{'))

@@ -53,7 +53,7 @@ export interface ThemeBundleOptions {
   readonly themeFolders: readonly string[];
   readonly plugins: readonly ThemedPlugin[];
   /** Folders of all plugins, of those that do not run as well: the panel says what they are. */
-  readonly installed: readonly string[];
+  readonly installed: ReadonlyMap<string, string>;
   readonly assets: Assets;
   readonly scope: () => RenderScope;
   /** The site's time zone. */
@@ -88,8 +88,8 @@ export function readTheme({
   };
   const locales = new Locales(files, offeredLanguages(chain), {
     zone,
-    failures: new Sentences('failures', [...folders.values(), ...themes]),
-    declared: new Sentences('declared', [...installed, ...themes]),
+    failures: new Sentences('failures', { plugins: folders, themes }),
+    declared: new Sentences('declared', { plugins: installed, themes }),
   });
   locales.load('theme');
   const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));

@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { mkdir, mkdtempDisposable, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { definePlugin, Type, type Plugin } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
@@ -68,11 +70,16 @@ describe('what plugins declare', () => {
     },
   );
 
-  it('is said in German by each plugin’s own translation', () => {
-    const folders = plugins.map(({ id }) => join(ROOT, 'plugins', id));
-    const german = new Sentences('declared', folders);
-    const texts = plugins.flatMap(({ id }) => Object.entries(germanOf(id)));
-    expect(texts.map(([text]) => [text, german.say('de', text)])).toEqual(texts);
+  it('is said in German by each plugin’s own translation, whatever others mean by the same word', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'parley-declared-'));
+    await mkdir(join(folder.path, 'locales/declared'), { recursive: true });
+    await writeFile(join(folder.path, 'locales/declared/de.json'), JSON.stringify({ Normal: 'Gewöhnlich' }));
+    const folders = new Map(plugins.map(({ id }) => [id, join(ROOT, 'plugins', id)]));
+    const german = new Sentences('declared', { plugins: folders.set('boats', folder.path), themes: [] });
+    const texts = plugins.flatMap(({ id }) => Object.entries(germanOf(id)).map(([text, said]) => [id, text, said]));
+    expect(texts.map(([id, text]) => [id, text, german.say('de', text!, id)])).toEqual(texts);
+    expect(german.say('de', 'Normal', 'subscriptions')).toBe('Nicht folgen');
+    expect(german.say('de', 'Normal', 'boats')).toBe('Gewöhnlich');
   });
 });
 

@@ -19,10 +19,10 @@ const plugins = readdirSync(join(ROOT, 'plugins'))
     plugin,
     texts: Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, string>),
   }));
-const failures = new Sentences(
-  'failures',
-  plugins.map(({ plugin }) => join(ROOT, 'plugins', plugin)),
-);
+const failures = new Sentences('failures', {
+  plugins: new Map(plugins.map(({ plugin }) => [plugin, join(ROOT, 'plugins', plugin)])),
+  themes: [],
+});
 
 /** The sources of what a plugin's file names: its own; with those of the pages go the kernel and what checks schemas. */
 const sourcesOf = (plugin: string): string =>
