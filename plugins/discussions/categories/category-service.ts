@@ -19,6 +19,7 @@ import {
   type Category,
   type CategoryRights,
 } from 'parley-forum/plugins/discussions';
+import { ADDED_TO_AUTHORS, ADDED_TO_CATEGORIES } from '../counters/counters.ts';
 import { CategoryEntity } from '../entities.ts';
 
 import type { Projections } from '../projections/projections.ts';
@@ -186,14 +187,13 @@ export class CategoryService implements Categories {
       update discussion u set category_id = ${moveTo}, updated_at = ${now} from d where u.id = d.id`);
     await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts)
       select ${moveTo}::uuid, part, discussions, posts from category_count where category_id = ${id} order by part
-      on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
+      ${ADDED_TO_CATEGORIES}`);
     await this.#data.all(
       sql`select from discussion_author where category_id in (${id}, ${moveTo}) order by category_id, user_id for update`,
     );
     await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
       select user_id, ${moveTo}::uuid, discussions, posts from discussion_author where category_id = ${id} order by user_id
-      on conflict (user_id, category_id) do update
-      set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+      ${ADDED_TO_AUTHORS}`);
     await this.#data.all(sql`delete from discussion_author where category_id = ${id}`);
   }
 

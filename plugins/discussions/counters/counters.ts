@@ -27,15 +27,17 @@ const columns = (
 ) => sql`unnest(${changes.map(({ categoryId }) => categoryId)}::uuid[], ${changes.map(({ discussions }) => discussions)}::int[],
   ${changes.map(({ posts }) => posts)}::int[]) as t (category_id, discussions, posts)`;
 
+/** What ends an insert of counts, which are added to those that are there. */
+export const ADDED_TO_CATEGORIES = sql`on conflict (category_id, part) do update
+    set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`;
+export const ADDED_TO_AUTHORS = sql`on conflict (user_id, category_id) do update
+    set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`;
+
 /** Any row of a category will do, so the lowest is used. */
 const categoryCounts = (
   changes: RawBuilder<unknown>,
 ) => sql`insert into category_count (category_id, part, discussions, posts)
-    select t.category_id, 0, t.discussions, t.posts from ${changes} order by t.category_id
-    on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`;
-
-const ADDED_TO_AUTHORS = sql`on conflict (user_id, category_id) do update
-    set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`;
+    select t.category_id, 0, t.discussions, t.posts from ${changes} order by t.category_id ${ADDED_TO_CATEGORIES}`;
 
 export async function addToCategoryCounts(data: Data, changes: readonly CounterChange[]): Promise<void> {
   await data.all(categoryCounts(columns(changes)));

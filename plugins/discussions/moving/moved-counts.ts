@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import { addToCategoryCounts, lastPostOf, type CounterChange } from '../counters/counters.ts';
+import { ADDED_TO_AUTHORS, addToCategoryCounts, lastPostOf, type CounterChange } from '../counters/counters.ts';
 import type { Move } from './rows.ts';
 
 /** A change of what a member has in a category. */
@@ -78,9 +78,7 @@ async function countAuthors(data: Data, changes: readonly AuthorChange[]): Promi
   await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
     select * from unnest(${changes.map(({ userId }) => userId)}::uuid[], ${changes.map(({ categoryId }) => categoryId)}::uuid[],
       ${changes.map(({ discussions }) => discussions)}::int[], ${changes.map(({ posts }) => posts)}::int[]) as t (user_id, category_id, discussions, posts)
-    order by category_id, user_id
-    on conflict (user_id, category_id) do update
-      set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+    order by category_id, user_id ${ADDED_TO_AUTHORS}`);
 }
 
 /** One change for each key, without those that change nothing. */

@@ -18,7 +18,7 @@ import {
   type Importer,
 } from 'parley-forum/plugins/discussions';
 import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
-import { addToCategoryCounts } from '../counters/counters.ts';
+import { ADDED_TO_AUTHORS, addToCategoryCounts } from '../counters/counters.ts';
 import { checkedValue } from './drafts.ts';
 
 import type { Projections } from '../projections/projections.ts';
@@ -198,8 +198,7 @@ export class BatchImporter implements Importer {
     await this.#data.all(sql`insert into discussion_author (category_id, user_id, discussions, posts)
       select split_part(t.id, ' ', 1)::uuid, split_part(t.id, ' ', 2)::uuid, t.discussions, t.posts from unnest(${sorted.map(([id]) => id)}::text[],
         ${sorted.map(([, { discussions }]) => discussions)}::int[], ${sorted.map(([, { posts }]) => posts)}::int[]) as t (id, discussions, posts)
-      on conflict (user_id, category_id) do update
-      set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+      ${ADDED_TO_AUTHORS}`);
   }
 }
 

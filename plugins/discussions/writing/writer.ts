@@ -309,7 +309,7 @@ function replyStatement(
       on conflict (category_id, part) do update set posts = category_count.posts + 1
       returning category_id
     ), a as (
-      insert into discussion_author (user_id, category_id, discussions, posts) select p.author_id, c.category_id, 0, 1 from p, c
+      insert into discussion_author (user_id, category_id, discussions, posts) select ${author}, c.category_id, 0, 1 from c
       on conflict (user_id, category_id) do update set posts = discussion_author.posts + 1
     ) select ${postColumns(1)} from p`;
 }
