@@ -16,8 +16,7 @@ export function addMutePages(
   plugin.extend(
     slotFillings,
     fill(postBefore, async (posts, viewer) => {
-      const muted = viewer.id === undefined ? [] : await follows.muted(viewer.id);
-      const ignored = new Set(muted.flatMap(({ kind, id }) => (kind === 'member' ? [id] : [])));
+      const ignored = await muting.ignored(viewer);
       if (ignored.size === 0) return [];
       return Promise.all(
         posts.map(async ({ author }) =>

@@ -45,6 +45,11 @@ export class Muting {
     return all([...parts, ...this.#withinCategories(muted)]) ?? sql<boolean>`true`;
   }
 
+  /** Ids of the members they ignore. */
+  async ignored({ id }: Viewer): Promise<ReadonlySet<string>> {
+    return new Set(id === undefined ? [] : idsOf(await this.#deps.follows.muted(id), 'member'));
+  }
+
   /** That the discussion `d` has no muted tag, nor an ignored author. */
   #withinCategories(muted: readonly Followed[]): readonly DiscussionCondition[] {
     const { tags } = this.#deps;
