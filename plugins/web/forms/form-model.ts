@@ -57,7 +57,7 @@ export interface FormTexts {
   readonly secretSet: string;
   readonly problem: string;
   /** What a plugin's schema says in English. */
-  declared(text: string, plugin: string | undefined): string;
+  declared(text: string, plugin?: string): string;
 }
 
 /** The view model of a form for an object schema: pure, so that it can be made wherever the values are. */
@@ -81,7 +81,7 @@ export function formModel(
     return { group: own['x-group'], field: toField(name, own, given) };
   });
   const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({
-    title: group && texts.declared(humanise(group), undefined),
+    title: group && texts.declared(humanise(group)),
     fields: members.map(({ field }) => field),
   }));
   return {

@@ -7,11 +7,12 @@ interface Pattern {
   readonly names: readonly string[];
   readonly text: string;
 }
-type Texts = ReadonlyMap<string, string>;
+/** By the English sentence. */
+type Translations = ReadonlyMap<string, string>;
 interface Catalogue {
-  readonly exact: Texts;
+  readonly exact: Translations;
   /** What each plugin says of its own sentences, which others may say in other words. */
-  readonly ofPlugins: ReadonlyMap<string, Texts>;
+  readonly ofPlugins: ReadonlyMap<string, Translations>;
   readonly patterns: readonly Pattern[];
 }
 
@@ -67,11 +68,11 @@ export class Sentences {
 
   #read(language: string): Catalogue {
     const { plugins, themes } = this.#folders;
-    const textsIn = (folder: string): Texts => {
+    const textsIn = (folder: string): Translations => {
       const file = join(folder, 'locales', this.#kind, `${language}.json`);
       return new Map(existsSync(file) ? Object.entries(readJson(file) as Record<string, string>) : []);
     };
-    const ofThemes: Texts = new Map(themes.flatMap((folder) => [...textsIn(folder)]));
+    const ofThemes: Translations = new Map(themes.flatMap((folder) => [...textsIn(folder)]));
     const ofPlugins = new Map(
       [...plugins].map(([id, folder]) => [
         id,
