@@ -224,10 +224,10 @@ export interface ProfileChanges {
   readonly bio?: string | undefined;
 }
 
-/** How a member is spoken to. */
-export type Speech = Pick<Account, 'language' | 'timezone'>;
+/** The language and time zone of a member. */
+export type LocaleSettings = Pick<Account, 'language' | 'timezone'>;
 /** What is undefined stays, and null goes. */
-export interface SpeechChanges {
+export interface LocaleChanges {
   readonly language?: string | null | undefined;
   readonly timezone?: string | null | undefined;
 }
@@ -315,9 +315,9 @@ export interface Accounts {
    */
   setProfile(id: string, changes: ProfileChanges): Promise<void>;
   /** 400 naming what the site does not offer. */
-  setSpeech(id: string, changes: SpeechChanges): Promise<void>;
-  /** How these members want to be spoken to, cached: at most one statement. Unknown ids are missing. */
-  speech(ids: readonly string[]): Promise<ReadonlyMap<string, Speech>>;
+  setLocale(id: string, changes: LocaleChanges): Promise<void>;
+  /** The languages and time zones of these members, cached: at most one statement. Unknown ids are missing. */
+  localeSettings(ids: readonly string[]): Promise<ReadonlyMap<string, LocaleSettings>>;
   /** The path or URL of the picture; `undefined`: none. */
   setAvatar(id: string, url: string | undefined): Promise<void>;
   /**

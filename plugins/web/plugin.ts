@@ -32,7 +32,7 @@ import {
   Web,
 } from './api.ts';
 import { addAppearance } from './appearance/pages.ts';
-import { addOwnLanguage } from './appearance/language-pages.ts';
+import { addLanguagePages } from './appearance/language-pages.ts';
 import { addKeyboard } from './appearance/keyboard-pages.ts';
 import { Assets } from './assets/assets.ts';
 import { setNotice } from './pages/flash-notices.ts';
@@ -233,7 +233,7 @@ export default definePlugin({
     const offered = (): readonly string[] => renderer.bundle.locales.offered;
     addAppearance(plugin, { http, baseUrl: environment.baseUrl, offered });
     const siteZone = (): string => settings['site.timezone'];
-    addOwnLanguage(plugin, { http, accounts: services.Accounts, sessions: services.Sessions, offered, siteZone });
+    addLanguagePages(plugin, { http, accounts: services.Accounts, sessions: services.Sessions, offered, siteZone });
     addKeyboard(plugin, http, localeOf);
 
     return {
@@ -248,7 +248,7 @@ export default definePlugin({
         },
         text: (key, values) => siteLocale().text(key, values),
         textsFor: async (ids) => {
-          const chosen = await services.Accounts.speech(ids);
+          const chosen = await services.Accounts.localeSettings(ids);
           const { locales } = renderer.bundle;
           return (id) => {
             const { language, timezone } = chosen.get(id) ?? {};

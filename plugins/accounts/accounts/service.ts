@@ -39,8 +39,8 @@ import {
   type NewAccount,
   type PasswordPolicy,
   type ProfileChanges,
-  type Speech,
-  type SpeechChanges,
+  type LocaleSettings,
+  type LocaleChanges,
   type EmailConfirmation,
   type UserRecord,
   type StaffRequirement,
@@ -406,7 +406,7 @@ export class AccountsService implements Accounts {
     if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${NAME_LOCK}, hashtext(${key}))`);
   }
 
-  async setSpeech(id: string, { language, timezone }: SpeechChanges): Promise<void> {
+  async setLocale(id: string, { language, timezone }: LocaleChanges): Promise<void> {
     if (typeof language === 'string' && !(await this.#deps.languageOffered(language)))
       throw new InvalidInput([{ field: 'language', message: 'is not a language that the site has' }]);
     const zone = typeof timezone === 'string' ? timezoneNamed(timezone) : timezone;
@@ -418,7 +418,7 @@ export class AccountsService implements Accounts {
     });
   }
 
-  async speech(ids: readonly string[]): Promise<ReadonlyMap<string, Speech>> {
+  async localeSettings(ids: readonly string[]): Promise<ReadonlyMap<string, LocaleSettings>> {
     return this.#loader.many(ids);
   }
 

@@ -27,7 +27,7 @@ const IDS_PER_ENTRY = 5;
 interface RouteDeps {
   readonly data: Data;
   readonly users: UserRecords;
-  readonly accounts: Pick<AccountsService, 'setProfile' | 'setSpeech'>;
+  readonly accounts: Pick<AccountsService, 'setProfile' | 'setLocale'>;
   readonly clock: Clock;
 }
 
@@ -81,7 +81,7 @@ export function addRoutes(plugin: PluginHandle, { data, users, accounts, clock }
   plugin.route(api, {
     method: 'put',
     path: '/users/:id',
-    summary: 'Change what others see of the caller, and how they are spoken to; what is left out stays',
+    summary: 'Change what others see of the caller, and their language and time zone; what is left out stays',
     can: editProfile,
     params: IdParams,
     body: Type.Object({
@@ -102,7 +102,7 @@ export function addRoutes(plugin: PluginHandle, { data, users, accounts, clock }
   })(async ({ actor, target: { id }, body: { display_name: name, bio, language, timezone } }) => {
     await data.transaction(async () => {
       await accounts.setProfile(id, { bio, displayName: name === null ? '' : name });
-      if (language !== undefined || timezone !== undefined) await accounts.setSpeech(id, { language, timezone });
+      if (language !== undefined || timezone !== undefined) await accounts.setLocale(id, { language, timezone });
     });
     return { user: (await users.find(id, actor))! };
   });

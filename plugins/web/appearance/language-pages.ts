@@ -6,20 +6,20 @@ import { languageOptions, writeLanguage } from './language.ts';
 
 const PAGE = '/settings/language';
 
-export interface OwnLanguageDeps {
+export interface LanguagePagesDeps {
   readonly http: Http;
-  readonly accounts: Pick<Accounts, 'find' | 'setSpeech'>;
+  readonly accounts: Pick<Accounts, 'find' | 'setLocale'>;
   readonly sessions: Pick<Sessions, 'authenticate'>;
   offered(): readonly string[];
   siteZone(): string;
 }
 
-/** In which language and time zone a member is spoken to, on all their devices and in mails. */
-export function addOwnLanguage(
+/** The language and time zone of a member, on all their devices and in mails. */
+export function addLanguagePages(
   plugin: PluginHandle,
-  { http, accounts, sessions, offered, siteZone }: OwnLanguageDeps,
+  { http, accounts, sessions, offered, siteZone }: LanguagePagesDeps,
 ): void {
-  plugin.extend(navigation, { area: 'settings', label: 'web:speech.tab', href: PAGE });
+  plugin.extend(navigation, { area: 'settings', label: 'web:locale.tab', href: PAGE });
 
   const page = async ({ id = '' }: Viewer, retry?: Retry): Promise<View> => {
     const { language, timezone } = (await accounts.find(id)) ?? {};
@@ -31,7 +31,7 @@ export function addOwnLanguage(
       zone: siteZone(),
       ...formErrors(retry),
     };
-    const head = { name: 'settings', title: phrase('web:speech.title'), noindex: true, current: PAGE };
+    const head = { name: 'settings', title: phrase('web:locale.title'), noindex: true, current: PAGE };
     return view('@web/language', head, model, retry?.status ?? 200);
   };
 
@@ -47,11 +47,11 @@ export function addOwnLanguage(
     }),
     options: { rerender: (retry) => page(retry.actor, retry) },
   })(async ({ req, res, actor, body: { language, timezone } }) => {
-    await accounts.setSpeech(actor.id!, { language: language || null, timezone: timezone || null });
+    await accounts.setLocale(actor.id!, { language: language || null, timezone: timezone || null });
     // The notice has the new language already.
     await sessions.authenticate(req, res, { idle: true });
     // What was chosen on this device before is over: this is the later word.
     writeLanguage(res, undefined, http.secure(req));
-    return redirect(PAGE, { notice: phrase('web:speech.saved') });
+    return redirect(PAGE, { notice: phrase('web:locale.saved') });
   });
 }

@@ -95,7 +95,7 @@ describe('the panel of a reader who reads German', () => {
   let ada: Client;
   beforeAll(async () => {
     site = await startPanel([boats]);
-    await site.app.service(Accounts).setSpeech(site.accounts.ada.id, { language: 'de' });
+    await site.app.service(Accounts).setLocale(site.accounts.ada.id, { language: 'de' });
     ada = await site.session('ada');
   });
   afterAll(() => site[Symbol.asyncDispose]());
