@@ -81,9 +81,22 @@ export class Graph {
     return [...this.#plugins.values()];
   }
 
+  /**
+   * All plugins, each after those whose services it needs or wants, so that none has to start again for one that comes
+   * later. Where plugins want each other, one of them comes first all the same.
+   */
+  startingOrder(): readonly string[] {
+    return inOrder([...this.#plugins.keys()], (current, path) => {
+      const { needs, wants } = this.get(current);
+      return [...ids(needs), ...ids(wants)]
+        .flatMap((token) => this.#providers.get(token) ?? [])
+        .filter((provider) => provider !== KERNEL && !path.includes(provider));
+    });
+  }
+
   /** The plugins `id` must have running, itself last. Throws on a missing provider or a cycle. */
   startOrder(id: string): string[] {
-    return inOrder(id, (current, path) =>
+    return inOrder([id], (current, path) =>
       ids(this.get(current).needs).flatMap((token) => {
         const provider = this.#providers.get(token);
         if (!provider)
@@ -100,7 +113,7 @@ export class Graph {
 
   /** The plugins that need `id`, directly or not, in the order to stop them; `id` last. */
   stopOrder(id: string): string[] {
-    return inOrder(id, (current, path) =>
+    return inOrder([id], (current, path) =>
       this.#with('needs', current).filter((dependent) => !path.includes(dependent)),
     );
   }
@@ -136,10 +149,13 @@ export class Graph {
 }
 
 /**
- * `id` and all that `next` leads to, each after what it leads to. `path` begins with `id` and ends with the current
- * one.
+ * The first ones and all that `next` leads to, each after what it leads to. `path` begins with one of the first and
+ * ends with the current one.
  */
-function inOrder(id: string, next: (current: string, path: readonly string[]) => readonly string[]): string[] {
+function inOrder(
+  first: readonly string[],
+  next: (current: string, path: readonly string[]) => readonly string[],
+): string[] {
   const order: string[] = [];
   const visit = (path: readonly string[]): void => {
     const current = path.at(-1)!;
@@ -147,6 +163,6 @@ function inOrder(id: string, next: (current: string, path: readonly string[]) =>
     for (const step of next(current, path)) visit([...path, step]);
     order.push(current);
   };
-  visit([id]);
+  for (const id of first) visit([id]);
   return order;
 }

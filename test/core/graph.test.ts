@@ -27,6 +27,29 @@ describe('the order in which plugins start and stop', () => {
     expect(graphOf(news, press, ink, paper).startOrder('news')).toEqual(['paper', 'ink', 'press', 'news']);
   });
 
+  test('all start in an order in which none has to start again for what it wants', () => {
+    expect(graphOf(news, press, ink, paper).startingOrder()).toEqual(['paper', 'ink', 'press', 'news']);
+    const reader = definePlugin({ id: 'reader', wants: { ink: Ink }, setup: () => {} });
+    expect(graphOf(reader, paper, ink).startingOrder()).toEqual(['ink', 'reader', 'paper']);
+  });
+
+  test('plugins that want each other all start, as do those that cannot be put together', () => {
+    const tree = definePlugin({
+      id: 'tree',
+      wants: { ink: Ink },
+      provides: { paper: Paper },
+      setup: () => ({ paper: 1 }),
+    });
+    const squid = definePlugin({
+      id: 'squid',
+      wants: { paper: Paper },
+      provides: { ink: Ink },
+      setup: () => ({ ink: 1 }),
+    });
+    expect(graphOf(tree, squid, press).startingOrder()).toEqual(['squid', 'tree', 'press']);
+    expect(graphOf(press, paper).startingOrder()).toEqual(['paper', 'press']);
+  });
+
   test('whoever needs a plugin stops before it, directly or not', () => {
     expect(graphOf(paper, ink, press, news).stopOrder('paper')).toEqual(['news', 'press', 'paper']);
   });
