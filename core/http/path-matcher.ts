@@ -13,20 +13,36 @@ const PATTERN = /^(?!.+\/$)(?:\/(?::\w+|[\w.~@-]+))*\/(?::\w+|\*\w+|[\w.~@-]*)$/
 /** Characters of a parameter at most: what Node reads of a request's head. Longer ones match nothing. */
 const LONGEST = 16_384;
 
+/** What a route answers; read once, while tables of routes are made anew for each plugin that comes or goes. */
+export interface Address {
+  readonly method: HTTPMethod;
+  readonly pattern: string;
+  /** The same for patterns that differ only in the names of their parameters. */
+  readonly key: string;
+  readonly valid: boolean;
+}
+
+export const readAddress = (method: string, pattern: string): Address => ({
+  method: method.toUpperCase() as HTTPMethod,
+  pattern,
+  key: `${method.toUpperCase()} ${pattern.replaceAll(/(?<=[:*])\w+/g, '')}`,
+  valid: PATTERN.test(pattern),
+});
+
 /**
  * One surface's routes. A literal segment wins over a parameter whatever the order of registration, as `/users/search`
  * must over `/users/:id`.
  */
 export class PathMatcher<T> {
-  readonly #routes = new Map<string, { readonly method: HTTPMethod; readonly pattern: string; readonly value: T }>();
+  /** By the keys of their addresses. */
+  readonly #routes = new Map<string, { readonly address: Address; readonly value: T }>();
   #router: Instance<HTTPVersion.V1> | undefined;
 
-  /** What is wrong with the pattern, if anything; it then does not count. Not to be called after `find`. */
-  add(method: string, pattern: string, value: T): string | undefined {
-    const nameless = `${method} ${pattern.replaceAll(/(?<=[:*])\w+/g, '')}`;
-    if (!PATTERN.test(pattern)) return 'is no path; use words, :names and a closing *rest between single slashes';
-    if (this.#routes.has(nameless)) return 'is taken; choose another path';
-    this.#routes.set(nameless, { method: method as HTTPMethod, pattern, value });
+  /** What is wrong with the address, if anything; it then does not count. Not to be called after `find`. */
+  add(address: Address, value: T): string | undefined {
+    if (!address.valid) return 'is no path; use words, :names and a closing *rest between single slashes';
+    if (this.#routes.has(address.key)) return 'is taken; choose another path';
+    this.#routes.set(address.key, { address, value });
     return undefined;
   }
 
@@ -49,9 +65,9 @@ export class PathMatcher<T> {
 
   #compile(): Instance<HTTPVersion.V1> {
     const router = FindMyWay({ ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: LONGEST });
-    for (const { method, pattern, value } of this.#routes.values()) {
-      const [path = '', rest] = pattern.split('*');
-      router.on(method, rest ? `${path}*` : path, () => undefined, { value, rest });
+    for (const { address, value } of this.#routes.values()) {
+      const [path = '', rest] = address.pattern.split('*');
+      router.on(address.method, rest ? `${path}*` : path, () => undefined, { value, rest });
     }
     return router;
   }

@@ -5,7 +5,7 @@ import type { Static, TSchema } from 'typebox';
 import { HttpError, InvalidInput, notFound, PluginError } from '../errors.ts';
 import { failureOf } from './failures.ts';
 import { Http } from './http.ts';
-import { PathMatcher, type Match } from './path-matcher.ts';
+import { PathMatcher, type Address, type Match } from './path-matcher.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type RefOptions, type Token } from '../ref.ts';
 import { check, parse, type Checked } from '../schema.ts';
 
@@ -255,6 +255,7 @@ export const Routes = defineToken<Routes>('Routes');
 
 interface Entry {
   readonly info: RouteInfo<any>;
+  readonly address: Address;
   readonly handler: Handler<any, any, any, any, any, any>;
   readonly mount: Mount;
 }
@@ -529,14 +530,15 @@ function compile(mounts: readonly Mount[]): Table {
         `answers on the surface "${surface.id}" under ${surface.prefix}, which plugin "${other.mount.plugin}" does already; keep one`,
       );
   }
-  for (const entry of mounts.flatMap((mount) => mount.entries)) {
-    const { plugin, surface, method, path } = entry.info;
-    const problem = table
-      .find((other) => other.surface.id === surface.id)
-      ?.paths.add(method.toUpperCase(), path, entry);
-    if (problem)
-      throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which ${problem}`);
-  }
+  const matchers = new Map(table.map(({ surface, paths }) => [surface.id, paths]));
+  for (const { entries } of mounts)
+    for (const entry of entries) {
+      const { plugin, surface } = entry.info;
+      const problem = matchers.get(surface.id)?.add(entry.address, entry);
+      if (!problem) continue;
+      const { method, pattern } = entry.address;
+      throw new PluginError(plugin, `registers ${method} ${surface.prefix}${pattern}, which ${problem}`);
+    }
   return table.toSorted((a, b) => b.surface.prefix.length - a.surface.prefix.length);
 }
 

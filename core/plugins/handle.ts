@@ -6,6 +6,7 @@ import type { JobQueue } from '../jobs/queue.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugin, PluginHandle } from './definition.ts';
 import type { Awaitable } from '../ref.ts';
+import { readAddress } from '../http/path-matcher.ts';
 import type { Mount, RouteRegistry } from '../http/routes.ts';
 import { Type } from '../schema.ts';
 import type { SettingsStore } from '../settings.ts';
@@ -128,6 +129,7 @@ export function createHandle(
       return (handler) =>
         void mount.entries.push({
           info: { status: 200, options: {}, ...definition, plugin: id, surface },
+          address: readAddress(definition.method, definition.path),
           handler,
           mount,
         });
