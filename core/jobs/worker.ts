@@ -257,10 +257,13 @@ export class Worker {
     const ending = [...this.#held].filter((held) => !listener || held.listener === listener);
     for (const held of ending) if (held.end === undefined) this.#end(held, 'back');
     for (const { controller } of ending) controller.abort(new Error('its plugin stops'));
-    const limit = new AbortController();
-    const over = delay(GRACE, undefined, { signal: limit.signal }).catch(() => undefined);
-    await Promise.race([Promise.all(ending.flatMap(({ end }) => end ?? [])), over]);
-    limit.abort();
+    const running = ending.flatMap(({ end }) => end ?? []);
+    if (running.length > 0) {
+      const limit = new AbortController();
+      const over = delay(GRACE, undefined, { signal: limit.signal }).catch(() => undefined);
+      await Promise.race([Promise.all(running), over]);
+      limit.abort();
+    }
     for (const held of ending) this.#end(held, 'back');
     await this.#pump();
   }
