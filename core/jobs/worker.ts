@@ -48,8 +48,6 @@ const GRACE = 2_000;
 const LOOK_AGAIN = 5_000;
 /** Milliseconds in which commits gather before they are published to the other processes. */
 const PUBLISH_INTERVAL = 50;
-/** The advisory lock under which limits per key are counted; the number has no meaning. */
-const CLAIMING = 7_216_003;
 
 export interface WorkerDeps {
   readonly data: Database;
@@ -499,10 +497,9 @@ export class Worker {
       const without = await this.#claimed(listener, this.#due(listener, room - look.jobs.length, sql`j.key is null`));
       return { ...look, jobs: [...look.jobs, ...without] };
     };
-    if (data.embedded) return claim();
     // Two processes that count one key at the same moment would both find room for one more.
     return data.transaction(async () => {
-      await data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
+      await data.lock('jobs:claim by key');
       return claim();
     });
   }

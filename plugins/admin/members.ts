@@ -1,4 +1,4 @@
-import { HttpError, InvalidInput, notFound, sql, Type, type Data, type Http } from 'parley-forum';
+import { HttpError, InvalidInput, notFound, Type, type Data, type Http } from 'parley-forum';
 import type { Access, Group, Viewer } from 'parley-forum/plugins/access';
 import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { adminSections, memberColumns } from 'parley-forum/plugins/admin';
@@ -15,8 +15,6 @@ import {
 import { by, groupName, queryText, type PanelDeps } from './shared.ts';
 
 const PAGE = 50;
-/** The advisory lock under which one member at a time is changed; the number has no meaning. */
-const CHANGING = 7_216_052;
 /** Milliseconds that a plugin may take for a column. */
 const COLUMN_BUDGET = 1_000;
 
@@ -159,7 +157,7 @@ export function addMembers(
       throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
     }
     await data.transaction(async () => {
-      await data.all(sql`select pg_advisory_xact_lock(${CHANGING})`);
+      await data.lock('admin:members');
       // Of two who take the rights from each other at the same moment the second has none any more.
       const now = (await accounts.viewers([actor.id!])).get(actor.id!);
       if (!now || !access.allows(now, can)) throw new HttpError(403, `You may not ${can.label}`);

@@ -6,8 +6,6 @@ import type { Rules } from './rules.ts';
 
 /** The page on which members find what is held of theirs. */
 export const OWN = '/settings/held-posts';
-/** The first half of the advisory locks under which the posts of a member are counted; the number has no meaning. */
-const LOCK = 7_216_061;
 
 interface HolderDeps {
   readonly plugin: PluginHandle;
@@ -33,7 +31,7 @@ export class Holder {
     const now = new Date(clock.now());
     const [id, authorId, discussionId] = [createId(now.getTime()), post.author.id!, post.discussion?.id ?? null];
     await data.transaction(async () => {
-      if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(${authorId}))`);
+      await data.lock(`approval:${authorId}`);
       const stored = await data.one(sql`
         insert into held_post (id, author_id, discussion_id, category_id, draft, title, html, reason, created_at)
         select ${id}::uuid, ${authorId}::uuid, ${discussionId}::uuid, ${post.categoryId}::uuid, ${draft}::jsonb, ${post.title}, ${post.html}, ${reason}, ${now}::timestamptz

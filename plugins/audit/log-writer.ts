@@ -2,8 +2,6 @@ import { Batcher, commandLine, sql, type Data, type Logger } from 'parley-forum'
 import type { AuditEntry } from 'parley-forum/ports/audit';
 import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
 
-/** The advisory lock of the log's end; the number has no meaning. */
-const LOG_END_LOCK = 7_216_102;
 const MAX_TEXT_LENGTH = 200;
 
 /** The moment in an id of version 7: when the action was raised, however late it is written down. */
@@ -73,10 +71,9 @@ export class LogWriter {
     return fresh;
   }
 
-  /** Held until the commit: seals and positions then have one order. The embedded database has one writer anyway. */
-  async lock(): Promise<void> {
-    const { data } = this.#deps;
-    if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${LOG_END_LOCK})`);
+  /** Held until the commit: seals and positions then have one order. */
+  lock(): Promise<void> {
+    return this.#deps.data.lock('audit:log');
   }
 
   async #write(entries: readonly Unsealed[]): Promise<void> {

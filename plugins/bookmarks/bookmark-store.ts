@@ -26,8 +26,6 @@ export interface ListRequest {
 
 /** Characters of a text that are searched, and words that are searched for: thousands of long texts would take seconds. */
 const [MAX_SEARCHED, MAX_WORDS] = [5_000, 8];
-/** The first half of the advisory locks under which the bookmarks of a member are counted; the number has no meaning. */
-const LOCK = 7_216_023;
 
 /** The table of bookmarks: one row for each member and post. */
 export class BookmarkStore {
@@ -78,7 +76,7 @@ export class BookmarkStore {
     { note, remindAt }: BookmarkChanges,
     most: number,
   ): Promise<Bookmark | undefined> {
-    if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(${userId}))`);
+    await this.#data.lock(`bookmarks:${userId}`);
     const now = new Date(this.#clock.now());
     return this.#data.one(sql<Bookmark>`insert into bookmark as b (id, user_id, post_id, note, remind_at, created_at)
       select ${createId(now.getTime())}::uuid, ${userId}::uuid, ${postId}::uuid, ${note ?? ''}, ${remindAt ?? null}::timestamptz, ${now}::timestamptz

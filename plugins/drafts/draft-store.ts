@@ -26,8 +26,6 @@ interface Conditions extends Limits {
 }
 
 const COLUMNS = sql<Draft>`key, fields, updated_at as "updatedAt"`;
-/** The first half of the advisory locks under which the drafts of a member are counted; the number has no meaning. */
-const LOCK = 7_216_031;
 const DAY = 86_400_000;
 const words = (text: RawBuilder<unknown>): RawBuilder<unknown> => sql`btrim(regexp_replace(${text}, '\\s+', ' ', 'g'))`;
 
@@ -84,7 +82,7 @@ export class DraftStore {
     fields: DraftFields,
     { most, bytes, replaces }: Conditions,
   ): Promise<Draft | undefined> {
-    if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(${userId}))`);
+    await this.#data.lock(`drafts:${userId}`);
     const json = JSON.stringify(fields);
     const size = Buffer.byteLength(json);
     const own = sql`from draft where user_id = ${userId}`;

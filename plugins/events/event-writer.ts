@@ -7,9 +7,6 @@ export interface Entry {
   readonly data: object;
 }
 
-/** The advisory lock of the log's end; the number has no meaning. */
-const END = 7_216_101;
-
 /** The moment in an id of version 7: when the action was raised, however late it is written down. */
 const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
 
@@ -39,9 +36,8 @@ export class EventWriter {
   async #write(entries: readonly Entry[]): Promise<void> {
     const rows = entries.map((entry) => ({ ...entry, at: raisedAt(entry.id) }));
     await this.#data.transaction(async () => {
-      // Held until the commit: who takes a later position becomes visible later. The embedded database has one writer
-      // anyway.
-      if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${END})`);
+      // Held until the commit: who takes a later position becomes visible later.
+      await this.#data.lock('events:log');
       await this.#data.all(sql`insert into event_log (id, event, created_at, data)
         select e.id, e.event, e.at, e.data from json_to_recordset(${JSON.stringify(rows)}::json) as e(id uuid, event text, at timestamptz, data jsonb)
         order by e.id on conflict (id) do nothing`);

@@ -7,11 +7,6 @@ import type { VisibilityChoiceStore } from './visibility-choices.ts';
 import type { DeletionEmails } from './emails.ts';
 
 const DAY = 86_400_000;
-/**
- * The advisory lock under which deletions begin and are asked for, so that of the last two administrators one stays;
- * the number has no meaning.
- */
-const DELETION_LOCK = 7_216_103;
 
 export interface DeletionsDeps {
   readonly data: Data;
@@ -179,7 +174,8 @@ export class AccountDeletions implements Deletions {
     });
   }
 
-  async #lock(): Promise<void> {
-    await this.#deps.data.all(sql`select pg_advisory_xact_lock(${DELETION_LOCK})`);
+  /** Deletions begin and are asked for one after the other, so that of the last two administrators one stays. */
+  #lock(): Promise<void> {
+    return this.#deps.data.lock('privacy:deletions');
   }
 }

@@ -56,7 +56,7 @@ export class FeedTokens implements TokenStore {
     const created = { id: createId(now), token: `feed_${randomBytes(32).toString('base64url')}` };
     await this.#data.transaction(async () => {
       // One after the other for each member, so that they are counted right.
-      await this.#data.all(sql`select pg_advisory_xact_lock(hashtextextended(${`feed-tokens:${accountId}`}, 0))`);
+      await this.#data.lock(`pro-feeds:${accountId}`);
       const row = await this.#data.one(sql`insert into feed_token (id, account_id, name, hash, category_ids, created_at)
         select ${created.id}::uuid, ${accountId}::uuid, ${name}, ${hash('sha256', created.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb,
           ${new Date(now)}::timestamptz

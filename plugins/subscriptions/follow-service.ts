@@ -18,8 +18,6 @@ interface Mute extends Followed {
   readonly userId: string;
 }
 
-/** First key of the lock under which the rows of a member are counted. */
-const LOCK = 7_216_063;
 /** The tag of what a member follows and has muted: nothing else that changes with the account is a reason to read it anew. */
 const followsTag = (userId: string): string => `follows:${userId}`;
 const FULL: Readonly<Record<StoredLevel, string>> = {
@@ -69,7 +67,7 @@ export class FollowService {
     const muted = level === 'muted';
     const set = await this.#data.transaction(async () => {
       // Of several at once each counts what the others set.
-      if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(${userId}))`);
+      await this.#data.lock(`subscriptions:${userId}`);
       return this.#data.all(sql`insert into follow as f (user_id, kind, subject_id, is_muted, created_at)
         select ${userId}, ${kind}, ${id}, ${muted}, ${new Date(this.#clock.now())}
         where (select count(*) from follow where user_id = ${userId} and is_muted = ${muted}) < ${MAX_FOLLOWS}

@@ -226,6 +226,28 @@ describe('a transaction', () => {
     await clear();
   });
 
+  it('holds a lock by name until it ends, so that each of several at once counts what the others wrote', async () => {
+    const added = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        data.transaction(async () => {
+          await data.lock('notes:count');
+          return data.all(
+            sql`insert into note (title) select ${`n${n}`} where (select count(*) from note) < 3 returning id`,
+          );
+        }),
+      ),
+    );
+    expect(added.flat()).toHaveLength(3);
+    expect(await titles()).toHaveLength(3);
+    await clear();
+  });
+
+  it('is what a lock belongs to: outside of one there is none', async () => {
+    await expect(data.lock('notes:count')).rejects.toThrow(
+      'The lock "notes:count" is asked for outside of a transaction',
+    );
+  });
+
   it('does not lend its connection to work that nobody awaited', async () => {
     let late: Promise<string[]> | undefined;
     await data.transaction(async () => {

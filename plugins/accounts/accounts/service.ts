@@ -82,8 +82,6 @@ export interface Credentials {
   readonly passwordHash: string;
 }
 
-/** The first half of the advisory locks of names; the number has no meaning. */
-const NAME_LOCK = 7_216_048;
 /** Rows per statement of an import. */
 const IMPORT_BATCH = 2_000;
 
@@ -401,9 +399,8 @@ export class AccountsService implements Accounts {
   }
 
   /** Until the transaction ends, no one else takes this name, as a username or a display name. Before any row is locked. */
-  async #lockName(key: string): Promise<void> {
-    const { data } = this.#deps;
-    if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${NAME_LOCK}, hashtext(${key}))`);
+  #lockName(key: string): Promise<void> {
+    return this.#deps.data.lock(`accounts:name ${key}`);
   }
 
   async setLocale(id: string, { language, timezone }: LocaleChanges): Promise<void> {

@@ -65,7 +65,7 @@ export class UploadStore {
       return await data.transaction(async () => {
         // One after the other for each member, so that they are counted right, and of two avatars the one with the
         // greater id is the last.
-        await data.all(sql`select pg_advisory_xact_lock(hashtextextended(${`uploads:${accountId}`}, 0))`);
+        await data.lock(`uploads:${accountId}`);
         const now = clock.now();
         const id = createId(now);
         const room =

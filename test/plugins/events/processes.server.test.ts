@@ -87,7 +87,7 @@ describe('two processes that write at once', () => {
     const start = await now();
     const slowly = (data: Data): Data =>
       ({
-        embedded: false,
+        lock: (name: string) => data.lock(name),
         all: (query: Parameters<Data['all']>[0]) => data.all(query),
         transaction: (work: Parameters<Data['transaction']>[0]) =>
           data.transaction(async (em) => {
