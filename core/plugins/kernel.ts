@@ -36,6 +36,7 @@ export class Kernel {
   /** The ids of the kernel's own. */
   readonly #offered: ReadonlySet<string>;
   #queue: Promise<unknown> = Promise.resolve();
+  #closed = false;
 
   constructor(options: KernelAndServices) {
     this.#parts = options;
@@ -105,9 +106,13 @@ export class Kernel {
     return found;
   }
 
-  /** Starts `id` and whatever it needs; resolves to the ids started, in order. Throws what kept it from starting. */
+  /**
+   * Starts `id` and whatever it needs; resolves to the ids started, in order, none once `close` was called. Throws what
+   * kept it from starting.
+   */
   enable(id: string): Promise<readonly string[]> {
     return this.#serially(async () => {
+      if (this.#closed) return [];
       const order = this.graph.startOrder(id).filter((step) => !this.#running.has(step));
       for (const step of order) await this.#start(step);
       await this.#cycle(order.flatMap((step) => this.graph.wanting(step)).filter((other) => !order.includes(other)));
@@ -152,9 +157,15 @@ export class Kernel {
     return this.#serially(async () => void (await this.#cycle(ids, [], exchange)));
   }
 
-  /** Stops everything, dependents first. */
-  async close(): Promise<void> {
-    for (const id of this.active().toReversed()) await this.disable(id);
+  /**
+   * Stops everything for good: those that came last first, so that each goes before whatever it holds a service of and
+   * none starts again.
+   */
+  close(): Promise<void> {
+    return this.#serially(async () => {
+      this.#closed = true;
+      for (const id of this.active().toReversed()) await this.#stop(id);
+    });
   }
 
   async #start(id: string, replaced?: Mount): Promise<void> {

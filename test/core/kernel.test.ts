@@ -380,6 +380,35 @@ describe('stopping', () => {
     expect(server.app.kernel.state('clinging')).toBe('active');
   });
 
+  test('of the process is for good: nothing starts again, neither for what has left nor because somebody asks', async () => {
+    const Lamp = defineToken<{ readonly lit: boolean }>('Lamp');
+    const seen: string[] = [];
+    const lamp = definePlugin({
+      id: 'lamp',
+      provides: { lamp: Lamp },
+      setup(_services, plugin) {
+        plugin.defer(() => void seen.push('lamp is out'));
+        return { lamp: { lit: true } };
+      },
+    });
+    const reader = definePlugin({
+      id: 'reader',
+      wants: { lamp: Lamp },
+      setup({ lamp: light }, plugin) {
+        seen.push(light ? 'reads' : 'sits in the dark');
+        plugin.defer(() => void seen.push('goes to bed'));
+      },
+    });
+    const server = await startForum({ plugins: [reader, lamp] });
+    const stopped = server[Symbol.asyncDispose]();
+    await server.app.kernel.close();
+    expect(await server.app.kernel.enable('lamp')).toEqual([]);
+    await server.app.kernel.restart('lamp');
+    await stopped;
+    expect(seen).toEqual(['reads', 'goes to bed', 'lamp is out']);
+    expect(server.app.kernel.active()).toEqual([]);
+  });
+
   test('keeps the data; uninstalling takes the tables and the record of its migrations away', async () => {
     class CreateDrawer extends Migration {
       override up(): void {
