@@ -22,8 +22,9 @@ export class Graph {
   readonly #providers: Map<string, string>;
   /** By what no two plugins may define, the plugin's id. */
   readonly #owners = new Map<string, string>();
-  /** By plugin, those that use it; found anew after plugins came or went. */
+  /** By plugin, those that use it; found anew after plugins came or went, as are the orders. */
   #users: Readonly<Record<Relation, Users>> | undefined;
+  readonly #startOrders = new Map<string, readonly string[]>();
 
   /** `builtIn` are the services that the kernel itself provides. */
   constructor(builtIn: readonly Token<any>[] = []) {
@@ -59,13 +60,13 @@ export class Graph {
     for (const token of ids(plugin.provides)) this.#providers.set(token, plugin.id);
     for (const what of owned(plugin)) this.#owners.set(what, plugin.id);
     this.#plugins.set(plugin.id, plugin);
-    this.#users = undefined;
+    this.#forget();
   }
 
   /** Nothing of it is known any more, so that another definition can take its place. */
   remove(id: string): void {
     this.#plugins.delete(id);
-    this.#users = undefined;
+    this.#forget();
     for (const owners of [this.#providers, this.#owners])
       for (const [what, owner] of owners) if (owner === id) owners.delete(what);
   }
@@ -95,8 +96,10 @@ export class Graph {
   }
 
   /** The plugins `id` must have running, itself last. Throws on a missing provider or a cycle. */
-  startOrder(id: string): string[] {
-    return inOrder([id], (current, path) =>
+  startOrder(id: string): readonly string[] {
+    const known = this.#startOrders.get(id);
+    if (known) return known;
+    const order = inOrder([id], (current, path) =>
       ids(this.get(current).needs).flatMap((token) => {
         const provider = this.#providers.get(token);
         if (!provider)
@@ -109,6 +112,8 @@ export class Graph {
         return provider === KERNEL ? [] : provider;
       }),
     );
+    this.#startOrders.set(id, order);
+    return order;
   }
 
   /** The plugins that need `id`, directly or not, in the order to stop them; `id` last. */
@@ -129,6 +134,11 @@ export class Graph {
     for (const current of found)
       for (const other of [...this.#with('needs', current), ...this.#with('wants', current)]) found.add(other);
     return found;
+  }
+
+  #forget(): void {
+    this.#users = undefined;
+    this.#startOrders.clear();
   }
 
   #with(relation: Relation, id: string): readonly string[] {
