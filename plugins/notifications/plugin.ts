@@ -97,7 +97,15 @@ export default definePlugin({
     const types = () => plugin.extensions(notificationTypes).map(({ value }) => value);
     const changed = (userIds: readonly string[]): Promise<void> => plugin.emit(unreadChanged, { userIds });
     const store = new Store({ data, clock });
-    const preferences = new PreferenceStore({ data, clock, types });
+    const preferences = new PreferenceStore({
+      data,
+      clock,
+      types,
+      zonesOf: async (userIds) => {
+        const textsOf = await web?.textsFor(userIds);
+        return (userId) => textsOf?.(userId).zone ?? 'UTC';
+      },
+    });
     const visibility = new Visibility({ access, accounts, categories, discussions, store });
     const projection = new DiscussionProjection({ data, clock, changed });
     const emails = web && mail && new NotificationEmails({ environment, secrets, web, types });

@@ -457,6 +457,8 @@ export interface Texts {
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
   /** What a plugin declares in code, such as its name; several may mean different things by one word. */
   declared(text: string, plugin?: string): string;
+  /** Name of the time zone in which times are told. */
+  readonly zone: string;
   /** Date and time, with their zone, and the day alone. */
   date(moment: Date): string;
   day(moment: Date): string;

@@ -4,7 +4,7 @@ import type { Mail, Message } from 'parley-forum/ports/mail';
 import type { NotificationEmails } from './emails.ts';
 import type { PreferenceStore, DigestRecipient } from '../preferences/preferences.ts';
 import type { Visibility } from '../visibility.ts';
-import { NONE, type Store } from '../store.ts';
+import type { Store } from '../store.ts';
 
 interface MailSettings {
   readonly 'notifications.mail_delay': number;
@@ -22,12 +22,11 @@ export interface EmailJobsDeps {
 /** Members whose digests are rendered at a time, and the notifications that one digest lists. */
 const DIGEST_BATCH = 200;
 const MAX_IN_DIGEST = 20;
-const DAY = 86_400_000;
 /** Milliseconds: beside newer notifications others may not be committed yet, so they wait for the next digest. */
 const SETTLE_TIME = 60_000;
 
 /**
- * Jobs that send emails: about single notifications after a delay, and digests each morning. Returns the function that
+ * Jobs that send emails: about single notifications after a delay, and digests on each member's morning. Returns the function that
  * schedules the former.
  */
 export function addEmailJobs(
@@ -38,7 +37,8 @@ export function addEmailJobs(
     schema: Type.Object({ id: Type.String() }),
     run: ({ id }) => emailOne(deps, id),
   });
-  plugin.job('digest', { schema: Type.Object({}), cron: '0 7 * * *', run: () => emailDigests(deps) });
+  // Zones differ from one another by quarters of an hour.
+  plugin.job('digest', { schema: Type.Object({}), cron: '*/15 * * * *', run: () => emailDigests(deps) });
   return async (ids) => {
     // By the computer's clock, as jobs are due by the database's.
     const at = new Date(Date.now() + plugin.settings['notifications.mail_delay'] * 1_000);
@@ -66,22 +66,14 @@ async function emailOne(
 async function emailDigests(deps: EmailJobsDeps): Promise<void> {
   const { data, clock, preferences } = deps;
   const until = new Date(clock.now() - SETTLE_TIME);
-  const day = new Date(Math.floor(clock.now() / DAY) * DAY);
-  const week = new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * DAY);
-  for (let after = NONE; ;) {
-    const recipients = await preferences.recipients({ day, week }, after, DIGEST_BATCH);
-    if (recipients.length > 0) {
-      const messages = await digestsOf(deps, recipients, until, day.toISOString().slice(0, 10));
-      await data.transaction(async () => {
-        await preferences.markDigested(
-          recipients.map(({ id }) => id),
-          until,
-        );
-        await deps.mail.send(...messages);
-      });
-    }
-    if (recipients.length < DIGEST_BATCH) return;
-    after = recipients.at(-1)!.id;
+  for (;;) {
+    const recipients = await preferences.recipients(DIGEST_BATCH);
+    if (recipients.length === 0) return;
+    const messages = await digestsOf(deps, recipients, until);
+    await data.transaction(async () => {
+      await preferences.markDigested(recipients, until);
+      await deps.mail.send(...messages);
+    });
   }
 }
 
@@ -89,7 +81,6 @@ async function digestsOf(
   deps: EmailJobsDeps,
   recipients: readonly DigestRecipient[],
   until: Date,
-  key: string,
 ): Promise<readonly Message[]> {
   const { accounts, emails, visibility, store } = deps;
   const ids = recipients.map(({ id }) => id);
@@ -98,13 +89,13 @@ async function digestsOf(
   const actors = await accounts.authors([...new Set(rows.flatMap(({ actorId }) => actorId ?? []))]);
   const textsOf = await emails.textsFor(ids);
   const byMember = Map.groupBy(rows, ({ userId }) => userId);
-  return ids.flatMap((id) => {
+  return recipients.flatMap(({ id, due }) => {
     const [viewer, to] = [viewers.get(id), addresses.get(id)];
     const visible = viewer
       ? (byMember.get(id) ?? []).filter(({ categoryId }) => visibility.canSee(categoryId, viewer))
       : [];
     if (to === undefined || visible.length === 0) return [];
     const more = visible.length > MAX_IN_DIGEST;
-    return emails.digest(visible.slice(0, MAX_IN_DIGEST), actors, { to, more, key, texts: textsOf(id) });
+    return emails.digest(visible.slice(0, MAX_IN_DIGEST), actors, { to, more, due, texts: textsOf(id) });
   });
 }

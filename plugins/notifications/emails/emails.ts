@@ -20,8 +20,8 @@ interface DigestOptions {
   readonly to: string;
   /** There are more than the email lists. */
   readonly more: boolean;
-  /** The day of the digest. */
-  readonly key: string;
+  /** When the digest was due. */
+  readonly due: Date;
   /** In the language of its reader. */
   readonly texts: Texts;
 }
@@ -64,7 +64,7 @@ export class NotificationEmails {
   digest(
     rows: readonly NotificationRow[],
     actors: ReadonlyMap<string, Author>,
-    { to, more, key, texts }: DigestOptions,
+    { to, more, due, texts }: DigestOptions,
   ): Message {
     const { environment } = this.#deps;
     const userId = rows[0]!.userId;
@@ -85,7 +85,7 @@ export class NotificationEmails {
       reason: texts.text('notifications:digest.reason'),
       end: { label: texts.text('notifications:mail.stop'), href: unsubscribe },
     };
-    return { to, subject: title, content, unsubscribe, key: `digest:${userId}:${key}` };
+    return { to, subject: title, content, unsubscribe, key: `digest:${userId}:${due.toISOString()}` };
   }
 
   /** Texts for these readers, in the language of each. */

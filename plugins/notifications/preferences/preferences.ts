@@ -1,6 +1,7 @@
 import { sql, type Clock, type Data } from 'parley-forum';
 import type { Channel, Digest } from 'parley-forum/plugins/notifications';
 import type { NotificationType } from 'parley-forum/ports/notifications';
+import { nextDigest } from './digest-times.ts';
 
 export interface Preferences {
   /** Chosen channels, by type. */
@@ -16,7 +17,19 @@ const DEFAULTS: Preferences = { channels: {}, digest: 'none' };
 /** A member whose digest is due. */
 export interface DigestRecipient {
   readonly id: string;
+  readonly digest: Digest;
+  /** What came before it was in the last one. */
   readonly since: Date | undefined;
+  readonly due: Date;
+}
+
+export interface PreferenceStoreDeps {
+  readonly data: Data;
+  readonly clock: Clock;
+  /** All there are; read each time, because plugins come and go. */
+  types(): readonly NotificationType[];
+  /** Names of the time zones in which members are told the time. */
+  zonesOf(userIds: readonly string[]): Promise<(userId: string) => string>;
 }
 
 /** Notification preferences of members. */
@@ -24,12 +37,13 @@ export class PreferenceStore {
   readonly #data: Data;
   readonly #clock: Clock;
   readonly #types: () => readonly NotificationType[];
+  readonly #zonesOf: PreferenceStoreDeps['zonesOf'];
 
-  /** `types`: all there are; read each time, because plugins come and go. */
-  constructor({ data, clock, types }: { data: Data; clock: Clock; types: () => readonly NotificationType[] }) {
+  constructor({ data, clock, types, zonesOf }: PreferenceStoreDeps) {
     this.#data = data;
     this.#clock = clock;
     this.#types = types;
+    this.#zonesOf = zonesOf;
   }
 
   /** Answers for every member, with defaults for those who chose nothing. */
@@ -56,28 +70,32 @@ export class PreferenceStore {
   /** What is undefined stays. A digest that is switched on covers notifications from now on. */
   async save(userId: string, { channels = {}, digest }: Choice): Promise<void> {
     const now = new Date(this.#clock.now());
-    await this.#data.all(sql`insert into notification_preference as p (user_id, channels, digest, digested_at)
-      values (${userId}, ${JSON.stringify(channels)}::jsonb, coalesce(${digest ?? null}::text, 'none'), ${now})
-      on conflict (user_id) do update set channels = p.channels || excluded.channels, digest = coalesce(${digest ?? null}::text, p.digest),
-        digested_at = case when p.digest = 'none' then excluded.digested_at else p.digested_at end`);
+    const due = digest && nextDigest(digest, (await this.#zonesOf([userId]))(userId), now);
+    await this.#data.all(sql`
+      insert into notification_preference as p (user_id, channels, digest, digested_at, digest_due_at)
+      values (${userId}, ${JSON.stringify(channels)}::jsonb, coalesce(${digest ?? null}::text, 'none'), ${now},
+        ${due ?? null}::timestamptz)
+      on conflict (user_id) do update set channels = p.channels || excluded.channels,
+        digest = coalesce(${digest ?? null}::text, p.digest),
+        digested_at = case when p.digest = 'none' then excluded.digested_at else p.digested_at end,
+        digest_due_at = case coalesce(${digest ?? null}::text, p.digest) when p.digest then p.digest_due_at
+          else excluded.digest_due_at end`);
   }
 
-  /** Whose last digest was before the beginning of this day or, for weekly ones, of this week; by id, after `after`. */
-  recipients(
-    { day, week }: { readonly day: Date; readonly week: Date },
-    after: string,
-    limit: number,
-  ): Promise<readonly DigestRecipient[]> {
-    return this.#data.all(sql<DigestRecipient>`select user_id as id, digested_at as since from notification_preference
-      where digest <> 'none' and user_id > ${after}
-        and coalesce(digested_at, '-infinity') < case digest when 'daily' then ${day}::timestamptz else ${week}::timestamptz end
-      order by user_id limit ${limit}`);
+  /** Whose digest is due, those who have waited longest first. */
+  recipients(limit: number): Promise<readonly DigestRecipient[]> {
+    return this.#data.all(sql<DigestRecipient>`
+      select user_id as id, digest, digested_at as since, digest_due_at as due from notification_preference
+      where digest_due_at <= ${new Date(this.#clock.now())} order by digest_due_at, user_id limit ${limit}`);
   }
 
-  /** Their digests covered notifications up to `until`. */
-  async markDigested(userIds: readonly string[], until: Date): Promise<void> {
-    await this.#data.all(
-      sql`update notification_preference set digested_at = ${until} where user_id = any(${userIds}::uuid[])`,
-    );
+  /** Their digests covered notifications up to `until`; the next ones are due on a morning of theirs. */
+  async markDigested(recipients: readonly DigestRecipient[], until: Date): Promise<void> {
+    const now = new Date(this.#clock.now());
+    const zoneOf = await this.#zonesOf(recipients.map(({ id }) => id));
+    const next = recipients.map(({ id, digest }) => ({ id, digest, due: nextDigest(digest, zoneOf(id), now) }));
+    await this.#data.all(sql`update notification_preference p set digested_at = ${until}, digest_due_at = n.due
+      from json_to_recordset(${JSON.stringify(next)}::json) as n(id uuid, digest text, due timestamptz)
+      where p.user_id = n.id and p.digest = n.digest`);
   }
 }

@@ -137,6 +137,12 @@ describe('the link that ends a kind of mail', () => {
 });
 
 describe('digests', () => {
+  // Their hour is seven in the morning.
+  beforeEach(async () => {
+    forum.app.clock.advance(DAY + DAY / 2 - (forum.app.clock.now() % DAY));
+    for (const name of ['ada', 'bob'] as const) await login(name);
+  });
+
   test('come once a day with what is new, and not when there is nothing', async () => {
     await choose('ada', { channels: { mention: 'site' }, digest: 'daily' });
     forum.app.clock.advance(1_000);
@@ -162,7 +168,28 @@ describe('digests', () => {
     );
   });
 
-  test('come once a week, on the first run of it', async () => {
+  test('come at seven in the morning where the member lives', async () => {
+    const hour = DAY / 24;
+    expectStatus(await forum.as.ada.submit('/settings/language', { language: '', timezone: 'Asia/Tokyo' }), 303);
+    await choose('ada', { channels: { mention: 'site' }, digest: 'daily' });
+    await choose('bob', { channels: { mention: 'site' }, digest: 'daily' });
+    forum.app.clock.advance(1_000);
+    await notify('ada');
+    await notify('bob');
+    forum.app.clock.advance(9.9 * hour);
+    expect(await digests()).toEqual([]);
+    forum.app.clock.advance(0.1 * hour);
+    expect((await digests()).map(({ headers }) => headers['to'])).toEqual(['ada@forum.test']);
+    forum.app.clock.advance(9 * hour);
+    expect((await digests()).map(({ headers }) => headers['to'])).toEqual(['bob@forum.test']);
+    await notify('ada');
+    forum.app.clock.advance(14.9 * hour);
+    expect(await digests()).toEqual([]);
+    forum.app.clock.advance(0.1 * hour);
+    expect((await digests()).map(({ headers }) => headers['to'])).toEqual(['ada@forum.test']);
+  });
+
+  test('come on Mondays to those who chose once a week', async () => {
     const now = new Date(forum.app.clock.now());
     forum.app.clock.advance(((9 - now.getUTCDay()) % 7) * DAY);
     await login('bob');
@@ -186,7 +213,8 @@ describe('digests', () => {
     ).map(({ id }) => id);
     const cost = async (members: readonly string[]): Promise<number> => {
       await data().all(
-        sql`insert into notification_preference (user_id, channels, digest) select id, '{}', 'daily' from unnest(${members}::uuid[]) as m(id)`,
+        sql`insert into notification_preference (user_id, channels, digest, digest_due_at)
+          select id, '{}', 'daily', ${new Date(forum.app.clock.now())} from unnest(${members}::uuid[]) as m(id)`,
       );
       await forum.app.app
         .service(Notifications)
