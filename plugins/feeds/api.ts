@@ -28,8 +28,8 @@ export interface FeedReader {
 /** A way in which a URL may say who reads a feed, beside sessions and bearer tokens. */
 export interface FeedIdentity {
   /**
-   * Whether this path and query may name somebody. Asked for every request, so synchronous and quick; such responses are
-   * nobody else's.
+   * Whether this path and query may name somebody. Asked for every request, so synchronous and quick; nothing on the way
+   * may keep such responses.
    */
   matches(url: string): boolean;
   /** Undefined: it names nobody, and the caller gets what they would get without it. */

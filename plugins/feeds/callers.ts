@@ -7,6 +7,8 @@ import { feedIdentities, type FeedReader } from 'parley-forum/plugins/feeds';
 export interface Caller extends FeedReader {
   /** The response is for this caller alone, even where everybody may read all of it. */
   readonly personal: boolean;
+  /** The URL may hold a token, also one that names nobody, such as a mistyped one: nothing on the way may keep the response. */
+  readonly secret: boolean;
 }
 
 interface CallersDeps {
@@ -36,9 +38,10 @@ export class Callers {
   async identify(req: Request, res: Response): Promise<Caller> {
     const { plugin, sessions } = this.#deps;
     const token = bearerToken(req);
+    const secret = this.#matches(req.originalUrl);
     if (token !== undefined) {
       const viewer = token === '' ? undefined : await sessions.authenticateBearer(token);
-      if (viewer) return { viewer, personal: true };
+      if (viewer) return { viewer, personal: true, secret };
       throw new HttpError(401, 'The bearer token is not valid', {
         code: 'invalid_token',
         headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
@@ -48,11 +51,11 @@ export class Callers {
       const reader = value.matches(req.originalUrl)
         ? await plugin.attempt(id, 'reader of a feed', () => value.reader(req))
         : undefined;
-      if (reader) return { ...reader, personal: true };
+      if (reader) return { ...reader, personal: true, secret };
     }
     // Programs ask again and again: that keeps no session alive.
     const viewer = await sessions.authenticate(req, res, { idle: true });
-    return { viewer, personal: !isGuest(viewer) || this.#matches(req.originalUrl) };
+    return { viewer, personal: !isGuest(viewer), secret };
   }
 
   #matches(url: string): boolean {

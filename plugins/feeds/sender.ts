@@ -25,8 +25,13 @@ export class Sender {
   }
 
   /** A feed that is the same for all guests; 304 where they have it. */
-  send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, body }: CachedFeed): void {
-    const head = this.#head(req, 'private, no-cache', type);
+  send(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { type, etag, changedAt, body }: CachedFeed,
+    { secret }: { readonly secret: boolean } = { secret: false },
+  ): void {
+    const head = this.#head(req, secret ? 'private, no-store' : 'private, no-cache', type);
     head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#deps.clock.now() / 1_000))));
     if (isFresh(req, etag, changedAt)) return void res.writeHead(304, head).end();
     const gzipped = body.gzipFor(req);

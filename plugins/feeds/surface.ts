@@ -68,10 +68,10 @@ export class FeedSurface implements SurfaceBehaviour<FeedContext, FeedDocument, 
     return { actor: await this.#deps.callers.identify(req, res), cacheVersion };
   }
 
-  /** Guests whose request did not take the fast path: HEAD, or a cookie of a session that is over. */
+  /** Guests whose request did not take the fast path: HEAD, a cookie of a session that is over, a URL that names nobody. */
   fromCache({ req, res, actor }: RequestContext<OwnContext>): boolean {
     const feed = actor.personal ? undefined : this.#deps.cachedFeeds.find(req.originalUrl);
-    if (feed) this.#deps.sender.send(req, res, feed);
+    if (feed) this.#deps.sender.send(req, res, feed, actor);
     return feed !== undefined;
   }
 
@@ -82,7 +82,7 @@ export class FeedSurface implements SurfaceBehaviour<FeedContext, FeedDocument, 
   ): void {
     const { cachedFeeds, sender } = this.#deps;
     if (actor.personal || !tags) return sender.sendPersonal(req, res, { ...document, etag: etagOf(document.body) });
-    sender.send(req, res, cachedFeeds.add(req.originalUrl, document, tags, cacheVersion));
+    sender.send(req, res, cachedFeeds.add(req.originalUrl, document, tags, cacheVersion), actor);
   }
 
   fail({ req, res }: Exchange, failure: HttpError): void {

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories } from 'parley-forum/plugins/discussions';
-import type { Client } from 'parley-forum/testing';
+import { leastOf, type Answer, type Client } from 'parley-forum/testing';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
 const JSON_ONLY = { accept: 'application/json' };
@@ -141,6 +141,25 @@ describe('anything else', () => {
       expect([answer.status, titles(answer.text)]).toEqual([200, ['In general', 'In help']]);
     }
     expect((await read('/feed/rss/category/staff', token)).status).toBe(404);
+  });
+
+  test.each([
+    ['/feed/rss', 'nonsense', 0],
+    ['/feed/json', 'x'.repeat(5_000), 0],
+    ['/feed/atom/category/general', `feed_${'x'.repeat(43)}`, 1],
+    ['/feed/rss', `parley_${'x'.repeat(43)}`, 1],
+  ])('is answered at %s with what is kept for guests: token=%s', async (path, token, lookUps) => {
+    const kept = await forum.guest.get(path);
+    const address = `${path}?token=${token}`;
+    // Only what is kept says since when it has been what it is.
+    const shown = ({ text, headers }: Answer) => [text, headers.get('last-modified')];
+    const answer = await forum.guest.get(address);
+    expect([...shown(answer), answer.headers.get('cache-control')]).toEqual([...shown(kept), 'private, no-store']);
+    expect(await leastOf(() => forum.app.statements(() => forum.guest.get(address)))).toBe(lookUps);
+    await forum.app.app.cache.purge('discussions');
+    const first = await forum.guest.get(address);
+    expect(first.headers.get('last-modified')).not.toBeNull();
+    expect(shown(await forum.guest.get(path))).toEqual(shown(first));
   });
 
   test('leaves a session what it is', async () => {
