@@ -10,6 +10,8 @@ type Published = { readonly held_post: Static<typeof HeldPostEvent> };
 /** Held posts are for those who review them, of what they may see themselves, while they wait. */
 export const heldPostRule = (posts: HeldPosts, access: Access): EventRule => ({
   hook: postHeld,
+  // Nobody is told of what is about their own posts.
+  personal: true,
   tags: [queueTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
   async visible(data, viewer) {
     if (!access.allows(viewer, reviewPosts)) return data.map(() => false);

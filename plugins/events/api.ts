@@ -54,6 +54,8 @@ export interface EventLog {
   ): Promise<EventPage>;
   /** Of these entries, those the viewer may see, as they may see them. 503 when a rule does not answer. */
   visible(events: readonly LoggedEvent[], viewer: Viewer): Promise<readonly LoggedEvent[]>;
+  /** Whether viewers of equal rights may see different events of this name. */
+  personal(name: string): boolean;
   /** The oldest and the newest position that are kept; both 0 while the log is empty. */
   bounds(): Promise<{ readonly oldest: number; readonly newest: number }>;
   /** Runs in every process soon after entries were added, with those entries. Undone by the returned function. */

@@ -101,6 +101,10 @@ export class EventReader {
     return events.flatMap((event) => visibleEvents.get(event) ?? []);
   }
 
+  personal(name: string): boolean {
+    return this.#rule(name)?.value.personal === true;
+  }
+
   async bounds(): Promise<{ oldest: number; newest: number }> {
     const row = await this.#deps.data.one(sql<{ oldest: number; newest: number }>`
       select coalesce(min(position), 0) as oldest, coalesce(max(position), 0) as newest from event_log`);
@@ -108,7 +112,7 @@ export class EventReader {
   }
 
   async #ask(name: string, data: readonly object[], viewer: Viewer): Promise<readonly (boolean | object)[]> {
-    const rule = this.#deps.rules().find(({ value }) => value.hook.id === name);
+    const rule = this.#rule(name);
     if (!rule) return data.map(() => isAdmin(viewer));
     const answers = await this.#deps.attempt(rule.plugin, `event rule ${name}`, () => rule.value.visible(data, viewer));
     // Skipping the rule would lose events.
@@ -117,5 +121,9 @@ export class EventReader {
         headers: { 'Retry-After': '5' },
       });
     return answers;
+  }
+
+  #rule(name: string): Extension<EventRule> | undefined {
+    return this.#deps.rules().find(({ value }) => value.hook.id === name);
   }
 }

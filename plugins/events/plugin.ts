@@ -60,6 +60,7 @@ export default definePlugin({
     const events: EventLog = {
       after: (position, limit, viewer, names, offset) => reader.after(position, limit, viewer, names, offset),
       visible: (entries, viewer) => reader.visible(entries, viewer),
+      personal: (name) => reader.personal(name),
       bounds: () => reader.bounds(),
       watch: (run) => tail.watch(run),
     };

@@ -48,11 +48,11 @@ export class Callers {
       streams,
       ({ viewer }) => `${isGuest(viewer) ? 'guest' : 'member'}:${access.signature(viewer)}`,
     );
-    return [...groups.values()].map((group) => ({ viewer: this.#currentViewer(group[0]!.viewer), streams: group }));
+    return [...groups.values()].map((group) => ({ viewer: this.current(group[0]!), streams: group }));
   }
 
-  /** With the group as it is now. */
-  #currentViewer(viewer: Viewer): Viewer {
+  /** Who reads it, with the group as it is now. */
+  current({ viewer }: Stream): Viewer {
     const { access } = this.#deps;
     return isGuest(viewer)
       ? access.guest

@@ -21,6 +21,16 @@ export interface HubDeps {
   canReceive(signal: Message, viewer: Viewer): Promise<boolean>;
 }
 
+/** An event, and how it is sent. */
+interface Framed {
+  readonly event: LoggedEvent;
+  readonly frame: string;
+}
+const framed = (events: readonly LoggedEvent[]): readonly Framed[] =>
+  events.map((event) => ({ event, frame: eventFrame(event) }));
+const inOrder = (events: readonly Framed[]): readonly Framed[] =>
+  events.toSorted((a, b) => a.event.position - b.event.position);
+
 /** A second or so, not the same for all: when many streams end at once, their readers do not come back at once. */
 const retryDelay = (): number => 1_000 + Math.floor(Math.random() * 4_000);
 
@@ -130,18 +140,31 @@ export class Hub {
     batch: readonly LoggedEvent[],
     { viewer, streams }: { readonly viewer: Viewer; readonly streams: readonly Stream[] },
   ): Promise<void> {
-    const visible = (await this.#deps.events.visible(batch, viewer)).map((event) => ({
-      event,
-      frame: eventFrame(event),
-    }));
-    const whole = Buffer.from(visible.map(({ frame }) => frame).join(''));
-    for (const stream of streams) {
-      const own = visible.filter(
-        ({ event }) => event.position > stream.position && stream.accepts({ name: event.event, data: event.data }),
-      );
-      if (own.length > 0) stream.send(own.length === visible.length ? whole : own.map(({ frame }) => frame).join(''));
-      stream.position = Math.max(stream.position, batch.at(-1)!.position);
-    }
+    const { events, callers } = this.#deps;
+    const personal = batch.filter(({ event }) => events.personal(event));
+    const shared = framed(
+      await events.visible(
+        batch.filter((event) => !personal.includes(event)),
+        viewer,
+      ),
+    );
+    const whole = Buffer.from(shared.map(({ frame }) => frame).join(''));
+    await Promise.all(
+      streams.map(async (stream) => {
+        const visible =
+          personal.length === 0
+            ? shared
+            : inOrder([...shared, ...framed(await events.visible(personal, callers.current(stream)))]);
+        const own = visible.filter(
+          ({ event }) => event.position > stream.position && stream.accepts({ name: event.event, data: event.data }),
+        );
+        if (own.length > 0)
+          stream.send(
+            own.length === shared.length && visible === shared ? whole : own.map(({ frame }) => frame).join(''),
+          );
+        stream.position = Math.max(stream.position, batch.at(-1)!.position);
+      }),
+    );
   }
 
   /** Where it cannot be decided who may see what, nothing is sent but a reset. */

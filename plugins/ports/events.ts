@@ -11,9 +11,11 @@ export interface EventRule<P = any> {
   /**
    * For each of `data` (as it was published), in order: whether it is visible, or what replaces it, such as
    * today's text of a post that was edited since. One statement at most, whatever their number; the same for viewers of
-   * equal rights (`Access.signature`).
+   * equal rights (`Access.signature`), unless it is `personal`.
    */
   visible(data: readonly object[], viewer: Viewer): Awaitable<readonly (boolean | object)[]>;
+  /** Its answer depends on who the viewer is, too, as of what is about themselves: on the live stream each is asked for alone. */
+  readonly personal?: true;
   /** Cache tags that are purged whenever it may answer something else; without them no answer of the log is cached. */
   readonly tags?: readonly string[];
 }

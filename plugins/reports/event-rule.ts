@@ -11,6 +11,8 @@ export const reportEventRule = (
   access: Access,
 ): EventRule<{ readonly report: Static<typeof ReportEvent> }> => ({
   hook: reportCreated,
+  // Nobody is told of what is about their own posts.
+  personal: true,
   tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
   async visible(data, viewer) {
     if (!access.allows(viewer, handleReports)) return data.map(() => false);

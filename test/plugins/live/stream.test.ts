@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { EventLog } from 'parley-forum/plugins/events';
-import { expectStatus, useForum } from '../discussions/forum.ts';
+import { expectStatus, PASSWORD, useForum } from '../discussions/forum.ts';
 import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';
 
@@ -45,6 +46,34 @@ describe('a stream', () => {
     ]);
     // However little was told, all of them go on from the same place.
     expect(new Set([staff.last, member.last, guest.last]).size).toBe(1);
+  });
+
+  test('tells moderators of reports of the posts of others alone, whoever listens beside them', async () => {
+    const accounts = forum.app.app.service(Accounts);
+    const values = { username: 'nia', email: 'nia@forum.test', password: PASSWORD, groupId: 'moderator' };
+    await accounts.create(values);
+    const nia = forum.app.client();
+    await nia.login('nia', PASSWORD);
+    await settled(forum.app);
+    // In one group each: for whom of the two it is asked first makes no difference.
+    await using first = await listen(forum.app, forum.as.mia);
+    await using second = await listen(forum.app, nia);
+    await using administrator = await listen(forum.app, forum.as.root);
+    const reported: string[] = [];
+    for (const client of [forum.as.mia, nia]) {
+      const body = { title: 'A moderator writes', content: 'Judge me', category_id: 'general' };
+      const { post_id: postId } = expectStatus(await client.post('/api/discussions', body), 201).body;
+      expectStatus(await forum.as.ada.post('/api/reports', { post_id: postId, reason: 'other' }), 201);
+      reported.push(postId);
+    }
+    await administrator.until(4);
+    await Promise.all([first.until(3), second.until(3)]);
+    const heard = (stream: typeof first) =>
+      stream.heard.filter(({ event }) => event === 'report.created').map(({ data }) => data.data.report.post_id);
+    expect([heard(administrator), heard(first), heard(second)]).toEqual([reported, [reported[1]], [reported[0]]]);
+    const positions = (stream: typeof first) => stream.heard.map(({ id }) => Number(id));
+    for (const stream of [first, second])
+      expect(positions(stream)).toEqual(positions(stream).toSorted((a, b) => a - b));
   });
 
   test('can be narrowed to a discussion, by id or number, and to some kinds', async () => {
