@@ -1,4 +1,5 @@
 import { openModeration } from 'parley-forum/plugins/moderation';
+import { handleReports } from 'parley-forum/plugins/reports';
 import { navigation, pages, phrase, shortcuts, view } from 'parley-forum/plugins/web';
 import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
@@ -36,12 +37,13 @@ export function homePages({ plugin, access, accounts, reports, log }: PagesDeps)
 
   plugin.route(pages, { method: 'get', path: HOME, can: openModeration })(async ({ actor }) => {
     const suspensions = access.suspensions();
+    const queue = access.allows(actor, handleReports) ? reports : undefined;
     const suspensionsShown = suspensions.slice(0, MAX_SHOWN);
     const [recent, people, open, newest] = await Promise.all([
       log.list({ limit: MAX_SHOWN }, actor),
       accounts.authors(suspensionsShown.map(({ userId }) => userId)),
-      reports?.open(actor),
-      reports?.list({ status: 'open', limit: MAX_SHOWN }, actor),
+      queue?.open(actor),
+      queue?.list({ status: 'open', limit: MAX_SHOWN }, actor),
     ]);
     const model = {
       entries: recent.items.map(entryModel),
@@ -51,7 +53,7 @@ export function homePages({ plugin, access, accounts, reports, log }: PagesDeps)
         const member = people.get(userId);
         return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
       }),
-      reports: reports && {
+      reports: queue && {
         open,
         href: '/mod/reports',
         newest: newest?.items.map(({ id, reason, reporter, created_at: at }) => ({
