@@ -10,8 +10,13 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Account } from 'parley-forum/plugins/accounts';
 import { defineSlot, type PageHead, type View } from 'parley-forum/plugins/web';
 
-/** May open the admin panel at all. */
+/** May open the admin panel at all, and see how the forum is. */
 export const administer = definePermission('admin.open', { label: 'open the admin panel', default: 'admin' });
+/** May do there what concerns the whole forum, its security too. */
+export const configure = definePermission('admin.configure', {
+  label: 'see and change settings, switch plugins, and repeat work that failed',
+  default: 'admin',
+});
 
 /** An entry in the admin panel's navigation; the page itself is a route of the plugin on the `pages` surface. */
 export interface AdminSection {

@@ -1,5 +1,5 @@
 import { Type, type Data, type Jobs } from 'parley-forum';
-import { administer, adminSections, workRetried } from 'parley-forum/plugins/admin';
+import { configure, adminSections, workRetried } from 'parley-forum/plugins/admin';
 import { negotiated, pages, phrase, redirect } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 
@@ -7,7 +7,7 @@ import { by, type PanelDeps } from './shared.ts';
 export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Data; jobs: Jobs }): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'admin:jobs', href: '/admin/jobs' }, -98);
 
-  plugin.route(pages, { method: 'get', path: '/admin/jobs', can: administer })(async () => {
+  plugin.route(pages, { method: 'get', path: '/admin/jobs', can: configure })(async () => {
     const listeners = await jobs.report();
     return negotiated(panel.view('@admin/jobs', { title: phrase('admin:jobs') }, { listeners }), {
       success: true,
@@ -18,7 +18,7 @@ export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Da
   plugin.route(pages, {
     method: 'post',
     path: '/admin/jobs/retry',
-    can: administer,
+    can: configure,
     summary: 'admin:does.retry',
     body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
   })(async ({ actor, body: { listener } }) => {

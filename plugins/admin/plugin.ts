@@ -6,6 +6,7 @@ import {
   administer,
   adminSections,
   adminTiles,
+  configure,
   memberColumns,
   pluginReleased,
   pluginStayed,
@@ -45,7 +46,7 @@ export default definePlugin({
   wants: { mail: Mail },
   provides: { admin: Admin },
   hooks: [settingsSaving, settingsChanged, pluginSwitched, pluginStayed, pluginReleased, workRetried],
-  permissions: [administer],
+  permissions: [administer, configure],
   extensionPoints: [adminSections, adminTiles, memberColumns],
 
   setup({ access, accounts, web, settings, plugins, jobs, data, environment, clock, http, mail }, plugin) {

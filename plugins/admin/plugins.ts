@@ -1,6 +1,6 @@
 import { notFound, Type, type PluginInfo, type Plugins } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { administer, adminSections, pluginReleased, pluginStayed, pluginSwitched } from 'parley-forum/plugins/admin';
+import { configure, adminSections, pluginReleased, pluginStayed, pluginSwitched } from 'parley-forum/plugins/admin';
 import { negotiated, pages, phrase, redirect, type Texts, type Web } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 import type { SecurityWarnings } from './security-warnings.ts';
@@ -40,7 +40,7 @@ export function addPlugins(
   { plugins, web, warnings }: { plugins: Plugins; web: Web; warnings: SecurityWarnings },
 ): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'admin:plugins', href: '/admin/plugins' }, -99);
-  const can = administer;
+  const can = configure;
 
   const card = (info: PluginInfo, all: readonly PluginInfo[]): object => {
     const { id, version, description, state, problem, required, tasks, wanted, dependents, needs, blocks } = info;

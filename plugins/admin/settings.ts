@@ -8,7 +8,7 @@ import {
   type SettingInfo,
   type Settings,
 } from 'parley-forum';
-import { administer, adminSections, settingsChanged, settingsSaving } from 'parley-forum/plugins/admin';
+import { configure, adminSections, settingsChanged, settingsSaving } from 'parley-forum/plugins/admin';
 import { negotiated, pages, phrase, redirect, type Retry, type View, type Web } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
@@ -75,7 +75,7 @@ export function addSettings(
   { data, settings, plugins, web, environment, warnings }: SettingsDeps,
 ): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'admin:settings', href: '/admin/settings' }, -100);
-  const can = administer;
+  const can = configure;
   const shown = (): readonly SettingInfo[] => settings.list().filter(isShown);
   const pathOf = (group: string): string => `/admin/settings/${encodeURIComponent(group)}`;
   /** A group that bears a plugin's id bears its name. */
