@@ -52,6 +52,10 @@ export const isStaff = (viewer: Viewer): boolean =>
   viewer.group.level === 'moderator' || viewer.group.level === 'admin';
 export const isAdmin = (viewer: Viewer): boolean => viewer.group.level === 'admin';
 
+/** Whether the viewer may change accounts of this group: admins those of all, others those that stand below them. */
+export const mayChange = (access: Access, viewer: Viewer, group: Group | undefined): boolean =>
+  isAdmin(viewer) || (group !== undefined && access.outranks(viewer, group));
+
 /** What of a limited thing this viewer may have: staff, who work through queues, five times as much as others. */
 export const limitFor = (viewer: Viewer, limit: number): number => (isStaff(viewer) ? limit * 5 : limit);
 

@@ -4,6 +4,7 @@ import {
   definePermission,
   defineQuery,
   defineToken,
+  HttpError,
   Type,
   type Permission,
   type Request,
@@ -284,9 +285,13 @@ export interface Accounts {
     readonly limit: number;
     readonly offset: number;
   }): Promise<readonly Account[]>;
-  /** For administrators: whose name or address contains `text`, by name; `total` counts all of them. */
+  /**
+   * For administrators: whose name or address contains `text`, by name; `total` counts all of them. `namesOnly`: for
+   * whoever may not see addresses, and so must not find out about them either.
+   */
   search(find: {
     readonly text: string;
+    readonly namesOnly?: boolean;
     readonly groupId?: string;
     readonly limit: number;
     readonly offset: number;
@@ -367,6 +372,10 @@ export async function* holdersOf(
     }
   }
 }
+
+/** To whoever would act on an account that does not stand below them. */
+export const notBelow = ({ username }: Pick<Account, 'username'>): HttpError =>
+  new HttpError(403, `${username} is not below you; ask an administrator`);
 
 /** `reset`: the password, by a link in a mail. `sessions`: another person ended all sessions and tokens. */
 export type AccountChange = 'password' | 'reset' | 'email' | 'sessions';

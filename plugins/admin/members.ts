@@ -1,6 +1,6 @@
 import { HttpError, InvalidInput, notFound, Type, type Data, type Http } from 'parley-forum';
-import type { Access, Group, Viewer } from 'parley-forum/plugins/access';
-import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
+import { mayChange, type Access, type Group, type Viewer } from 'parley-forum/plugins/access';
+import { manageAccounts, notBelow, seeAddresses, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { adminSections, memberColumns } from 'parley-forum/plugins/admin';
 import {
   negotiated,
@@ -25,11 +25,19 @@ interface Cell {
   readonly text: string;
 }
 
+/** What the viewer may do with an account, and whether they see its address. */
+interface Rights {
+  readonly changeable: boolean;
+  readonly addressed: boolean;
+}
+
 /** An account as the list shows it. */
-function row(account: Account, cells: readonly Cell[]): object {
+function row({ email, ...account }: Account, cells: readonly Cell[], { changeable, addressed }: Rights): object {
   const disabled = account.status === 'disabled';
   return {
     ...account,
+    ...(addressed && { email }),
+    changeable,
     display_name: account.displayName,
     cells,
     href: `/u/${encodeURIComponent(account.username)}`,
@@ -66,14 +74,20 @@ export function addMembers(
       }),
     );
   };
+  const seesAddresses = (viewer: Viewer): boolean => access.allows(viewer, seeAddresses);
+  const rightsOver = ({ id, groupId }: Account, viewer: Viewer): Rights => ({
+    changeable: id !== viewer.id && mayChange(access, viewer, access.group(groupId)),
+    addressed: seesAddresses(viewer),
+  });
   const plain = (
     { id, username, displayName, email, groupId, status, joinedAt }: Account,
+    viewer: Viewer,
     cells: readonly Cell[] = [],
   ): object => ({
     id,
     username,
     display_name: displayName,
-    email,
+    ...(seesAddresses(viewer) && { email }),
     group: { id: groupId, name: access.group(groupId)?.name ?? groupId },
     status,
     joined_at: joinedAt.toISOString(),
@@ -97,11 +111,17 @@ export function addMembers(
   ): Promise<{ readonly view: View; readonly json: object }> => {
     const { text, groupId, page } = search;
     const offset = (page - 1) * PAGE;
-    const found = await accounts.search({ text, limit: PAGE, offset, ...(groupId !== '' && { groupId }) });
+    const found = await accounts.search({
+      text,
+      namesOnly: !seesAddresses(viewer),
+      limit: PAGE,
+      offset,
+      ...(groupId !== '' && { groupId }),
+    });
     const cells = await cellsOf(found.accounts, viewer);
     const groups = access
       .groups()
-      .filter(({ level }) => level !== 'guest')
+      .filter((group) => group.level !== 'guest' && mayChange(access, viewer, group))
       .map((group) => ({ value: group.id, label: web.say(groupName(group)) }));
     const model = {
       text,
@@ -110,10 +130,10 @@ export function addMembers(
       groups,
       message: retry?.message,
       problems: retry?.problems ?? [],
-      members: found.accounts.map((account, index) => row(account, cells[index]!)),
+      members: found.accounts.map((account, index) => row(account, cells[index]!, rightsOver(account, viewer))),
       pager: pagerOf(page, Math.max(1, Math.ceil(found.total / PAGE)), addressOf(search)),
     };
-    const users = found.accounts.map((account, index) => plain(account, cells[index]));
+    const users = found.accounts.map((account, index) => plain(account, viewer, cells[index]));
     const json = { success: true, users, count: users.length, hasMore: offset + users.length < found.total };
     return { view: panel.view('@admin/users', { title: phrase('admin:members') }, model), json };
   };
@@ -161,6 +181,8 @@ export function addMembers(
       // Of two who take the rights from each other at the same moment the second has none any more.
       const now = (await accounts.viewers([actor.id!])).get(actor.id!);
       if (!now || !access.allows(now, can)) throw new HttpError(403, `You may not ${can.label}`);
+      for (const concerned of [access.group(account.groupId), ...(moved ? [group] : [])])
+        if (!mayChange(access, now, concerned)) throw notBelow(account);
       if (moved) await accounts.setGroup(id, group.id, actor.id, undefined, http.ip(req));
       if (switched) await accounts.setStatus(id, status, actor.id);
     });
@@ -170,7 +192,7 @@ export function addMembers(
     const back = addressOf({ text: saved.username, groupId: '', page: 1 })(1);
     return negotiated(redirect(back, { notice: phrase('admin:members.saved', { name: saved.username }) }), {
       success: true,
-      user: plain(saved),
+      user: plain(saved, actor),
     });
   });
 
@@ -182,8 +204,11 @@ export function addMembers(
     options: { rerender, resendButton: true },
     body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
+    const account = await accounts.find(id);
+    if (!account) throw notFound('There is no such member');
+    if (!mayChange(access, actor, access.group(account.groupId))) throw notBelow(account);
     await accounts.endSessions(id, actor.id);
-    const { username } = (await accounts.find(id))!;
+    const { username } = account;
     const back = addressOf({ text: username, groupId: '', page: 1 })(1);
     return negotiated(redirect(back, { notice: phrase('admin:members.logged-out', { name: username }) }), {
       success: true,

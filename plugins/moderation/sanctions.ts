@@ -1,6 +1,6 @@
 import { createId, HttpError, notFound, sql, type Clock, type Data } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
-import type { Account, Accounts } from 'parley-forum/plugins/accounts';
+import { notBelow, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 
 import type { ActionName } from 'parley-forum/plugins/moderation';
 import { OWN_ACTION } from './ban-sync.ts';
@@ -107,8 +107,7 @@ export class Sanctions {
       const account = await accounts.find(userId);
       if (!account) throw notFound('There is no such member');
       if (viewer.id === userId) throw new HttpError(403, 'Somebody else has to judge you');
-      if (!this.outranks(viewer, account))
-        throw new HttpError(403, `${account.username} is not below you; ask an administrator`);
+      if (!this.outranks(viewer, account)) throw notBelow(account);
       await work(account);
       const now = clock.now();
       await log.add({

@@ -1,17 +1,19 @@
 import { InvalidInput, notFound, type PluginHandle, Type } from 'parley-forum';
 import { adminMember, memberColumns } from 'parley-forum/plugins/admin';
-import { manageAccounts, type Accounts } from 'parley-forum/plugins/accounts';
+import { mayChange, type Access } from 'parley-forum/plugins/access';
+import { manageAccounts, notBelow, type Accounts } from 'parley-forum/plugins/accounts';
 import { fill, negotiated, pages, phrase, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
 import type { TwoFactorService } from './service.ts';
 
 export interface AdminPagesDeps {
   readonly service: TwoFactorService;
+  readonly access: Access;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly web: Web;
 }
 
 /** In the admin panel, who has a second factor, and a button beside each member who has one, for those who have lost it. */
-export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: AdminPagesDeps): void {
+export function addAdminPages(plugin: PluginHandle, { service, access, accounts, web }: AdminPagesDeps): void {
   plugin.extend(
     slotFillings,
     fill(adminMember, async (members, viewer) => {
@@ -45,6 +47,7 @@ export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: 
     // Whoever gets hold of an administrator's session must not get around their second factor for good.
     if (id === actor.id)
       throw new InvalidInput([{ field: 'id', message: 'is your own account; switch it off in your settings' }]);
+    if (!mayChange(access, actor, access.group(account.groupId))) throw notBelow(account);
     if (!(await service.reset(id, actor.id))) throw notFound(`${account.username} has no second factor`);
     const notice = phrase('two-factor:reset.notice', { name: account.username });
     return negotiated(redirect(`/admin/users?q=${encodeURIComponent(account.username)}`, { notice }), {

@@ -1,4 +1,5 @@
 import { Clock, Data, definePlugin, Environment, Http, sealedStores, Secrets, Settings } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
 import { accountChangeListeners, Accounts, Sessions, staffRequirements } from 'parley-forum/plugins/accounts';
 import { settingsSaving } from 'parley-forum/plugins/admin';
 import { Limits } from 'parley-forum/plugins/limits';
@@ -30,6 +31,7 @@ export default definePlugin({
     environment: Environment,
     settings: Settings,
     http: Http,
+    access: Access,
     accounts: Accounts,
     sessions: Sessions,
     limits: Limits,
@@ -40,7 +42,7 @@ export default definePlugin({
   hooks: [twoFactorChanged, twoFactorRefused],
   settings: twoFactorSettings,
   commands,
-  setup({ data, clock, secrets, environment, settings, http, accounts, sessions, limits, web, mail }, plugin) {
+  setup({ data, clock, secrets, environment, settings, http, access, accounts, sessions, limits, web, mail }, plugin) {
     const emails = { accounts, environment, web, mail };
     const service = new TwoFactorService({
       data,
@@ -79,7 +81,7 @@ export default definePlugin({
     });
     addAuditRules(plugin);
     addSettingsPages(plugin, { service, verifier, http, settings, web });
-    addAdminPages(plugin, { service, accounts, web });
+    addAdminPages(plugin, { service, access, accounts, web });
     addLoginPages(plugin, { service, verifier, sessions, http });
     plugin.extend(personalData, twoFactorData(data, service));
     return { twoFactor: service };

@@ -180,9 +180,16 @@ export class AccountsService implements Accounts {
     );
   }
 
-  async search({ text, groupId, limit, offset }: Parameters<Accounts['search']>[0]): ReturnType<Accounts['search']> {
+  async search({
+    text,
+    namesOnly = false,
+    groupId,
+    limit,
+    offset,
+  }: Parameters<Accounts['search']>[0]): ReturnType<Accounts['search']> {
     const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
-    const where = sql`(lower(username::text) like ${pattern} or lower(email::text) like ${pattern}) and (${groupId ?? null}::text is null or group_id::text = ${groupId ?? null}::text)`;
+    const byAddress = namesOnly ? sql`` : sql` or lower(email::text) like ${pattern}`;
+    const where = sql`(lower(username::text) like ${pattern}${byAddress}) and (${groupId ?? null}::text is null or group_id::text = ${groupId ?? null}::text)`;
     const [accounts, counted] = await Promise.all([
       this.#deps.data.all(
         sql<Account>`select ${COLUMNS} from account where ${where} order by lower(username::text), id limit ${limit} offset ${offset}`,
