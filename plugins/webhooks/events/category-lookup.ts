@@ -2,12 +2,17 @@ import type { Access } from 'parley-forum/plugins/access';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { RaisedEvent } from './fan-out.ts';
 
-/** The parts of event payloads that say where an event happened. */
+/** The parts of event payloads that say where an event happened; any of them may have a `category_id`. */
 interface EventLocation {
-  readonly category_id?: string;
-  readonly discussion?: { readonly category_id?: string };
   readonly report?: { readonly post_id?: string };
 }
+
+/** In the payload itself, else in what it is about. */
+const namedIn = (payload: object): string | undefined =>
+  [payload, ...Object.values(payload)]
+    .map((part: unknown) => (part as { readonly category_id?: unknown } | null | undefined)?.category_id)
+    .find((id) => typeof id === 'string');
+
 /** Finds the categories of events; unknown kinds of events have none. */
 export const createCategoryLookup =
   (access: Access, discussions: Discussions | undefined) =>
@@ -15,8 +20,8 @@ export const createCategoryLookup =
     return new Map(
       await Promise.all(
         events.map(async (raised): Promise<[RaisedEvent, string | undefined]> => {
-          const { category_id: own, discussion, report } = raised.payload as EventLocation;
-          const known = own ?? discussion?.category_id;
+          const { report } = raised.payload as EventLocation;
+          const known = namedIn(raised.payload);
           if (known !== undefined || report?.post_id === undefined) return [raised, known];
           return [raised, (await discussions?.findPost(report.post_id, access.unrestricted))?.discussion.categoryId];
         }),

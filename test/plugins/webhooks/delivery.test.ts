@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { expectStatus } from '../discussions/forum.ts';
 import { settled, until, useWebhooks } from './forum.ts';
 import { verify, type Receiver } from './receiver.ts';
 
@@ -99,7 +100,7 @@ describe('an event', () => {
       .save({
         name: 'Help only',
         url: receiver.url,
-        events: ['discussion.created', 'post.created', 'report.created', 'user.registered'],
+        events: ['discussion.created', 'post.created', 'post.held', 'report.created', 'user.registered'],
         categories: ['help'],
       })
       .then(({ webhook }) => webhook);
@@ -110,14 +111,20 @@ describe('an event', () => {
     const helped = await forum.start('Help wanted', 'help');
     const reply = await forum.reply(helped.id, 'heard');
     await forum.mia.post('/api/reports', { post_id: reply.id, reason: 'abuse' });
+    await forum.app.app.settings.set({ 'approval.words': ['barnacle'] });
+    for (const { id } of [elsewhere, helped]) {
+      const held = { discussion_id: id, content: 'A barnacle' };
+      expectStatus(await forum.ada.post('/api/posts', held), 202);
+    }
     await forum.app.app
       .service(Accounts)
       .create({ username: 'everywhere', email: 'everywhere@forum.test', password: 'Plain-Sailing-42' });
-    await arrived(receiver, 4);
+    await arrived(receiver, 5);
     await settled(forum.app);
     expect(receiver.received.map(({ body }) => String(body.event)).toSorted((a, b) => a.localeCompare(b))).toEqual([
       'discussion.created',
       'post.created',
+      'post.held',
       'report.created',
       'user.registered',
     ]);
