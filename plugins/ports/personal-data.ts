@@ -1,8 +1,18 @@
-import { defineExtensionPoint } from 'parley-forum';
+import { defineExtensionPoint, defineToken } from 'parley-forum';
 
 /** `anonymise`: what a member wrote stays, without their name. `remove`: it goes as well. */
 export const MODES = ['anonymise', 'remove'] as const;
 export type Mode = (typeof MODES)[number];
+
+/** Erases accounts. */
+export interface Deletions {
+  /**
+   * The member's account is erased at once, without a time in which they could come back. 409 for the only
+   * administrator.
+   */
+  erase(accountId: string, mode: Mode, by?: string): Promise<void>;
+}
+export const Deletions = defineToken<Deletions>('Deletions');
 
 /** A file of a member's own data. */
 export interface PersonalFile {

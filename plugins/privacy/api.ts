@@ -1,5 +1,5 @@
 import { type Mode } from 'parley-forum/ports/personal-data';
-import { defineAction, defineToken } from 'parley-forum';
+import { defineAction } from 'parley-forum';
 import { defineSlot } from 'parley-forum/plugins/web';
 
 /** The account that it is about. */
@@ -18,16 +18,6 @@ export const deletionCancelled = defineAction<About & { readonly by?: string | u
 );
 /** Nothing is left of the account but an id, and what its member wrote where that stays. */
 export const accountErased = defineAction<About & { readonly mode: Mode }>('privacy.account-erased');
-
-/** Erases accounts. */
-export interface Deletions {
-  /**
-   * The member's account is erased at once, without a time in which they could come back. 409 for the only
-   * administrator.
-   */
-  erase(accountId: string, mode: Mode, by?: string): Promise<void>;
-}
-export const Deletions = defineToken<Deletions>('Deletions');
 
 export const privacySettingsEnd = defineSlot<object>(
   'settings.privacy.end',

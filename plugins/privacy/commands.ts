@@ -1,6 +1,6 @@
 import { commandLine, ConfigurationError, defineCommand, HttpError, Type } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Deletions } from 'parley-forum/plugins/privacy';
+import { Deletions } from 'parley-forum/ports/personal-data';
 
 const deleteUser = defineCommand({
   name: 'user delete',

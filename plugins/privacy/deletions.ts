@@ -1,7 +1,7 @@
 import { HttpError, notFound, sql, type Clock, type Data, type Job, type PluginHandle } from 'parley-forum';
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
-import { accountErased, deletionCancelled, deletionRequested, type Deletions } from 'parley-forum/plugins/privacy';
-import { personalData, type Mode } from 'parley-forum/ports/personal-data';
+import { accountErased, deletionCancelled, deletionRequested } from 'parley-forum/plugins/privacy';
+import { personalData, type Deletions, type Mode } from 'parley-forum/ports/personal-data';
 import type { Administrators } from './administrators.ts';
 import type { VisibilityChoiceStore } from './visibility-choices.ts';
 import type { DeletionEmails } from './emails.ts';

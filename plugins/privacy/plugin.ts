@@ -4,14 +4,8 @@ import { Accounts, lastSeenRules, loggedIn } from 'parley-forum/plugins/accounts
 import { Limits } from 'parley-forum/plugins/limits';
 import { Mail } from 'parley-forum/ports/mail';
 import { hiddenMembers } from 'parley-forum/ports/page-visibility';
-import {
-  accountErased,
-  deletionCancelled,
-  deletionRequested,
-  Deletions,
-  exportRequested,
-} from 'parley-forum/plugins/privacy';
-import { personalData } from 'parley-forum/ports/personal-data';
+import { accountErased, deletionCancelled, deletionRequested, exportRequested } from 'parley-forum/plugins/privacy';
+import { Deletions, personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
 import { Web } from 'parley-forum/plugins/web';
 import { Administrators } from './administrators.ts';
