@@ -1,5 +1,5 @@
 import type { Environment } from 'parley-forum';
-import type { Account } from 'parley-forum/plugins/accounts';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import type { Mail } from 'parley-forum/ports/mail';
 import type { Mode } from 'parley-forum/ports/personal-data';
 import type { Web } from 'parley-forum/plugins/web';
@@ -7,6 +7,7 @@ import type { Web } from 'parley-forum/plugins/web';
 export interface EmailsDeps {
   readonly environment: Environment;
   readonly web: Web;
+  readonly accounts: Pick<Accounts, 'emails'>;
   readonly mail: Mail | undefined;
 }
 /** The mails: deletion requested, cancelled, done. */
@@ -32,11 +33,12 @@ export class DeletionEmails {
 
   async send(
     kind: Kind,
-    { id, username, email }: Account,
+    { id, username, email, status }: Account,
     { mode, due }: { readonly mode?: Mode; readonly due?: Date } = {},
   ): Promise<void> {
-    const { mail, web, environment } = this.#deps;
-    if (!mail) return;
+    const { mail, web, environment, accounts } = this.#deps;
+    // An address that nobody has confirmed may be another person's.
+    if (!mail || (status === 'active' && !(await accounts.emails([id])).has(id))) return;
     const texts = (await web.textsFor([id]))(id);
     const values = { username, ...(due && { date: texts.day(due) }) };
     const text = (key: string): string => texts.text(`privacy:mail.${kind}.${key}`, values);

@@ -47,7 +47,7 @@ export default definePlugin({
     plugin.extend(lastSeenRules, { hidden: (ids) => choices.hiddenAmong('lastSeen', ids) });
 
     const administrators = new Administrators({ data, access, accounts });
-    const emails = new DeletionEmails({ environment, web, mail });
+    const emails = new DeletionEmails({ accounts, environment, web, mail });
     const deletions = new AccountDeletions({
       data,
       clock,

@@ -1,5 +1,6 @@
 import { sql } from 'parley-forum';
 import type { Account, EmailConfirmation } from 'parley-forum/plugins/accounts';
+import type { Deletions } from 'parley-forum/ports/personal-data';
 import { emailConfirmed } from 'parley-forum/plugins/recovery';
 import type { EmailChanges, EmailChangesDeps } from './email-changes.ts';
 import { CONFIRMATION_LIFETIME, Links } from './links.ts';
@@ -7,7 +8,13 @@ import { CONFIRMATIONS, consume } from './rate-limits.ts';
 
 export interface EmailConfirmationsDeps extends EmailChangesDeps {
   readonly changes: Pick<EmailChanges, 'begin'>;
+  /** Without it sign-ups that nobody confirms stay. */
+  readonly deletions: Deletions | undefined;
 }
+const DAY = 86_400_000;
+/** Before all others. */
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
 type NewMember = Pick<Account, 'id' | 'username' | 'email'>;
 
 /** Confirms the e-mail addresses of new members. */
@@ -100,6 +107,27 @@ export class EmailConfirmations implements EmailConfirmation {
 
   deleteExpired(): Promise<void> {
     return this.#links.deleteExpired();
+  }
+
+  /**
+   * Ends what was begun with an address that nobody has confirmed for long: it may be another person's, who could never
+   * sign up with it. Whoever has logged in, while that was possible without, is a member.
+   */
+  async endOldSignUps(signal: AbortSignal): Promise<void> {
+    const { data, clock, accounts, deletions, plugin } = this.#deps;
+    if (!deletions || !this.required()) return;
+    const before = new Date(clock.now() - plugin.settings['registration.unconfirmed_days'] * DAY);
+    const next = (after: string): Promise<{ readonly id: string } | undefined> =>
+      data.one(sql<{ id: string }>`select account_id as id from recovery_unconfirmed
+        where account_id > ${after} and since < ${before} order by account_id limit 1`);
+    for (let row = await next(FIRST); row && !signal.aborted; row = await next(row.id)) {
+      if (await accounts.loggedInSince(row.id, new Date(0))) continue;
+      await deletions
+        .erase(row.id, 'remove')
+        .catch((error: unknown) =>
+          plugin.log.error({ error, account: row?.id }, 'a sign-up that nobody confirmed could not be ended'),
+        );
+    }
   }
 
   async #send(account: NewMember): Promise<void> {

@@ -2,7 +2,7 @@ import { Clock, Data, definePlugin, Environment, Http, Secrets, Type } from 'par
 import { Accounts, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Mail } from 'parley-forum/ports/mail';
-import { personalData } from 'parley-forum/ports/personal-data';
+import { Deletions, personalData } from 'parley-forum/ports/personal-data';
 import { emailConfirmed, passwordReset, resetRequested } from 'parley-forum/plugins/recovery';
 import { Web } from 'parley-forum/plugins/web';
 import { EmailChanges } from './email-changes.ts';
@@ -34,12 +34,23 @@ export default definePlugin({
     mail: Mail,
     web: Web,
   },
+  wants: { deletions: Deletions },
   hooks: [resetRequested, passwordReset, emailConfirmed],
   settings: recoverySettings,
-  setup({ data, clock, environment, http, secrets, limits, accounts, sessions, mail, web }, plugin) {
+  setup({ data, clock, environment, http, secrets, limits, accounts, sessions, mail, web, deletions }, plugin) {
     const emails = new RecoveryEmails({ environment, web });
     const changes = new EmailChanges({ plugin, data, clock, limits, accounts, mail, emails });
-    const confirmations = new EmailConfirmations({ plugin, data, clock, limits, accounts, mail, emails, changes });
+    const confirmations = new EmailConfirmations({
+      plugin,
+      data,
+      clock,
+      limits,
+      accounts,
+      mail,
+      emails,
+      changes,
+      deletions,
+    });
     const resets = new PasswordResets({
       plugin,
       data,
@@ -59,10 +70,11 @@ export default definePlugin({
     plugin.job('clean', {
       schema: Type.Object({}),
       cron: '29 * * * *',
-      run: async () => {
+      run: async (_none, { signal }) => {
         await resets.deleteExpired();
         await confirmations.deleteExpired();
         await changes.deleteExpired();
+        await confirmations.endOldSignUps(signal);
       },
     });
   },

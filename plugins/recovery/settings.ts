@@ -27,5 +27,14 @@ export const recoverySettings = Type.Object({
       'New members follow a link in a mail before they can log in, members who want another address before it is theirs, and forms do not tell whose ' +
       'address is in use. Members from before stay so.',
   }),
+  'registration.unconfirmed_days': Type.Integer({
+    default: 7,
+    minimum: 2,
+    maximum: 365,
+    title: 'Days to confirm an address',
+    'x-group': 'email',
+    description:
+      'Then a sign-up whose address nobody has confirmed ends, and its name and address are free again. Only while new members must confirm theirs.',
+  }),
 });
 export type RecoverySettings = Static<typeof recoverySettings>;

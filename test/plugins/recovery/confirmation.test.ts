@@ -183,6 +183,60 @@ describe('with addresses confirmed', () => {
   });
 });
 
+describe('a sign-up that nobody confirms', () => {
+  const DAY = 86_400_000;
+  const clean = (): Promise<void> => forum.runSchedule('recovery/job:clean');
+  const idOf = async ({ username }: SignUp): Promise<string | undefined> =>
+    (await forum.app.service(Accounts).findByIdentifier(username))?.id;
+
+  it('ends after some days, and name and address are free for whose they are', async () => {
+    const [form, confirmed] = [newcomer(), newcomer()];
+    await register({ ...form, password: NEW_PASSWORD });
+    await register(confirmed);
+    await confirm(linkIn(await nextMail(forum, confirmed.email)));
+    const first = await idOf(form);
+    forum.clock.advance(6 * DAY);
+    await clean();
+    expect(await idOf(form)).toBe(first);
+    // Another mail does not put it off: whoever wants to keep the address from its owner could ask for one for ever.
+    const again = visitor();
+    await logIn(form, again, NEW_PASSWORD);
+    expect((await again.post('/login/verify', {}, asJson)).status).toBe(200);
+    const old = linkIn(await nextMail(forum, form.email, 1));
+    forum.clock.advance(1.01 * DAY);
+    await clean();
+    expect(await idOf(form)).toBeUndefined();
+    expect((await again.get('/login/verify')).headers.get('location')).toBe('/login');
+    expect((await confirm(old)).status).toBe(404);
+    expect(await idOf(confirmed)).toBeDefined();
+    expect((await register(form)).status).toBe(201);
+    expect(await idOf(form)).not.toBe(first);
+    expect((await confirm(linkIn(await nextMail(forum, form.email, 2)))).status).toBe(200);
+    expect((await logIn(form, visitor(), NEW_PASSWORD)).status).toBe(401);
+    expect((await logIn(form)).body).toHaveProperty('user');
+    // Nothing but links went to an address that was nobody's.
+    expect(await mailCount(forum, form.email)).toBe(3);
+  });
+
+  it('stays where its member has logged in, while addresses need not be confirmed, and until the plugin of privacy is there', async () => {
+    const [member, other] = [newcomer(), newcomer()];
+    await register(member);
+    await register(other);
+    await switchOn(false);
+    expect((await logIn(member)).body).toHaveProperty('user');
+    forum.clock.advance(8 * DAY);
+    await clean();
+    expect([await idOf(member), await idOf(other)]).toEqual([expect.any(String), expect.any(String)]);
+    await switchOn(true);
+    await forum.app.kernel.disable('privacy');
+    await clean();
+    expect(await idOf(other)).toBeDefined();
+    await forum.app.kernel.enable('privacy');
+    await clean();
+    expect([await idOf(member), await idOf(other)]).toEqual([expect.any(String), undefined]);
+  });
+});
+
 describe('without', () => {
   it('members from before, and those that the setting kept waiting, log in', async () => {
     const waiting = newcomer();
