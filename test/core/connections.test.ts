@@ -104,6 +104,35 @@ describe('a server', () => {
     await small.close();
   });
 
+  it.runIf(onServer)(
+    'lets whoever finds every connection in use wait for five seconds, and says then that it cannot be reached',
+    async () => {
+      const small = await openDatabase({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
+      const one = sql<{ one: number }>`select 1 as one`;
+      const { promise: enough, resolve: release } = Promise.withResolvers<void>();
+      const holders = [1, 2].map(() => small.transaction(() => small.one(one).then(() => enough)));
+      await vi.waitFor(async () =>
+        expect(
+          await data.all(
+            sql`select pid from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`,
+          ),
+        ).toHaveLength(2),
+      );
+      const begun = performance.now();
+      const refused = await Promise.allSettled([small.one(one), small.transaction(() => small.one(one))]);
+      expect(performance.now() - begun).toBeGreaterThan(4_900);
+      expect(performance.now() - begun).toBeLessThan(9_000);
+      expect(refused.map((result) => result.status === 'rejected' && failureOf(result.reason).status)).toEqual([
+        503, 503,
+      ]);
+      release();
+      await Promise.all(holders);
+      expect(await small.transaction(() => small.one(one))).toEqual({ one: 1 });
+      await small.close();
+    },
+    20_000,
+  );
+
   it('that cannot be reached is a problem of the configuration', async () => {
     const connecting = openDatabase({
       url: 'postgres://nobody:secret@127.0.0.1:1/none',
