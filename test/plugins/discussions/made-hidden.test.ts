@@ -52,40 +52,27 @@ async function seen(): Promise<Seen> {
 }
 
 /** Where any of it may be shown. */
-const addressesOf = ({ word, slug, category, id, number, first, reply }: Seen): readonly string[] => [
-  ...['', '?sort=newest', '?sort=most_replied', `?category_id=${slug}`].map((query) => `/api/discussions${query}`),
-  ...[id, number].flatMap((one) => [`/api/discussions/${one}`, `/api/discussions/${one}/posts`]),
-  ...[first, reply].flatMap((one) => [
-    `/api/posts/${one}`,
-    `/api/reactions/post/${one}`,
-    `/p/${one}`,
-    `/p/${one}/menu`,
-  ]),
-  ...['/api/categories', `/api/categories/${category}`, '/api/tags', `/api/tags/tag-${word}/discussions`],
-  ...['discussions', 'posts'].flatMap((type) => [word, 'quartermaster'].map((q) => `/api/search?q=${q}&type=${type}`)),
-  ...['/api/search/suggestions?q=zanz', '/api/search/similar?title=quartermaster', '/api/notifications', '/api/unread'],
-  ...['bookmarks', 'users/subscriptions', 'users/follows', 'users/reactions', 'events'].map((list) => `/api/${list}`),
-  ...[
-    '/',
-    '/discussions',
-    '/categories',
-    '/tags',
-    `/c/${slug}`,
-    `/d/${number}`,
-    `/d/${number}/2`,
-    '/search?q=zanzibar',
-  ],
-  ...['/notifications', '/bookmarks', '/unread', '/following', '/settings/standing', '/online'],
-  ...['/u/mia', '/u/mia/posts', '/u/mia/discussions', '/u/ada/reactions', '/u/mia/card'],
-  ...[
-    '/feed/rss',
-    '/feed/atom',
-    '/feed/json',
-    `/feed/rss/category/${slug}`,
-    `/rss/user/${forum.ids.mia}`,
-    '/sitemap.xml',
-  ],
-];
+const addressesOf = ({ word, slug, category, id, number, first, reply }: Seen): readonly string[] =>
+  [
+    ['', '?sort=newest', '?sort=most_replied', `?category_id=${slug}`].map((query) => `/api/discussions${query}`),
+    [id, number].flatMap((one) => [`/api/discussions/${one}`, `/api/discussions/${one}/posts`]),
+    [first, reply].flatMap((one) => [`/api/posts/${one}`, `/api/reactions/post/${one}`, `/p/${one}`, `/p/${one}/menu`]),
+    ['/api/categories', `/api/categories/${category}`, '/api/tags', `/api/tags/tag-${word}/discussions`],
+    ['discussions', 'posts'].flatMap((type) => [word, 'quartermaster'].map((q) => `/api/search?q=${q}&type=${type}`)),
+    ['/api/search/suggestions?q=zanz', '/api/search/similar?title=quartermaster', '/api/notifications', '/api/unread'],
+    ['bookmarks', 'users/subscriptions', 'users/follows', 'users/reactions', 'events'].map((list) => `/api/${list}`),
+    ['/', '/discussions', '/categories', '/tags', `/c/${slug}`, `/d/${number}`, `/d/${number}/2`, '/search?q=zanzibar'],
+    ['/notifications', '/bookmarks', '/unread', '/following', '/settings/standing', '/online'],
+    ['/u/mia', '/u/mia/posts', '/u/mia/discussions', '/u/ada/reactions', '/u/mia/card'],
+    [
+      '/feed/rss',
+      '/feed/atom',
+      '/feed/json',
+      `/feed/rss/category/${slug}`,
+      `/rss/user/${forum.ids.mia}`,
+      '/sitemap.xml',
+    ],
+  ].flat();
 
 /** The addresses that show it to this caller. An answer repeats what was searched for. */
 async function showing(client: Client, what: Seen): Promise<readonly string[]> {

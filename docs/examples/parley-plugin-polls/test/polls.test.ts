@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Settings } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Deletions } from 'parley-forum/ports/personal-data';
-import { personalData } from 'parley-forum/ports/personal-data';
+import { Deletions, personalData } from 'parley-forum/ports/personal-data';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Slow-boat 7 to Oban';
