@@ -7,6 +7,7 @@ import {
   HttpError,
   Type,
   type Permission,
+  type RawBuilder,
   type Request,
   type RequestHandler,
   type Response,
@@ -586,10 +587,16 @@ export const userFields = defineExtensionPoint<UserField>(
 
 /**
  * Which members hide from others when they were last here; they themselves, and those who may see e-mail and IP
- * addresses, see it all the same. Called once for a list.
+ * addresses, see it all the same.
  */
 export interface LastSeenRule {
+  /** Those of these members. Called once for a list. */
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * The same as a condition on the id of an account, for lists in the order of when members were last here: whoever
+   * hides it has no place in them.
+   */
+  hides(account: RawBuilder<unknown>): RawBuilder<unknown>;
 }
 export const lastSeenRules = defineExtensionPoint<LastSeenRule>(
   'accounts.last-seen-rules',

@@ -44,7 +44,10 @@ export default definePlugin({
   setup({ data, cache, clock, http, environment, access, accounts, limits, protection, web, mail }, plugin) {
     const choices = new VisibilityChoiceStore(data);
     plugin.extend(hiddenMembers, { hidden: (ids) => choices.hiddenAmong('presence', ids) });
-    plugin.extend(lastSeenRules, { hidden: (ids) => choices.hiddenAmong('lastSeen', ids) });
+    plugin.extend(lastSeenRules, {
+      hidden: (ids) => choices.hiddenAmong('lastSeen', ids),
+      hides: (account) => choices.hidesLastSeen(account),
+    });
 
     const administrators = new Administrators({ data, access, accounts });
     const emails = new DeletionEmails({ accounts, environment, web, mail });

@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, type Data, type RawBuilder } from 'parley-forum';
 
 /** What a member hides from others. */
 export interface VisibilityChoices {
@@ -36,6 +36,11 @@ export class VisibilityChoiceStore {
     const rows = await this.#data.all(sql<{ id: string }>`
       select account_id as id from privacy_choice where account_id = any(${accountIds}::uuid[]) and ${column}`);
     return new Set(rows.map(({ id }) => id));
+  }
+
+  /** A condition on the id of an account. */
+  hidesLastSeen(account: RawBuilder<unknown>): RawBuilder<unknown> {
+    return sql`exists (select from privacy_choice where account_id = ${account} and hide_last_seen)`;
   }
 
   async delete(accountId: string): Promise<void> {

@@ -24,15 +24,20 @@ const ORDERS: Readonly<Record<MemberListRequest['sort'], Order>> = {
   name: { key: sql`lower(username::text) collate "C"`, type: sql`text collate "C"`, ascending: true },
 };
 
-/** Ids of active accounts in an order that indexes have. */
+/**
+ * Ids of active accounts in an order that indexes have. `hiding`: who hides when they were last here; neither a place
+ * nor a cursor says it.
+ */
 export async function listMembers(
   data: Data,
   { sort, name, limit, offset = 0, cursor }: MemberListRequest,
+  hiding: (account: RawBuilder<unknown>) => readonly RawBuilder<unknown>[],
 ): Promise<Page<string>> {
   const { key, type, ascending } = ORDERS[sort];
   const way = ascending ? sql`asc` : sql`desc`;
   const conditions = [sql`status = 'active'`];
-  if (sort === 'last_seen') conditions.push(sql`last_seen_at is not null`);
+  if (sort === 'last_seen')
+    conditions.push(sql`last_seen_at is not null`, ...hiding(sql`account.id`).map((hides) => sql`not ${hides}`));
   if (name !== undefined) conditions.push(namesFrom(name).matches);
   if (cursor !== undefined) {
     const [last, id] = readCursor(cursor, sort);

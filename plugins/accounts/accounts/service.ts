@@ -214,12 +214,9 @@ export class AccountsService implements Accounts {
     return this.#deps.users.many(ids.filter(isId), viewer);
   }
 
-  async list(request: MemberListRequest): Promise<Page<string>> {
+  list(request: MemberListRequest): Promise<Page<string>> {
     const { data, users } = this.#deps;
-    const page = await listMembers(data, request);
-    if (request.sort !== 'last_seen') return page;
-    const hidden = new Set(await users.hidden(page.items));
-    return { ...page, items: page.items.filter((id) => !hidden.has(id)) };
+    return listMembers(data, request, (account) => users.hiding(account));
   }
 
   /** What a login checks. Always asks the database. */

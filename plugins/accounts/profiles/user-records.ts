@@ -1,4 +1,4 @@
-import { sql, type Data, type Extension } from 'parley-forum';
+import { sql, type Data, type Extension, type RawBuilder } from 'parley-forum';
 import { isId } from 'parley-forum/plugins/api';
 import { seeAddresses, UserRecord, type LastSeenRule, type UserField } from 'parley-forum/plugins/accounts';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
@@ -107,7 +107,7 @@ export class UserRecords {
       ),
     );
     const addresses = this.#access.allows(viewer, seeAddresses);
-    const hidden = addresses ? [] : await this.hidden(ids.filter((id) => id !== viewer.id));
+    const hidden = addresses ? [] : await this.#hidden(ids.filter((id) => id !== viewer.id));
     return rows.map((row, index) => ({
       id: row.id,
       username: row.username,
@@ -124,8 +124,13 @@ export class UserRecords {
     }));
   }
 
+  /** Conditions on the id of an account, each of which says that its member hides when they were last here. */
+  hiding(account: RawBuilder<unknown>): readonly RawBuilder<unknown>[] {
+    return this.#lastSeenRules().map(({ value }) => value.hides(account));
+  }
+
   /** Those of these members who hide when they were last here. */
-  async hidden(ids: readonly string[]): Promise<readonly string[]> {
+  async #hidden(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     const sets = await Promise.all(this.#lastSeenRules().map(({ value }) => value.hidden(ids)));
     return sets.flatMap((set) => [...set]);

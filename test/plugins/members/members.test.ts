@@ -66,6 +66,19 @@ describe('the list of members', () => {
     expect(hide.status).toBeLessThan(400);
     expect(await names('?sort=last_seen')).not.toContain('bob');
     expect(await names()).toContain('bob');
+    // Nor is there a gap where they would be, or a place to go on from that says when it was.
+    const others = await names('?sort=last_seen');
+    const walked: string[] = [];
+    for (let cursor = ''; walked.length < others.length;) {
+      const { users, next_cursor: next } = (await forum.guest.get(`/api/members?sort=last_seen&limit=1${cursor}`)).body;
+      expect(users).toHaveLength(1);
+      walked.push(users[0].username);
+      if (next !== null) expect(Buffer.from(next, 'base64url').toString()).toContain(users[0].id);
+      cursor = `&cursor=${next}`;
+    }
+    expect(walked).toEqual(others);
+    for (let offset = 0; offset < others.length; offset++)
+      expect(await names(`?sort=last_seen&limit=1&offset=${offset}`)).toEqual([others[offset]]);
     await accounts().setStatus(forum.ids.bad, 'disabled');
     expect(await names()).not.toContain('bad');
     expect((await cardOf('bad')).status).toBe(404);
