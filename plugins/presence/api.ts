@@ -42,6 +42,8 @@ export interface Presence {
   visitors(part: ListRange, viewer: Viewer): Promise<Page<VisibleVisitor>>;
   /** By when they were last seen, the latest first. */
   bots(part: ListRange, viewer: Viewer): Promise<Page<VisibleBot>>;
+  /** Those of these members who hide that they are here, for whatever else would say it. */
+  hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
 export const Presence = defineToken<Presence>('Presence');
 

@@ -40,7 +40,7 @@ export class PresenceService implements Presence {
     const members = items.flatMap(({ kind, id }) => (kind === 'member' ? [id] : []));
     const [authors, hidden, visiblePages] = await Promise.all([
       this.#deps.accounts.authors(members),
-      this.#hidden(members),
+      this.hidden(members),
       this.#visiblePages(items, viewer),
     ]);
     return {
@@ -62,7 +62,7 @@ export class PresenceService implements Presence {
     };
   }
 
-  async #hidden(members: readonly string[]): Promise<ReadonlySet<string>> {
+  async hidden(members: readonly string[]): Promise<ReadonlySet<string>> {
     const sets =
       members.length === 0 ? [] : await Promise.all(this.#deps.hiddenMembers().map((one) => one.hidden(members)));
     return new Set(sets.flatMap((set) => [...set]));

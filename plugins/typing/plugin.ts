@@ -15,7 +15,7 @@ export default definePlugin({
   name: 'Typing indicator',
   version: '1.0.0',
   description: 'Who is writing a reply at this moment.',
-  // Presence: its rate counts both.
+  // Presence: its rate counts both, and it knows who hides that they are here.
   needs: {
     cache: Cache,
     clock: Clock,
@@ -26,9 +26,9 @@ export default definePlugin({
   },
   wants: { live: Live, web: Web },
   provides: { typing: Typing },
-  setup({ cache, clock, settings, accounts, discussions, live, web }, plugin) {
+  setup({ cache, clock, settings, accounts, discussions, presence, live, web }, plugin) {
     const store = cache.redis ? new RedisTypistStore(cache.redis) : new MemoryTypistStore(clock);
-    const typing = new TypingService({ store, accounts, live, cache, log: plugin.log });
+    const typing = new TypingService({ store, accounts, presence, live, cache, log: plugin.log });
     typingRoutes(plugin, { typing, discussions, settings });
 
     plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author.id), { awaited: true });

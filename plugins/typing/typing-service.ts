@@ -1,6 +1,7 @@
 import { messageOf, type Cache, type Logger } from 'parley-forum';
 import type { Accounts, Author } from 'parley-forum/plugins/accounts';
 import type { Live } from 'parley-forum/ports/live';
+import type { Presence } from 'parley-forum/plugins/presence';
 import { typingTag, type TypingSignal, type Typing, type Typist } from 'parley-forum/plugins/typing';
 import type { TypistStore } from './typist-store.ts';
 
@@ -12,6 +13,7 @@ const typistOf = ({ id, username, display_name }: Author): Typist => ({ id, user
 interface TypingDeps {
   readonly store: TypistStore;
   readonly accounts: Pick<Accounts, 'authors'>;
+  readonly presence: Pick<Presence, 'hidden'>;
   readonly live: Live | undefined;
   readonly cache: Cache;
   readonly log: Logger;
@@ -37,13 +39,15 @@ export class TypingService implements Typing {
   }
 
   async start(discussionId: string, userId: string): Promise<void> {
+    // Nobody is told of whoever does not want to be named among those who are here.
+    if ((await this.#deps.presence.hidden([userId])).has(userId)) return;
     await this.#try(this.#deps.store.add(discussionId, userId));
     await this.#publish(discussionId, userId, true);
   }
 
   async stop(discussionId: string, userId: string): Promise<void> {
-    await this.#try(this.#deps.store.remove(discussionId, userId));
-    await this.#publish(discussionId, userId, false);
+    const wrote = await this.#try(this.#deps.store.remove(discussionId, userId));
+    if (wrote) await this.#publish(discussionId, userId, false);
   }
 
   async #publish(discussionId: string, userId: string, typing: boolean): Promise<void> {

@@ -6,7 +6,8 @@ const TTL = 8_000;
 /** Stores who is writing in which discussion. */
 export interface TypistStore {
   add(discussionId: string, userId: string): Promise<void>;
-  remove(discussionId: string, userId: string): Promise<void>;
+  /** Whether they were writing. */
+  remove(discussionId: string, userId: string): Promise<boolean>;
   /** Ascending. */
   of(discussionId: string): Promise<readonly string[]>;
   /**
@@ -38,9 +39,8 @@ export class MemoryTypistStore implements TypistStore {
     return Promise.resolve();
   }
 
-  remove(discussionId: string, userId: string): Promise<void> {
-    this.#entries.delete(`${discussionId} ${userId}`);
-    return Promise.resolve();
+  remove(discussionId: string, userId: string): Promise<boolean> {
+    return Promise.resolve(this.#entries.delete(`${discussionId} ${userId}`));
   }
 
   of(discussionId: string): Promise<readonly string[]> {
@@ -89,8 +89,8 @@ export class RedisTypistStore implements TypistStore {
     await this.#redis.eval(ADD, 1, keyOf(discussionId), this.#ttl, userId);
   }
 
-  async remove(discussionId: string, userId: string): Promise<void> {
-    await this.#redis.zrem(keyOf(discussionId), userId);
+  async remove(discussionId: string, userId: string): Promise<boolean> {
+    return (await this.#redis.zrem(keyOf(discussionId), userId)) > 0;
   }
 
   freshUntil(): undefined {

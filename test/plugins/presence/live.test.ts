@@ -14,6 +14,7 @@ test('open pages are told the numbers when they changed, every five seconds at m
     statistics: () => Promise.resolve(statistics),
     visitors: vi.fn<() => never>(),
     bots: vi.fn<() => never>(),
+    hidden: vi.fn<() => never>(),
   };
   const live = { send: (signal: string, data: object) => void sent.push([signal, data]) };
   const stop = signalStatistics(live, { presence, store: new MemoryVisitorStore(Date), log: testLog });

@@ -4,6 +4,25 @@ import { listen } from '../live/listen.ts';
 
 const forum = useForum({ 'presence.rate_limit': 100_000 });
 
+test('nobody is told that a member writes who hides that they are here, whatever they do', async () => {
+  const { id } = await forum.start('ada', 'Quiet place');
+  const hide = await forum.as.ada.submit('/settings/privacy', { hide_presence: 'true' });
+  expect(hide.status).toBeLessThan(400);
+  await using listener = await listen(forum.app, forum.as.bob, '?events=typing');
+  const say = (who: 'ada' | 'mia', what: string) =>
+    forum.as[who].post(`/api/typing-indicator/${what}`, { discussion_id: id });
+  expect((await say('ada', 'typing')).status).toBe(200);
+  expect((await forum.guest.get(`/api/typing-indicator/status?discussion_id=${id}`)).body.typing).toEqual([]);
+  expect((await say('ada', 'stop')).status).toBe(200);
+  await say('ada', 'typing');
+  await forum.reply('ada', id, 'Here after all');
+  await say('mia', 'typing');
+  await expect.poll(() => listener.signals.map(({ data }) => data.user.username)).toEqual(['mia']);
+  expect((await forum.as.ada.submit('/settings/privacy', {})).status).toBeLessThan(400);
+  await say('ada', 'typing');
+  await expect.poll(() => listener.signals.map(({ data }) => data.user.username)).toEqual(['mia', 'ada']);
+});
+
 test('open pages are told at once who writes, but not of what they may not see', async () => {
   const open = await forum.start('ada', 'Open place');
   const hidden = await forum.start('mia', 'Hidden place', 'staff');
