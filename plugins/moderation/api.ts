@@ -56,7 +56,7 @@ export const moderationActed = defineAction<{ readonly entry: ModerationEntry }>
 export const memberNoted = defineAction<{ readonly userId: string; readonly by: string }>('moderation.member-noted');
 
 export const openModeration = definePermission('moderation.open', {
-  label: 'see the moderators’ pages, log and notes on members',
+  label: 'see the moderators’ pages and log, and read and write notes on members',
   default: 'moderator',
 });
 export const sanctionMembers = definePermission('moderation.restrain', {
