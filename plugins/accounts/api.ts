@@ -596,7 +596,7 @@ export interface LastSeenRule {
    * The same as a condition on the id of an account, for lists in the order of when members were last here: whoever
    * hides it has no place in them.
    */
-  hides(account: RawBuilder<unknown>): RawBuilder<unknown>;
+  hides(account: RawBuilder<string>): RawBuilder<boolean>;
 }
 export const lastSeenRules = defineExtensionPoint<LastSeenRule>(
   'accounts.last-seen-rules',

@@ -39,8 +39,8 @@ export class VisibilityChoiceStore {
   }
 
   /** A condition on the id of an account. */
-  hidesLastSeen(account: RawBuilder<unknown>): RawBuilder<unknown> {
-    return sql`exists (select from privacy_choice where account_id = ${account} and hide_last_seen)`;
+  hidesLastSeen(account: RawBuilder<string>): RawBuilder<boolean> {
+    return sql<boolean>`exists (select from privacy_choice where account_id = ${account} and hide_last_seen)`;
   }
 
   async delete(accountId: string): Promise<void> {

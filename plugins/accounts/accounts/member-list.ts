@@ -31,13 +31,16 @@ const ORDERS: Readonly<Record<MemberListRequest['sort'], Order>> = {
 export async function listMembers(
   data: Data,
   { sort, name, limit, offset = 0, cursor }: MemberListRequest,
-  hiding: (account: RawBuilder<unknown>) => readonly RawBuilder<unknown>[],
+  hiding: (account: RawBuilder<string>) => readonly RawBuilder<boolean>[],
 ): Promise<Page<string>> {
   const { key, type, ascending } = ORDERS[sort];
   const way = ascending ? sql`asc` : sql`desc`;
   const conditions = [sql`status = 'active'`];
   if (sort === 'last_seen')
-    conditions.push(sql`last_seen_at is not null`, ...hiding(sql`account.id`).map((hides) => sql`not ${hides}`));
+    conditions.push(
+      sql`last_seen_at is not null`,
+      ...hiding(sql<string>`account.id`).map((hides) => sql`not ${hides}`),
+    );
   if (name !== undefined) conditions.push(namesFrom(name).matches);
   if (cursor !== undefined) {
     const [last, id] = readCursor(cursor, sort);

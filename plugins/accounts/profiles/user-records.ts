@@ -125,7 +125,7 @@ export class UserRecords {
   }
 
   /** Conditions on the id of an account, each of which says that its member hides when they were last here. */
-  hiding(account: RawBuilder<unknown>): readonly RawBuilder<unknown>[] {
+  hiding(account: RawBuilder<string>): readonly RawBuilder<boolean>[] {
     return this.#lastSeenRules().map(({ value }) => value.hides(account));
   }
 
