@@ -7,7 +7,6 @@ import {
   discussionFields,
   DiscussionRecord,
   editPost,
-  moderate,
   PIN_PLACES,
   postFields,
   PostRecord,
@@ -247,11 +246,11 @@ export function discussionRoutes(deps: RouteDeps): void {
   plugin.route(api, {
     method: 'post',
     path: '/discussions/:id/restore',
-    can: moderate,
-    summary: 'Bring a deleted discussion back',
+    can: editPost,
+    summary: 'Bring a deleted discussion back: moderators, and for a while authors who deleted it themselves',
     params: IdParams,
     result: Type.Object({ discussion: Discussion }),
-    load,
+    load: ({ actor, params }) => reader.findRestorable(params.id, actor),
   })(async ({ actor, target }) => {
     await editor.restore(target, { viewer: actor });
     return { discussion: (await reader.discussion(target, actor))!.record };

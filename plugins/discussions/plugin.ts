@@ -144,6 +144,14 @@ export default definePlugin({
       title: 'Days for which authors are new',
       description: 'From their first post on; their posts say so, that others may be kind. 0: never.',
     }),
+    'posts.undo_minutes': Type.Integer({
+      default: 10,
+      minimum: 0,
+      maximum: 1_440,
+      title: 'Minutes to bring back what one deleted',
+      description:
+        'In which authors may take back that they deleted a post or a discussion; moderators always may. 0: never.',
+    }),
     'posts.public_history': Type.Boolean({
       default: false,
       title: 'History for everybody',

@@ -1,7 +1,7 @@
 import { Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { api, IdParams, limitOf, listOf, nullable, pageFields, Paging } from 'parley-forum/plugins/api';
-import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from 'parley-forum/plugins/discussions';
+import { editPost, postFields, PostRecord, PostStub, writeReply } from 'parley-forum/plugins/discussions';
 import type { FoundPost } from './reading/reader.ts';
 import { RevisionRecord } from './revisions/revisions.ts';
 import { heldAnswer, HeldAnswer, ReasonField, withFields } from './schemas.ts';
@@ -107,11 +107,11 @@ export function postRoutes({
   plugin.route(api, {
     method: 'post',
     path: '/posts/:id/restore',
-    can: moderate,
-    summary: 'Bring a deleted post back',
+    can: editPost,
+    summary: 'Bring a deleted post back: moderators, and for a while authors who deleted it themselves',
     params: IdParams,
     result,
-    load,
+    load: ({ actor, params }) => reader.findRestorablePost(params.id, actor),
   })(async ({ actor, target }) => {
     await editor.restorePost(target, { viewer: actor });
     return again(target, actor);

@@ -18,6 +18,14 @@ export interface Rates {
   readonly 'discussions.rate_limit': number;
   /** Whether everyone who may read a post may read its revisions. */
   readonly 'posts.public_history': boolean;
+  /** Minutes in which authors may bring back what they deleted. */
+  readonly 'posts.undo_minutes': number;
+}
+/** Of a post or a discussion: whose it is, and since when who has deleted it. */
+interface Deletable {
+  readonly authorId: string;
+  readonly deletedAt?: Date | null | undefined;
+  readonly deletedBy?: string | null | undefined;
 }
 const POSTS: Bucket = { name: 'posts', window: 600 };
 const DISCUSSIONS: Bucket = { name: 'discussions', window: 3_600 };
@@ -73,6 +81,29 @@ export class Rights {
   canEdit(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
     if (this.inCategory(discussion.categoryId, viewer).moderate) return true;
     return viewer.id === authorId && !discussion.locked && !discussion.deleted && this.#access.allows(viewer, editPost);
+  }
+
+  /** Whether a viewer who deletes something may bring it back, for a while at least. */
+  canUndo(discussion: DiscussionHead, viewer: Viewer): boolean {
+    return this.#rates['posts.undo_minutes'] > 0 || this.inCategory(discussion.categoryId, viewer).moderate;
+  }
+
+  /**
+   * Throws 403 for what the viewer may not bring back. Moderators may bring back everything; authors what they deleted
+   * themselves, for a while, unless the discussion was locked.
+   */
+  requireRestore(
+    { authorId, deletedAt, deletedBy }: Deletable,
+    { categoryId, isLocked }: { readonly categoryId: string; readonly isLocked: boolean },
+    viewer: Viewer,
+    now: Date,
+  ): void {
+    if (this.inCategory(categoryId, viewer).moderate) return;
+    const own = viewer.id === authorId && (!deletedAt || deletedBy === viewer.id);
+    if (!own || isLocked || !this.#access.allows(viewer, editPost))
+      throw new HttpError(403, 'Only moderators may bring this back');
+    if (deletedAt && now.getTime() - deletedAt.getTime() > this.#rates['posts.undo_minutes'] * 60_000)
+      throw new HttpError(403, 'It is too late to bring this back yourself; moderators still can');
   }
 
   /** Read what something of `authorId` that the viewer may read said before. */

@@ -120,6 +120,8 @@ export interface Redirect {
   readonly status: number;
   /** Shown once on the next page, as a polite status. */
   readonly notice: Wording | undefined;
+  /** Path of the form, without fields, that takes back what the notice tells of: a button beside it. */
+  readonly undo?: string | undefined;
 }
 /** A page for browsers, JSON for `Accept: application/json`. */
 export interface Negotiated {
@@ -166,8 +168,8 @@ export const shared = (
 /** 303 after a form, 301 for a moved page. `to` is a path of this site. */
 export const redirect = (
   to: string,
-  { status = 303, notice }: { status?: number; notice?: Wording | undefined } = {},
-): Redirect => ({ kind: 'redirect', to, status, notice });
+  { status = 303, notice, undo }: { status?: number } & Partial<Pick<Redirect, 'notice' | 'undo'>> = {},
+): Redirect => ({ kind: 'redirect', to, status, notice, ...(undo !== undefined && { undo }) });
 /** The path of `text` where it is a URL of this site, else `/`: a form that says where it leads leads nowhere else. */
 export function localPath(text: string | undefined, baseUrl: string): string {
   if (text === undefined || /[\\\p{Cc}]/v.test(text) || !URL.canParse(text, baseUrl)) return '/';

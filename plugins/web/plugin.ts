@@ -226,7 +226,7 @@ export default definePlugin({
     );
     // A logged-out user returns much later than someone who follows a redirect.
     plugin.extend(logoutNotices, (req, res, text) =>
-      setNotice(res, localeOf(req).failure(text), { secure: http.secure(req), maxAge: DAY }),
+      setNotice(res, { text: localeOf(req).failure(text) }, { secure: http.secure(req), maxAge: DAY }),
     );
     plugin.extend(errorTranslators, (req, message) => localeOf(req).failure(message));
     plugin.on(languageOffered, ({ language }) => renderer.bundle.locales.offered.includes(language));
@@ -265,7 +265,8 @@ export default definePlugin({
         failure: (message) => currentLocale().failure(message),
         declared: (text, owner) => currentLocale().declared(text, owner),
         sendErrorPage: (req, res, failure) => surface.sendErrorPage(req, res, failure),
-        setNotice: (req, res, sentence) => setNotice(res, localeOf(req).say(sentence), { secure: http.secure(req) }),
+        setNotice: (req, res, sentence) =>
+          setNotice(res, { text: localeOf(req).say(sentence) }, { secure: http.secure(req) }),
         get themeProblem() {
           // After a change the theme is read on the next use.
           void renderer.bundle;

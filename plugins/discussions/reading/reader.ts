@@ -46,6 +46,7 @@ export const countTag = (categoryId: string): string => `category-count:${catego
 interface StoredHead extends DiscussionHead {
   /** Its first post, where that is another discussion’s now: it was merged, and nobody sees it any more. */
   readonly movedPostId: string | null;
+  readonly deletedBy: string | null;
 }
 /** A post and where it is. */
 export interface FoundPost {
@@ -101,6 +102,15 @@ export class DiscussionReader {
     return head && head.movedPostId === null && this.#canSee(head, viewer) ? head : undefined;
   }
 
+  /** As `find`; authors also what they deleted themselves, which they may bring back for a while. */
+  async findRestorable(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
+    const head = await this.#head(idOrNumber);
+    const own = head?.authorId === viewer.id && head?.deletedBy === viewer.id;
+    return own && head?.movedPostId === null && this.#deps.categories.find(head.categoryId, viewer)
+      ? head
+      : this.find(idOrNumber, viewer);
+  }
+
   /** Where the address of a discussion that was merged leads, or that of a post that has moved, whoever may see where it was. */
   async formerPlace(number: string, post: number | undefined, viewer: Viewer): Promise<string | undefined> {
     const head = await this.#head(number);
@@ -148,6 +158,17 @@ export class DiscussionReader {
     if (!row || (row.deleted_at && !access.allows(viewer, moderate))) return undefined;
     const discussion = await this.find(row.discussion_id, viewer);
     return discussion && { row, discussion };
+  }
+
+  /** As `findPost`; authors also what they deleted themselves. */
+  async findRestorablePost(id: string, viewer: Viewer): Promise<FoundPost | undefined> {
+    if (!isId(id) || viewer.id === undefined) return undefined;
+    const row = await this.#deps.data.one(
+      sql<PostRow>`select ${postColumns(1)} from post p where p.id = ${id} and p.moved_post_id is null
+        and p.author_id = ${viewer.id} and (p.deleted_at is null or p.deleted_by = ${viewer.id})`,
+    );
+    const discussion = row && (await this.findRestorable(row.discussion_id, viewer));
+    return discussion ? { row, discussion } : this.findPost(id, viewer);
   }
 
   /** A post of the discussion by its number, as URLs name it. */
@@ -378,7 +399,7 @@ export class DiscussionReader {
     const cached = await cache.remember(`discussions.head:${key}`, [headTag(key), discussionCacheTags.all], () =>
       data.all(sql<StoredHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
         first_post_id as "firstPostId", is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted,
-        (select f.moved_post_id from post f where f.id = first_post_id) as "movedPostId" from discussion where ${condition}`),
+        deleted_by as "deletedBy",        (select f.moved_post_id from post f where f.id = first_post_id) as "movedPostId" from discussion where ${condition}`),
     );
     return cached[0];
   }

@@ -8,7 +8,16 @@ import {
   type DiscussionHead,
   type PinPlace,
 } from 'parley-forum/plugins/discussions';
-import { pages, phrase, type Phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  pages,
+  phrase,
+  type Phrase,
+  redirect,
+  type Redirect,
+  view,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { endOfDay } from '../reading/days.ts';
 import { SWITCHES, type Changes } from './editor.ts';
@@ -54,6 +63,13 @@ const confirmView = (title: Phrase, model: object, draft?: FormDraft): View => {
   const trouble = draft && { message: draft.message, problems: draft.problems, wrong: problemsByField(draft) };
   return view('@discussions/confirm', { name: 'confirm', title, noindex: true }, { ...model, ...trouble });
 };
+
+/** What its author or a moderator sees once a discussion is deleted. */
+const deletedDiscussion = ({ rights }: PageDeps, head: DiscussionHead, viewer: Viewer): Redirect =>
+  redirect(rights.canModerate(viewer) ? discussionPath(head) : '/', {
+    notice: phrase('discussions:deleted.discussion'),
+    undo: rights.canUndo(head, viewer) ? `/p/${head.firstPostId}/restore` : undefined,
+  });
 
 /** /p/…: a post by itself, and changing it. */
 export function postPages(deps: PageDeps): void {
@@ -170,15 +186,22 @@ export function postPages(deps: PageDeps): void {
     body: Reason,
   })(async ({ actor, target, body: { reason } }) => {
     await editor.removePost(target, { viewer: actor, reason });
-    if (target.row.number > 1) return redirect(pathOf(target), { notice: phrase('discussions:deleted.post') });
-    return redirect(rights.canModerate(actor) ? discussionPath(target.discussion) : '/', {
-      notice: phrase('discussions:deleted.discussion'),
+    if (target.row.number === 1) return deletedDiscussion(deps, target.discussion, actor);
+    return redirect(pathOf(target), {
+      notice: phrase('discussions:deleted.post'),
+      undo: rights.canUndo(target.discussion, actor) ? `/p/${target.row.id}/restore` : undefined,
     });
   });
 
-  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, load })(async ({ actor, target }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: '/p/:id/restore',
+    can: 'member',
+    load: ({ actor, params }) => reader.findRestorablePost(params['id'] ?? '', actor),
+  })(async ({ actor, target }) => {
     await editor.restorePost(target, { viewer: actor });
-    return redirect(pathOf(target), { notice: phrase('discussions:restored.post') });
+    const notice = phrase(target.row.number === 1 ? 'discussions:moderated.restore' : 'discussions:restored.post');
+    return redirect(pathOf(target), { notice });
   });
 }
 
@@ -290,9 +313,7 @@ export function managePages(deps: PageDeps): void {
     body: Reason,
   })(async ({ actor, target: head, body: { reason } }) => {
     await editor.remove(head, { viewer: actor, reason });
-    return redirect(rights.canModerate(actor) ? discussionPath(head) : '/', {
-      notice: phrase('discussions:deleted.discussion'),
-    });
+    return deletedDiscussion(deps, head, actor);
   });
 
   plugin.route(pages, {

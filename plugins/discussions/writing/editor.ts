@@ -13,6 +13,7 @@ import {
 } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { ActionName } from 'parley-forum/plugins/moderation';
 import {
   discussionDeleted,
   discussionUpdated,
@@ -102,6 +103,7 @@ interface StoredPost {
   createdAt: Date;
   replyToNumber?: number | null | undefined;
   deletedAt?: Date | null | undefined;
+  deletedBy?: string | null | undefined;
 }
 
 const pinPlaceOf = ({ isPinned, isPinnedEverywhere }: StoredDiscussion): PinPlace | null =>
@@ -145,11 +147,18 @@ async function postIn(em: EntityManager, id: string, discussion: StoredDiscussio
   if (!post) throw new HttpError(409, 'This post has just been moved to another discussion; try again');
   return post;
 }
+/** What of it is moderation: nothing where authors take back their own deletion. */
+const restoring = (
+  action: ActionName,
+  { authorId, deletedBy }: Pick<StoredPost, 'authorId' | 'deletedBy'>,
+  { viewer }: ChangedBy,
+): readonly ActionName[] => (viewer.id === authorId && viewer.id === deletedBy ? [] : [action]);
 /** The old value if the new one differs. */
 const changed = (before: string, now: string): string | undefined => (before === now ? undefined : before);
 
 /**
- * Edits, deletes and restores discussions and posts. Callers check permissions, except those that only moderators have.
+ * Edits, deletes and restores discussions and posts. Callers check permissions, except those that only
+ * moderators have, and who may restore what.
  */
 export class DiscussionEditor {
   readonly #deps: EditorDeps;
@@ -228,7 +237,7 @@ export class DiscussionEditor {
     return target;
   }
 
-  /** Takes it out of lists, feeds and search; a moderator can bring it back. */
+  /** Takes it out of lists, feeds and search; it can be brought back. */
   async remove(head: DiscussionHead, by: ChangedBy): Promise<void> {
     await this.#write(head, async (em, stored, now) => {
       if (stored.deletedAt) return;
@@ -245,18 +254,16 @@ export class DiscussionEditor {
   }
 
   async restore(head: DiscussionHead, by: ChangedBy): Promise<void> {
-    await this.#write(head, async (em, stored) => {
+    await this.#write(head, async (em, stored, now) => {
+      this.#deps.rights.requireRestore(stored, stored, by.viewer, now);
       if (!stored.deletedAt) return;
       if (await this.#wasMerged(stored)) throw notFound('There is no such discussion');
+      const actions = restoring('discussion.restored', stored, by);
       Object.assign(stored, { deletedAt: null, deletedBy: null });
       await addDiscussionCounts(this.#deps.data, stored.id, [{ categoryId: stored.categoryId, by: 1 }]);
       await this.#deps.projections.discussion(em, stored);
       await this.#emitDiscussion(discussionUpdated, stored);
-      await this.#deps.moderationLog.record(
-        ['discussion.restored'],
-        { authorId: stored.authorId, discussion: stored },
-        by,
-      );
+      await this.#deps.moderationLog.record(actions, { authorId: stored.authorId, discussion: stored }, by);
     });
   }
 
@@ -306,7 +313,9 @@ export class DiscussionEditor {
     if (row.number === 1) return this.restore(discussion, by);
     await this.#write(discussion, async (em, stored, now) => {
       const post = await postIn(em, row.id, stored);
+      this.#deps.rights.requireRestore(post, stored, by.viewer, now);
       if (!post.deletedAt) return;
+      const actions = restoring('post.restored', post, by);
       Object.assign(post, { deletedAt: null, deletedBy: null, updatedAt: now });
       await em.flush();
       await restoreParticipantPost(this.#deps.data, stored.id, post.authorId);
@@ -315,11 +324,7 @@ export class DiscussionEditor {
           { categoryId: stored.categoryId, discussions: 0, posts: 1 },
         ]);
       await this.#publishPost(em, postUpdated, post, stored);
-      await this.#deps.moderationLog.record(
-        ['post.restored'],
-        { authorId: post.authorId, discussion: stored, post },
-        by,
-      );
+      await this.#deps.moderationLog.record(actions, { authorId: post.authorId, discussion: stored, post }, by);
     });
   }
 

@@ -7,13 +7,20 @@ const MAX_LENGTH = 300;
 /** The next page of a redirect comes at once. */
 const REDIRECT_MAX_AGE = 60_000;
 
-/** Sets a flash notice: a sentence shown on the next page this browser opens, within `maxAge` milliseconds. */
+/** A sentence, and the path of the form that takes back what it tells of, where there is one. */
+export interface Notice {
+  readonly text: string;
+  readonly undo?: string | undefined;
+}
+
+/** Sets a flash notice: shown on the next page this browser opens, within `maxAge` milliseconds. */
 export function setNotice(
   res: Response,
-  text: string,
+  { text, undo }: Notice,
   { secure, maxAge = REDIRECT_MAX_AGE }: { readonly secure: boolean; readonly maxAge?: number },
 ): void {
-  const value = Buffer.from(text.slice(0, MAX_LENGTH)).toString('base64url');
+  const line = text.replaceAll('\n', ' ').slice(0, MAX_LENGTH);
+  const value = Buffer.from(undo === undefined ? line : `${line}\n${undo}`).toString('base64url');
   res.cookie(cookieName(NOTICE, secure), value, { path: '/', maxAge, httpOnly: true, sameSite: 'lax', secure });
 }
 
@@ -21,24 +28,30 @@ export function setNotice(
 export const hasNotice = (header: string | undefined, secure: boolean): boolean =>
   cookieOf(header, cookieName(NOTICE, secure)) !== undefined;
 
-/** The waiting sentence, shown once. It is text like any other: escaped where it is printed. */
-export function takeNotice(header: string | undefined, res: Response, secure: boolean): string | undefined {
+/** The waiting notice, shown once. Its sentence is text like any other: escaped where it is printed. */
+export function takeNotice(header: string | undefined, res: Response, secure: boolean): Notice | undefined {
   const name = cookieName(NOTICE, secure);
   const value = cookieOf(header, name);
   if (!value) return undefined;
   res.clearCookie(name, { path: '/', secure });
-  return textOf(value);
+  return noticeOf(value);
 }
 
 /** Takes back the notice that this same response was setting, to show it now instead. */
-export function takePendingNotice(res: Response, secure: boolean): string | undefined {
+export function takePendingNotice(res: Response, secure: boolean): Notice | undefined {
   const name = cookieName(NOTICE, secure);
   const lines = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
   const left = lines.find((line) => line.startsWith(`${name}=`));
   if (left === undefined) return undefined;
   res.removeHeader('Set-Cookie');
   for (const line of lines) if (line !== left) res.append('Set-Cookie', line);
-  return textOf(cookieOf(left, name) ?? '');
+  return noticeOf(cookieOf(left, name) ?? '');
 }
 
-const textOf = (value: string): string => Buffer.from(value, 'base64url').toString().slice(0, MAX_LENGTH);
+/** A path of this site: what else a cookie names is no form of it. */
+const PATH = /^\/(?![\/\\])[\x21-\x7e]*$/;
+
+function noticeOf(value: string): Notice {
+  const [text = '', undo = ''] = Buffer.from(value, 'base64url').toString().split('\n');
+  return { text: text.slice(0, MAX_LENGTH), undo: PATH.test(undo) ? undo : undefined };
+}

@@ -16,6 +16,7 @@ import { renderHead } from './head.ts';
 import type { Locale } from '../themes/locales.ts';
 import type { ThemeBundle } from '../themes/theme-bundle.ts';
 import type { Preferences } from '../appearance/preferences.ts';
+import type { Notice } from './flash-notices.ts';
 import { SlotCollector, type Attempt, type Unfilled } from './slots.ts';
 
 /** Who a page is rendered for, and how. */
@@ -25,7 +26,7 @@ export interface PageContext {
   readonly preferences: Preferences;
   /** Path and query of the request. */
   readonly url: string;
-  readonly notice: string | undefined;
+  readonly notice: Notice | undefined;
   /** Until when the member need not give the password again. */
   readonly confirmedUntil?: Date | undefined;
 }
@@ -388,7 +389,8 @@ const pageData = (head: PageHead, { locale, url, notice, confirmedUntil }: PageC
   title: locale.say(head.title),
   path: url,
   returnTo: NO_RETURN.test(url) ? undefined : url,
-  notice,
+  notice: notice?.text,
+  undo: notice?.undo,
   confirmedUntil,
   feeds: (head.feeds ?? []).map((feed) => ({ ...feed, title: locale.say(feed.title) })),
 });

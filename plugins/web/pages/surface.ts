@@ -36,7 +36,7 @@ import {
   type SharedView,
   type View,
 } from '../api.ts';
-import { hasNotice, setNotice, takeNotice, takePendingNotice } from './flash-notices.ts';
+import { hasNotice, setNotice, takeNotice, takePendingNotice, type Notice } from './flash-notices.ts';
 import {
   errorView,
   errorJson,
@@ -310,7 +310,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
         message: '',
         status: 200,
       });
-      return this.#sendPage(context, shown, { notice });
+      return this.#sendPage(context, shown, { notice: { text: notice } });
     }
     const known = (route.body as { readonly properties?: object } | undefined)?.properties;
     // A button may send the whole form around it, of which its route reads the fields it knows.
@@ -387,11 +387,11 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     return ((options.confirm !== true && !isAdminPath(path)) || sessions.confirmed(req)) && mayCall(access, actor, can);
   }
 
-  #redirect({ req, res }: PageExchange, { to, status, notice }: Redirect): void {
+  #redirect({ req, res }: PageExchange, { to, status, notice, undo }: Redirect): void {
     const script = req.headers['x-enhance'];
     const stays = script === 'stay';
     const said = notice === undefined ? undefined : this.#deps.localeOf(req).say(notice);
-    if (said !== undefined && !stays) setNotice(res, said, { secure: this.#deps.http.secure(req) });
+    if (said !== undefined && !stays) setNotice(res, { text: said, undo }, { secure: this.#deps.http.secure(req) });
     this.#deps.headers.protect(res);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.requestId(req) });
     // Scripts receive the target instead of following it: over plain http `upgrade-insecure-requests` would send them
@@ -414,7 +414,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   async #sendPage(
     context: PageExchange,
     page: View | SharedView,
-    { tags, notice: given }: { tags?: readonly string[] | undefined; notice?: string },
+    { tags, notice: given }: { tags?: readonly string[] | undefined; notice?: Notice },
   ): Promise<void> {
     const { req, res, actor } = context;
     const { renderer, csrf } = this.#deps;
@@ -449,7 +449,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     this.#send(req, res, shown.status, text, csrf.token(req, res));
   }
 
-  #renderContext({ req, actor }: PageExchange, notice: string | undefined): RenderContext {
+  #renderContext({ req, actor }: PageExchange, notice: Notice | undefined): RenderContext {
     return {
       viewer: actor,
       locale: this.#deps.localeOf(req),

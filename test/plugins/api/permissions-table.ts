@@ -57,7 +57,7 @@ export const TABLE: readonly Row[] = [
     '401 401 403 403 403 200 200',
     async ({ discussion }) => ({ body: { discussion_ids: [await discussion()], action: 'lock' } }),
   ],
-  ['POST /discussions/:id/restore', '401 401 404 404 404 200 200', async ({ deleted }) => id(await deleted())],
+  ['POST /discussions/:id/restore', '401 401 404 404 200 200 200', async ({ deleted }) => id(await deleted())],
   [
     'POST /subscriptions/follow',
     '401 401 403 200 200 200 200',
@@ -98,7 +98,7 @@ export const TABLE: readonly Row[] = [
     async ({ post }) => ({ ...id(await post()), body: { content: 'y' } }),
   ],
   ['DELETE /posts/:id', '401 401 403 403 200 200 200', async ({ post }) => id(await post())],
-  ['POST /posts/:id/restore', '401 401 404 404 404 200 200', async ({ deletedPost }) => id(await deletedPost())],
+  ['POST /posts/:id/restore', '401 401 404 404 200 200 200', async ({ deletedPost }) => id(await deletedPost())],
   ['GET /posts/:id/revisions', '404 401 404 404 200 200 200', async ({ post }) => id(await post())],
 
   ['GET /members', '200 401 403 200 200 200 200'],

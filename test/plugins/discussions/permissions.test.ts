@@ -101,12 +101,12 @@ const TABLE: readonly (readonly [
   ],
   [
     'restore a discussion',
-    [401, 404, 404, 404, 200, 200],
+    [401, 404, 404, 200, 200, 200],
     async (client, { deleted }) => client.post(`/api/discussions/${await deleted()}/restore`),
   ],
   [
     'restore a post',
-    [401, 404, 404, 404, 200, 200],
+    [401, 404, 404, 200, 200, 200],
     async (client, { deletedPost }) => client.post(`/api/posts/${await deletedPost()}/restore`),
   ],
   [

@@ -92,6 +92,13 @@ const VISIBLE: readonly Write[] = [
   { route: 'DELETE /api/posts/:id', path: ({ replies: [, other] }) => `/api/posts/${other}` },
   { route: 'POST /d/:address/delete', path: ({ discussions: [one] }) => `/d/${one.number}/delete`, body: {} },
   { route: 'DELETE /api/discussions/:id', path: ({ discussions: [, other] }) => `/api/discussions/${other.id}` },
+  { route: 'POST /p/:id/restore', path: ({ replies: [one] }) => `/p/${one}/restore`, body: {} },
+  { route: 'POST /api/posts/:id/restore', path: ({ replies: [, other] }) => `/api/posts/${other}/restore`, body: {} },
+  {
+    route: 'POST /api/discussions/:id/restore',
+    path: ({ discussions: [, other] }) => `/api/discussions/${other.id}/restore`,
+    body: {},
+  },
 ];
 
 /**
