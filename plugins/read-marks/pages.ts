@@ -3,6 +3,7 @@ import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
 import { POSTS_PER_PAGE, listTabs, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
 import { pages, pageViewListeners, phrase, redirect, shortcuts, view, type Redirect } from 'parley-forum/plugins/web';
+import type { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { entryOf, isMember, memberOf, placePath, type ReadMarkService } from './read-mark-service.ts';
 import { unreadTags } from './routes.ts';
 
@@ -10,6 +11,7 @@ export interface PageDeps {
   readonly plugin: PluginHandle;
   readonly discussions: Discussions;
   readonly marks: ReadMarkService;
+  readonly subscriptions: Subscriptions | undefined;
 }
 const UNREAD = '/unread';
 const NEW = '/unread/new';
@@ -98,7 +100,7 @@ export function addPages(deps: PageDeps): void {
 }
 
 /** /unread and /unread/new, with their tabs. */
-function addLists({ plugin, discussions, marks }: PageDeps): void {
+function addLists({ plugin, discussions, marks, subscriptions }: PageDeps): void {
   const member = (viewer: Viewer): boolean => !isGuest(viewer);
   plugin.extend(listTabs, { label: 'read-marks:tabs.unread', href: UNREAD, visible: member }, 0);
   plugin.extend(listTabs, { label: 'read-marks:tabs.new', href: NEW, visible: member }, 10);
@@ -139,7 +141,8 @@ function addLists({ plugin, discussions, marks }: PageDeps): void {
         noindex: true,
         current: '/',
       };
-      return view('@read-marks/unread', head, { ...list, new: onlyNew });
+      const note = await subscriptions?.noteOfMuted(memberOf(actor).id);
+      return view('@read-marks/unread', head, { ...list, notes: note ? [note] : [], new: onlyNew });
     });
   }
 }

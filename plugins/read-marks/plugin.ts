@@ -76,7 +76,7 @@ export default definePlugin({
     plugin.extend(personalData, readMarksPersonalData(data));
     addRoutes({ plugin, settings, clock, discussions, marks, web });
     if (!web) return;
-    addPages({ plugin, discussions, marks });
+    addPages({ plugin, discussions, marks, subscriptions });
     fillSlots({ plugin, marks, web });
   },
 });

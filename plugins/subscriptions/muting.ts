@@ -28,7 +28,7 @@ export class Muting {
   }
 
   /** Undefined for whoever muted nothing. */
-  async narrowing({ id }: Viewer): Promise<Narrowing | undefined> {
+  async narrowing({ id }: Pick<Viewer, 'id'>): Promise<Narrowing | undefined> {
     const muted = id === undefined ? [] : await this.#deps.follows.muted(id);
     const [without, where] = [idsOf(muted, 'category'), all(this.#withinCategories(muted))];
     if (without.length === 0 && !where) return undefined;

@@ -1,6 +1,6 @@
 import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import type { DiscussionCondition, DiscussionIds } from 'parley-forum/plugins/discussions';
+import type { DiscussionCondition, DiscussionIds, Narrowing } from 'parley-forum/plugins/discussions';
 import type { Level, Subscriptions } from 'parley-forum/ports/subscriptions';
 import type { Tags } from 'parley-forum/ports/tags';
 import type { Followed, FollowService } from './follow-service.ts';
@@ -67,6 +67,10 @@ export class SubscriptionService implements Subscriptions {
   async notMutedBy(userId: string): Promise<DiscussionCondition> {
     return sql<boolean>`d.id not in (select discussion_id from subscription where user_id = ${userId} and level = 'muted')
       and ${await this.#muting.outside(userId)}`;
+  }
+
+  async noteOfMuted(userId: string): Promise<Narrowing['note'] | undefined> {
+    return (await this.#muting.narrowing({ id: userId }))?.note;
   }
 
   async mutersOf(discussion: StartedDiscussion, userIds: readonly string[]): Promise<ReadonlySet<string>> {

@@ -60,9 +60,17 @@ describe('what is muted', () => {
 
   test('is said to be left out where it is, and nowhere else', async () => {
     const note = '<a href="/settings/muted">Without what you muted or ignore</a>';
-    expect((await forum.as.ada.get('/')).text).toContain(note);
-    for (const { text } of [await forum.as.ada.get('/c/help'), await forum.as.bob.get('/'), await forum.guest.get('/')])
+    for (const path of LISTS) expect((await forum.as.ada.get(path)).text).toContain(note);
+    for (const { text } of [
+      await forum.as.ada.get('/c/help'),
+      ...(await Promise.all(LISTS.map((path) => forum.as.bob.get(path)))),
+      await forum.guest.get('/'),
+    ])
       expect(text).not.toContain(note);
+    await mute('bob', 'category', 'help');
+    expect((await forum.as.bob.get('/unread')).text).toContain(note);
+    await mute('bob', 'category', 'help', false);
+    expect((await forum.as.bob.get('/unread')).text).not.toContain(note);
   });
 
   test('stands on its own page, and in the search', async () => {
