@@ -23,6 +23,8 @@ import {
 const Text = Type.Optional(Type.String());
 /** Characters of what is answered, as the form shows it. */
 const ANSWERED = 400;
+/** Categories that are shown as cards to choose from; more are a list that opens. */
+const MOST_CARDS = 12;
 interface AnsweredPost {
   readonly author: PostRecord['author'];
   readonly number: number;
@@ -62,7 +64,8 @@ export function writingPages(deps: PageDeps): void {
       wrong: problemsByField(draft),
       title: textOf(draft.values['title']),
       category_id: category?.id ?? '',
-      options: open.map(({ id, name }) => ({ value: id, label: name })),
+      options: open.map(({ id, name, description, hue }) => ({ value: id, label: name, help: description, hue })),
+      cards: open.length <= MOST_CARDS,
       composer: composer(draft, {
         key: 'new',
         writes: 'discussion',

@@ -3,6 +3,7 @@ import type { Client } from 'parley-forum/testing';
 import { useForum } from './forum.ts';
 
 const forum = useForum();
+const JSON_ONLY = { accept: 'application/json' };
 const page = async (path: string, client: Client = forum.guest): Promise<string> => {
   const answer = await client.get(path);
   if (answer.status !== 200)
@@ -88,7 +89,9 @@ describe('writing without script', () => {
 
   test('a new discussion is previewed, refused with what was typed, then started', async () => {
     const form = { title: 'By hand', content: 'Some **text**', category_id: '' };
-    expect(await page('/new?category=help', forum.as.ada)).toMatch(/<option value="[^"]+" selected>Help/);
+    expect(await page('/new?category=help', forum.as.ada)).toMatch(
+      /<input type="radio" name="category_id" value="[^"]+" checked required><span><span[^>]*>Help</,
+    );
     const preview = await forum.as.ada.submit('/new', { ...form, preview: '1' });
     expect(preview.text).toContain('<strong>text</strong>');
     expect(preview.text).toContain('Some **text**</textarea>');
@@ -99,6 +102,21 @@ describe('writing without script', () => {
     const made = await forum.as.ada.submit('/new', { ...form, category_id: category.id });
     expect([made.status, made.headers.get('location')]).toEqual([303, expect.stringMatching(/^\/d\/\d+-by-hand$/)]);
     expect(await page(made.headers.get('location')!)).toContain('<strong>text</strong>');
+  });
+
+  test('the category is chosen among cards, or from a list where there are more than twelve', async () => {
+    const few = await page('/new', forum.as.ada);
+    expect([few.includes('choice-cards'), few.includes('<option')]).toEqual([true, false]);
+    const made: string[] = [];
+    for (let n = 1; n <= 12; n++) {
+      const saved = await forum.as.root.post('/admin/categories/save', { name: `Berth ${n}` }, JSON_ONLY);
+      made.push(saved.body.category.id);
+    }
+    const many = await page(`/new?category=${made[0]}`, forum.as.ada);
+    expect(many.includes('choice-cards')).toBe(false);
+    expect(many).toMatch(new RegExp(`<option value="${made[0]}" selected>Berth 1</option>`));
+    for (const id of made) await forum.as.root.post('/admin/categories/delete', { id }, JSON_ONLY);
+    expect(await page('/new', forum.as.ada)).toContain('choice-cards');
   });
 
   test('a post is quoted, answered, edited and deleted', async () => {

@@ -19,13 +19,20 @@ const ON_ITS_WAY = /!\[[^\]\n]*\]\(#[\da-f]{8}\)\n?/g;
 const IN_ADDRESS = '?';
 
 const checkable = (control: Control): control is HTMLInputElement => ['checkbox', 'radio'].includes(control.type);
-const keyOf = (control: Control): string => (checkable(control) ? `${control.name}=${control.value}` : control.name);
-const valueOf = (control: Control): string | boolean =>
-  checkable(control) ? control.checked : control.value.replace(ON_ITS_WAY, '');
+/** Radio buttons of one name are one choice, as those of a list are. */
+const isRadio = (control: Control): boolean => control.type === 'radio';
+const keyOf = (control: Control): string =>
+  control.type === 'checkbox' ? `${control.name}=${control.value}` : control.name;
+function valueOf(control: Control): string | boolean {
+  if (isRadio(control)) return String(new FormData(control.form!).get(control.name) ?? '');
+  return checkable(control) ? control.checked : control.value.replace(ON_ITS_WAY, '');
+}
 /** A choice that was not made, or is no longer offered, would leave nothing chosen where the page comes with one. */
-const takes = (control: Control, value: string | boolean | undefined): value is string | boolean =>
-  value !== undefined &&
-  (!('options' in control) || (value !== '' && [...control.options].some((one) => one.value === value)));
+function takes(control: Control, value: string | boolean | undefined): value is string | boolean {
+  if (isRadio(control)) return control.value === value;
+  if (!('options' in control)) return value !== undefined;
+  return value !== '' && [...control.options].some((one) => one.value === value);
+}
 
 /** All that a user filled into a form, saved on this device under a name until it is sent or discarded. */
 export class FormDraft {
@@ -56,7 +63,7 @@ export class FormDraft {
     for (const control of this.#controls) {
       const value = values[keyOf(control)];
       if (!takes(control, value)) continue;
-      if (typeof value === 'boolean') (control as HTMLInputElement).checked = value;
+      if (checkable(control)) control.checked = value !== false;
       else control.value = value;
     }
     this.#putAddress(values);
