@@ -63,7 +63,11 @@ export function addFollowPages(
   plugin.extend(
     slotFillings,
     fill(userCardActions, (members, viewer) =>
-      Promise.all(members.map((member) => ignoring(member, viewer, '@subscriptions/ignore-button'))),
+      Promise.all(
+        members.map((member) =>
+          ignoring(member, viewer, '@subscriptions/ignore-button', `/u/${encodeURIComponent(member.username)}`),
+        ),
+      ),
     ),
   );
   plugin.extend(

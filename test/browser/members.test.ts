@@ -53,6 +53,31 @@ test('by keyboard the card comes with the focus, and its links are next', async 
   await page.context().close();
 });
 
+test('who is ignored on their card is ignored right there', async () => {
+  const page = await forum.open('ada');
+  const messages = listen(page);
+  await page.goto('/d/1');
+  const pressOnCard = async (button: string): Promise<void> => {
+    const name = page.locator('#post-2 .post-by a');
+    await page.mouse.move(5, 5);
+    await name.hover();
+    const card = page.getByRole('dialog', { name: 'bob' });
+    const answered = page.waitForResponse(
+      (answer) => answer.request().method() === 'POST' && answer.url().endsWith('/follows'),
+    );
+    await card.getByRole('button', { name: button, exact: true }).click();
+    await answered;
+    await page.waitForURL(/\/d\/1-[^?#]*#post-2$/);
+  };
+  await pressOnCard('Ignore');
+  await page.locator('#post-2 .post-ignored').waitFor();
+  await page.locator('#post-2 .post-ignored summary').click();
+  await pressOnCard('No longer ignore');
+  await expect.poll(() => page.locator('#post-2 .post-ignored').count()).toBe(0);
+  expect(messages).toEqual([]);
+  await page.context().close();
+});
+
 test('a finger on a name opens the profile, without a card', async () => {
   const page = await forum.open('guest', { hasTouch: true, isMobile: true, viewport: { width: 320, height: 700 } });
   await page.goto('/d/1');

@@ -59,6 +59,7 @@ class MemberCard extends HTMLElement {
     const html = await this.#fetch(`${link.pathname}/card`).catch(() => undefined);
     if (html === undefined || this.#link !== link || !link.isConnected) return;
     this.#card.replaceChildren(toFragment(html));
+    this.#staysHere(link);
     this.#card.ariaLabel = link.textContent;
     this.#card.showPopover({ source: link });
     const { left, right, top, bottom } = link.getBoundingClientRect();
@@ -69,6 +70,13 @@ class MemberCard extends HTMLElement {
       left: `${Math.max(GAP, Math.min(start, innerWidth - width - GAP))}px`,
       top: `${below ? bottom + GAP : top - GAP - height}px`,
     });
+  }
+
+  /** What is done on the card leads back to where it was shown. */
+  #staysHere(link: HTMLAnchorElement): void {
+    const place = link.closest('article[id]')?.id;
+    const here = location.pathname + location.search + (place ? `#${place}` : '');
+    for (const field of this.#card.querySelectorAll<HTMLInputElement>('[name=return_to]')) field.value = here;
   }
 
   #fetch(path: string): Promise<string> {
