@@ -203,6 +203,8 @@ export interface NewAccount {
   readonly groupId?: string;
   readonly bio?: string;
   readonly joinedAt?: Date;
+  /** 400 for one that the site does not offer. */
+  readonly language?: string | undefined;
   /** IP address at sign-up; 0.0.0.0 is not stored. */
   readonly ip?: string;
   /** Who makes it for them: an account or `commandLine`. */

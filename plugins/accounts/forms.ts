@@ -26,6 +26,7 @@ export const RegisterForm = Type.Object({
   password: Text(1_024),
   password_confirmation: Type.Optional(Type.String()),
   return_to: Type.Optional(Type.String({ maxLength: 2_048 })),
+  language: Type.Optional(Type.String({ maxLength: 40 })),
   [HONEYPOT]: Type.Optional(Type.String()),
   shown: Type.Optional(Type.String({ maxLength: 200 })),
 });

@@ -233,7 +233,15 @@ export default definePlugin({
     const offered = (): readonly string[] => renderer.bundle.locales.offered;
     addAppearance(plugin, { http, baseUrl: environment.baseUrl, offered });
     const siteZone = (): string => settings['site.timezone'];
-    addLanguagePages(plugin, { http, accounts: services.Accounts, sessions: services.Sessions, offered, siteZone });
+    addLanguagePages(plugin, {
+      http,
+      accounts: services.Accounts,
+      sessions: services.Sessions,
+      offered,
+      siteZone,
+      siteLanguage: () => siteLocale().id,
+      currentLanguage: () => currentLocale().id,
+    });
     addKeyboard(plugin, http, localeOf);
 
     return {

@@ -260,12 +260,13 @@ export class AccountsService implements Accounts {
 
   /** `stored` runs in the transaction that stores the account. */
   async create(
-    { username, email, password, groupId = 'member', bio = '', joinedAt, ip, by }: NewAccount,
+    { username, email, password, groupId = 'member', bio = '', joinedAt, language, ip, by }: NewAccount,
     stored?: EmailConfirmation['begin'],
   ): Promise<Account> {
     const problems = this.problems({ username, email, password });
     if (problems.length > 0) throw new InvalidInput(problems);
     this.#checkGroup(groupId);
+    await this.#checkLanguage(language);
     const now = this.#deps.clock.now();
     const passwordHash = await this.#deps.passwords.hash(password);
     const address = storedIp(ip);
@@ -276,6 +277,7 @@ export class AccountsService implements Accounts {
       passwordHash,
       groupId,
       bio,
+      language: language ?? null,
       joinedAt: joinedAt ?? new Date(now),
       registrationIp: address,
       lastIp: address,
@@ -408,8 +410,7 @@ export class AccountsService implements Accounts {
   }
 
   async setLocale(id: string, { language, timezone }: LocaleChanges): Promise<void> {
-    if (typeof language === 'string' && !(await this.#deps.languageOffered(language)))
-      throw new InvalidInput([{ field: 'language', message: 'is not a language that the site has' }]);
+    await this.#checkLanguage(language);
     const zone = typeof timezone === 'string' ? timezoneNamed(timezone) : timezone;
     if (typeof timezone === 'string' && zone === undefined)
       throw new InvalidInput([{ field: 'timezone', message: 'is not the name of a time zone' }]);
@@ -417,6 +418,11 @@ export class AccountsService implements Accounts {
       if (language !== undefined) account.language = language;
       if (zone !== undefined) account.timezone = zone;
     });
+  }
+
+  async #checkLanguage(language: string | null | undefined): Promise<void> {
+    if (typeof language === 'string' && !(await this.#deps.languageOffered(language)))
+      throw new InvalidInput([{ field: 'language', message: 'is not a language that the site has' }]);
   }
 
   async localeSettings(ids: readonly string[]): Promise<ReadonlyMap<string, LocaleSettings>> {

@@ -29,6 +29,7 @@ interface SignUp {
   readonly email: string;
   readonly password: string;
   readonly password_confirmation?: string;
+  readonly language?: string;
   readonly [HONEYPOT]?: string;
   readonly shown?: string;
 }
@@ -55,7 +56,7 @@ export class Registration {
    */
   async register(form: SignUp, address: string, { shown }: { readonly shown: boolean }): Promise<Registered> {
     const { accounts, limits, honeypot, settings } = this.#deps;
-    const { password, password_confirmation: repeated = password, [HONEYPOT]: trap, shown: stamp } = form;
+    const { password, password_confirmation: repeated = password, language, [HONEYPOT]: trap, shown: stamp } = form;
     const username = form.username.trim();
     const email = form.email.trim();
     await honeypot.check({ trap, stamp, shown });
@@ -77,8 +78,9 @@ export class Registration {
     ];
     if (refused.length > 0) throw new InvalidInput(refused);
     const confirmation = this.#deps.confirmation();
-    if (!confirmation) return { account: await accounts.create({ username, email, password, ip: address }) };
-    await this.#createUnconfirmed({ username, email, password, ip: address }, confirmation);
+    const account = { username, email, password, language: language || undefined, ip: address };
+    if (!confirmation) return { account: await accounts.create(account) };
+    await this.#createUnconfirmed(account, confirmation);
     return { confirmation };
   }
 

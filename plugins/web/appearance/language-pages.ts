@@ -1,7 +1,19 @@
 import { Type, type Http, type PluginHandle } from 'parley-forum';
-import { timezones, type Accounts, type Sessions } from 'parley-forum/plugins/accounts';
+import { registerFields, timezones, type Accounts, type Sessions } from 'parley-forum/plugins/accounts';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { formErrors, navigation, pages, phrase, redirect, view, type Retry, type View } from '../api.ts';
+import {
+  fill,
+  formErrors,
+  html,
+  navigation,
+  pages,
+  phrase,
+  redirect,
+  slotFillings,
+  view,
+  type Retry,
+  type View,
+} from '../api.ts';
 import { languageOptions, writeLanguage } from './language.ts';
 
 const PAGE = '/settings/language';
@@ -12,14 +24,27 @@ export interface LanguagePagesDeps {
   readonly sessions: Pick<Sessions, 'authenticate'>;
   offered(): readonly string[];
   siteZone(): string;
+  siteLanguage(): string;
+  /** Of the page that is being rendered. */
+  currentLanguage(): string;
 }
 
 /** The language and time zone of a member, on all their devices and in mails. */
 export function addLanguagePages(
   plugin: PluginHandle,
-  { http, accounts, sessions, offered, siteZone }: LanguagePagesDeps,
+  { http, accounts, sessions, offered, siteZone, siteLanguage, currentLanguage }: LanguagePagesDeps,
 ): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:locale.tab', href: PAGE });
+  // Whoever signs up in another language than the site's is written to in that one, too.
+  plugin.extend(
+    slotFillings,
+    fill(registerFields, (forms) => {
+      const language = currentLanguage();
+      return forms.map(() =>
+        language === siteLanguage() ? undefined : html`<input type="hidden" name="language" value="${language}">`,
+      );
+    }),
+  );
 
   const page = async ({ id = '' }: Viewer, retry?: Retry): Promise<View> => {
     const { language, timezone } = (await accounts.find(id)) ?? {};

@@ -49,6 +49,43 @@ describe('a language', () => {
   });
 });
 
+describe('who signs up', () => {
+  const signUp = async (name: string, language: string) => {
+    const client = forum.app.client({ 'accept-language': language });
+    const form = (await client.get('/register')).text;
+    const [, field] = /<input type="hidden" name="language" value="([^"]*)">/.exec(form) ?? [];
+    const answer = await client.submit('/register', {
+      username: name,
+      email: `${name}@forum.test`,
+      password: PASSWORD,
+      ...(field !== undefined && { language: field }),
+    });
+    expect(answer.status).toBe(303);
+    const account = await forum.app.app.service(Accounts).findByIdentifier(name);
+    return [field, account?.language ?? null];
+  };
+
+  test('in another language than the site’s keeps it', async () => {
+    expect(await signUp('greta', 'de')).toEqual(['de', 'de']);
+    expect(await signUp('emma', 'en')).toEqual([undefined, null]);
+    expect(await signUp('tomas', 'cs')).toEqual([undefined, null]);
+  });
+
+  test('in the site’s language follows the site, also where that is no longer English', async () => {
+    await forum.app.app.settings.set({ 'site.locale': 'de' });
+    expect(await signUp('hans', 'de')).toEqual([undefined, null]);
+    expect(await signUp('ellen', 'en')).toEqual(['en', 'en']);
+    await forum.app.app.settings.set({ 'site.locale': 'en' });
+  });
+
+  test('in none that the site does not have', async () => {
+    const client = forum.app.client();
+    const form = { username: 'worf', email: 'worf@forum.test', password: PASSWORD, language: 'tlh' };
+    expect((await client.submit('/register', form)).status).toBe(400);
+    expect(await forum.app.app.service(Accounts).findByIdentifier('worf')).toBeUndefined();
+  });
+});
+
 describe('a time zone', () => {
   test('is that of the times on a member’s pages, which others read in theirs', async () => {
     expect(await titleOf('bob', path)).toMatch(/January 15, 2026 at 12:\d\d PM GMT\+0/);
