@@ -128,11 +128,15 @@ export const previewOf = async (markdown: Markdown, values: Readonly<Record<stri
 };
 
 /** What stands in the place of a post that is deleted, or that is another discussion’s now. */
-function placeModel(post: PostRecord | PostStub, head: DiscussionHead, moderates: boolean): object {
+function placeModel(
+  post: PostRecord | PostStub,
+  head: DiscussionHead,
+  { moderates, moved }: { readonly moderates: boolean; readonly moved: object | undefined },
+): object {
   const place = { id: post.id, number: post.number, is_deleted: true };
   if (!('author' in post) && post.moved_post_id !== undefined) {
     // Its former address leads to it, wherever it is by then.
-    return { ...place, moved: { to: post.moved_post_id !== null && `/d/${head.number}/${post.number}` } };
+    return { ...place, moved: { ...moved, to: post.moved_post_id !== null && `/d/${head.number}/${post.number}` } };
   }
   return {
     // Moderators, who may restore it, see its text; to others it is a stub.
@@ -143,16 +147,16 @@ function placeModel(post: PostRecord | PostStub, head: DiscussionHead, moderates
   };
 }
 
-/** A post with its HTML and what the viewer may do with it. */
+/** A post with its HTML and what the viewer may do with it; `moved`: what is said of one that is elsewhere. */
 export function postModel(
   post: PostRecord | PostStub,
   head: DiscussionHead,
   { rights, clock, newFor }: Pick<PageDeps, 'rights' | 'clock' | 'newFor'>,
-  viewer: Viewer,
+  { viewer, moved }: { readonly viewer: Viewer; readonly moved: object | undefined },
 ): object {
   const moderates = rights.inCategory(head.categoryId, viewer).moderate;
   const url = postPath(head.number, post.number);
-  if (!('author' in post) || post.is_deleted) return placeModel(post, head, moderates);
+  if (!('author' in post) || post.is_deleted) return placeModel(post, head, { moderates, moved });
   return {
     ...post,
     ...linksOf(post, head),

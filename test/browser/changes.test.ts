@@ -63,6 +63,7 @@ describe('an open discussion', () => {
       (await mia.post('/api/discussions', { title, content: 'Words', category_id: 'general' })).body.discussion;
     const [from, to] = [await start('What one leaves'), await start('What one comes to')];
     const reply = await mia.post('/api/posts', { discussion_id: from.id, content: 'Of another subject.' });
+    const second = await mia.post('/api/posts', { discussion_id: from.id, content: 'Of that subject, too.' });
     const [left, reached] = [await forum.open('ada'), await forum.open('bob')];
     await openListening(left, `/d/${from.number}`, 'x-posts');
     await openListening(reached, `/d/${to.number}`, 'x-posts');
@@ -72,8 +73,14 @@ describe('an open discussion', () => {
     });
     await post(left, 2).getByText('Post 2 was moved to another discussion.').waitFor();
     await post(reached, 2).getByText('Of another subject.').waitFor();
+    await mia.post(`/api/discussions/${from.id}/move-posts`, {
+      post_ids: [second.body.post.id],
+      discussion_id: to.id,
+    });
+    await post(left, 2).getByText('2 posts were moved to another discussion.').waitFor();
+    expect(await post(left, 3).textContent()).toBe('');
     expect(await judge(left)).toEqual([]);
-    await post(left, 2).getByRole('link').click();
+    await post(left, 2).getByRole('link', { name: 'What one comes to' }).click();
     await left.waitForURL(`**/d/${to.number}-*`);
     for (const page of [left, reached]) await page.context().close();
   });

@@ -118,9 +118,10 @@ class Changes extends HTMLElement implements PostChanges {
     for (const [page, own] of Map.groupBy(posts, pageOf)) {
       // The next visit shows what cannot be fetched now.
       const part = await fragment(page).catch(() => undefined);
-      for (const post of own) {
-        const now = part?.querySelector<HTMLElement>(`#${post.id}`);
-        if (now) keepingPlace(() => this.#replace(post, now));
+      const fresh = own.flatMap((post) => runOf(part?.querySelector(`#${post.id}`) ?? null));
+      for (const now of new Set(fresh)) {
+        const post = document.getElementById(now.id);
+        if (post) keepingPlace(() => this.#replace(post, now));
       }
       if (part && last && own.includes(last)) this.#announce(append(part, page));
     }
@@ -150,6 +151,18 @@ const texts = (): DOMStringMap => document.querySelector<HTMLElement>('x-replies
 
 /** The address of the page that a post is on. */
 const pageOf = (post: HTMLElement): string => post.dataset['page'] ?? location.pathname + location.search;
+
+/** A post, with those that one line tells of together with it: posts that went to another discussion. */
+function runOf(post: Element | null): readonly HTMLElement[] {
+  let first = post as HTMLElement | null;
+  while (first?.matches('.along')) first = first.previousElementSibling as HTMLElement | null;
+  const run: HTMLElement[] = [];
+  for (let one = first; one; one = one.nextElementSibling as HTMLElement | null) {
+    if (one !== first && !one.matches('.along')) break;
+    run.push(one);
+  }
+  return run;
+}
 
 /** Puts those posts of a page that are not shown yet behind those that are; the first of them. */
 function append(part: ParentNode, page: string): HTMLElement | undefined {

@@ -17,6 +17,7 @@ import { discussionPath, numberOf, placePath, postPath } from '../identifiers.ts
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
 import { dayOf, startOfDay } from './days.ts';
+import { movedIds, movedPosts } from './moved-posts.ts';
 import type { FoundDiscussion } from './reader.ts';
 import { composer, findOrFollow, pinValues, postModel, replyKey, siteZone, type PageDeps } from '../page-parts.ts';
 
@@ -85,6 +86,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
     if (page > last || from > lastNumber) throw notFound('The discussion ends before this page');
     // One may have been written between the two.
     const posts = read.filter(({ number }) => number <= lastNumber);
+    const moved = movedPosts(posts, await reader.whereabouts(movedIds(posts), actor));
     const next = from + posts.length;
     const to = Math.min(range.to, lastNumber);
     const rest = next <= to && { from: next, to, href: pathFrom(head, next) };
@@ -94,7 +96,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
       last: lastNumber,
       category: shown,
       posts: (await plugin.filter(shownPosts, posts, { discussion: record })).map((post) =>
-        postModel(post, head, deps, actor),
+        postModel(post, head, deps, { viewer: actor, moved: moved.get(post.number) }),
       ),
       rest,
       earlier: from > firstOf(page) ? pathOf(head, page) : page > 1 && pathOf(head, page - 1),

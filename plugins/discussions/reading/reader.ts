@@ -66,6 +66,9 @@ export interface FoundDiscussion {
   readonly firstPostId: string;
 }
 
+/** The discussion that a post has moved to. */
+export type Whereabouts = Pick<DiscussionHead, 'id' | 'title'>;
+
 /** A reply to choose. */
 export interface MovableRow {
   readonly id: string;
@@ -316,7 +319,7 @@ export class DiscussionReader {
       rows.flatMap(({ number, moved_post_id: id }) => (id === null ? [] : [[number, id] as const])),
     );
     if (moved.size === 0) return posts;
-    const reachable = await this.#reachable([...moved.values()], viewer);
+    const reachable = await this.whereabouts([...moved.values()], viewer);
     return posts.map((post) => {
       const id = moved.get(post.number);
       return id === undefined ? post : { ...(post as PostStub), moved_post_id: reachable.has(id) ? id : null };
@@ -367,14 +370,16 @@ export class DiscussionReader {
       where p.deleted_at is null and d.deleted_at is null and d.category_id = any(${this.#visible(viewer, undefined)}::uuid[])`;
   }
 
-  /** Those of the posts whose discussion the viewer may see. */
-  async #reachable(ids: readonly string[], viewer: Viewer): Promise<ReadonlySet<string>> {
+  /** The discussions in which these posts are by now, by post; those that the viewer may not see are missing. */
+  async whereabouts(ids: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, Whereabouts>> {
+    if (ids.length === 0) return new Map();
     const rows = await this.#deps.data.all(
-      sql<{
-        id: string;
-      }>`select id from post where id = any(${ids}::uuid[]) and discussion_id in (${await this.visible(viewer)})`,
+      sql<
+        Whereabouts & { post: string }
+      >`select p.id as post, d.id, d.title from post p join discussion d on d.id = p.discussion_id
+        where p.id = any(${ids}::uuid[]) and d.id in (${await this.visible(viewer)}) order by p.id`,
     );
-    return new Set(rows.map(({ id }) => id));
+    return new Map(rows.map(({ post, ...discussion }) => [post, discussion]));
   }
 
   #canSee(head: DiscussionHead, viewer: Viewer): boolean {
@@ -399,7 +404,7 @@ export class DiscussionReader {
     const cached = await cache.remember(`discussions.head:${key}`, [headTag(key), discussionCacheTags.all], () =>
       data.all(sql<StoredHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
         first_post_id as "firstPostId", is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted,
-        deleted_by as "deletedBy",        (select f.moved_post_id from post f where f.id = first_post_id) as "movedPostId" from discussion where ${condition}`),
+        deleted_by as "deletedBy", (select f.moved_post_id from post f where f.id = first_post_id) as "movedPostId" from discussion where ${condition}`),
     );
     return cached[0];
   }

@@ -345,12 +345,13 @@ export class DiscussionEditor {
       const stored = (await em.findOneOrFail(DiscussionEntity, { id: head.id })) as StoredDiscussion;
       const now = new Date(clock.now());
       stored.updatedAt = now;
-      const [from, deleted] = [stored.categoryId, stored.deletedAt];
+      const [from, deleted, title] = [stored.categoryId, stored.deletedAt, stored.title];
       await work(em, stored, now);
-      const seenByOthers = from !== stored.categoryId || Boolean(deleted) !== Boolean(stored.deletedAt);
+      const seenByOthers =
+        from !== stored.categoryId || title !== stored.title || Boolean(deleted) !== Boolean(stored.deletedAt);
       return {
         categoryIds: new Set([from, stored.categoryId]),
-        // Where posts of it stood is said whether they can be seen.
+        // Where posts of it stood is said whether they can be seen, and what it is called.
         shownIn: seenByOthers ? await formerPlacesIn(data, stored.id) : [],
       };
     });

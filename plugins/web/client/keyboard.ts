@@ -22,7 +22,7 @@ const PAUSE = 1_500;
 const TIMEOUT = 5_000;
 /** Height of the bar that covers the top of the page. */
 const BAR = 72;
-const ITEM = 'main :is(.card, .post, .queue > *)';
+const ITEM = 'main :is(.card, .post:not(.along), .queue > *)';
 const MENU = 'a[data-menu]';
 const OPEN = '.menu:popover-open';
 

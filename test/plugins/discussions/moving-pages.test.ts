@@ -116,7 +116,7 @@ describe('the page of a discussion that posts left', () => {
     const text = await page(`/d/${from.number}-some-left`, 'ada');
     expect(text).toMatch(
       new RegExp(
-        `id="post-2"><p>Post 2 was moved to another discussion.</p><a class="post-link" href="/d/${from.number}/2">`,
+        `id="post-2"><p>Post 2 was moved to another discussion.</p><a class="post-link" href="/d/${from.number}/2" dir="auto">Some came</a>`,
       ),
     );
     expect(text).not.toContain('Some left, post 2');
@@ -130,6 +130,44 @@ describe('the page of a discussion that posts left', () => {
     expect(await leads(`/d/${from.number}/3`)).toBe(`/d/${from.number}-some-left#post-3`);
     await move(from, { post_ids: [from.replies[1].id], discussion_id: to.id });
     expect(await leads(`/d/${from.number}/4`)).toBe(`/d/${from.number}-some-left#post-3`);
+  });
+
+  test('says it once of posts that went to one discussion and stood one behind the other', async () => {
+    const from = await talk('Much left', ['bob', 'bob', 'bob', 'bob', 'bob', 'bob']);
+    const [to, other, secret] = [await talk('Much came', []), await talk('Little came', []), await talk('Sealed', [])];
+    await forum.as.mia.put(`/api/discussions/${secret.id}`, { category_id: 'staff' });
+    const ids = from.replies.map(({ id }) => id as string);
+    await move(from, { post_ids: ids.slice(0, 3), discussion_id: to.id });
+    await move(from, { post_ids: [ids[3]], discussion_id: other.id });
+    await move(from, { post_ids: [ids[4]], discussion_id: secret.id });
+    const address = `/d/${from.number}-much-left`;
+    const lines = async (): Promise<readonly (string | undefined)[]> =>
+      [
+        ...(await page(address, 'ada')).matchAll(
+          /<(?:article|div) class="post (?:removed|along)" id="post-\d">.*?<\/(?:article|div)>/g,
+        ),
+      ].map(([line]) =>
+        line
+          .replaceAll(/<[^>]*>/g, ' ')
+          .replaceAll(/\s+/g, ' ')
+          .trim(),
+      );
+    const several = '3 posts were moved to another discussion. Much came';
+    const alone = ['Post 5 was moved to another discussion. Little came', 'Post 6 was moved to another discussion.'];
+    expect(await lines()).toEqual([several, '', '', ...alone]);
+    expect(await page(address, 'mia')).toContain('>Sealed</a>');
+    await forum.as.ada.put(`/api/discussions/${to.id}`, { title: 'All of it came' });
+    expect((await lines())[0]).toBe('3 posts were moved to another discussion. All of it came');
+    await move({ id: to.id }, { post_ids: [ids[0]], discussion_id: other.id });
+    expect((await lines()).slice(0, 3)).toEqual([
+      'Post 2 was moved to another discussion. Little came',
+      '2 posts were moved to another discussion. All of it came',
+      '',
+    ]);
+    await forum.as.mia.delete(`/api/discussions/${to.id}`);
+    expect((await lines())[1]).toBe('2 posts were moved to another discussion.');
+    // Each place has an address still.
+    expect(await leads(`/d/${from.number}/4?here=1`)).toBe(`${address}#post-4`);
   });
 
   test('is not counted as deleted text that moderators may restore', async () => {
