@@ -1,4 +1,5 @@
 import { announce, csrf, define, escapeMarkdown, t } from '@forum/client';
+import { marksIn, swapIn } from './parts/order.ts';
 
 interface Sent {
   readonly name: string;
@@ -8,17 +9,20 @@ interface Sent {
 
 /**
  * Adds files to the text of its form: chosen, pasted or dropped. Until one is there, a line in the text holds its
- * place; a picture that is there is described in a field of its own.
+ * place; a picture that is there is described in a field of its own, and of several files each can change its place.
  */
 class Upload extends HTMLElement {
   #area!: HTMLTextAreaElement;
   #input!: HTMLInputElement;
   readonly #under = new Set<XMLHttpRequest>();
+  /** Of files that are there, by their paths. */
+  readonly #rows = new Map<string, HTMLElement>();
   readonly #paste = (event: ClipboardEvent): void => this.#take(event, event.clipboardData);
   readonly #drop = (event: DragEvent): void => this.#take(event, event.dataTransfer);
   /** What was written is gone: sent, or discarded. */
   readonly #clear = (): void => {
-    for (const line of this.querySelectorAll('.upload-description, .problem')) line.remove();
+    this.#rows.clear();
+    for (const line of this.querySelectorAll('.upload-row, .problem')) line.remove();
   };
   readonly #over = (event: DragEvent): void => {
     if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
@@ -115,13 +119,48 @@ class Upload extends HTMLElement {
 
   #sent(upload: Sent): void {
     announce(this.#text('done', upload.name));
-    if (!isPicture(upload)) return;
+    const row = Object.assign(document.createElement('div'), { className: 'upload-row' });
+    row.append(
+      isPicture(upload) ? this.#description(upload) : upload.name,
+      this.#mover(upload, -1),
+      this.#mover(upload, 1),
+    );
+    this.#rows.set(pathOf(upload), row);
+    const order = marksIn(this.#area.value, new Set(this.#rows.keys())).map(({ path }) => path);
+    const next = this.#rows.get(order[order.indexOf(pathOf(upload)) + 1] ?? '');
+    if (next && next !== row) next.before(row);
+    else this.append(row);
+    // One alone has nowhere to go, and a file alone nothing to be told.
+    this.classList.toggle('several', this.#rows.size > 1);
+  }
+
+  #description(upload: Sent): HTMLElement {
     const field = Object.assign(document.createElement('input'), { type: 'text', maxLength: 1_000, dir: 'auto' });
     field.value = nameOf(upload);
     field.addEventListener('input', () => this.#describe(pathOf(upload), field.value));
     const label = Object.assign(document.createElement('label'), { className: 'upload-description' });
     label.append(this.#text('describe', upload.name), field);
-    this.append(label);
+    return label;
+  }
+
+  #mover(upload: Sent, by: -1 | 1): HTMLButtonElement {
+    const button = buttonOf(by < 0 ? '↑' : '↓', () => this.#move(upload, by));
+    button.ariaLabel = this.#text(by < 0 ? 'earlier' : 'later', upload.name);
+    button.title = button.ariaLabel;
+    return button;
+  }
+
+  /** The other one goes, so that the button that was pressed keeps the focus. */
+  #move(upload: Sent, by: -1 | 1): void {
+    const swap = swapIn(this.#area.value, new Set(this.#rows.keys()), pathOf(upload), by);
+    if (!swap) return;
+    this.#area.setRangeText(swap.text, swap.start, swap.end, 'preserve');
+    this.#changed();
+    const [row, other] = [this.#rows.get(pathOf(upload)), this.#rows.get(swap.other)];
+    if (other) row?.[by < 0 ? 'after' : 'before'](other);
+    announce(
+      this.#text('moved', upload.name).replace('{at}', String(swap.at)).replace('{count}', String(this.#rows.size)),
+    );
   }
 
   /** In the text, as far as the picture is still in it. */
