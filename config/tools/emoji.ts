@@ -1,5 +1,5 @@
 /**
- * Writes the names of emoji that browsers load, from a folder in which the npm package `emojibase-data` was unpacked:
+ * Writes the names of emoji that browsers load, and what they are called in other languages, from a folder in which the npm package `emojibase-data` was unpacked:
  * `node config/tools/emoji.ts FOLDER`. Once a year there are new ones.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -8,6 +8,8 @@ import { join } from 'node:path';
 interface Emoji {
   readonly hexcode: string;
   readonly emoji: string;
+  readonly label: string;
+  readonly tags?: readonly string[];
   readonly order?: number;
   readonly group?: number;
   readonly version: number;
@@ -20,7 +22,10 @@ const COMPONENTS = 'component';
 const LIGHTEST = 0x1f3fb;
 
 const [folder = ''] = process.argv.slice(2);
-const read = <T>(path: string): T => JSON.parse(readFileSync(join(folder, 'en', path), 'utf8')) as T;
+/** Languages besides English. */
+const LANGUAGES = ['de'];
+const read = <T>(path: string, language = 'en'): T =>
+  JSON.parse(readFileSync(join(folder, language, path), 'utf8')) as T;
 const { groups } = read<{ groups: readonly { readonly key: string; readonly order: number }[] }>('messages.json');
 const namesIn = (set: string) => read<Readonly<Record<string, string | readonly string[]>>>(`shortcodes/${set}.json`);
 const [known, others] = [namesIn('github'), namesIn('cldr')];
@@ -37,13 +42,24 @@ const takesTones = ({ emoji, skins = [] }: Emoji): boolean => {
 
 const all = read<readonly Emoji[]>('data.json').filter(({ version }) => version <= NEWEST);
 const inOrder = all.toSorted((a, b) => (a.order ?? 0) - (b.order ?? 0));
-const lines = groups
+const kinds = groups
   .filter(({ key }) => key !== COMPONENTS)
-  .map(({ key, order }) => [
+  .map(({ key, order }) => ({
     key,
-    inOrder
-      .filter(({ group, hexcode }) => group === order && namesOf(hexcode).length > 0)
-      .map((one) => [one.emoji + (takesTones(one) ? '*' : ''), ...namesOf(one.hexcode)].join(' '))
-      .join('\n'),
-  ]);
-writeFileSync('plugins/emoji/public/emoji.json', `${JSON.stringify(Object.fromEntries(lines))}\n`);
+    emoji: inOrder.filter(({ group, hexcode }) => group === order && namesOf(hexcode).length > 0),
+  }));
+const write = (file: string, lineOf: (one: Emoji) => string): void => {
+  const lines = kinds.map(({ key, emoji }) => [key, emoji.map(lineOf).join('\n')]);
+  writeFileSync(`plugins/emoji/public/${file}`, `${JSON.stringify(Object.fromEntries(lines))}\n`);
+};
+
+write('emoji.json', (one) => [one.emoji + (takesTones(one) ? '*' : ''), ...namesOf(one.hexcode)].join(' '));
+for (const language of LANGUAGES) {
+  const words = new Map(read<readonly Emoji[]>('data.json', language).map((one) => [one.hexcode, one]));
+  // What the name says already finds it.
+  write(`emoji.${language}.json`, ({ hexcode }) => {
+    const { label = '', tags = [] } = words.get(hexcode) ?? {};
+    const others = tags.filter((tag) => !label.toLowerCase().includes(tag.toLowerCase()));
+    return [label, ...others].map((word) => word.replaceAll('|', ' ')).join('|');
+  });
+}

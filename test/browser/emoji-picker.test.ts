@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { listen, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -15,8 +16,11 @@ const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
   for (const key of keys) await page.keyboard.press(key);
 };
 
+const speak = (language: string | null) => forum.app.app.service(Accounts).setLocale(forum.people.bob.id, { language });
+
 /** What an earlier test left would come back. */
 beforeEach(async () => {
+  await speak(null);
   const bob = forum.app.client();
   await bob.login('bob', PASSWORD);
   for (const { key } of (await bob.get('/api/drafts')).body.drafts) await bob.delete(`/api/drafts/${key}`);
@@ -122,6 +126,39 @@ describe('the emoji of the bar', () => {
     expect(signs.filter((sign) => sign.includes('🏽')).length).toBeGreaterThan(200);
     expect(signs.filter((sign) => sign.includes('🏽') && !/^\p{RGI_Emoji}$/v.test(sign))).toEqual([]);
     await page.context().close();
+  });
+
+  test('have German words where the page is German, and their names still', async () => {
+    await speak('de');
+    const { page, asked } = await write();
+    const german = (): number => asked.filter((url) => url.endsWith('/emoji.de.json')).length;
+    const field = page.getByLabel('Dein Text');
+    expect(german()).toBe(0);
+    await page.locator('x-emoji-picker button').click();
+    const search = page.getByLabel('Emoji suchen');
+    const cells = page.getByRole('gridcell');
+    await search.fill('konfettib');
+    expect(await cells.first().evaluate((cell: any) => [cell.textContent, cell.ariaLabel, cell.title])).toEqual([
+      '🎉',
+      'Konfettibombe',
+      'Konfettibombe :tada:',
+    ]);
+    await search.fill('tada');
+    expect(await cells.first().textContent()).toBe('🎉');
+    await search.fill('auf wiederse');
+    await press(page, 'Enter');
+    expect(await field.inputValue()).toBe('👋');
+    expect(german()).toBe(1);
+    await page.keyboard.type(' :segelb');
+    await page.locator('.completions:popover-open').getByText('Segelboot').first().waitFor();
+    await press(page, 'Enter');
+    expect(await field.inputValue()).toBe('👋 ⛵️ ');
+    await page.context().close();
+    await speak(null);
+    const { page: english, asked: there } = await write();
+    await openByKeyboard(english);
+    expect(there.filter((url) => url.includes('emoji.de'))).toEqual([]);
+    await english.context().close();
   });
 
   test('are left with Escape for the text, with Tab for what follows, and by a press elsewhere', async () => {

@@ -1,5 +1,5 @@
 import { define, type Completion, type CompletionSource } from '@forum/client';
-import { emojiNamed, written } from './parts/emoji.ts';
+import { calledLike, emojiNamed, written } from './parts/emoji.ts';
 
 /** Letters from which emoji are looked for: a colon alone is one of a sentence. */
 const LEAST = 2;
@@ -9,10 +9,9 @@ const MOST = 8;
 class EmojiNames extends HTMLElement implements CompletionSource {
   async complete(typed: string): Promise<readonly Completion[]> {
     if (typed.length < LEAST) return [];
-    const low = typed.toLowerCase();
     return (await emojiNamed(typed)).slice(0, MOST).map((one) => ({
       text: written(one),
-      label: one.names.find((name) => name.startsWith(low)) ?? one.names.find((name) => name.includes(low)) ?? '',
+      label: calledLike(one, typed) ?? '',
       sign: written(one),
     }));
   }

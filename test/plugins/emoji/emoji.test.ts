@@ -4,7 +4,8 @@ import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
 const ELEMENTS = ['<x-complete-emoji data-trigger=":">', '<x-emoji-picker data-when="x-emoji-picker"><button'];
-const read = (): Record<string, string> => JSON.parse(readFileSync('plugins/emoji/public/emoji.json', 'utf8'));
+const read = (file = 'emoji.json'): Record<string, string> =>
+  JSON.parse(readFileSync(`plugins/emoji/public/${file}`, 'utf8'));
 
 test('members are offered emoji where they write, until the plugin is off', async () => {
   const page = async (client = forum.as.ada): Promise<string> => (await client.get('/new')).text;
@@ -35,4 +36,16 @@ test('each emoji has a name, and each name one emoji', () => {
   const names = lines.flatMap((line) => line.split(' ').slice(1));
   expect(names.length).toBe(new Set(names).size);
   expect(lines.find((line) => line.includes(' tada'))).toBe('🎉 tada');
+});
+
+test('each emoji is called something in German', () => {
+  const [english, german] = [read(), read('emoji.de.json')];
+  expect(Object.keys(german)).toEqual(Object.keys(english));
+  for (const [kind, text] of Object.entries(german)) {
+    const lines = text.split('\n');
+    expect([kind, lines.length]).toEqual([kind, english[kind]!.split('\n').length]);
+    expect(lines.filter((line) => !/^[^|]+(?:\|[^|]+)*$/.test(line))).toEqual([]);
+  }
+  const at = english['activities']!.split('\n').indexOf('🎉 tada');
+  expect(german['activities']!.split('\n')[at]).toMatch(/^Konfettibombe/);
 });

@@ -77,8 +77,8 @@ function cellOf(one: Emoji): HTMLButtonElement {
     role: 'gridcell',
     tabIndex: -1,
     textContent: written(one),
-    title: `:${name}:`,
+    title: [...one.words.slice(0, 1), `:${name}:`].join(' '),
   });
-  cell.ariaLabel = name.replaceAll('_', ' ');
+  cell.ariaLabel = one.words[0] ?? name.replaceAll('_', ' ');
   return cell;
 }

@@ -118,7 +118,7 @@ export class Picker {
 
   /** What is looked for, else the kind that is chosen. */
   async #show(): Promise<void> {
-    const name = this.#search.value.trim().replaceAll(' ', '_');
+    const name = this.#search.value.trim();
     const tab = name === '' ? this.#tabs.find(({ dataset }) => dataset['group'] === this.#group) : undefined;
     for (const one of this.#tabs) {
       one.ariaSelected = String(one === tab);
