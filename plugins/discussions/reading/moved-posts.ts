@@ -1,5 +1,5 @@
 import type { PostRecord, PostStub } from 'parley-forum/plugins/discussions';
-import type { Whereabouts } from './reader.ts';
+import type { NewPlace } from './reader.ts';
 
 type Post = PostRecord | PostStub;
 
@@ -13,10 +13,7 @@ export const movedIds = (posts: readonly Post[]): readonly string[] => posts.fla
  * What is said of posts that were moved, by number: of those that stood one behind the other and are in one discussion
  * by now, the first says it of all of them (`count`), and the others nothing (`along`).
  */
-export function movedPosts(
-  posts: readonly Post[],
-  places: ReadonlyMap<string, Whereabouts>,
-): ReadonlyMap<number, object> {
+export function movedPosts(posts: readonly Post[], places: ReadonlyMap<string, NewPlace>): ReadonlyMap<number, object> {
   const said = new Map<number, object>();
   let run: { readonly to: string | undefined; readonly title: string | undefined; count: number } | undefined;
   for (const post of posts) {

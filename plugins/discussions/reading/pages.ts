@@ -86,7 +86,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
     if (page > last || from > lastNumber) throw notFound('The discussion ends before this page');
     // One may have been written between the two.
     const posts = read.filter(({ number }) => number <= lastNumber);
-    const moved = movedPosts(posts, await reader.whereabouts(movedIds(posts), actor));
+    const moved = movedPosts(posts, await reader.newPlaces(movedIds(posts), actor));
     const next = from + posts.length;
     const to = Math.min(range.to, lastNumber);
     const rest = next <= to && { from: next, to, href: pathFrom(head, next) };

@@ -67,7 +67,7 @@ export interface FoundDiscussion {
 }
 
 /** The discussion that a post has moved to. */
-export type Whereabouts = Pick<DiscussionHead, 'id' | 'title'>;
+export type NewPlace = Pick<DiscussionHead, 'id' | 'title'>;
 
 /** A reply to choose. */
 export interface MovableRow {
@@ -319,7 +319,7 @@ export class DiscussionReader {
       rows.flatMap(({ number, moved_post_id: id }) => (id === null ? [] : [[number, id] as const])),
     );
     if (moved.size === 0) return posts;
-    const reachable = await this.whereabouts([...moved.values()], viewer);
+    const reachable = await this.newPlaces([...moved.values()], viewer);
     return posts.map((post) => {
       const id = moved.get(post.number);
       return id === undefined ? post : { ...(post as PostStub), moved_post_id: reachable.has(id) ? id : null };
@@ -371,11 +371,11 @@ export class DiscussionReader {
   }
 
   /** The discussions in which these posts are by now, by post; those that the viewer may not see are missing. */
-  async whereabouts(ids: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, Whereabouts>> {
+  async newPlaces(ids: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, NewPlace>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#deps.data.all(
       sql<
-        Whereabouts & { post: string }
+        NewPlace & { post: string }
       >`select p.id as post, d.id, d.title from post p join discussion d on d.id = p.discussion_id
         where p.id = any(${ids}::uuid[]) and d.id in (${await this.visible(viewer)}) order by p.id`,
     );

@@ -49,7 +49,7 @@ export function takePendingNotice(res: Response, secure: boolean): Notice | unde
 }
 
 /** A path of this site: what else a cookie names is no form of it. */
-const PATH = /^\/(?![\/\\])[\x21-\x7e]*$/;
+const PATH = /^\/(?![/\\])[\x21-\x7e]*$/;
 
 function noticeOf(value: string): Notice {
   const [text = '', undo = ''] = Buffer.from(value, 'base64url').toString().split('\n');

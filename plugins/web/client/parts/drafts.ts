@@ -64,7 +64,7 @@ export class FormDraft {
       const value = values[keyOf(control)];
       if (!takes(control, value)) continue;
       if (checkable(control)) control.checked = value !== false;
-      else control.value = value;
+      else control.value = String(value);
     }
     this.#putAddress(values);
   }
