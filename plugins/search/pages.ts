@@ -138,7 +138,11 @@ export function addPages(
         href: searchPath({ q, type: name, sort, page: 1 }),
         current: name === type,
       })),
-      results: results.map((result) => ({ ...result, excerpt: new SafeHtml(result.excerpt) })),
+      results: results.map((result) => ({
+        ...result,
+        excerpt: new SafeHtml(result.excerpt),
+        category: result.category_id === null ? undefined : categories.find(result.category_id, actor),
+      })),
       pager: pagerOf(page, hasMore ? page + 1 : page, (number) => searchPath({ ...request, page: number })),
       meant: !failure && results.length === 0 && (await meantSearch(request, actor)),
       wider: !failure && broaderSearch(request),

@@ -35,6 +35,18 @@ const notified = async (name: Name, type: string) =>
     (one: { type: string }) => one.type === type,
   );
 
+test('the pages of moderators lead to one another, and say where one is', async () => {
+  const tabs = async (path: string) => {
+    const [, list = ''] = /<nav class="tabs" aria-label="Moderators’ pages">(.*?)<\/nav>/s.exec(await page(path)) ?? [];
+    return [...list.matchAll(/<a href="([^"]*)"( aria-current="page")?>/g)].map(([, href, current]) => [
+      href,
+      Boolean(current),
+    ]);
+  };
+  const paths = ['/mod', '/mod/discussions', '/mod/reports', '/mod/approval'];
+  for (const path of paths) expect(await tabs(path)).toEqual(paths.map((href) => [href, href === path]));
+});
+
 describe('the log', () => {
   test('has what moderators do with what others wrote, by whom, whose and why', async () => {
     const { id, number } = await forum.start('ada', 'Keel bolts');

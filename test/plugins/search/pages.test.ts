@@ -17,6 +17,8 @@ describe('the page /search', () => {
     await forum.start('ada', 'The pump, the motor and the alternator', 'All on one belt');
     const { text } = expectStatus(await forum.guest.get('/search?q=fathom'), 200);
     expect(text).toContain('<mark>fathom</mark>');
+    for (const found of [text, expectStatus(await forum.guest.get('/search?q=fathom&type=posts'), 200).text])
+      expect(found).toMatch(/<p class="card-meta"><a class="chip hue-\d+" href="\/c\/general" dir="auto">General<\/a>/);
     expect(text).toContain('href="/search?q=fathom&amp;type=posts"');
     expect(text).toContain('value="fathom"');
     expect(expectStatus(await forum.guest.get('/search?q=ada&type=users'), 200).text).toContain('<mark>ada</mark>');
