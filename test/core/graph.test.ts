@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { definePlugin, defineToken, type Plugin } from 'parley-forum';
+import { loadPlugins } from '../../core/host/loader.ts';
+import { readConfiguration, SITE } from '../../core/host/site.ts';
 import { Graph } from '../../core/plugins/graph.ts';
+import type { Tokens } from '../../core/ref.ts';
+import { testLog } from '../kit/template.ts';
 
 const Paper = defineToken<number>('Paper');
 const Ink = defineToken<number>('Ink');
@@ -31,6 +35,22 @@ describe('the order in which plugins start and stop', () => {
     expect(graphOf(news, press, ink, paper).startingOrder()).toEqual(['paper', 'ink', 'press', 'news']);
     const reader = definePlugin({ id: 'reader', wants: { ink: Ink }, setup: () => {} });
     expect(graphOf(reader, paper, ink).startingOrder()).toEqual(['ink', 'reader', 'paper']);
+  });
+
+  test('each plugin of a new site starts once, as none that it wants comes after it', async () => {
+    const plugins = await loadPlugins(SITE, (await readConfiguration(SITE)).plugins, testLog);
+    const order = graphOf(...plugins).startingOrder();
+    const providers = new Map(
+      plugins.flatMap(({ id, provides }) => Object.values((provides ?? {}) as Tokens).map((token) => [token.id, id])),
+    );
+    const late = plugins.flatMap(({ id, wants }) =>
+      Object.values((wants ?? {}) as Tokens)
+        .map((token) => providers.get(token.id) ?? id)
+        .filter((provider) => order.indexOf(provider) > order.indexOf(id))
+        .map((provider) => `${id} before ${provider}`),
+    );
+    expect(late).toEqual([]);
+    expect(order).toHaveLength(plugins.length);
   });
 
   test('plugins that want each other all start, as do those that cannot be put together', () => {
