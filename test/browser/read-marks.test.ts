@@ -111,3 +111,15 @@ test('a guest’s marks are in their browser, and rows say what came since', asy
   expect(messages).toEqual([]);
   await page.context().close();
 });
+
+test('on a phone the buttons of a category stand beside one another, so that its list is near', async () => {
+  const page = await forum.open('bob', { viewport: { width: 320, height: 700 } });
+  await page.goto('/c/general');
+  const [follow, read] = [
+    page.getByRole('button', { name: 'Follow' }),
+    page.getByRole('button', { name: 'Mark all read' }),
+  ];
+  expect((await follow.boundingBox())!.y).toBe((await read.boundingBox())!.y);
+  expect(await movesSideways(page)).toBe(false);
+  await page.context().close();
+});
