@@ -46,7 +46,8 @@ const TOGETHER = 5_000;
  * What happens to a work that is stored already: it is due no later, and begins anew where it failed for good. Where it
  * runs and is to go on later, that is due no later.
  */
-const STORED_BEFORE = sql`on conflict (id, listener) do update set run_at = excluded.run_at, payload = excluded.payload, failed_at = null,
+const STORED_BEFORE = sql`on conflict (id, listener) do update set run_at = excluded.run_at, payload = excluded.payload,
+  failed_at = null,
   attempt = case when j.failed_at is null then j.attempt else 0 end
   where j.failed_at is not null or j.run_at > excluded.run_at`;
 
@@ -126,7 +127,8 @@ export class JobQueue implements Jobs {
         const kept = works.findIndex((work) => work.id === jobId && work.listener === name);
         if (kept >= 0) return works.splice(kept, 1).length > 0;
         const rows = await this.#parts.data.all(
-          sql`delete from job where id = ${jobId} and listener = ${name} and owner is null and failed_at is null returning id`,
+          sql`delete from job where id = ${jobId} and listener = ${name} and owner is null and failed_at is null
+            returning id`,
         );
         return rows.length > 0;
       },
@@ -147,8 +149,8 @@ export class JobQueue implements Jobs {
             plugin,
             `pauses a key of the job "${id}", which has no limit per key; give it \`perKey\``,
           );
-        await this.#parts.data
-          .all(sql`insert into job_pause (listener, key, until) values (${name}, ${key}, now() + make_interval(secs => ${seconds}))
+        await this.#parts.data.all(sql`insert into job_pause (listener, key, until)
+            values (${name}, ${key}, now() + make_interval(secs => ${seconds}))
           on conflict (listener, key) do update set until = excluded.until`);
         await this.#parts.data.afterCommit(async () => this.#worker.releaseKey(name, key));
       },
@@ -185,8 +187,8 @@ export class JobQueue implements Jobs {
   /** Removes all work of a plugin that is being uninstalled. */
   async forget(plugin: string): Promise<void> {
     const own = sql`starts_with(listener, ${`${plugin}/`})`;
-    await this.#parts.data
-      .all(sql`with paused as (delete from job_pause where ${own}), copied as (delete from backfill where plugin = ${plugin})
+    await this.#parts.data.all(sql`with paused as (delete from job_pause where ${own}),
+        copied as (delete from backfill where plugin = ${plugin})
       delete from job where ${own}`);
   }
 
@@ -194,15 +196,18 @@ export class JobQueue implements Jobs {
   report(): Promise<readonly JobReport[]> {
     return this.#parts.data.all(sql<JobReport>`select listener,
         count(*) filter (where failed_at is null and (owner is null or leased_until <= now()))::integer as waiting,
-        count(*) filter (where owner is not null and leased_until > now())::integer as running, count(*) filter (where failed_at is not null)::integer as failed,
+        count(*) filter (where owner is not null and leased_until > now())::integer as running,
+        count(*) filter (where failed_at is not null)::integer as failed,
         min(run_at) filter (where failed_at is null and owner is null) as oldest,
         (array_agg(error order by failed_at desc nulls last, id) filter (where error is not null))[1] as error
-      from job where cron is null or owner is not null or run_at <= now() or error is not null group by listener order by listener`);
+      from job where cron is null or owner is not null or run_at <= now() or error is not null group by listener
+      order by listener`);
   }
 
   async retry(listener: string): Promise<number> {
     const rows = await this.#parts.data.all(
-      sql`update job set failed_at = null, attempt = 0, run_at = now() where listener = ${listener} and failed_at is not null returning id`,
+      sql`update job set failed_at = null, attempt = 0, run_at = now()
+        where listener = ${listener} and failed_at is not null returning id`,
     );
     this.#worker.wake([{ listener }]);
     return rows.length;
@@ -252,7 +257,8 @@ export class JobQueue implements Jobs {
   /** The id of a job with this key that has not ended; a schedule that only waits for its next moment is none. */
   async #stored({ name }: Listener, key: string | undefined): Promise<string | undefined> {
     const row = await this.#parts.data.one(sql<{ id: string }>`select id from job
-      where listener = ${name} and key is not distinct from ${key}::text and failed_at is null and (cron is null or owner is not null) order by run_at, id limit 1`);
+      where listener = ${name} and key is not distinct from ${key}::text and failed_at is null
+        and (cron is null or owner is not null) order by run_at, id limit 1`);
     return row?.id;
   }
 

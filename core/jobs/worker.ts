@@ -337,7 +337,8 @@ export class Worker {
         select * from json_to_recordset(${JSON.stringify(this.#ended)}::json)
           as d(id uuid, listener text, attempt integer, "end" text, delay float8, error text, next timestamptz)
       ), done as (delete from job j using d where d.end = 'done' and d.next is null and ${this.#mine})
-      update job j set owner = null, leased_until = null, id = case when d.next is null then j.id else gen_random_uuid() end,
+      update job j set owner = null, leased_until = null,
+        id = case when d.next is null then j.id else gen_random_uuid() end,
         attempt = case when d.next is null and d.end <> 'rest' then j.attempt - (d.end = 'back')::integer else 0 end,
         run_at = coalesce(d.next, case when d.end in ('back', 'rest') then ${DUE_AGAIN} else now() + make_interval(secs => coalesce(d.delay, 0)) end),
         failed_at = case when d.end = 'failed' and d.next is null and d.delay is null then now() end,
@@ -362,8 +363,10 @@ export class Worker {
     }));
     await this.#parts.data.all(sql`insert into job as j (id, listener, key, payload, cron, run_at)
       select gen_random_uuid(), r.listener, r.key, '{}', r.cron, coalesce(r.next, 'infinity')
-      from json_to_recordset(${JSON.stringify(rows)}::json) as r(listener text, key text, cron text, next timestamptz) order by r.listener
-      on conflict (listener) where cron is not null do update set cron = excluded.cron, key = excluded.key, run_at = excluded.run_at
+      from json_to_recordset(${JSON.stringify(rows)}::json) as r(listener text, key text, cron text, next timestamptz)
+      order by r.listener
+      on conflict (listener) where cron is not null do update
+        set cron = excluded.cron, key = excluded.key, run_at = excluded.run_at
       where (j.cron, j.key) is distinct from (excluded.cron, excluded.key) and j.owner is null`);
     for (const listener of listeners) this.#unscheduled.delete(listener);
   }
@@ -431,7 +434,8 @@ export class Worker {
       select o.listener, ${milliseconds(sql`n.run_at`)} as wait,
         case when o.keyed then ${milliseconds(sql`case when n.run_at > now() then n.run_at else (select run_at from job where ${waiting} and run_at > now() order by run_at limit 1) end`)} end as later,
         case when o.keyed then ${milliseconds(sql`(select min(until) from job_pause where listener = o.listener and until > now())`)} end as pause
-      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz, keyed boolean) left join lateral
+      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz, keyed boolean)
+      left join lateral
         (select run_at from job where ${waiting} and run_at >= o."from" order by run_at limit 1) n on true`);
   }
 
@@ -510,7 +514,8 @@ export class Worker {
    */
   #due({ name }: Listener, room: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
     const bound = sql.lit(2 ** Math.floor(Math.log2(room)));
-    return sql`select j.id from job j where j.listener = ${name} and j.failed_at is null and j.owner is null and j.run_at <= now()
+    return sql`select j.id from job j where j.listener = ${name} and j.failed_at is null and j.owner is null
+      and j.run_at <= now()
       and ${condition} order by j.run_at, j.id limit ${bound} for update of j skip locked`;
   }
 
@@ -533,14 +538,16 @@ export class Worker {
       with seen as materialized (
         select key, run_at, id, row_number() over (order by run_at, id) as nth from (
           select j.key, j.run_at, j.id from job j where j.listener = ${name} and ${waiting} and j.run_at <= now()
-            and (j.run_at, j.id) >= (${pace.place.at}::timestamptz, ${pace.place.id}::uuid) order by j.run_at, j.id limit ${sql.lit(pace.window)}) w
+            and (j.run_at, j.id) >= (${pace.place.at}::timestamptz, ${pace.place.id}::uuid)
+            order by j.run_at, j.id limit ${sql.lit(pace.window)}) w
       ), keys as materialized (
         select key, min(nth) as nth from (
           select key, nth from seen union all select unnest(${again}::text[]), 0
           union all select key, 0 from job_pause where listener = ${name} and until <= now()) k group by key
       ), busy as materialized (
         select key, count(*)::integer as n, bool_or(owner <> ${this.#owner}) as elsewhere from job
-        where listener = ${name} and owner is not null and key = any(array(select key from keys)) and leased_until > now() group by key
+        where listener = ${name} and owner is not null and key = any(array(select key from keys))
+          and leased_until > now() group by key
       ), free as materialized (
         select * from (
           select k.*, case when p.key is not null then 1 when b.elsewhere then ${perKey}::integer else ${depth}::integer end - coalesce(b.n, 0) as room
@@ -553,7 +560,8 @@ export class Worker {
       ), ready as materialized (
         select w.* from nearest s cross join lateral (
           select j.id, j.key, j.run_at, row_number() over (${order}) as nth from job j
-          where ${waiting} and (j.key, j.listener, j.run_at) >= (s.key, ${name}, '-infinity') and (j.key, j.listener, j.run_at) <= (s.key, ${name}, now())
+          where ${waiting} and (j.key, j.listener, j.run_at) >= (s.key, ${name}, '-infinity')
+            and (j.key, j.listener, j.run_at) <= (s.key, ${name}, now())
           ${order} limit (select n + 1 from share)
         ) w where w.nth <= s.room
       ), first as materialized (
@@ -563,12 +571,17 @@ export class Worker {
       ), taken as (
         ${this.#taking(listener)}
       ), beyond as materialized (
-        select key, nth from free where (key not in (select key from nearest) or key in (select key from ready where id not in (select id from first))) is true
+        select key, nth from free
+        where (key not in (select key from nearest)
+          or key in (select key from ready where id not in (select id from first))) is true
       ), next as materialized (
-        select coalesce((select min(nth) from beyond where nth > 0), (select max(nth) from seen having count(*) = ${sql.lit(pace.window)})) as nth
+        select coalesce((select min(nth) from beyond where nth > 0),
+          (select max(nth) from seen having count(*) = ${sql.lit(pace.window)})) as nth
       )
-      select t.*, coalesce(s.run_at, now() - make_interval(secs => ${MARGIN / 1_000}))::text as at, coalesce(s.id, ${BEGINNING.id}) as place,
-        n.nth is null and not exists (select from beyond) as complete, array(select key from beyond where nth = 0) as "left"
+      select t.*, coalesce(s.run_at, now() - make_interval(secs => ${MARGIN / 1_000}))::text as at,
+        coalesce(s.id, ${BEGINNING.id}) as place,
+        n.nth is null and not exists (select from beyond) as complete,
+        array(select key from beyond where nth = 0) as "left"
       from next n left join seen s on s.nth = n.nth left join taken t on true`);
     const { at, place, complete, left } = rows[0]!;
     const jobs = rows.filter((row) => row.id !== null);
@@ -590,8 +603,10 @@ export class Worker {
 
   /** Marks the rows whose ids are in `due` as those of this process. */
   #taking({ name }: Listener): RawBuilder<unknown> {
-    return sql`update job j set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
-      from due d where j.id = d.id and j.listener = ${name} returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, j.run_at`;
+    return sql`update job j
+      set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
+      from due d where j.id = d.id and j.listener = ${name}
+      returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, j.run_at`;
   }
 
   #hold(job: Claimed): void {
@@ -697,14 +712,16 @@ export class Worker {
         id: string;
         listener: string;
       }>`update job j set leased_until = now() + make_interval(secs => ${LEASE})
-        from json_to_recordset(${rows}::json) as d(id uuid, listener text, attempt integer) where ${this.#mine} returning j.id, j.listener`);
+        from json_to_recordset(${rows}::json) as d(id uuid, listener text, attempt integer)
+        where ${this.#mine} returning j.id, j.listener`);
       const lost = held.filter(
         ({ job }) => !kept.some(({ id, listener }) => id === job.id && listener === job.listener),
       );
       for (const one of lost)
         if (this.#held.delete(one)) one.controller.abort(new Error('another process has taken this work'));
       const freed = await data.all(
-        sql`update job set owner = null, leased_until = null, run_at = ${DUE_AGAIN} where owner is not null and leased_until <= now() returning id`,
+        sql`update job set owner = null, leased_until = null, run_at = ${DUE_AGAIN} where owner is not null
+          and leased_until <= now() returning id`,
       );
       if (freed.length > 0) void this.#pump();
       if (this.#renewals++ % CLEAN_EVERY > 0) return;

@@ -200,7 +200,8 @@ export class PluginControl implements Plugins {
 
   async #keep(ids: readonly string[], enabled: boolean): Promise<void> {
     await this.#options.data.all(sql`
-      insert into plugin_state (id, enabled, updated_at) select id, ${enabled}::boolean, now() from unnest(${ids}::text[]) as id
+      insert into plugin_state (id, enabled, updated_at) select id, ${enabled}::boolean, now()
+      from unnest(${ids}::text[]) as id
       on conflict (id) do update set enabled = excluded.enabled, updated_at = excluded.updated_at`);
   }
 }

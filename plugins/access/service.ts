@@ -177,7 +177,8 @@ export class AccessService implements Access {
   async suspend({ userId, until, reason }: Suspension): Promise<void> {
     if (until.getTime() <= this.#deps.clock.now())
       throw new InvalidInput([{ field: 'until', message: 'must lie ahead' }]);
-    await this.#change(sql`insert into access_suspension (user_id, until, reason) values (${userId}, ${until}, ${reason})
+    await this.#change(sql`insert into access_suspension (user_id, until, reason)
+      values (${userId}, ${until}, ${reason})
       on conflict (user_id) do update set until = excluded.until, reason = excluded.reason`);
   }
 
@@ -276,7 +277,8 @@ export class AccessService implements Access {
         }>`select group_id || ' ' || permission as key, allowed from access_decision order by group_id, permission`,
       );
       const suspensions = await data.all(sql<Suspension>`
-        select user_id as "userId", until, reason from access_suspension where until > ${new Date(clock.now())} order by until, user_id`);
+        select user_id as "userId", until, reason from access_suspension
+        where until > ${new Date(clock.now())} order by until, user_id`);
       return snapshotOf(groups, new Map(rows.map(({ key, allowed }) => [key, allowed])), suspensions);
     });
   }

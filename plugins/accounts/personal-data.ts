@@ -37,9 +37,10 @@ const timeOf = (at: number): string => new Date(at).toISOString();
 export const accountData = ({ data, accounts, accountSessions }: AccountDataDeps): PersonalData => ({
   name: 'account',
   async *entries(accountId) {
-    const row =
-      await data.one(sql<Row>`select id, username::text as username, email::text as email, display_name, group_id as "group", bio, avatar_url as avatar, language, timezone, joined_at,
-      last_seen_at, last_login_at, registration_ip, last_ip, api_token is not null as has_api_token, api_token_used_at from account where id = ${accountId}`);
+    const row = await data.one(sql<Row>`select id, username::text as username, email::text as email, display_name,
+        group_id as "group", bio, avatar_url as avatar, language, timezone, joined_at,
+      last_seen_at, last_login_at, registration_ip, last_ip, api_token is not null as has_api_token, api_token_used_at
+        from account where id = ${accountId}`);
     const account = await accounts.find(accountId);
     if (!row || !account) return;
     yield { path: 'account.json', content: pretty(row) };

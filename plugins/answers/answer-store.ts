@@ -59,8 +59,8 @@ export class AnswerStore implements Answers {
       `answers.of:${ids.join()}`,
       [...tags, ...ids.map(discussionCacheTags.discussion)],
       async () => {
-        const rows =
-          await data.all(sql<Answer>`select a.discussion_id as "discussionId", a.post_id as "postId", a.accepted_at as "acceptedAt"
+        const rows = await data.all(sql<Answer>`select a.discussion_id as "discussionId", a.post_id as "postId",
+            a.accepted_at as "acceptedAt"
           from ${await this.#valid()} and a.discussion_id = any(${ids}::uuid[])`);
         const found = new Map(rows.map((row) => [row.discussionId, row]));
         return ids.map((id) => found.get(id));
@@ -87,7 +87,8 @@ export class AnswerStore implements Answers {
     const rows = await this.#deps.data
       .all(sql`insert into answer as a (discussion_id, post_id, accepted_by, accepted_at)
       values (${discussionId}, ${postId}, ${by}, ${new Date(this.#deps.clock.now())})
-      on conflict (discussion_id) do update set post_id = excluded.post_id, accepted_by = excluded.accepted_by, accepted_at = excluded.accepted_at
+      on conflict (discussion_id) do update set post_id = excluded.post_id, accepted_by = excluded.accepted_by,
+        accepted_at = excluded.accepted_at
         where a.post_id <> excluded.post_id returning 1`);
     return rows.length > 0;
   }

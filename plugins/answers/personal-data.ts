@@ -14,7 +14,8 @@ export const answersPersonalData = (data: Data): PersonalData => ({
   async *entries(accountId) {
     const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`select discussion_id, post_id, accepted_at from answer
-      where accepted_by = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id limit ${limit}`),
+      where accepted_by = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id
+        limit ${limit}`),
     );
     yield { path: 'accepted-answers.json', content: jsonList(rows) };
   },

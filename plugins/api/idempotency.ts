@@ -71,14 +71,16 @@ export class Idempotency {
       known?: StoredResponse | undefined;
     }>(async () => {
       // Another process that is at the same request holds the row; this waits until it is done.
-      const mine = await this.#data
-        .one(sql`insert into api_answer (account_id, key, digest, asked_at) values (${caller}, ${key}, ${digest}, ${new Date(this.#clock.now())})
-        on conflict (account_id, key) do update set digest = excluded.digest, asked_at = excluded.asked_at where api_answer.asked_at <= ${this.#oldest()} returning key`);
+      const mine = await this.#data.one(sql`insert into api_answer (account_id, key, digest, asked_at)
+          values (${caller}, ${key}, ${digest}, ${new Date(this.#clock.now())})
+        on conflict (account_id, key) do update set digest = excluded.digest, asked_at = excluded.asked_at
+        where api_answer.asked_at <= ${this.#oldest()} returning key`);
       if (!mine) return { known: await this.#known(caller, key, digest) };
       const result = await handler();
       const said = outcomeOf(route, result);
       await this.#data.all(
-        sql`update api_answer set status = ${said.status}, answer = ${successBytes(said.result).toString()} where account_id = ${caller} and key = ${key}`,
+        sql`update api_answer set status = ${said.status}, answer = ${successBytes(said.result).toString()}
+          where account_id = ${caller} and key = ${key}`,
       );
       return { result };
     });

@@ -79,7 +79,8 @@ export class HeldPosts {
   findOwn(id: string, authorId: string): Promise<HeldRow | undefined> {
     if (!isId(id)) return Promise.resolve(undefined);
     return this.#deps.data.one(
-      sql<HeldRow>`select ${columns} from held_post where id = ${id} and author_id = ${authorId} and status <> 'approved'`,
+      sql<HeldRow>`select ${columns} from held_post
+        where id = ${id} and author_id = ${authorId} and status <> 'approved'`,
     );
   }
 
@@ -180,8 +181,10 @@ export class HeldPosts {
       after === undefined ? sql`` : sql` and id ${sql.raw(direction === 'asc' ? '>' : '<')} ${after}::uuid`;
     const rows = await this.#deps.data.all(sql<HeldRow & { readonly found: number }>`
       select ${columns}, found::integer from (
-        select *, row_number() over w as place, sum(octet_length(html) + octet_length(draft::text)) over w as reached, count(*) over () as found from (
-          select ${columns} from held_post where ${condition}${beyond} order by ${order} limit ${limit + 1} offset ${offset}
+        select *, row_number() over w as place, sum(octet_length(html) + octet_length(draft::text)) over w as reached,
+          count(*) over () as found from (
+          select ${columns} from held_post
+          where ${condition}${beyond} order by ${order} limit ${limit + 1} offset ${offset}
         ) asked window w as (order by ${order})
       ) weighed where place <= ${limit} and (place = 1 or reached <= ${MAX_BYTES}) order by place`);
     const last = rows.at(-1);

@@ -34,8 +34,10 @@ export class Holder {
       await data.lock(`approval:${authorId}`);
       const stored = await data.one(sql`
         insert into held_post (id, author_id, discussion_id, category_id, draft, title, html, reason, created_at)
-        select ${id}::uuid, ${authorId}::uuid, ${discussionId}::uuid, ${post.categoryId}::uuid, ${draft}::jsonb, ${post.title}, ${post.html}, ${reason}, ${now}::timestamptz
-        where (select count(*) < ${MOST_HELD} from held_post where author_id = ${authorId} and status = 'held') returning id`);
+        select ${id}::uuid, ${authorId}::uuid, ${discussionId}::uuid, ${post.categoryId}::uuid, ${draft}::jsonb,
+          ${post.title}, ${post.html}, ${reason}, ${now}::timestamptz
+        where (select count(*) < ${MOST_HELD} from held_post where author_id = ${authorId} and status = 'held')
+        returning id`);
       if (!stored) {
         throw new HttpError(
           409,

@@ -19,8 +19,10 @@ export const approvalData = (data: Data, posts: HeldPosts): PersonalData => ({
   name: 'held posts',
   async *entries(accountId) {
     const rows = readInBatches<Row>((after, limit) =>
-      data.all(sql<Row>`select id, status, discussion_id, category_id, draft, created_at, reviewed_at, review_reason from held_post
-      where author_id = ${accountId} and status <> 'approved' and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+      data.all(sql<Row>`select id, status, discussion_id, category_id, draft, created_at, reviewed_at, review_reason
+        from held_post
+      where author_id = ${accountId} and status <> 'approved'
+        and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
     );
     yield { path: 'held-posts.json', content: jsonList(rows) };
   },

@@ -72,7 +72,8 @@ export class LogReader {
       with recursive found as (
         (select action from audit_entry order by action limit 1)
         union all
-        select (select e.action from audit_entry e where e.action > found.action order by e.action limit 1) from found where found.action is not null
+        select (select e.action from audit_entry e where e.action > found.action order by e.action limit 1) from found
+        where found.action is not null
       ) select action from found where action is not null order by action`);
     return rows.map(({ action }) => action);
   }
@@ -85,7 +86,8 @@ export class LogReader {
   ): Promise<readonly Row[]> {
     const [, type, id] = /^(?:([a-z-]+):)?(.*)$/s.exec(subject ?? '') ?? [];
     return this.#data
-      .all(sql<Row>`select position, id, action, actor, subject_type, subject_id, address, details, created_at from audit_entry
+      .all(sql<Row>`select position, id, action, actor, subject_type, subject_id, address, details, created_at
+        from audit_entry
       where position < ${before} ${action === undefined ? sql`` : sql`and action = ${action}`} ${actor === undefined ? sql`` : sql`and actor = ${actor}`}
         ${subject === undefined ? sql`` : sql`and subject_id = ${id ?? ''}`} ${type === undefined ? sql`` : sql`and subject_type = ${type}`}
         ${from === undefined ? sql`` : sql`and created_at >= ${from}`} ${to === undefined ? sql`` : sql`and created_at < ${to}`}

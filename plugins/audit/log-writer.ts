@@ -64,8 +64,10 @@ export class LogWriter {
       previous = row.seal;
       return row;
     });
-    await data.all(sql`insert into audit_entry (id, action, actor, subject_type, subject_id, address, details, created_at, previous, seal)
-      select e.id, e.action, e.actor, e."subjectType", e."subjectId", e.address, e.details, e."createdAt", e.previous, e.seal
+    await data.all(sql`insert into audit_entry (id, action, actor, subject_type, subject_id, address, details,
+      created_at, previous, seal)
+      select e.id, e.action, e.actor, e."subjectType", e."subjectId", e.address, e.details, e."createdAt", e.previous,
+        e.seal
       from rows from (json_to_recordset(${JSON.stringify(rows)}::json) as (id uuid, action text, actor uuid, "subjectType" text, "subjectId" text, address text,
         details jsonb, "createdAt" timestamptz, previous text, seal text)) with ordinality as e order by e.ordinality`);
     return fresh;

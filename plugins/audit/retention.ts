@@ -28,7 +28,8 @@ export async function deleteOld({ data, clock, writer }: RetentionDeps, days: nu
     // Up to the first one that is not too old, so that nothing is missing in between.
     const old = await data.one(sql<{ position: number; seal: string; count: number }>`
       with old as (select position, seal from audit_entry
-        where position < coalesce((select min(position) from audit_entry where created_at >= ${before}), 9007199254740991))
+        where position <
+          coalesce((select min(position) from audit_entry where created_at >= ${before}), 9007199254740991))
       select position, seal, (select count(*) from old) as count from old order by position desc limit 1`);
     if (!old) return;
     const details = { entries: old.count, last_seal: old.seal };

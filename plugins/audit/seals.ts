@@ -49,7 +49,8 @@ export class Seals implements SealedStore {
   /** Of processes that make one at the same time, all get the first. */
   async #createKey(): Promise<string> {
     await this.#data.all(
-      sql`insert into audit_key (sealed) values (${this.#secrets.seal(randomBytes(32).toString('base64'))}) on conflict do nothing`,
+      sql`insert into audit_key (sealed) values (${this.#secrets.seal(randomBytes(32).toString('base64'))})
+        on conflict do nothing`,
     );
     return (await this.#sealedKey())!;
   }

@@ -17,9 +17,10 @@ export async function verify(data: Data, seals: Seals): Promise<VerificationResu
   const seal = await seals.open();
   let [position, entries, previous] = [0, 0, await beginning(data)];
   for (;;) {
-    const rows =
-      await data.all(sql<Row>`select position, id, action, actor, subject_type as "subjectType", subject_id as "subjectId", address, details,
-      created_at as "createdAt", previous, seal from audit_entry where position > ${position} order by position limit ${CHUNK}`);
+    const rows = await data.all(sql<Row>`select position, id, action, actor, subject_type as "subjectType",
+        subject_id as "subjectId", address, details,
+      created_at as "createdAt", previous, seal from audit_entry
+        where position > ${position} order by position limit ${CHUNK}`);
     for (const row of rows) {
       if (row.previous !== previous || row.seal !== seal(row, row.previous)) return { entries, broken: row.position };
       [position, previous, entries] = [row.position, row.seal, entries + 1];

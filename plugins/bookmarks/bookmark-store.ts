@@ -79,7 +79,8 @@ export class BookmarkStore {
     await this.#data.lock(`bookmarks:${userId}`);
     const now = new Date(this.#clock.now());
     return this.#data.one(sql<Bookmark>`insert into bookmark as b (id, user_id, post_id, note, remind_at, created_at)
-      select ${createId(now.getTime())}::uuid, ${userId}::uuid, ${postId}::uuid, ${note ?? ''}, ${remindAt ?? null}::timestamptz, ${now}::timestamptz
+      select ${createId(now.getTime())}::uuid, ${userId}::uuid, ${postId}::uuid, ${note ?? ''},
+        ${remindAt ?? null}::timestamptz, ${now}::timestamptz
       where (select count(*) from bookmark where user_id = ${userId} and post_id <> ${postId}) < ${most}
       on conflict (user_id, post_id) do update set ${changed({ note, remindAt })} returning ${COLUMNS}`);
   }
@@ -122,4 +123,5 @@ function chosen({ userId, posts, words }: Selection): RawBuilder<unknown> {
 }
 
 const changed = ({ note, remindAt }: BookmarkChanges): RawBuilder<unknown> =>
-  sql`note = ${note === undefined ? sql`b.note` : sql`${note}`}, remind_at = ${remindAt === undefined ? sql`b.remind_at` : sql`${remindAt}::timestamptz`}`;
+  sql`note = ${note === undefined ? sql`b.note` : sql`${note}`},
+    remind_at = ${remindAt === undefined ? sql`b.remind_at` : sql`${remindAt}::timestamptz`}`;

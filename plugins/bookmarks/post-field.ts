@@ -43,6 +43,7 @@ export const bookmarkField = ({ data, clock, store }: FieldDeps): Field => ({
     );
     await data.all(sql`insert into bookmark (id, user_id, post_id, note, created_at)
       select id, user_id, post_id, note, created_at from json_to_recordset(${JSON.stringify(rows)}::json)
-        as b(id uuid, user_id uuid, post_id uuid, note text, created_at timestamptz) order by user_id, post_id on conflict do nothing`);
+        as b(id uuid, user_id uuid, post_id uuid, note text, created_at timestamptz) order by user_id, post_id
+          on conflict do nothing`);
   },
 });

@@ -13,5 +13,6 @@ export interface Bookmark {
 }
 
 /** Of the bookmark table under the alias `b`. */
-export const COLUMNS = sql<Bookmark>`b.id, b.user_id as "userId", b.post_id as "postId", b.note, b.remind_at as "remindAt",
+export const COLUMNS = sql<Bookmark>`b.id, b.user_id as "userId", b.post_id as "postId", b.note,
+  b.remind_at as "remindAt",
   b.reminded_at as "remindedAt", b.created_at as "createdAt"`;

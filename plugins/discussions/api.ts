@@ -726,20 +726,23 @@ export function categoryCounter({ data, actual, ...options }: CategoryCounterOpt
     async check(owners) {
       const rows = await data.all(sql<{ line: string }>`
         select format(${line}, ${owner}, category_id, coalesce(k.${count}, 0), coalesce(t.${count}, 0)) as line
-        from (${actual(owners)}) t full join (select * from ${table} where ${owner} = any(${owners}::uuid[])) k using (${owner}, category_id)
+        from (${actual(owners)}) t full join (select * from ${table} where ${owner} = any(${owners}::uuid[])) k
+          using (${owner}, category_id)
         where coalesce(k.${count}, 0) <> coalesce(t.${count}, 0) order by ${owner}, category_id`);
       return rows.map((row) => row.line);
     },
     repair: (owners) =>
       options.repair(owners, async () => {
-        await data.all(sql`insert into ${table} (${owner}, category_id, ${count}) select ${owner}, category_id, 0 from (${actual(owners)}) t
+        await data.all(sql`insert into ${table} (${owner}, category_id, ${count}) select ${owner}, category_id, 0
+          from (${actual(owners)}) t
           order by ${owner}, category_id on conflict do nothing`);
         await data.all(
           sql`select from ${table} where ${owner} = any(${owners}::uuid[]) order by ${owner}, category_id for update`,
         );
         // Only now: transactions that held one of these rows have committed, and later ones wait.
         await data.all(sql`update ${table} k set ${count} = n.${count} from (
-            select c.${owner}, c.category_id, coalesce(t.${count}, 0) as ${count} from ${table} c left join (${actual(owners)}) t using (${owner}, category_id)
+            select c.${owner}, c.category_id, coalesce(t.${count}, 0) as ${count} from ${table} c
+            left join (${actual(owners)}) t using (${owner}, category_id)
             where c.${owner} = any(${owners}::uuid[])
           ) n where k.${owner} = n.${owner} and k.category_id = n.category_id`);
       }),

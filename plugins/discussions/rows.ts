@@ -91,17 +91,21 @@ function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
 export const discussionColumns = (
   count: number,
 ): RawBuilder<DiscussionRow> => sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id,
-  d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned, d.is_pinned_everywhere, d.pinned_until, d.is_locked, d.last_post_at,
+  d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned,
+  d.is_pinned_everywhere, d.pinned_until, d.is_locked, d.last_post_at,
   d.created_at, d.updated_at, d.deleted_at, ${count === 1 ? ownText('f') : sharedText('f', count)}`;
 
 /** Posts that answer `p`, as `r`. */
-const REPLIES = sql`post r where r.discussion_id = p.discussion_id and r.reply_to_number = p.number and r.deleted_at is null`;
+const REPLIES = sql`post r where r.discussion_id = p.discussion_id and r.reply_to_number = p.number
+  and r.deleted_at is null`;
 /** Posts that a page names of those that answer one of its own. */
 const MOST_REPLIES = 20;
 /** The first replies to `p`; null where it has none. */
 export const FIRST_REPLIES = sql`(
-  select jsonb_agg(jsonb_build_object('number', f.number, 'author_id', f.author_id, 'created_at', f.created_at) order by f.number)
-  from (select r.number, r.author_id, r.created_at from ${REPLIES} order by r.number limit ${sql.lit(MOST_REPLIES)}) f)`;
+  select jsonb_agg(jsonb_build_object('number', f.number, 'author_id', f.author_id, 'created_at', f.created_at)
+      order by f.number)
+  from (select r.number, r.author_id, r.created_at
+      from ${REPLIES} order by r.number limit ${sql.lit(MOST_REPLIES)}) f)`;
 /** The post that `p` answers, as `a`. */
 const ANSWERED = sql`post a where a.discussion_id = p.discussion_id and a.number = p.reply_to_number`;
 /** Its number, unless it is deleted. */
@@ -112,5 +116,6 @@ export const postColumns = (
   count: number,
 ): RawBuilder<PostRow> => sql<PostRow>`p.id, p.discussion_id, p.number, p.author_id, p.created_at, p.updated_at,
   p.edited_at, p.deleted_at, p.moved_post_id, p.reply_to_number,
-  (select jsonb_build_object('author_id', a.author_id, 'is_deleted', a.deleted_at is not null) from ${ANSWERED}) as answered,
+  (select jsonb_build_object('author_id', a.author_id, 'is_deleted', a.deleted_at is not null)
+      from ${ANSWERED}) as answered,
   (select count(*)::int from ${REPLIES}) as reply_count, ${count === 1 ? ownText('p') : sharedText('p', count)}`;

@@ -58,7 +58,8 @@ export class DraftStore {
     const after = cursor === undefined ? sql`` : sql`and (updated_at, key) < ${positionOf(cursor)}`;
     const rows = await this.#data.all(sql<Draft & { readonly found: number }>`select ${COLUMNS}, found::integer from (
       select *, row_number() over w as place, sum(bytes) over w as reached, count(*) over () as found from (
-        select * from draft where user_id = ${userId} ${after} order by updated_at desc, key desc limit ${limit + 1} offset ${offset}
+        select * from draft where user_id = ${userId} ${after} order by updated_at desc, key desc
+          limit ${limit + 1} offset ${offset}
       ) asked window w as (order by updated_at desc, key desc)
     ) weighed where place <= ${limit} and (place = 1 or reached <= ${bytes ?? Infinity}::float8) order by place`);
     const items = rows.map(({ key, fields, updatedAt }) => ({ key, fields, updatedAt }));
@@ -91,9 +92,11 @@ export class DraftStore {
         ? sql`true`
         : sql`(select updated_at ${own} and key = ${key}) is not distinct from ${replaces}::timestamptz`;
     return this.#data.one(sql<Draft>`insert into draft (user_id, key, fields, bytes, updated_at)
-      select ${userId}::uuid, ${key}::text, ${json}::jsonb, ${size}::integer, ${new Date(this.#clock.now())}::timestamptz
+      select ${userId}::uuid, ${key}::text, ${json}::jsonb, ${size}::integer,
+        ${new Date(this.#clock.now())}::timestamptz
       where ${unchanged} and (select count(*) < ${most} and coalesce(sum(bytes), 0) + ${size} <= ${bytes} ${own} and key <> ${key})
-      on conflict (user_id, key) do update set fields = excluded.fields, bytes = excluded.bytes, updated_at = excluded.updated_at
+      on conflict (user_id, key) do update set fields = excluded.fields, bytes = excluded.bytes,
+        updated_at = excluded.updated_at
       returning ${COLUMNS}`);
   }
 

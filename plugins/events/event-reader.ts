@@ -49,9 +49,11 @@ export class EventReader {
   async entries(position: number, limit: number, names?: readonly string[], offset = 0): Promise<Entries> {
     const rows = await this.#deps.data.all(sql<Row>`
       select position, id, event, created_at, data, found::int from (
-        select *, row_number() over w as place, sum(octet_length(data::text)) over w as reached, count(*) over () as found from (
+        select *, row_number() over w as place, sum(octet_length(data::text)) over w as reached,
+          count(*) over () as found from (
           select position, id, event, created_at, data from event_log
-          where position > ${position}${names ? sql` and event = any(${names}::text[])` : sql``} order by position limit ${limit} offset ${offset}
+          where position > ${position}${names ? sql` and event = any(${names}::text[])` : sql``} order by position
+              limit ${limit} offset ${offset}
         ) asked window w as (order by position)
       ) weighed where place = 1 or reached <= ${MAX_DATA_BYTES}::int order by position`);
     const events = rows.map(({ position: at, id, event, created_at: time, data }) => ({

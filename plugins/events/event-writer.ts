@@ -39,7 +39,8 @@ export class EventWriter {
       // Held until the commit: who takes a later position becomes visible later.
       await this.#data.lock('events:log');
       await this.#data.all(sql`insert into event_log (id, event, created_at, data)
-        select e.id, e.event, e.at, e.data from json_to_recordset(${JSON.stringify(rows)}::json) as e(id uuid, event text, at timestamptz, data jsonb)
+        select e.id, e.event, e.at, e.data
+        from json_to_recordset(${JSON.stringify(rows)}::json) as e(id uuid, event text, at timestamptz, data jsonb)
         order by e.id on conflict (id) do nothing`);
     });
     this.#added();

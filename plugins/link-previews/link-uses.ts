@@ -32,7 +32,8 @@ export class LinkUses implements PostProjection {
           ${uses.map(({ url }) => url)}::text[]) as n (post_id, discussion_id, url)
       ), preview as (
         insert into link_preview as l (id, url, created_at, due_at)
-        select n.id, n.url, ${now}, ${now} from unnest(${urls.map(() => createId(clock.now()))}::uuid[], ${urls}::text[]) as n (id, url)
+        select n.id, n.url, ${now}, ${now}
+        from unnest(${urls.map(() => createId(clock.now()))}::uuid[], ${urls}::text[]) as n (id, url)
         on conflict (url) do update set url = excluded.url returning l.id, l.url, l.created_at = l.due_at as fresh
       ), used as (
         select n.post_id, n.discussion_id, p.id as preview_id from named n join preview p using (url)

@@ -87,7 +87,8 @@ export class PreviewStore {
   async allDue(limit: number): Promise<readonly DuePreview[]> {
     const { clock, data } = this.#deps;
     return data.all(
-      sql<DuePreview>`select id, url from link_preview l where due_at <= ${new Date(clock.now())} and ${IN_USE} order by due_at, id limit ${limit}`,
+      sql<DuePreview>`select id, url from link_preview l
+        where due_at <= ${new Date(clock.now())} and ${IN_USE} order by due_at, id limit ${limit}`,
     );
   }
 
@@ -104,7 +105,8 @@ export class PreviewStore {
       if (!row) return false;
       const failures = page ? 0 : Math.min(row.failures + 1, 15);
       const due = page ? days() : Math.min(days(), 2 ** (failures - 1));
-      await data.all(sql`update link_preview set title = ${page?.title ?? null}, description = ${page?.description ?? null},
+      await data.all(sql`update link_preview
+        set title = ${page?.title ?? null}, description = ${page?.description ?? null},
         site = ${page?.site ?? null}, failures = ${failures}, due_at = ${new Date(now + due * DAY)} where id = ${id}`);
       await data.all(sql`delete from link_preview_picture where preview_id = ${id}`);
       // A new id each time, so that browsers may keep what is under the old one.
@@ -122,7 +124,8 @@ export class PreviewStore {
     const rows = await this.#deps.data.all(
       sql<{
         id: string;
-      }>`select post_id as id from link_preview_use where preview_id = ${id} and visible order by post_id desc limit ${MAX_DISCUSSIONS}`,
+      }>`select post_id as id from link_preview_use where preview_id = ${id} and visible
+        order by post_id desc limit ${MAX_DISCUSSIONS}`,
     );
     return rows.map((row) => row.id);
   }
@@ -139,7 +142,8 @@ export class PreviewStore {
           union (${beyond})
         ) as gone on gone.id = l.id limit ${limit} for update of l skip locked`);
       const rows = await data.all(sql<{ shown: boolean }>`
-        delete from link_preview l where id = any(${held.map(({ id }) => id)}::uuid[]) and (${UNUSED} or id in (${beyond}))
+        delete from link_preview l where id = any(${held.map(({ id }) => id)}::uuid[])
+          and (${UNUSED} or id in (${beyond}))
         returning title is not null as shown`);
       if (rows.some(({ shown }) => shown)) await cache.purge(ALL_PREVIEWS, discussionCacheTags.all);
       return rows.length;
@@ -151,7 +155,8 @@ export class PreviewStore {
     const rows = await data.all(
       sql<{
         discussion: string;
-      }>`select distinct discussion_id as discussion from link_preview_use where preview_id = ${id} limit ${MAX_DISCUSSIONS + 1}`,
+      }>`select distinct discussion_id as discussion from link_preview_use
+        where preview_id = ${id} limit ${MAX_DISCUSSIONS + 1}`,
     );
     const tags =
       rows.length > MAX_DISCUSSIONS

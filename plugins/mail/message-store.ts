@@ -40,7 +40,8 @@ export class MessageStore implements SealedStore {
       ),
     }));
     const kept = await this.#data.all(sql<{ id: string }>`insert into mail_message (id, key, sealed, created_at)
-      select id, key, sealed, ${new Date(now)} from json_to_recordset(${JSON.stringify(rows)}::json) as m(id uuid, key text, sealed text)
+      select id, key, sealed, ${new Date(now)}
+      from json_to_recordset(${JSON.stringify(rows)}::json) as m(id uuid, key text, sealed text)
       on conflict (key) do nothing returning id`);
     return kept.map(({ id }) => id);
   }
@@ -79,7 +80,8 @@ export class MessageStore implements SealedStore {
     );
     const fresh = JSON.stringify(rows.map(({ id, sealed }) => ({ id, sealed: seal(sealed) })));
     await this.#data.all(
-      sql`update mail_message m set sealed = f.sealed from json_to_recordset(${fresh}::json) as f(id uuid, sealed text) where m.id = f.id`,
+      sql`update mail_message m set sealed = f.sealed from json_to_recordset(${fresh}::json) as f(id uuid, sealed text)
+        where m.id = f.id`,
     );
   }
 }

@@ -61,9 +61,11 @@ export class ModerationLog {
     await data.transaction(async () => {
       const [added] = await data.all(sql<{ id: string }>`
         insert into moderation_entry (
-          id, action, actor_id, user_id, discussion_id, discussion_number, title, post_id, post_number, report_id, reason, until, created_at
+          id, action, actor_id, user_id, discussion_id, discussion_number, title, post_id, post_number, report_id,
+          reason, until, created_at
         ) values (${id}, ${action}, ${entry.actor_id}, ${entry.user_id ?? null},
-          ${discussion?.id ?? null}, ${discussion?.number ?? null}, ${discussion?.title ?? null}, ${post?.id ?? null}, ${post?.number ?? null}, ${entry.report_id ?? null}, ${reason}, ${entry.until ?? null}, ${entry.created_at})
+          ${discussion?.id ?? null}, ${discussion?.number ?? null}, ${discussion?.title ?? null}, ${post?.id ?? null},
+            ${post?.number ?? null}, ${entry.report_id ?? null}, ${reason}, ${entry.until ?? null}, ${entry.created_at})
         on conflict (id) do nothing returning id`);
       if (added) await plugin.emit(moderationActed, { entry });
     });
@@ -91,7 +93,9 @@ export class ModerationLog {
     if (actorId !== undefined) conditions.push(sql`actor_id = ${actorId}`);
     if (userId !== undefined) conditions.push(sql`user_id = ${userId}`);
     const rows = await data.all(sql<EntryRow>`
-      select ${COLUMNS} from moderation_entry where ${sql.join(conditions, sql` and `)} order by created_at desc, id desc limit ${limit + 1} offset ${offset}`);
+      select ${COLUMNS} from moderation_entry
+        where ${sql.join(conditions, sql` and `)} order by created_at desc, id desc
+          limit ${limit + 1} offset ${offset}`);
     const shown = rows.slice(0, limit);
     const people = await accounts.authors([
       ...new Set(shown.flatMap(({ actor_id, user_id }) => [actor_id, user_id ?? actor_id])),

@@ -42,7 +42,8 @@ export class StaffNotes {
   async about(userId: string): Promise<readonly StaffNote[]> {
     const { data, accounts } = this.#deps;
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
-      select id, author_id, content, created_at from moderation_note where user_id = ${userId} order by id desc limit ${MAX_NOTES}`);
+      select id, author_id, content, created_at from moderation_note
+      where user_id = ${userId} order by id desc limit ${MAX_NOTES}`);
     const authors = await accounts.authors(rows.map((row) => row.author_id));
     return rows.map((row) => ({
       id: row.id,

@@ -32,7 +32,8 @@ export const notificationsPersonalData = ({
     const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`
       select id, type, coalesce(title, discussion_title, '') as title, url, count, is_read, created_at from notification
-      where user_id = ${accountId} and id > ${after?.id ?? NONE} and category_id = any(${categories}::uuid[]) order by id limit ${limit}`),
+      where user_id = ${accountId} and id > ${after?.id ?? NONE} and category_id = any(${categories}::uuid[])
+      order by id limit ${limit}`),
     );
     yield { path: 'notifications.json', content: jsonList(rows) };
     const { channels, digest } = (await preferences.of([accountId]))(accountId);

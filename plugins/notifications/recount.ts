@@ -24,7 +24,8 @@ export const unreadCounter = ({
       const part = (table: string) =>
         sql`(select distinct user_id from ${sql.table(table)} where ${rest} order by user_id ${order} limit ${limit})`;
       const rows = await data.all(sql<{ id: string }>`
-        select user_id as id from (${part('notification')} union ${part('notification_count')}) member order by user_id ${order} limit ${limit}`);
+        select user_id as id from (${part('notification')} union ${part('notification_count')}) member
+        order by user_id ${order} limit ${limit}`);
       return rows.map(({ id }) => id);
     },
     actual: (userIds) => sql`select user_id, category_id, count(*)::int as unread from notification

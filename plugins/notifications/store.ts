@@ -54,8 +54,10 @@ interface ListRequest {
   readonly unread?: boolean | undefined;
 }
 
-const COLUMNS = sql<NotificationRow>`n.id, n.user_id as "userId", n.type, n.actor_id as "actorId", n.discussion_id as "discussionId", n.post_id as "postId",
-  n.category_id as "categoryId", n.url, coalesce(n.title, n.discussion_title, '') as title, n.count, n.is_read as "isRead", n.created_at as "createdAt"`;
+const COLUMNS = sql<NotificationRow>`n.id, n.user_id as "userId", n.type, n.actor_id as "actorId",
+  n.discussion_id as "discussionId", n.post_id as "postId",
+  n.category_id as "categoryId", n.url, coalesce(n.title, n.discussion_title, '') as title, n.count,
+  n.is_read as "isRead", n.created_at as "createdAt"`;
 
 /**
  * The tables of notifications. Each change and the counters it moves are one statement; rows are locked before
@@ -76,26 +78,33 @@ export class Store {
     const rows = entries.map((entry) => ({ ...entry, id: createId(now.getTime()) }));
     return this.#data.all(sql<StoredNotification>`
       with given as (
-        select * from json_to_recordset(${JSON.stringify(rows)}::json) as g(id uuid, "userId" uuid, type text, "actorId" uuid, "discussionId" uuid,
+        select * from json_to_recordset(${JSON.stringify(rows)}::json) as g(id uuid, "userId" uuid, type text,
+            "actorId" uuid, "discussionId" uuid,
           "postId" uuid, "categoryId" uuid, url text, title text, "discussionTitle" text, "group" text, key text)
       ), fresh as (
         insert into notification_key (user_id, key, created_at) select g."userId", g.key, ${now} from given g
-        where not exists (select 1 from notification_key k where k.user_id = ${NONE} and k.key in ('post:' || g."postId", 'discussion:' || g."discussionId"))
+        where not exists (select 1 from notification_key k
+            where k.user_id = ${NONE} and k.key in ('post:' || g."postId", 'discussion:' || g."discussionId"))
         order by g."userId", g.key on conflict do nothing returning user_id, key
       ), one as (
-        select distinct on (g."userId", g.type, g."group") g.*, count(*) over (partition by g."userId", g.type, g."group")::integer as n
-        from given g join fresh f on f.user_id = g."userId" and f.key = g.key order by g."userId", g.type, g."group", g.id
+        select distinct on (g."userId", g.type, g."group") g.*,
+          count(*) over (partition by g."userId", g.type, g."group")::integer as n
+        from given g join fresh f on f.user_id = g."userId" and f.key = g.key
+        order by g."userId", g.type, g."group", g.id
       ), kept as (
-        insert into notification as n (id, user_id, type, actor_id, discussion_id, post_id, category_id, url, title, discussion_title, group_key,
+        insert into notification as n (id, user_id, type, actor_id, discussion_id, post_id, category_id, url, title,
+            discussion_title, group_key,
           count, created_at)
-        select id, "userId", type, "actorId", "discussionId", "postId", "categoryId", url, title, "discussionTitle", "group", n, ${now}
+        select id, "userId", type, "actorId", "discussionId", "postId", "categoryId", url, title, "discussionTitle",
+          "group", n, ${now}
         from one order by "userId", type, "group"
         on conflict (user_id, type, group_key) where not is_read
           do update set count = n.count + excluded.count, actor_id = excluded.actor_id, created_at = excluded.created_at
         returning n.id, n.user_id, n.type, n.category_id, xmax = 0 as added
       ), counted as (
         insert into notification_count as c (user_id, category_id, unread)
-        select user_id, category_id, count(*) from kept where added group by user_id, category_id order by user_id, category_id
+        select user_id, category_id, count(*) from kept where added group by user_id, category_id
+        order by user_id, category_id
         on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
       ) select id, user_id as "userId", type, added from kept order by user_id, id`);
   }
@@ -130,7 +139,8 @@ export class Store {
   ): Promise<readonly NotificationRow[]> {
     const members = JSON.stringify([...since].map(([id, at]) => ({ id, at })));
     return this.#data
-      .all(sql<NotificationRow>`select n.* from json_to_recordset(${members}::json) as m(id uuid, at timestamptz) cross join lateral (
+      .all(sql<NotificationRow>`select n.* from json_to_recordset(${members}::json) as m(id uuid, at timestamptz)
+        cross join lateral (
         select ${COLUMNS} from notification n where n.user_id = m.id and not n.is_read
           and n.created_at > coalesce(m.at, '-infinity') and n.created_at <= ${until}
         order by n.created_at desc, n.id desc limit ${limit}
@@ -142,7 +152,8 @@ export class Store {
     const rows = await this.#data.all(
       sql<{
         id: string;
-      }>`select distinct discussion_id as id from notification where user_id = ${userId} and not is_read and discussion_id is not null`,
+      }>`select distinct discussion_id as id from notification where user_id = ${userId} and not is_read
+        and discussion_id is not null`,
     );
     return new Set(rows.map(({ id }) => id));
   }
@@ -182,12 +193,14 @@ export class Store {
   #drop(which: RawBuilder<unknown>): Promise<ReadonlyArray<{ readonly userId: string; readonly isRead: boolean }>> {
     return this.#data.all(sql<{ userId: string; isRead: boolean }>`
       with h as (
-        select id, user_id, category_id, is_read from notification where id in (${which}) order by user_id, id for update
+        select id, user_id, category_id, is_read from notification where id in (${which})
+        order by user_id, id for update
       ), gone as (
         delete from notification n using h where n.id = h.id
       ), counted as (
         insert into notification_count as c (user_id, category_id, unread)
-        select user_id, category_id, -count(*)::integer from h where not is_read group by user_id, category_id order by user_id, category_id
+        select user_id, category_id, -count(*)::integer from h where not is_read group by user_id, category_id
+        order by user_id, category_id
         on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
       ) select user_id as "userId", is_read as "isRead" from h`);
   }
@@ -210,8 +223,10 @@ export class Store {
       drop(sql`select id from notification where created_at < ${old} order by created_at limit ${limit}`),
     );
     await batched((limit) =>
-      drop(sql`select n.id from (select user_id from notification group by user_id having count(*) > ${most} limit ${limit}) m
-      cross join lateral (select id from notification where user_id = m.user_id order by created_at desc, id desc offset ${most} limit ${limit}) n limit ${limit}`),
+      drop(sql`select n.id from (select user_id from notification group by user_id
+        having count(*) > ${most} limit ${limit}) m
+      cross join lateral (select id from notification where user_id = m.user_id
+          order by created_at desc, id desc offset ${most} limit ${limit}) n limit ${limit}`),
     );
     await batched((limit) =>
       this.#data.all(sql`delete from notification_key where (user_id, key) in

@@ -55,8 +55,10 @@ export class ViolationCounts {
   async list(days: number): Promise<readonly ViolationCount[]> {
     await this.flush();
     return this.#deps.data
-      .all(sql<ViolationCount>`select directive, blocked, sum(count)::int as count, max(day)::text as last from policy_report
-      where day > ${this.#day(days)}::date group by directive, blocked order by sum(count) desc, directive, blocked limit ${MAX_KINDS}`);
+      .all(sql<ViolationCount>`select directive, blocked, sum(count)::int as count, max(day)::text as last
+        from policy_report
+      where day > ${this.#day(days)}::date group by directive, blocked
+      order by sum(count) desc, directive, blocked limit ${MAX_KINDS}`);
   }
 
   async deleteOld(days: number): Promise<void> {
@@ -96,17 +98,23 @@ export class ViolationCounts {
     const day = this.#day();
     await this.#deps.data.all(sql`
       with counted as (select * from json_to_recordset(${JSON.stringify(counted)}::json) as t (directive text, blocked text, count int)),
-      remaining as (select ${MAX_KINDS - 1} - count(*) as free from policy_report where day = ${day}::date and (directive, blocked) <> (${OTHERS.directive}, ${OTHERS.blocked})),
+      remaining as (select ${MAX_KINDS - 1} - count(*) as free from policy_report where day = ${day}::date
+          and (directive, blocked) <> (${OTHERS.directive}, ${OTHERS.blocked})),
       numbered as (
-        select t.*, p.day is not null as known, row_number() over (partition by p.day is null order by t.count desc, t.directive, t.blocked) as place
-        from counted t left join policy_report p on p.day = ${day}::date and p.directive = t.directive and p.blocked = t.blocked
+        select t.*, p.day is not null as known,
+          row_number() over (partition by p.day is null order by t.count desc, t.directive, t.blocked) as place
+        from counted t left join policy_report p on p.day = ${day}::date and p.directive = t.directive
+          and p.blocked = t.blocked
       ),
       placed as (
-        select case when known or place <= (select free from remaining) then directive else ${OTHERS.directive} end as directive,
-          case when known or place <= (select free from remaining) then blocked else ${OTHERS.blocked} end as blocked, count from numbered
+        select
+          case when known or place <= (select free from remaining) then directive else ${OTHERS.directive} end as directive,
+          case when known or place <= (select free from remaining) then blocked else ${OTHERS.blocked} end as blocked,
+          count from numbered
       )
       insert into policy_report (day, directive, blocked, count)
-      select ${day}::date, directive, blocked, sum(count) from placed group by directive, blocked order by directive, blocked
+      select ${day}::date, directive, blocked, sum(count) from placed group by directive, blocked
+      order by directive, blocked
       on conflict (day, directive, blocked) do update set count = policy_report.count + excluded.count`);
   }
 }

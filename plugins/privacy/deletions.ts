@@ -34,7 +34,8 @@ export interface DeletionRequest {
   readonly by?: string | undefined;
 }
 
-const COLUMNS = sql<PendingDeletion>`account_id as "accountId", mode, due_at as "dueAt", started_at is not null as started, erased_at is not null as erased`;
+const COLUMNS = sql<PendingDeletion>`account_id as "accountId", mode, due_at as "dueAt",
+  started_at is not null as started, erased_at is not null as erased`;
 
 /**
  * Deletes accounts: first, in one step, their name and every way in; then, plugin by plugin and in batches, what is
@@ -89,7 +90,8 @@ export class AccountDeletions implements Deletions {
   async runDue(signal: AbortSignal): Promise<void> {
     const { data, clock } = this.#deps;
     const rows = await data.all(
-      sql<PendingDeletion>`select ${COLUMNS} from privacy_deletion where due_at <= ${new Date(clock.now())} order by due_at, account_id`,
+      sql<PendingDeletion>`select ${COLUMNS} from privacy_deletion
+        where due_at <= ${new Date(clock.now())} order by due_at, account_id`,
     );
     for (const pending of rows) if (!signal.aborted) await this.#execute(pending, signal);
   }
@@ -103,8 +105,10 @@ export class AccountDeletions implements Deletions {
     if (!account) throw notFound('There is no such member');
     if (await administrators.isLast(account))
       throw new HttpError(409, 'This is the only administrator; make somebody else one first');
-    await data.all(sql`insert into privacy_deletion (account_id, mode, requested_at, due_at) values (${accountId}, ${mode}, ${new Date(now)}, ${due})
-      on conflict (account_id) do update set mode = excluded.mode, requested_at = excluded.requested_at, due_at = excluded.due_at where privacy_deletion.started_at is null`);
+    await data.all(sql`insert into privacy_deletion (account_id, mode, requested_at, due_at)
+      values (${accountId}, ${mode}, ${new Date(now)}, ${due})
+      on conflict (account_id) do update set mode = excluded.mode, requested_at = excluded.requested_at,
+        due_at = excluded.due_at where privacy_deletion.started_at is null`);
     await accounts.endSessions(accountId, by, 'privacy');
     await plugin.emit(deletionRequested, { id: accountId, mode, due: due.toISOString(), by });
     if (days > 0) await emails.send('requested', account, { mode, due });
@@ -168,7 +172,8 @@ export class AccountDeletions implements Deletions {
     await data.transaction(async () => {
       if (erased) return void (await data.all(sql`delete from privacy_deletion where account_id = ${accountId}`));
       await data.all(
-        sql`update privacy_deletion set erased_at = ${new Date(now)}, due_at = ${new Date(now + DAY)} where account_id = ${accountId}`,
+        sql`update privacy_deletion set erased_at = ${new Date(now)}, due_at = ${new Date(now + DAY)}
+          where account_id = ${accountId}`,
       );
       await plugin.emit(accountErased, { id: accountId, mode });
     });

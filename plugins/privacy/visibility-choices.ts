@@ -17,7 +17,8 @@ export class VisibilityChoiceStore {
 
   async of(accountId: string): Promise<VisibilityChoices> {
     const row = await this.#data.one(sql<VisibilityChoices>`
-      select hide_presence as presence, hide_last_seen as "lastSeen" from privacy_choice where account_id = ${accountId}`);
+      select hide_presence as presence, hide_last_seen as "lastSeen" from privacy_choice
+      where account_id = ${accountId}`);
     return row ?? { presence: false, lastSeen: false };
   }
 
@@ -25,7 +26,8 @@ export class VisibilityChoiceStore {
     await this.#data.transaction(() =>
       this.#data.all(sql`insert into privacy_choice (account_id, hide_presence, hide_last_seen)
       values (${accountId}, ${presence}, ${lastSeen})
-      on conflict (account_id) do update set hide_presence = excluded.hide_presence, hide_last_seen = excluded.hide_last_seen`),
+      on conflict (account_id) do update set hide_presence = excluded.hide_presence,
+        hide_last_seen = excluded.hide_last_seen`),
     );
   }
 

@@ -38,7 +38,8 @@ export class FeedTokens implements TokenStore {
   /** The newest first. */
   async of(accountId: string): Promise<readonly FeedTokenRecord[]> {
     const rows = await this.#data.all(sql<Row>`
-      select id, name, category_ids, created_at, last_used_at from feed_token where account_id = ${accountId} order by id desc`);
+      select id, name, category_ids, created_at, last_used_at from feed_token
+      where account_id = ${accountId} order by id desc`);
     return rows.map(({ category_ids: categoryIds, created_at: createdAt, last_used_at: lastUsedAt, ...row }) => ({
       ...row,
       category_ids: categoryIds ? [...categoryIds] : null,
@@ -58,7 +59,8 @@ export class FeedTokens implements TokenStore {
       // One after the other for each member, so that they are counted right.
       await this.#data.lock(`pro-feeds:${accountId}`);
       const row = await this.#data.one(sql`insert into feed_token (id, account_id, name, hash, category_ids, created_at)
-        select ${created.id}::uuid, ${accountId}::uuid, ${name}, ${hash('sha256', created.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb,
+        select ${created.id}::uuid, ${accountId}::uuid, ${name}, ${hash('sha256', created.token)},
+          ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb,
           ${new Date(now)}::timestamptz
         where (select count(*) from feed_token where account_id = ${accountId}) < ${MAX_TOKENS} returning id`);
       if (!row) throw new HttpError(409, `You have ${MAX_TOKENS} feed addresses; revoke one first`);

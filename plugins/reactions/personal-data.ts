@@ -30,7 +30,8 @@ export const reactionsPersonalData = ({
     await repeatInBatches(signal, (limit) =>
       data.transaction(async () => {
         // Counters are locked in the order of their keys, before the reactions, as when a reaction is added.
-        const chosen = sql`select post_id, type from reaction where user_id = ${accountId} order by post_id, type limit ${limit}`;
+        const chosen = sql`select post_id, type from reaction
+          where user_id = ${accountId} order by post_id, type limit ${limit}`;
         await data.all(
           sql`select 1 from reaction_count where (post_id, type) in (${chosen}) order by post_id, type for update`,
         );

@@ -24,10 +24,12 @@ export const reactionsField = (reactions: ReactionService, data: Data): Field =>
       with given as (
         insert into reaction (post_id, type, user_id, created_at)
         select * from unnest(${of(({ postId }) => postId)}::uuid[], ${of(({ reaction }) => reaction)}::text[], ${of(({ user_id }) => user_id)}::uuid[],
-          ${of(({ created_at }) => created_at)}::timestamptz[]) as t (post_id, type, user_id, created_at) order by created_at, post_id, type, user_id
+          ${of(({ created_at }) => created_at)}::timestamptz[]) as t (post_id, type, user_id, created_at)
+            order by created_at, post_id, type, user_id
         on conflict do nothing returning post_id, type
       )
-      insert into reaction_count (post_id, type, count) select post_id, type, count(*) from given group by post_id, type order by post_id, type
+      insert into reaction_count (post_id, type, count) select post_id, type, count(*) from given group by post_id, type
+      order by post_id, type
       on conflict (post_id, type) do update set count = reaction_count.count + excluded.count`);
   },
 });

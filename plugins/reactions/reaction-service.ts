@@ -80,7 +80,8 @@ export class ReactionService implements Reactions {
     const { data, types } = this.#deps;
     await types.refresh();
     const rows = await data.all(sql<CountRow>`select c.post_id as "postId", c.type, c.count, r.id is not null as reacted
-      from reaction_count c left join reaction r on r.post_id = c.post_id and r.type = c.type and r.user_id = ${viewer.id ?? null}::uuid
+      from reaction_count c left join reaction r on r.post_id = c.post_id and r.type = c.type
+        and r.user_id = ${viewer.id ?? null}::uuid
       where c.post_id = any(${postIds}::uuid[]) and c.count > 0 order by c.post_id, c.type`);
     const found = Map.groupBy(rows, ({ postId }) => postId);
     const order = new Map(types.all().map(({ slug }, index) => [slug, index]));
@@ -104,7 +105,8 @@ export class ReactionService implements Reactions {
       type: string;
       userId: string;
     }>`select type, user_id as "userId" from (
-        select id, type, user_id, row_number() over (partition by type order by id desc) as place from reaction where post_id = ${postId}
+        select id, type, user_id, row_number() over (partition by type order by id desc) as place from reaction
+        where post_id = ${postId}
       ) r where place <= ${limit} order by id desc`);
     return new Map(
       [...Map.groupBy(rows, ({ type }) => type)].map(([type, found]) => [type, found.map(({ userId }) => userId)]),
@@ -134,7 +136,8 @@ export class ReactionService implements Reactions {
           delete from reaction where post_id = ${post.id} and type = ${slug} and user_id = ${userId} returning 1
         ), given as (
           insert into reaction (post_id, type, user_id, created_at)
-          select ${post.id}::uuid, ${slug}, ${userId}::uuid, ${new Date(clock.now())}::timestamptz where not exists (select from taken) returning 1
+          select ${post.id}::uuid, ${slug}, ${userId}::uuid, ${new Date(clock.now())}::timestamptz
+          where not exists (select from taken) returning 1
         )
         update reaction_count set count = count + (case when exists (select from given) then 1 else -1 end)
         where post_id = ${post.id} and type = ${slug} returning exists (select from given) as added`);

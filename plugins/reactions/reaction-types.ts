@@ -109,9 +109,10 @@ export class ReactionTypes {
   }
 
   #write({ slug, emoji, label, position, enabled }: ReactionType): Promise<unknown> {
-    return this.#data
-      .all(sql`insert into reaction_type (slug, emoji, label, position, enabled) values (${slug}, ${emoji}, ${label}, ${position}, ${enabled})
-      on conflict (slug) do update set emoji = excluded.emoji, label = excluded.label, position = excluded.position, enabled = excluded.enabled`);
+    return this.#data.all(sql`insert into reaction_type (slug, emoji, label, position, enabled)
+        values (${slug}, ${emoji}, ${label}, ${position}, ${enabled})
+      on conflict (slug) do update set emoji = excluded.emoji, label = excluded.label, position = excluded.position,
+        enabled = excluded.enabled`);
   }
 
   async #changed(): Promise<void> {

@@ -14,7 +14,8 @@ export const readMarksPersonalData = (data: Data): PersonalData => ({
   async *entries(accountId) {
     const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`select discussion_id, last_read_number, read_at from read_mark
-      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id limit ${limit}`),
+      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id
+        limit ${limit}`),
     );
     yield { path: 'read-marks.json', content: jsonList(rows) };
   },

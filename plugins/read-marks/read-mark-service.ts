@@ -66,8 +66,10 @@ export class ReadMarkService {
   async of(discussionIds: readonly string[], { id }: Member): Promise<readonly ReadMark[]> {
     const query = await this.#query(id);
     const rows = await this.#deps.data.all(sql<ReadMark>`
-      select d.id as discussion_id, coalesce(m.last_read_number, 0) as last_read_number, ${unreadCount(query)} as unread_count
-      from discussion d left join read_mark m on m.user_id = ${id} and m.discussion_id = d.id where d.id = any(${discussionIds}::uuid[])`);
+      select d.id as discussion_id, coalesce(m.last_read_number, 0) as last_read_number,
+        ${unreadCount(query)} as unread_count
+      from discussion d left join read_mark m on m.user_id = ${id} and m.discussion_id = d.id
+      where d.id = any(${discussionIds}::uuid[])`);
     const found = new Map(rows.map((row) => [row.discussion_id, row]));
     return discussionIds.map((one) => found.get(one) ?? { discussion_id: one, last_read_number: 0, unread_count: 0 });
   }
@@ -128,11 +130,13 @@ export class ReadMarkService {
     const now = new Date(clock.now());
     const seen = await data.all(sql<{ id: string; moved: number }>`with seen as (
         select d.id, least(t.number, d.last_number) as number
-        from unnest(${[...numbers.keys()]}::uuid[], ${[...numbers.values()]}::integer[]) t (id, number) join discussion d on d.id = t.id
+        from unnest(${[...numbers.keys()]}::uuid[], ${[...numbers.values()]}::integer[]) t (id, number)
+        join discussion d on d.id = t.id
         where d.id in (${await discussions.visible(viewer)})
       ), moved as (
         insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
-        select ${viewer.id}::uuid, id, number, ${now}::timestamptz from seen order by id ${this.#onward(now)} returning 1
+        select ${viewer.id}::uuid, id, number, ${now}::timestamptz from seen
+        order by id ${this.#onward(now)} returning 1
       ) select id, (select count(*)::integer from moved) as moved from seen order by id`);
     if (seen.some(({ moved }) => moved > 0)) await this.#changed(viewer.id);
     return seen.map(({ id }) => id);
@@ -158,7 +162,8 @@ export class ReadMarkService {
     const last = new Map(posts.map(({ author_id: id, number }) => [id, number]));
     const marked = await this.#deps.data.all(sql<{ id: string }>`
       insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
-      select t.id, ${discussionId}::uuid, t.number, ${now}::timestamptz from unnest(${[...last.keys()]}::uuid[], ${[...last.values()]}::integer[]) t (id, number)
+      select t.id, ${discussionId}::uuid, t.number, ${now}::timestamptz
+      from unnest(${[...last.keys()]}::uuid[], ${[...last.values()]}::integer[]) t (id, number)
         left join read_mark o on o.user_id = t.id and o.discussion_id = ${discussionId}
       where coalesce(o.last_read_number, 0) >= ${first} order by t.id ${this.#onward(now)} returning user_id as id`);
     if (marked.length > 0) await this.#deps.cache.purge(...marked.map(({ id }) => accountTag(id)));
@@ -197,9 +202,11 @@ export class ReadMarkService {
           select id, last_post_at from discussion where id = ${discussion.id}
         ), k as (
           insert into read_mark as m (user_id, discussion_id, last_read_number, read_at, previous_number, previous_at)
-          select ${id}::uuid, d.id, ${before}::integer, ${now}::timestamptz, ${before}::integer, ${now}::timestamptz from d
+          select ${id}::uuid, d.id, ${before}::integer, ${now}::timestamptz, ${before}::integer, ${now}::timestamptz
+          from d
           on conflict (user_id, discussion_id) do update
-            set last_read_number = excluded.last_read_number, read_at = excluded.read_at, previous_number = excluded.previous_number, previous_at = excluded.previous_at
+            set last_read_number = excluded.last_read_number, read_at = excluded.read_at,
+              previous_number = excluded.previous_number, previous_at = excluded.previous_at
         ) select last_post_at as at from d`);
       if (row) await starts.reopen(id, row.at);
     });
@@ -216,7 +223,8 @@ export class ReadMarkService {
   /** After the values of an insert: the greater number wins, and what was there before a visit is kept. */
   #onward(now: Date) {
     const earlier = sql`m.read_at < ${new Date(now.getTime() - VISIT)}`;
-    return sql`on conflict (user_id, discussion_id) do update set last_read_number = excluded.last_read_number, read_at = excluded.read_at,
+    return sql`on conflict (user_id, discussion_id) do update set last_read_number = excluded.last_read_number,
+      read_at = excluded.read_at,
       previous_number = case when ${earlier} then m.last_read_number else m.previous_number end,
       previous_at = case when ${earlier} then m.read_at else m.previous_at end
       where excluded.last_read_number > m.last_read_number`;

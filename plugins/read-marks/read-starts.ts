@@ -41,8 +41,8 @@ export class ReadStarts {
     const row = await data.one(sql<Row>`select ${COLUMNS} from read_start where user_id = ${userId}`);
     if (row) return row;
     const now = new Date(clock.now());
-    const made =
-      await data.one(sql<Row>`insert into read_start (user_id, new_since, all_read_until) values (${userId}, ${now}, ${now})
+    const made = await data.one(sql<Row>`insert into read_start (user_id, new_since, all_read_until)
+        values (${userId}, ${now}, ${now})
       on conflict (user_id) do update set user_id = excluded.user_id returning ${COLUMNS}`);
     return made!;
   }
@@ -58,7 +58,8 @@ export class ReadStarts {
   /** A discussion whose last post is of `lastPostAt` may be unread again. It always changes, for `unless` to notice. */
   async reopen(userId: string, lastPostAt: Date): Promise<void> {
     await this.#deps.data.all(sql`update read_start
-      set all_read_until = least(all_read_until, ${lastPostAt}::timestamptz) - interval '1 millisecond' where user_id = ${userId}`);
+      set all_read_until = least(all_read_until, ${lastPostAt}::timestamptz) - interval '1 millisecond'
+      where user_id = ${userId}`);
     await this.#deps.cache.purge(tagOf(userId));
   }
 }

@@ -28,7 +28,8 @@ const and = (condition: DiscussionCondition | undefined): RawBuilder<unknown> =>
 export function isUnread({ start, notMuted }: UnreadQuery): DiscussionCondition {
   const read = readUpTo(markOf(start.userId), start);
   return sql<boolean>`d.last_post_at > ${start.allReadUntil} and d.last_number > ${read}
-    and exists (select from post p where p.discussion_id = d.id and p.number > ${read} and p.deleted_at is null)${and(notMuted)}`;
+    and exists (select from post p where p.discussion_id = d.id
+        and p.number > ${read} and p.deleted_at is null)${and(notMuted)}`;
 }
 
 /** Whether the discussion `d` began lately and was never opened. */
@@ -42,6 +43,7 @@ export const isBehind = (start: ReadStart): RawBuilder<unknown> =>
 /** How many posts of `d` are unread, where the statement joins the member's mark as `m`. */
 export function unreadCount({ start, notMuted }: UnreadQuery): RawBuilder<unknown> {
   const read = readUpTo(sql`m.last_read_number`, start);
-  const deleted = sql`(select count(*)::integer from post p where p.discussion_id = d.id and p.number > ${read} and p.deleted_at is not null)`;
+  const deleted = sql`(select count(*)::integer from post p where p.discussion_id = d.id
+    and p.number > ${read} and p.deleted_at is not null)`;
   return sql`case when d.last_post_at > ${start.allReadUntil} and d.last_number > ${read}${and(notMuted)} then d.last_number - ${read} - ${deleted} else 0 end`;
 }

@@ -43,7 +43,8 @@ export class EmailChanges {
     await consume(limits, CONFIRMATIONS, account.id, plugin.settings['password_reset.rate_limit']);
     const owner = await accounts.findByIdentifier(email);
     await data.transaction(async () => {
-      await data.all(sql`insert into recovery_address (account_id, email, since) values (${account.id}, ${email}, ${new Date(clock.now())})
+      await data.all(sql`insert into recovery_address (account_id, email, since)
+        values (${account.id}, ${email}, ${new Date(clock.now())})
         on conflict (account_id) do update set email = excluded.email, since = excluded.since`);
       const token = await this.#links.make(account);
       if (!owner) return mail.send(await emails.change(email, { ...account, token }));

@@ -93,7 +93,8 @@ export class Links<Holder extends Pick<Account, 'id'>> {
   async #insert({ hash, accountId, boundTo, expiresAt }: Row, conflict: ReturnType<typeof sql>): Promise<void> {
     const { data, purpose } = this.#deps;
     await data.all(sql`insert into recovery_link (hash, purpose, account_id, bound_to, expires_at)
-      values (${hash}, ${purpose}, ${accountId}, ${boundTo}, ${expiresAt}) on conflict (purpose, account_id) ${conflict}`);
+      values (${hash}, ${purpose}, ${accountId}, ${boundTo}, ${expiresAt})
+      on conflict (purpose, account_id) ${conflict}`);
   }
 
   #usable(token: string) {

@@ -42,7 +42,8 @@ export class Claims {
       if (!claimable.includes(id))
         throw new HttpError(409, 'Somebody else works on this report already, or has dealt with it');
       await data.all(
-        sql`update report set claimed_by = ${viewer.id}, claimed_at = ${new Date(clock.now())} where id = any(${claimable}::uuid[])`,
+        sql`update report set claimed_by = ${viewer.id}, claimed_at = ${new Date(clock.now())}
+          where id = any(${claimable}::uuid[])`,
       );
       await this.#emitWorkedOn(id, 'claimed', viewer);
     });
@@ -73,7 +74,8 @@ export class Claims {
   async notes(reportIds: readonly string[]): Promise<readonly ReportNote[]> {
     const { data, accounts } = this.#deps;
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
-      select id, author_id, content, created_at from report_note where report_id = any(${reportIds}::uuid[]) order by id limit ${MAX_NOTES}`);
+      select id, author_id, content, created_at from report_note where report_id = any(${reportIds}::uuid[])
+      order by id limit ${MAX_NOTES}`);
     const authors = await accounts.authors(rows.map((row) => row.author_id));
     return rows.map((row) => ({
       id: row.id,

@@ -28,5 +28,6 @@ export async function followPosts(
   { access, discussions }: { readonly access: Access; readonly discussions: Discussions },
 ): Promise<void> {
   await data.all(sql`update report r set discussion_id = p.discussion_id
-    from (${await discussions.readablePosts(access.unrestricted)}) p where p.id = r.post_id and p.discussion_id <> r.discussion_id`);
+    from (${await discussions.readablePosts(access.unrestricted)}) p where p.id = r.post_id
+      and p.discussion_id <> r.discussion_id`);
 }

@@ -26,7 +26,8 @@ interface ReportReaderDeps {
 /** Reports that are read for those of the same posts. */
 const MAX_RELATED = 1_000;
 /** Of the open ones of its post. */
-const IS_NEWEST = sql`not exists (select 1 from report as newer where newer.post_id = report.post_id and newer.status = 'open' and newer.id > report.id)`;
+const IS_NEWEST = sql`not exists (select 1 from report as newer where newer.post_id = report.post_id
+  and newer.status = 'open' and newer.id > report.id)`;
 
 /**
  * Reports as a moderator may see them: only of what they may see themselves, and not of their own posts, which others
@@ -80,7 +81,8 @@ export class ReportReader implements Reports {
   /** The other reports of these posts that are open with them, or that ended with them; the oldest first. */
   async related(reports: readonly ReportRecord[]): Promise<(report: ReportRecord) => readonly ReportRecord[]> {
     const rows = await this.#deps.data.all(sql<ReportRow>`select ${columns} from report
-      where post_id = any(${[...new Set(reports.map(({ post_id }) => post_id))]}::uuid[]) order by id limit ${MAX_RELATED}`);
+      where post_id = any(${[...new Set(reports.map(({ post_id }) => post_id))]}::uuid[])
+      order by id limit ${MAX_RELATED}`);
     const others = await this.records(rows);
     return ({ id, post_id, status, handled_at }) =>
       others.filter(
@@ -92,7 +94,8 @@ export class ReportReader implements Reports {
   /** Those of the ids whose report the viewer may see. */
   async visible(ids: readonly string[], viewer: Viewer): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(sql<{ id: string }>`
-      select id from report where id = any(${ids.filter(isId)}::uuid[]) and ${await this.#visibleTo(undefined, viewer)} order by id`);
+      select id from report where id = any(${ids.filter(isId)}::uuid[])
+        and ${await this.#visibleTo(undefined, viewer)} order by id`);
     return new Set(rows.map(({ id }) => id));
   }
 

@@ -58,11 +58,14 @@ export class ReportWriter {
     const id = createId(now.getTime());
     const made = await data.transaction(async () => {
       const row = await data.one(sql<ReportRow>`
-        insert into report (id, post_id, discussion_id, reporter_id, author_id, reason, note, created_at, claimed_by, claimed_at)
-        select ${id}::uuid, ${post.id}::uuid, ${post.discussion.id}::uuid, ${viewer.id}::uuid, ${post.authorId}::uuid, ${reason}, ${note.trim()},
+        insert into report (id, post_id, discussion_id, reporter_id, author_id, reason, note, created_at, claimed_by,
+            claimed_at)
+        select ${id}::uuid, ${post.id}::uuid, ${post.discussion.id}::uuid, ${viewer.id}::uuid, ${post.authorId}::uuid,
+          ${reason}, ${note.trim()},
           ${now}::timestamptz, other.claimed_by, other.claimed_at
         from (select 1) as one left join lateral (
-          select claimed_by, claimed_at from report where post_id = ${post.id} and status = 'open' and claimed_by is not null order by id limit 1) other on true
+          select claimed_by, claimed_at from report where post_id = ${post.id} and status = 'open'
+            and claimed_by is not null order by id limit 1) other on true
         on conflict (post_id, reporter_id) where status = 'open' do nothing returning ${columns}`);
       if (row)
         await plugin.emit(reportCreated, { report: { id, post_id: post.id, reason, created_at: now.toISOString() } });

@@ -63,8 +63,11 @@ export class IndexMaintenance {
     let after = '00000000-0000-0000-0000-000000000000';
     for (let indexed = 0; !signal.aborted;) {
       const rows = await data.all(sql<{ id: string }>`
-        update search_post s set language = ${language}, vector = ${vectorOf({ language: sql`${language}`, title: sql`title`, body: sql`body` })}
-        from (select id from search_post where id > ${after} and language <> ${language} order by id limit ${BATCH} for update skip locked) o (same) where s.id = o.same returning s.id`);
+        update search_post s
+          set language = ${language},
+            vector = ${vectorOf({ language: sql`${language}`, title: sql`title`, body: sql`body` })}
+        from (select id from search_post where id > ${after} and language <> ${language} order by id
+            limit ${BATCH} for update skip locked) o (same) where s.id = o.same returning s.id`);
       indexed += rows.length;
       if (rows.length < BATCH) {
         await data.all(sql`update search_state set language = ${language}`);

@@ -169,7 +169,8 @@ export class SearchService implements Search {
       return await data.transaction(async () => {
         // Planned for its very words, and by the indexes: how many posts have a word is not known well enough to read
         // all of them instead.
-        await data.all(sql`select set_config('statement_timeout', ${String(TIMEOUT)}, true), set_config('plan_cache_mode', 'force_custom_plan', true),
+        await data.all(sql`select set_config('statement_timeout', ${String(TIMEOUT)}, true),
+          set_config('plan_cache_mode', 'force_custom_plan', true),
           set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);
         const row = await data.one(sql<{ newest: Date | null }>`select max(created_at) as newest from search_post`);
         return row?.newest ? work(performance.now(), row.newest) : [];

@@ -63,13 +63,16 @@ export function newestMatches(filter: PostFilter, bucket: string | undefined): R
           sql`numnode(${words}) > 0`,
           sql`p.vector @@ (${words}${bucket === undefined ? sql`` : sql` && ${bucket}::tsquery`})`,
         ];
-  const matches = sql`select p.id, p.discussion_id, p.number, p.created_at from search_post p where ${sql.join([sql`p.visible`, ...fits, ...conditions], sql` and `)}`;
+  const matches = sql`select p.id, p.discussion_id, p.number, p.created_at from search_post p
+    where ${sql.join([sql`p.visible`, ...fits, ...conditions], sql` and `)}`;
   const newest = sql`order by created_at desc, id desc limit ${most}`;
   if (text === '') return sql`select coalesce(array_agg(id), '{}') as ids from (${matches} ${newest}) newest`;
   const few = sql`select id, created_at from (
-    select *, row_number() over (partition by discussion_id order by number = 1 desc, created_at desc, id desc) as place from matches) m where place <= ${MAX_PER_DISCUSSION}`;
+    select *, row_number() over (partition by discussion_id order by number = 1 desc, created_at desc, id desc) as place
+    from matches) m where place <= ${MAX_PER_DISCUSSION}`;
   return sql`with matches as materialized (${matches})
-    select coalesce(array_agg(id), '{}') as ids from (${perDiscussion ? few : sql`select id, created_at from matches`} ${newest}) newest`;
+    select coalesce(array_agg(id), '{}') as ids
+    from (${perDiscussion ? few : sql`select id, created_at from matches`} ${newest}) newest`;
 }
 
 /**
@@ -88,14 +91,18 @@ export function rankedPage(
   const begin = sql`left(body, room)`;
   const before = sql`sum(least(length(body), ${EXCERPT_SOURCE.most}::int)) over (order by score desc, id desc rows between unbounded preceding and 1 preceding)`;
   // The title comes before the text where the text alone would not show why it was found.
-  const shown = sql`case when title <> '' and not to_tsvector(${language}::regconfig, ${begin}) @@ ${words} then title || ' – ' || ${begin} else ${begin} end`;
+  const shown = sql`case
+    when title <> '' and not to_tsvector(${language}::regconfig, ${begin}) @@ ${words} then title || ' – ' || ${begin} else ${begin} end`;
   const excerpt =
     text === '' ? sql`left(body, 240)` : sql`ts_headline(${language}::regconfig, ${shown}, ${words}, ${EXCERPT})`;
   return sql<FoundRow>`
     with scored as (
-      select id, discussion_id, ${fit} + extract(epoch from created_at)::float8 * ${Math.LN2 / HALF_LIFE}::float8 as score from search_post where id = any(${ids}::uuid[])
+      select id, discussion_id,
+        ${fit} + extract(epoch from created_at)::float8 * ${Math.LN2 / HALF_LIFE}::float8 as score from search_post
+          where id = any(${ids}::uuid[])
     ), best as (
-      select ${perDiscussion ? sql`distinct on (discussion_id)` : sql``} id, score from scored ${perDiscussion ? sql`order by discussion_id, score desc, id desc` : sql``}
+      select ${perDiscussion ? sql`distinct on (discussion_id)` : sql``} id, score
+        from scored ${perDiscussion ? sql`order by discussion_id, score desc, id desc` : sql``}
     ), page as (
       select id, score from best ${after ? sql`where (score, id) < (${after[0]}::float8, ${after[1]}::uuid)` : sql``}
       order by score desc, id desc limit ${limit + 1} offset ${offset}

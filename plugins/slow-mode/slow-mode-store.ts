@@ -32,7 +32,8 @@ export class SlowModeStore {
       seconds === 0
         ? sql`delete from slow_mode where discussion_id = ${discussionId} returning seconds`
         : sql`insert into slow_mode as s (discussion_id, seconds) values (${discussionId}, ${seconds})
-            on conflict (discussion_id) do update set seconds = excluded.seconds where s.seconds <> excluded.seconds returning seconds`,
+            on conflict (discussion_id) do update set seconds = excluded.seconds where s.seconds <> excluded.seconds
+            returning seconds`,
     );
     if (changed.length === 0) return false;
     await this.#data.afterCommit(() => this.#cache.purge(TAG));

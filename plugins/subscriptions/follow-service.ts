@@ -71,7 +71,8 @@ export class FollowService {
       return this.#data.all(sql`insert into follow as f (user_id, kind, subject_id, is_muted, created_at)
         select ${userId}, ${kind}, ${id}, ${muted}, ${new Date(this.#clock.now())}
         where (select count(*) from follow where user_id = ${userId} and is_muted = ${muted}) < ${MAX_FOLLOWS}
-        on conflict (user_id, kind, subject_id) do update set is_muted = excluded.is_muted, created_at = excluded.created_at
+        on conflict (user_id, kind, subject_id) do update set is_muted = excluded.is_muted,
+          created_at = excluded.created_at
           where f.is_muted <> excluded.is_muted returning 1`);
     });
     if (set.length > 0) return this.#changed([userId]);

@@ -15,7 +15,8 @@ export const subscriptionsPersonalData = (data: Data, follows: FollowService): P
   async *entries(accountId) {
     const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`select discussion_id, level, created_at from subscription
-      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id limit ${limit}`),
+      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id
+        limit ${limit}`),
     );
     yield { path: 'subscriptions.json', content: jsonList(rows) };
     const followed = await data.all(sql<object>`select kind, subject_id, is_muted, created_at from follow

@@ -56,7 +56,8 @@ export class SubscriptionService implements Subscriptions {
 
   async levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>> {
     const rows = await this.#data.all(sql<{ id: string; level: Level }>`
-      select user_id as id, level from subscription where discussion_id = ${discussionId} and user_id = any(${userIds}::uuid[])`);
+      select user_id as id, level from subscription
+      where discussion_id = ${discussionId} and user_id = any(${userIds}::uuid[])`);
     return new Map(rows.map(({ id, level }) => [id, level]));
   }
 
@@ -65,7 +66,8 @@ export class SubscriptionService implements Subscriptions {
   }
 
   async notMutedBy(userId: string): Promise<DiscussionCondition> {
-    return sql<boolean>`d.id not in (select discussion_id from subscription where user_id = ${userId} and level = 'muted')
+    return sql<boolean>`d.id not in (select discussion_id from subscription
+      where user_id = ${userId} and level = 'muted')
       and ${await this.#muting.outside(userId)}`;
   }
 
@@ -91,8 +93,8 @@ export class SubscriptionService implements Subscriptions {
   }
 
   async set(discussionId: string, userId: string, level: Level): Promise<void> {
-    await this.#data
-      .all(sql`insert into subscription (discussion_id, user_id, level, created_at) values (${discussionId}, ${userId}, ${level}, ${this.#now()})
+    await this.#data.all(sql`insert into subscription (discussion_id, user_id, level, created_at)
+        values (${discussionId}, ${userId}, ${level}, ${this.#now()})
       on conflict (discussion_id, user_id) do update set level = excluded.level, created_at = excluded.created_at`);
     await this.#cache.purge(accountTag(userId));
   }
@@ -100,7 +102,8 @@ export class SubscriptionService implements Subscriptions {
   /** Without a level it is the other of followed and not followed. Resolves to what it is now. */
   async toggle(discussionId: string, userId: string, level: Level | undefined): Promise<Level> {
     const row = await this.#data.one(sql<{ level: Level }>`
-      insert into subscription as s (discussion_id, user_id, level, created_at) values (${discussionId}, ${userId}, ${level ?? 'watching'}, ${this.#now()})
+      insert into subscription as s (discussion_id, user_id, level, created_at)
+      values (${discussionId}, ${userId}, ${level ?? 'watching'}, ${this.#now()})
       on conflict (discussion_id, user_id) do update set created_at = excluded.created_at,
         level = coalesce(${level ?? null}::text, case when s.level in ('watching', 'tracking') then 'normal' else 'watching' end)
       returning level`);
@@ -112,7 +115,8 @@ export class SubscriptionService implements Subscriptions {
   async followOnWriting(discussionId: string, userIds: readonly string[], level: Level): Promise<void> {
     if (level === 'normal') return;
     await this.#add(
-      sql`select ${discussionId}::uuid, id, ${level}, ${this.#now()}::timestamptz from unnest(${userIds}::uuid[]) as m (id) order by id`,
+      sql`select ${discussionId}::uuid, id, ${level}, ${this.#now()}::timestamptz
+        from unnest(${userIds}::uuid[]) as m (id) order by id`,
     );
   }
 
@@ -124,7 +128,8 @@ export class SubscriptionService implements Subscriptions {
 
   async #add(rows: RawBuilder<unknown>): Promise<void> {
     const added = await this.#data.all(sql<{ id: string }>`
-      insert into subscription (discussion_id, user_id, level, created_at) ${rows} on conflict do nothing returning user_id as id`);
+      insert into subscription (discussion_id, user_id, level, created_at) ${rows} on conflict do nothing
+      returning user_id as id`);
     if (added.length > 0) await this.#cache.purge(...added.map(({ id }) => accountTag(id)));
   }
 

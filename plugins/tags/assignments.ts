@@ -36,7 +36,8 @@ export class Assignments {
       [tagsTag, ...discussionIds.map(discussionCacheTags.discussion)],
       async () => {
         const rows = await data.all(sql<Assigned>`select a.discussion_id as "discussionId", t.id, t.slug, t.name
-        from discussion_tag a join tag t on t.id = a.tag_id where a.discussion_id = any(${discussionIds}::uuid[]) order by a.discussion_id, a.position, t.id`);
+        from discussion_tag a join tag t on t.id = a.tag_id where a.discussion_id = any(${discussionIds}::uuid[])
+        order by a.discussion_id, a.position, t.id`);
         const found = Map.groupBy(rows, ({ discussionId }) => discussionId);
         return discussionIds.map((id) =>
           (found.get(id) ?? []).map(({ id: tagId, slug, name }) => ({ id: tagId, slug, name })),

@@ -21,7 +21,8 @@ export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Coun
     async ({ after, limit, descending = false }) =>
       (
         await data.all(sql<{ id: string }>`
-    select distinct ${sql.ref(column)} as id from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`}
+    select distinct ${sql.ref(column)} as id
+      from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`}
     order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`)
       ).map(({ id }) => id);
   const repairAndPurge = (work: () => Promise<unknown>) =>
@@ -33,7 +34,8 @@ export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Coun
       check: (keys) =>
         mismatches(sql<MismatchRow>`select format('discussion %s: counted in %s, but is in %s', d.number, t.counted_in, d.category_id) as line
       from discussion_tag t join discussion d on d.id = t.discussion_id where d.id = any(${keys}::uuid[])
-        and (t.position is null or t.counted_in is distinct from case when d.deleted_at is null then d.category_id end) order by d.id, t.tag_id`),
+        and (t.position is null or t.counted_in is distinct from case when d.deleted_at is null then d.category_id end)
+        order by d.id, t.tag_id`),
       repair: (keys) =>
         repairAndPurge(async () => {
           const discussions = await data.all(sql<{

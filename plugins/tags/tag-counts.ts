@@ -50,13 +50,17 @@ export class TagCounts {
         select * from unnest(${discussions.map(({ id }) => id)}::uuid[], ${discussions.map(({ categoryId }) => categoryId ?? null)}::uuid[])
           as n (discussion_id, category_id)
       ), stale as (
-        select t.discussion_id, t.tag_id, t.position, t.counted_in as before, case when t.position is not null then now.category_id end as after
-        from discussion_tag t join now using (discussion_id) where t.position is null or t.counted_in is distinct from now.category_id
+        select t.discussion_id, t.tag_id, t.position, t.counted_in as before,
+          case when t.position is not null then now.category_id end as after
+        from discussion_tag t join now using (discussion_id) where t.position is null
+          or t.counted_in is distinct from now.category_id
         order by t.discussion_id, t.tag_id for update of t
       ), kept as (
-        update discussion_tag t set counted_in = s.after from stale s where t.discussion_id = s.discussion_id and t.tag_id = s.tag_id and s.position is not null
+        update discussion_tag t set counted_in = s.after from stale s where t.discussion_id = s.discussion_id
+          and t.tag_id = s.tag_id and s.position is not null
       ), left_off as (
-        delete from discussion_tag t using stale s where t.discussion_id = s.discussion_id and t.tag_id = s.tag_id and s.position is null
+        delete from discussion_tag t using stale s where t.discussion_id = s.discussion_id and t.tag_id = s.tag_id
+          and s.position is null
       ), changes as (
         select tag_id, before as category_id, -1 as by from stale where before is not null
         union all select tag_id, after, 1 from stale where after is not null
@@ -91,7 +95,8 @@ export class TagCounts {
       [tagsTag, discussionCacheTags.lists, discussionCacheTags.categories],
       async () => {
         const rows = await this.#data.all(sql<{ id: string; categoryId: string; discussions: number }>`
-        select tag_id as id, category_id as "categoryId", discussions from tag_count where discussions > 0 order by tag_id, category_id`);
+        select tag_id as id, category_id as "categoryId", discussions from tag_count where discussions > 0
+        order by tag_id, category_id`);
         return Map.groupBy(rows, ({ id }) => id);
       },
     );

@@ -140,11 +140,13 @@ export class TagService {
     await this.#data.all(sql`
       with moved as (
         insert into discussion_tag (discussion_id, tag_id, position, counted_in)
-        select discussion_id, ${into}, position, counted_in from discussion_tag where tag_id = ${from} order by discussion_id
+        select discussion_id, ${into}, position, counted_in from discussion_tag
+        where tag_id = ${from} order by discussion_id
         on conflict (discussion_id, tag_id) do nothing returning counted_in
       )
       insert into tag_count (tag_id, category_id, discussions)
-      select ${into}::uuid, counted_in, count(*) from moved where counted_in is not null group by counted_in order by counted_in
+      select ${into}::uuid, counted_in, count(*) from moved where counted_in is not null group by counted_in
+      order by counted_in
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
   }
 
@@ -160,7 +162,8 @@ export class TagService {
   /** A name wins over another tag's slug. */
   async #known(words: readonly string[], hidden: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#data.all(sql<{ id: string; slug: string; key: string }>`select id, slug, key from tag
-      where key = any(${words.map(keyOf)}::text[]) or slug = any(${words}::text[]) or id = any(${words.filter(isId)}::uuid[]) order by id for key share`);
+      where key = any(${words.map(keyOf)}::text[]) or slug = any(${words}::text[])
+        or id = any(${words.filter(isId)}::uuid[]) order by id for key share`);
     const found = words.flatMap((word) => {
       const row =
         rows.find(({ id }) => id === word) ??

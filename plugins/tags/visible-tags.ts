@@ -41,6 +41,7 @@ export class VisibleTags implements Tags {
   }
 
   carriedBy(tagIds: readonly string[]): DiscussionCondition {
-    return sql<boolean>`exists (select from discussion_tag t where t.discussion_id = d.id and t.tag_id = any(${tagIds}::uuid[]))`;
+    return sql<boolean>`exists (select from discussion_tag t where t.discussion_id = d.id
+      and t.tag_id = any(${tagIds}::uuid[]))`;
   }
 }

@@ -60,7 +60,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   /** Those of these accounts that have it on. One statement. */
   async enabledAmong(accountIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(sql<{ id: string }>`
-      select account_id as id from two_factor where account_id = any(${accountIds}::uuid[]) and enabled_at is not null`);
+      select account_id as id from two_factor where account_id = any(${accountIds}::uuid[])
+        and enabled_at is not null`);
     return new Set(rows.map(({ id }) => id));
   }
 
@@ -83,7 +84,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     const secret = newSecret();
     const row =
       await data.one(sql`insert into two_factor (account_id, secret) values (${accountId}, ${secrets.seal(secret)})
-      on conflict (account_id) do update set secret = excluded.secret, last_counter = 0 where two_factor.enabled_at is null returning account_id`);
+      on conflict (account_id) do update set secret = excluded.secret, last_counter = 0
+      where two_factor.enabled_at is null returning account_id`);
     if (!row) throw new HttpError(409, 'Two-factor login is on already; switch it off to set it up anew');
     return secret;
   }
@@ -126,7 +128,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     const now = clock.now();
     return data.transaction(async () => {
       const row = await data.one(sql<{ failures: number; retryAt: Date | null }>`
-        select failures, retry_at as "retryAt" from two_factor where account_id = ${accountId} and enabled_at is not null for update`);
+        select failures, retry_at as "retryAt" from two_factor
+        where account_id = ${accountId} and enabled_at is not null for update`);
       if (!row) return 0;
       const wait = (row.retryAt?.getTime() ?? 0) - now;
       if (wait > 0) return Math.ceil(wait / 1_000);
@@ -146,7 +149,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     const now = clock.now();
     await data.transaction(async () => {
       const row = await data.one(sql<{ failures: number }>`update two_factor set warned_at = ${new Date(now)}
-        where account_id = ${accountId} and failures >= ${allowed} and (warned_at is null or warned_at <= ${new Date(now - WARNING_INTERVAL)}) returning failures`);
+        where account_id = ${accountId} and failures >= ${allowed} and (warned_at is null
+            or warned_at <= ${new Date(now - WARNING_INTERVAL)}) returning failures`);
       if (row) await warn(accountId, row.failures);
     });
   }
@@ -165,8 +169,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
       const row = await this.#row(id);
       const counter = row?.enabled ? await this.#counter(given.code, row.secret) : undefined;
       if (counter === undefined) return false;
-      const used =
-        await data.one(sql`update two_factor set last_counter = ${counter}, failures = 0, retry_at = null, warned_at = null
+      const used = await data.one(sql`update two_factor
+          set last_counter = ${counter}, failures = 0, retry_at = null, warned_at = null
         where account_id = ${id} and enabled_at is not null and last_counter < ${counter} returning 1`);
       return used !== undefined;
     }
@@ -203,7 +207,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     );
     const fresh = JSON.stringify(rows.map(({ id, secret }) => ({ id, secret: seal(secret) })));
     await data.all(
-      sql`update two_factor t set secret = f.secret from json_to_recordset(${fresh}::json) as f(id uuid, secret text) where t.account_id = f.id`,
+      sql`update two_factor t set secret = f.secret from json_to_recordset(${fresh}::json) as f(id uuid, secret text)
+        where t.account_id = f.id`,
     );
   }
 
@@ -237,6 +242,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
 
   #row(accountId: string): Promise<Row | undefined> {
     return this.#deps.data.one(sql<Row>`select secret, enabled_at is not null as enabled,
-      (select count(*)::int from two_factor_backup_code c where c.account_id = t.account_id) as codes from two_factor t where account_id = ${accountId}`);
+      (select count(*)::int from two_factor_backup_code c where c.account_id = t.account_id) as codes from two_factor t
+        where account_id = ${accountId}`);
   }
 }

@@ -84,7 +84,8 @@ export class InboundWebhooks {
   async #isNew(id: string, now: number): Promise<boolean> {
     const row = await this.#deps.data
       .one(sql`insert into webhook_received as r (id, received_at) values (${id}, ${new Date(now)})
-      on conflict (id) do update set received_at = excluded.received_at where r.received_at <= ${this.#oldest()} returning id`);
+      on conflict (id) do update set received_at = excluded.received_at
+      where r.received_at <= ${this.#oldest()} returning id`);
     return row !== undefined;
   }
 

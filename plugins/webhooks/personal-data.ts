@@ -11,10 +11,12 @@ export const deliveriesData = (data: Data): PersonalData => ({
       const about = sql`select id from webhook_event where body like ${`%"${accountId}"%`}`;
       // Webhooks before their deliveries, and in order, as the queue locks them.
       await data.all(sql`select 1 from webhook
-        where id in (select webhook_id from webhook_delivery where event_id in (${about})) order by id for no key update`);
+        where id in (select webhook_id from webhook_delivery where event_id in (${about}))
+        order by id for no key update`);
       await data.all(sql`delete from webhook_delivery where event_id in (${about})`);
       await data.all(
-        sql`delete from webhook_event e where id in (${about}) and not exists (select 1 from webhook_delivery d where d.event_id = e.id)`,
+        sql`delete from webhook_event e where id in (${about})
+          and not exists (select 1 from webhook_delivery d where d.event_id = e.id)`,
       );
     });
   },

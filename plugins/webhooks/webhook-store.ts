@@ -108,9 +108,10 @@ export class WebhookStore implements SealedStore {
   async update(id: string, { name, url, events, categories, active }: WebhookInput): Promise<WebhookRow> {
     const { data, queue } = this.#deps;
     return data.transaction(async () => {
-      const row =
-        await data.one(sql<WebhookRow>`update webhook set name = ${name}, url = ${url}, events = ${events}::text[], categories = ${categories}::uuid[],
-          disabled = case when active or not ${active}::boolean then disabled end, failing_since = case when active then failing_since end,
+      const row = await data.one(sql<WebhookRow>`update webhook
+          set name = ${name}, url = ${url}, events = ${events}::text[], categories = ${categories}::uuid[],
+          disabled = case when active
+            or not ${active}::boolean then disabled end, failing_since = case when active then failing_since end,
           failures = 0, active = ${active}
         where id = ${id} returning ${COLUMNS}`);
       if (!row) throw notFound('There is no such webhook');
@@ -147,7 +148,8 @@ export class WebhookStore implements SealedStore {
         );
       const oldSecrets = [{ secret: row.secret, until: new Date(now + ROTATION_PERIOD).toISOString() }, ...old];
       await data.all(
-        sql`update webhook set secret = ${secrets.seal(secret)}, old_secrets = ${JSON.stringify(oldSecrets)}::jsonb where id = ${id}`,
+        sql`update webhook set secret = ${secrets.seal(secret)}, old_secrets = ${JSON.stringify(oldSecrets)}::jsonb
+          where id = ${id}`,
       );
     });
     return secret;
@@ -187,7 +189,8 @@ export class WebhookStore implements SealedStore {
       })),
     );
     await data.all(
-      sql`update webhook w set secret = f.secret, old_secrets = f.old from json_to_recordset(${fresh}::json) as f(id uuid, secret text, old jsonb) where w.id = f.id`,
+      sql`update webhook w set secret = f.secret, old_secrets = f.old
+        from json_to_recordset(${fresh}::json) as f(id uuid, secret text, old jsonb) where w.id = f.id`,
     );
   }
 }

@@ -70,7 +70,8 @@ function isEmail(text: string): boolean {
 /** What stands for "address unknown": never stored. */
 const UNKNOWN_IP = '0.0.0.0';
 
-const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId", display_name as "displayName", bio, avatar_url as "avatarUrl", language, timezone, status,
+const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId",
+  display_name as "displayName", bio, avatar_url as "avatarUrl", language, timezone, status,
   permissions_version as "permissionsVersion", joined_at as "joinedAt"`;
 
 /** In place of a hash: no password fits it. */
@@ -136,7 +137,8 @@ export class AccountsService implements Accounts {
     const { data, access } = this.#deps;
     await access.refresh();
     const rows = await data.all(sql<{ id: string; username: string; groupId: string }>`
-      select id, username::text as username, group_id as "groupId" from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
+      select id, username::text as username, group_id as "groupId" from account
+      where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
     return new Map(await Promise.all(rows.map(async (row) => [row.id, await this.viewerOf(row)] as const)));
   }
 
@@ -153,7 +155,8 @@ export class AccountsService implements Accounts {
 
   async ableToLogIn(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(sql<{ id: string }>`
-      select id from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active' and password_hash <> ${NO_PASSWORD}`);
+      select id from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'
+        and password_hash <> ${NO_PASSWORD}`);
     return new Set(rows.map(({ id }) => id));
   }
 
@@ -167,7 +170,8 @@ export class AccountsService implements Accounts {
 
   async idsByUsername(usernames: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#deps.data.all(sql<{ id: string; name: string }>`
-      select id, lower(username::text) as name from account where username = any(${usernames}::text[]::citext[]) and status = 'active'`);
+      select id, lower(username::text) as name from account where username = any(${usernames}::text[]::citext[])
+        and status = 'active'`);
     return new Map(rows.map(({ id, name }) => [name, id]));
   }
 
@@ -189,10 +193,12 @@ export class AccountsService implements Accounts {
   }: Parameters<Accounts['search']>[0]): ReturnType<Accounts['search']> {
     const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
     const byAddress = namesOnly ? sql`` : sql` or lower(email::text) like ${pattern}`;
-    const where = sql`(lower(username::text) like ${pattern}${byAddress}) and (${groupId ?? null}::text is null or group_id::text = ${groupId ?? null}::text)`;
+    const where = sql`(lower(username::text) like ${pattern}${byAddress})
+      and (${groupId ?? null}::text is null or group_id::text = ${groupId ?? null}::text)`;
     const [accounts, counted] = await Promise.all([
       this.#deps.data.all(
-        sql<Account>`select ${COLUMNS} from account where ${where} order by lower(username::text), id limit ${limit} offset ${offset}`,
+        sql<Account>`select ${COLUMNS} from account
+          where ${where} order by lower(username::text), id limit ${limit} offset ${offset}`,
       ),
       this.#deps.data.one(sql<{ total: number }>`select count(*)::int as total from account where ${where}`),
     ]);
@@ -512,7 +518,8 @@ export class AccountsService implements Accounts {
       () =>
         data.transaction(async () => {
           for (let at = 0; at < rows.length; at += IMPORT_BATCH) {
-            await data.all(sql`insert into account (id, username, email, password_hash, group_id, display_name, display_name_key, bio, joined_at)
+            await data.all(sql`insert into account (id, username, email, password_hash, group_id, display_name,
+              display_name_key, bio, joined_at)
           select id, username, email, password_hash, group_id, display_name, display_name_key, bio, joined_at
           from jsonb_to_recordset(${JSON.stringify(rows.slice(at, at + IMPORT_BATCH))}::jsonb)
           as row(id uuid, username text, email text, password_hash text, group_id text, display_name text, display_name_key text, bio text, joined_at timestamptz)`);

@@ -28,7 +28,8 @@ export interface NewPendingLogin {
   readonly returnTo: string;
 }
 
-const COLUMNS = sql`account_id as "accountId", version, step, done, remember, return_to as "returnTo", expires_at as "expiresAt"`;
+const COLUMNS = sql`account_id as "accountId", version, step, done, remember, return_to as "returnTo",
+  expires_at as "expiresAt"`;
 
 /**
  * Logins that wait for a further step, under the digest of a cookie that only the browser has which gave the password.
@@ -53,7 +54,8 @@ export class PendingLogins {
     await this.#data.transaction(async () => {
       if (before !== undefined) await this.#data.all(sql`delete from accounts_waiting where key = ${before}`);
       await this.#data
-        .all(sql`insert into accounts_waiting (key, account_id, version, fingerprint, step, done, remember, return_to, expires_at)
+        .all(sql`insert into accounts_waiting (key, account_id, version, fingerprint, step, done, remember, return_to,
+          expires_at)
         values (${digest(token)}, ${account.id}, ${account.permissionsVersion}, ${fingerprintOf(req)}, ${step}, '{}', ${remember}, ${returnTo}, ${end})`);
     });
     const secure = this.#cookies.secure(req);
@@ -87,7 +89,8 @@ export class PendingLogins {
   async advance(req: Request, step: string, done: readonly string[]): Promise<boolean> {
     const key = this.#keyOf(req) ?? '';
     const changed = await this.#data.all(
-      sql`update accounts_waiting set step = ${step}, done = ${done}::text[] where ${this.#usable(key, req)} returning key`,
+      sql`update accounts_waiting set step = ${step}, done = ${done}::text[]
+        where ${this.#usable(key, req)} returning key`,
     );
     return changed.length > 0;
   }

@@ -170,7 +170,8 @@ export class Passwords {
    */
   async #findCommonCost(): Promise<number | undefined> {
     const found = await this.#deps.data.one(sql<{ cost: number }>`select substr(password_hash, 5, 2)::int as cost
-      from account tablesample system ((select least(100, 100 * ${SAMPLE_SIZE}::float8 / greatest(reltuples, 1)) from pg_class where oid = 'account'::regclass))
+      from account tablesample system ((select least(100, 100 * ${SAMPLE_SIZE}::float8 / greatest(reltuples, 1))
+          from pg_class where oid = 'account'::regclass))
       where password_hash like '$2%' group by 1 order by count(*) desc, 1 desc limit 1`);
     return found?.cost;
   }

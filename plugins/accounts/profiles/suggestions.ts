@@ -26,7 +26,8 @@ export const memberSuggestions = (data: Data): SuggestionSource => ({
       data,
       sql<{ name: string }>`select concat_ws(' ', username, display_name) as name from account
         where (${sql.join(matches, sql` or `)}) and status = 'active'
-        order by strict_word_similarity(${word}, concat_ws(' ', lower(username::text), display_name_key)) desc, id limit ${limit}`,
+        order by strict_word_similarity(${word}, concat_ws(' ', lower(username::text), display_name_key)) desc, id
+        limit ${limit}`,
     );
     return rows.map(({ name }) => name);
   },

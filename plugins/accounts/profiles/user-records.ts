@@ -34,7 +34,8 @@ interface Row {
 }
 export type User = UserRecord;
 
-const COLUMNS = sql`id, username::text as username, display_name, email::text as email, language, timezone, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
+const COLUMNS = sql`id, username::text as username, display_name, email::text as email, language, timezone, avatar_url,
+  group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
 
 export interface UserRecordsDeps {
   readonly data: Data;

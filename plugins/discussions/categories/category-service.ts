@@ -132,7 +132,8 @@ export class CategoryService implements Categories {
       [discussionCacheTags.lists, discussionCacheTags.categories],
       async () => {
         const rows = await this.#data.all(sql<CategoryCount & { id: string }>`
-        select category_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts from category_count group by category_id order by category_id`);
+        select category_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts from category_count
+        group by category_id order by category_id`);
         return new Map(rows.map(({ id, discussions, posts }) => [id, { discussions, posts }]));
       },
     );
@@ -159,7 +160,8 @@ export class CategoryService implements Categories {
     }
     await this.#data.transaction(async (em) => {
       await this.#data.all(
-        sql`select id from category where id = any(${[id, ...(moveTo === undefined ? [] : [moveTo])]}::uuid[]) order by id for update`,
+        sql`select id from category where id = any(${[id, ...(moveTo === undefined ? [] : [moveTo])]}::uuid[])
+          order by id for update`,
       );
       if (moveTo === undefined) await this.#requireEmpty(id);
       else {
@@ -189,10 +191,12 @@ export class CategoryService implements Categories {
       select ${moveTo}::uuid, part, discussions, posts from category_count where category_id = ${id} order by part
       ${ADDED_TO_CATEGORIES}`);
     await this.#data.all(
-      sql`select from discussion_author where category_id in (${id}, ${moveTo}) order by category_id, user_id for update`,
+      sql`select from discussion_author where category_id in (${id}, ${moveTo})
+        order by category_id, user_id for update`,
     );
     await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
-      select user_id, ${moveTo}::uuid, discussions, posts from discussion_author where category_id = ${id} order by user_id
+      select user_id, ${moveTo}::uuid, discussions, posts from discussion_author
+      where category_id = ${id} order by user_id
       ${ADDED_TO_AUTHORS}`);
     await this.#data.all(sql`delete from discussion_author where category_id = ${id}`);
   }

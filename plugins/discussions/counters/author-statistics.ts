@@ -47,7 +47,8 @@ export class AuthorStatistics {
     const rows = await this.#data.all(sql<
       AuthorCounts & { id: string }
     >`select user_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts
-      from discussion_author where user_id = any(${ids}::uuid[]) and category_id = any(${visible}::uuid[]) group by user_id order by user_id`);
+      from discussion_author where user_id = any(${ids}::uuid[]) and category_id = any(${visible}::uuid[])
+      group by user_id order by user_id`);
     const found = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => found.get(id) ?? { discussions: 0, posts: 0 });
   }
@@ -55,7 +56,8 @@ export class AuthorStatistics {
   /** How many posts they have in all categories. */
   async totals(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#data.all(
-      sql<Row>`select user_id as id, posts from discussion_author_total where user_id = any(${ids}::uuid[]) order by user_id`,
+      sql<Row>`select user_id as id, posts from discussion_author_total where user_id = any(${ids}::uuid[])
+        order by user_id`,
     );
     const found = new Map(rows.map(({ id, posts }) => [id, posts]));
     return new Map(ids.map((id) => [id, found.get(id) ?? 0]));
@@ -91,9 +93,11 @@ export class AuthorStatistics {
     for (let batch = Math.max(MIN_BATCH, wanted); batch <= MAX_BATCH; batch *= 4) {
       const beyond = from ? sql` and (posts, user_id) < (${from[0]}::bigint, ${from[1]}::uuid)` : sql``;
       const rows = await this.#data.all(sql<Row & { readonly total: number }>`
-        select t.user_id as id, t.posts as total, case when ${all}::boolean then t.posts else coalesce((select sum(posts)::int from discussion_author a
+        select t.user_id as id, t.posts as total,
+          case when ${all}::boolean then t.posts else coalesce((select sum(posts)::int from discussion_author a
           where a.user_id = t.user_id and a.category_id = any(${visible}::uuid[])), 0) end as posts
-        from (select user_id, posts from discussion_author_total where posts > 0${beyond} order by posts desc, user_id desc limit ${sql.lit(batch)}) t
+        from (select user_id, posts from discussion_author_total
+            where posts > 0${beyond} order by posts desc, user_id desc limit ${sql.lit(batch)}) t
         order by t.posts desc, t.user_id desc`);
       found.push(...rows.filter(({ id, posts }) => posts > 0 && (!after || isAfter([posts, id], after))));
       const last = rows.at(-1);
@@ -110,7 +114,8 @@ export class AuthorStatistics {
     const beyond = after ? sql` and (sum(posts), user_id) < (${after[0]}::bigint, ${after[1]}::uuid)` : sql``;
     return this.#data.all(sql<Row>`
       select user_id as id, sum(posts)::int as posts from discussion_author where category_id = any(${visible}::uuid[])
-      group by user_id having sum(posts) > 0${beyond} order by sum(posts) desc, user_id desc limit ${limit} offset ${offset}`);
+      group by user_id having sum(posts) > 0${beyond} order by sum(posts) desc, user_id desc
+        limit ${limit} offset ${offset}`);
   }
 
   /** `discussion_count` and `post_count` of the user record. */

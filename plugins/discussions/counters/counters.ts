@@ -31,7 +31,8 @@ const columns = (
 export const ADDED_TO_CATEGORIES = sql`on conflict (category_id, part) do update
     set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`;
 export const ADDED_TO_AUTHORS = sql`on conflict (user_id, category_id) do update
-    set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`;
+    set discussions = discussion_author.discussions + excluded.discussions,
+      posts = discussion_author.posts + excluded.posts`;
 
 /** Any row of a category will do, so the lowest is used. */
 const categoryCounts = (
@@ -55,13 +56,17 @@ export async function addDiscussionCounts(
   await data.all(sql`with change as (
       select * from unnest(${moves.map(({ categoryId }) => categoryId)}::uuid[], ${moves.map(({ by }) => by)}::int[]) as t (category_id, by)
     ), stood as (
-      select p.user_id, t.category_id, case when p.user_id = d.author_id and f.deleted_at is null then t.by else 0 end as discussions, t.by * p.posts as posts
-      from discussion d join post f on f.id = d.first_post_id join discussion_participant p on p.discussion_id = d.id cross join change t where d.id = ${id}
+      select p.user_id, t.category_id,
+        case when p.user_id = d.author_id and f.deleted_at is null then t.by else 0 end as discussions,
+        t.by * p.posts as posts
+      from discussion d join post f on f.id = d.first_post_id join discussion_participant p on p.discussion_id = d.id
+      cross join change t where d.id = ${id}
     ), counted as (
       ${categoryCounts(sql`(
         select c.category_id, c.by as discussions, coalesce(sum(s.posts), 0) as posts from change c left join stood s using (category_id) group by 1, 2
       ) t`)} returning 1
-    ) insert into discussion_author (user_id, category_id, discussions, posts) select stood.* from stood, (select count(*) from counted) c
+    ) insert into discussion_author (user_id, category_id, discussions, posts) select stood.*
+      from stood, (select count(*) from counted) c
       order by category_id, user_id ${ADDED_TO_AUTHORS}`);
 }
 
@@ -73,7 +78,8 @@ export async function addPostCounts(data: Data, authorId: string, changes: reado
   await data.all(sql`with counted as (
       ${categoryCounts(columns(changes.map((change) => ({ ...change, discussions: 0 }))))} returning 1
     ) insert into discussion_author (user_id, category_id, discussions, posts)
-      select ${authorId}::uuid, t.category_id, t.discussions, t.posts from ${columns(changes)}, (select count(*) from counted) c
+      select ${authorId}::uuid, t.category_id, t.discussions, t.posts
+      from ${columns(changes)}, (select count(*) from counted) c
       order by t.category_id ${ADDED_TO_AUTHORS}`);
 }
 
@@ -110,8 +116,10 @@ export async function restoreParticipantPost(data: Data, discussionId: string, a
  * post is left, the first one was the last.
  */
 export const lastPostOf = (discussion: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
-  select o.id, o.author_id, o.created_at from post o where o.discussion_id = ${discussion} and (o.deleted_at is null or o.number = 1)
-    and o.number >= coalesce((select max(w.number) from post w where w.discussion_id = ${discussion} and w.deleted_at is null and w.moved_at is null), 1)
+  select o.id, o.author_id, o.created_at from post o
+  where o.discussion_id = ${discussion} and (o.deleted_at is null or o.number = 1)
+    and o.number >= coalesce((select max(w.number) from post w
+        where w.discussion_id = ${discussion} and w.deleted_at is null and w.moved_at is null), 1)
   order by (o.deleted_at is null) desc, o.created_at desc, o.number desc limit 1)`;
 
 async function updateDiscussionCounts(
@@ -119,7 +127,8 @@ async function updateDiscussionCounts(
   discussionId: string,
   { replies, participants }: { replies: number; participants: number },
 ): Promise<void> {
-  await data.all(sql`update discussion d set reply_count = d.reply_count + ${replies}, participant_count = d.participant_count + ${participants},
+  await data.all(sql`update discussion d
+    set reply_count = d.reply_count + ${replies}, participant_count = d.participant_count + ${participants},
       last_post_at = l.created_at, last_post_id = l.id, last_author_id = l.author_id
     from ${lastPostOf(sql`${discussionId}`)} l
     where d.id = ${discussionId}`);

@@ -78,7 +78,8 @@ export class PageViewCounter implements PageViewListener {
   #add(counted: ReadonlyMap<number, number>): Promise<{ id: string }[]> {
     return this.#data.all(sql<{ id: string }>`
       with seen as (select * from unnest(${[...counted.keys()]}::int[], ${[...counted.values()]}::int[]) as t (number, views)),
-      locked as (select d.id, s.views from discussion d join seen s on s.number = d.number order by d.id for no key update of d)
+      locked as (select d.id, s.views from discussion d join seen s on s.number = d.number
+          order by d.id for no key update of d)
       update discussion u set view_count = u.view_count + l.views from locked l where u.id = l.id returning u.id`);
   }
 }

@@ -35,7 +35,8 @@ interface Author {
 /** Replies that can be read; they have an index. */
 const VISIBLE_REPLY = sql`p.number > 1 and p.deleted_at is null`;
 /** Posts that have a text or revisions. */
-const HAS_TEXT = sql`(p.content <> '' or p.html <> '' or exists (select 1 from post_revision r where r.post_id = p.id))`;
+const HAS_TEXT = sql`(p.content <> '' or p.html <> ''
+  or exists (select 1 from post_revision r where r.post_id = p.id))`;
 
 const headOf = (d: string): RawBuilder<DiscussionHead> =>
   sql.raw(`${d}.id, ${d}.number, ${d}.title, ${d}.slug, ${d}.category_id as "categoryId",
@@ -64,9 +65,11 @@ export class Erasure {
   async #discussions(viewer: Viewer, limit: number, signal: AbortSignal): Promise<number> {
     const { data, editor, title } = this.#deps;
     const own = await data.all(sql<OwnDiscussion>`
-      select ${headOf('d')}, exists (select 1 from post p where p.discussion_id = d.id and p.author_id <> d.author_id and p.deleted_at is null) as shared
+      select ${headOf('d')}, exists (select 1 from post p where p.discussion_id = d.id and p.author_id <> d.author_id
+          and p.deleted_at is null) as shared
       from discussion d join post f on f.id = d.first_post_id
-      where d.author_id = ${viewer.id} and (d.title <> ${title()} or (d.deleted_at is null and f.deleted_at is null)) order by d.id limit ${limit}`);
+      where d.author_id = ${viewer.id} and (d.title <> ${title()} or (d.deleted_at is null and f.deleted_at is null))
+      order by d.id limit ${limit}`);
     for (const { shared, ...head } of own) {
       if (signal.aborted) break;
       if (head.deleted) await this.#rename(head);
@@ -114,9 +117,11 @@ export class Erasure {
     const now = new Date(clock.now());
     await data.transaction(async (em) => {
       const stored = await data.one(sql<{ id: string; title: string; categoryId: string; deletedAt: Date | null }>`
-        select id, title, category_id as "categoryId", deleted_at as "deletedAt" from discussion where id = ${id} for no key update`);
+        select id, title, category_id as "categoryId", deleted_at as "deletedAt" from discussion
+        where id = ${id} for no key update`);
       const post = await data.one(sql<{ id: string; content: string; html: string; createdAt: Date }>`
-        update post set deleted_at = ${now}, deleted_by = ${authorId}, updated_at = ${now} where discussion_id = ${id} and number = 1 and deleted_at is null
+        update post set deleted_at = ${now}, deleted_by = ${authorId}, updated_at = ${now}
+        where discussion_id = ${id} and number = 1 and deleted_at is null
         returning id, content, html, created_at as "createdAt"`);
       if (!stored || !post) return;
       await removeParticipantPosts(data, id, authorId, { posts: 1, replies: 0 });

@@ -62,7 +62,8 @@ class WrittenContent {
     for (const state of STATES) {
       yield* readInBatches((after, limit) =>
         this.#data.all(sql<OwnDiscussion>`select id, number, title, category_id, created_at, deleted_at from discussion
-        where author_id = ${this.#accountId} and deleted_at ${state} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
+        where author_id = ${this.#accountId} and deleted_at ${state} and id > ${after?.id ?? ZERO_ID} order by id
+          limit ${limit}`),
       );
     }
   }
@@ -71,9 +72,11 @@ class WrittenContent {
     for (const state of states) {
       yield* readInBatches((after, limit) =>
         this.#data.all(sql<OwnPost>`
-        select p.id, p.discussion_id, d.number as discussion, p.number, p.content, p.reply_to_number, p.created_at, p.edited_at, p.deleted_at
+        select p.id, p.discussion_id, d.number as discussion, p.number, p.content, p.reply_to_number, p.created_at,
+          p.edited_at, p.deleted_at
         from post p join discussion d on d.id = p.discussion_id
-        where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.moved_post_id is null and p.id > ${after?.id ?? ZERO_ID} order by p.id limit ${limit}`),
+        where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.moved_post_id is null
+          and p.id > ${after?.id ?? ZERO_ID} order by p.id limit ${limit}`),
       );
     }
   }
@@ -81,7 +84,8 @@ class WrittenContent {
   #revisions(): AsyncIterable<OwnRevision> {
     return readInBatches((after, limit) =>
       this.#data.all(sql<OwnRevision>`
-      select r.id, r.post_id, r.title, r.content, r.created_at as replaced_at from post_revision r join post p on p.id = r.post_id
+      select r.id, r.post_id, r.title, r.content, r.created_at as replaced_at from post_revision r
+      join post p on p.id = r.post_id
       where p.author_id = ${this.#accountId} and r.id > ${after?.id ?? ZERO_ID} order by r.id limit ${limit}`),
     );
   }

@@ -52,7 +52,8 @@ export class Redaction {
     const changed = await data.transaction(async (em) => {
       // As every writer does: the discussions first, in one order.
       const discussions =
-        await data.all(sql<Stored>`select id, number, title, category_id as "categoryId", deleted_at as "deletedAt" from discussion
+        await data.all(sql<Stored>`select id, number, title, category_id as "categoryId", deleted_at as "deletedAt"
+          from discussion
         where id in (select discussion_id from post where id = any(${ids}::uuid[])) order by id for no key update`);
       const visibleReplies = await this.#visibleReplies(ids);
       const rows = Map.groupBy(await this.#write(ids), (row) => row.discussion_id);
@@ -86,7 +87,8 @@ export class Redaction {
     await data.all(sql`update post set deleted_at = ${now}, deleted_by = author_id, updated_at = ${now}
       where id = any(${ids}::uuid[]) and number > 1 and deleted_at is null`);
     return data.all(
-      sql<PostRow>`update post p set content = '', html = '', reply_to_number = null where p.id = any(${ids}::uuid[]) returning ${postColumns(1)}`,
+      sql<PostRow>`update post p set content = '', html = '', reply_to_number = null where p.id = any(${ids}::uuid[])
+        returning ${postColumns(1)}`,
     );
   }
 

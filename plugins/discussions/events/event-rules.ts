@@ -69,7 +69,8 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
       viewer,
       (open) => sql<DiscussionNow>`
       select id, number, title, slug, category_id from discussion
-      where id = any(${requested.map(({ id }) => id)}::uuid[]) and deleted_at is null and category_id = any(${open}::uuid[])`,
+      where id = any(${requested.map(({ id }) => id)}::uuid[]) and deleted_at is null
+        and category_id = any(${open}::uuid[])`,
     );
     return requested.map((discussion) => {
       const row = now.get(discussion.id);
@@ -83,7 +84,8 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     const known = await readable(
       viewer,
       (open) =>
-        sql<IdRow>`select id from discussion where id = any(${requested}::uuid[]) and category_id = any(${open}::uuid[])`,
+        sql<IdRow>`select id from discussion where id = any(${requested}::uuid[])
+          and category_id = any(${open}::uuid[])`,
     );
     return requested.map((id) => known.has(id));
   };
@@ -92,8 +94,10 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     const now = await readable(
       viewer,
       (open) => sql<PostNow>`
-      select p.id, p.discussion_id, p.number, d.number as discussion, p.content, p.html, ${VISIBLE_REPLY_TO} as reply_to_number from post p join discussion d on d.id = p.discussion_id
-      where p.id = any(${requested.map(({ id }) => id)}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${open}::uuid[])`,
+      select p.id, p.discussion_id, p.number, d.number as discussion, p.content, p.html,
+        ${VISIBLE_REPLY_TO} as reply_to_number from post p join discussion d on d.id = p.discussion_id
+      where p.id = any(${requested.map(({ id }) => id)}::uuid[]) and p.deleted_at is null and d.deleted_at is null
+        and d.category_id = any(${open}::uuid[])`,
     );
     return requested.map((post) => {
       const row = now.get(post.id);
@@ -107,7 +111,8 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     const known = await readable(
       viewer,
       (open) => sql<IdRow>`
-      select id from discussion where id = any(${requested}::uuid[]) and deleted_at is null and category_id = any(${open}::uuid[])`,
+      select id from discussion where id = any(${requested}::uuid[]) and deleted_at is null
+        and category_id = any(${open}::uuid[])`,
     );
     return requested.map((id) => known.has(id));
   };

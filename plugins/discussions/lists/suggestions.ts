@@ -31,7 +31,8 @@ export const titleSuggestions = (data: Data, categories: Categories): Suggestion
     const rows = await data.all(sql<Row>`
       with found as materialized (
         select d.id, d.number, d.slug, d.title, d.category_id, d.last_post_at from discussion d
-        where d.deleted_at is null and d.category_id = any(${visible.map(({ id }) => id)}::uuid[]) and ${sql.join(words, sql` and `)}
+        where d.deleted_at is null and d.category_id = any(${visible.map(({ id }) => id)}::uuid[])
+          and ${sql.join(words, sql` and `)}
       )
       select number, slug, title, category_id from found
       order by starts_with(lower(title), ${text}) desc, last_post_at desc, id desc limit ${limit}`);

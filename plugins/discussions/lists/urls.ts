@@ -23,7 +23,8 @@ export class DiscussionUrls {
     viewer: Viewer,
   ): Promise<readonly DiscussionUrl[]> {
     const rows = await this.#deps.data.all(sql<Row>`select number, slug, updated_at as "updatedAt" from discussion
-      where number > ${after}::bigint and number <= ${last}::bigint and category_id = any(${await this.#visible(viewer)}::uuid[]) and deleted_at is null
+      where number > ${after}::bigint and number <= ${last}::bigint
+        and category_id = any(${await this.#visible(viewer)}::uuid[]) and deleted_at is null
       order by number limit ${limit}`);
     return rows.map(({ number, slug, updatedAt }) => ({ number, path: discussionPath({ number, slug }), updatedAt }));
   }
@@ -31,7 +32,8 @@ export class DiscussionUrls {
   /** Reads each range only until its first visible discussion. */
   async occupiedRanges(size: number, viewer: Viewer): Promise<readonly number[]> {
     const rows = await this.#deps.data.all(sql<{ stretch: number }>`
-      select stretch::int from generate_series(0::bigint, (select coalesce(max(number), 1) - 1 from discussion) / ${size}::bigint) stretch
+      select stretch::int
+      from generate_series(0::bigint, (select coalesce(max(number), 1) - 1 from discussion) / ${size}::bigint) stretch
       where exists (
         select from discussion where number > stretch * ${size}::bigint and number <= (stretch + 1) * ${size}::bigint
           and category_id = any(${await this.#visible(viewer)}::uuid[]) and deleted_at is null

@@ -48,15 +48,18 @@ async function countPlaces(data: Data, move: Move): Promise<void> {
   const left = { id: source.id, last: source.lastNumber, replies: -replies, first: merged ? posts[0]!.stubId : null };
   const reached = { id: place.id, last: posts.at(-1)!.number, replies: visible.length - (fresh ? 1 : 0), first: null };
   const both = [left, reached];
-  await data.all(sql`update discussion d set last_number = t.last_number, reply_count = d.reply_count + t.replies, updated_at = ${now},
+  await data.all(sql`update discussion d
+    set last_number = t.last_number, reply_count = d.reply_count + t.replies, updated_at = ${now},
       participant_count = (select count(*)::int from discussion_participant m where m.discussion_id = d.id),
       last_post_at = t.last_post_at, last_post_id = t.last_post_id, last_author_id = t.last_author_id,
-      first_post_id = coalesce(t.first_post_id, d.first_post_id), deleted_at = case when t.first_post_id is null then d.deleted_at else ${now}::timestamptz end,
+      first_post_id = coalesce(t.first_post_id, d.first_post_id),
+      deleted_at = case when t.first_post_id is null then d.deleted_at else ${now}::timestamptz end,
       deleted_by = case when t.first_post_id is null then d.deleted_by else ${by}::uuid end
     from (
       select c.*, l.id as last_post_id, l.author_id as last_author_id, l.created_at as last_post_at
       from unnest(${both.map(({ id }) => id)}::uuid[], ${both.map(({ last }) => last)}::int[], ${both.map((one) => one.replies)}::int[],
-        ${both.map(({ first }) => first)}::uuid[]) as c (id, last_number, replies, first_post_id) cross join lateral ${lastPostOf(sql`c.id`)} l
+        ${both.map(({ first }) => first)}::uuid[]) as c (id, last_number, replies, first_post_id)
+          cross join lateral ${lastPostOf(sql`c.id`)} l
     ) t where d.id = t.id`);
 }
 
@@ -77,7 +80,8 @@ function authorChanges(move: Move): readonly AuthorChange[] {
 async function countAuthors(data: Data, changes: readonly AuthorChange[]): Promise<void> {
   await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
     select * from unnest(${changes.map(({ userId }) => userId)}::uuid[], ${changes.map(({ categoryId }) => categoryId)}::uuid[],
-      ${changes.map(({ discussions }) => discussions)}::int[], ${changes.map(({ posts }) => posts)}::int[]) as t (user_id, category_id, discussions, posts)
+      ${changes.map(({ discussions }) => discussions)}::int[],
+        ${changes.map(({ posts }) => posts)}::int[]) as t (user_id, category_id, discussions, posts)
     order by category_id, user_id ${ADDED_TO_AUTHORS}`);
 }
 

@@ -41,7 +41,8 @@ export interface Move {
 
 /** Posts of a discussion that is merged, deleted ones included. */
 const MAX_MERGED = 1_000;
-const PLACE = sql<Place>`id, number, title, slug, category_id as "categoryId", author_id as "authorId", first_post_id as "firstPostId",
+const PLACE = sql<Place>`id, number, title, slug, category_id as "categoryId", author_id as "authorId",
+  first_post_id as "firstPostId",
   last_number as "lastNumber", created_at as "createdAt", deleted_at as "deletedAt"`;
 const POST = sql<PostToMove>`id, number, author_id as "authorId", created_at as "createdAt", deleted_at as "deletedAt"`;
 
@@ -84,7 +85,8 @@ export async function insertDiscussion(
   first: PostToMove,
 ): Promise<Place> {
   const row = await data.one(sql<Place>`
-    insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_number, participant_count, last_post_at, last_post_id, last_author_id,
+    insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_number, participant_count,
+        last_post_at, last_post_id, last_author_id,
       created_at, updated_at)
     values (${id}, ${title}, ${slug}, ${categoryId}, ${first.authorId}, ${first.id}, 0, 0, ${first.createdAt}, ${first.id}, ${first.authorId},
       ${first.createdAt}, ${now}) returning ${PLACE}`);
@@ -106,8 +108,10 @@ export async function moveRows(data: Data, { source, place, posts, by, now }: Mo
         reply_to_number = (select a.number from t a where a.former = p.reply_to_number and a.number > 1)
       from t where p.id = t.id returning p.id, p.author_id, p.created_at, t.former, t.stub_id
     )
-    insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at, deleted_at, deleted_by, moved_post_id)
-    select stub_id, ${source.id}::uuid, former, author_id, '', '', created_at, ${now}::timestamptz, ${now}::timestamptz, ${by}::uuid, id from moved`);
+    insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at, deleted_at,
+        deleted_by, moved_post_id)
+    select stub_id, ${source.id}::uuid, former, author_id, '', '', created_at, ${now}::timestamptz, ${now}::timestamptz,
+      ${by}::uuid, id from moved`);
 }
 
 /** Discussions in which one of the posts stood, whose pages say where it is. */
@@ -120,7 +124,8 @@ export const formerPlaces = (data: Data, postIds: readonly string[]): Promise<re
 export const formerPlacesIn = (data: Data, discussionId: string): Promise<readonly string[]> =>
   idsOf(
     data,
-    sql<Id>`select distinct s.discussion_id as id from post s join post p on p.id = s.moved_post_id where p.discussion_id = ${discussionId} order by id`,
+    sql<Id>`select distinct s.discussion_id as id from post s join post p on p.id = s.moved_post_id
+      where p.discussion_id = ${discussionId} order by id`,
   );
 
 interface Id {

@@ -85,7 +85,8 @@ export class Projections {
 
   #sources(ids: readonly string[]): Promise<readonly ProjectedSource[]> {
     return this.#data
-      .all(sql<ProjectedSource>`select id, number, author_id as "authorId", content, html, created_at as "createdAt", deleted_at as "deletedAt"
+      .all(sql<ProjectedSource>`select id, number, author_id as "authorId", content, html, created_at as "createdAt",
+        deleted_at as "deletedAt"
       from post where id = any(${ids}::uuid[]) order by number`);
   }
 
@@ -118,28 +119,34 @@ export class Projections {
       changed && changed.length <= MAX_SINGLY_READ
         ? // Only their posts are read; the fence keeps the planner from reading all posts in order until it has met enough of them.
           sql`select p.id, p.discussion_id from unnest(${changed}::uuid[]) as c (id)
-          cross join lateral (select p.id, p.discussion_id from post p where p.discussion_id = c.id and ${beyond} and p.moved_post_id is null offset 0) p order by p.id limit ${limit}`
+          cross join lateral (select p.id, p.discussion_id from post p where p.discussion_id = c.id
+              and ${beyond} and p.moved_post_id is null offset 0) p order by p.id limit ${limit}`
         : sql`select p.id, p.discussion_id from post p join discussion d on d.id = p.discussion_id
-          where ${beyond} and p.moved_post_id is null and ${since === undefined ? sql`true` : sql`(${createdSince(since)} or ${updatedSince(since)})`} order by p.id limit ${limit}`;
+          where ${beyond} and p.moved_post_id is null
+            and ${since === undefined ? sql`true` : sql`(${createdSince(since)} or ${updatedSince(since)})`} order by p.id limit ${limit}`;
     // Two statements: what the first had to wait for is seen by the second.
     const ids = await this.#data.all(
       sql<{
         id: string;
-      }>`with page as (${page}) select page.id from page join discussion d on d.id = page.discussion_id order by d.id for share of d`,
+      }>`with page as (${page}) select page.id from page join discussion d on d.id = page.discussion_id
+        order by d.id for share of d`,
     );
     if (ids.length === 0) return [];
     return this.#data.all(sql<ProjectedPost>`
-      select p.id, p.number, p.discussion_id as "discussionId", d.category_id as "categoryId", p.author_id as "authorId", d.title, p.content, p.html,
+      select p.id, p.number, p.discussion_id as "discussionId", d.category_id as "categoryId",
+        p.author_id as "authorId", d.title, p.content, p.html,
         p.created_at as "createdAt", p.deleted_at is not null as removed,
         d.deleted_at is not null as "discussionRemoved", p.deleted_at is null and d.deleted_at is null as visible
-      from post p join discussion d on d.id = p.discussion_id where p.id = any(${ids.map(({ id }) => id)}::uuid[]) order by p.id`);
+      from post p join discussion d on d.id = p.discussion_id where p.id = any(${ids.map(({ id }) => id)}::uuid[])
+      order by p.id`);
   }
 
   /** Ids of discussions changed since the checkpoint: all where they are `limit` at most. Each half by its index. */
   async #changedSince(checkpoint: string, limit: number): Promise<readonly string[]> {
     const rows = await this.#data.all(sql<{ id: string }>`
       (select id from discussion d where ${createdSince(checkpoint)} order by number limit ${limit})
-      union (select id from discussion d where ${updatedSince(checkpoint)} order by updated_at limit ${limit}) order by id`);
+      union (select id from discussion d where ${updatedSince(checkpoint)} order by updated_at limit ${limit})
+      order by id`);
     return rows.map(({ id }) => id);
   }
 }

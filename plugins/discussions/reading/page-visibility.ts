@@ -32,7 +32,8 @@ export const pageVisibility = ({ data, access, categories }: PageVisibilityDeps)
     const numbers = paths.map((path) => numberOf(DISCUSSION.exec(path)?.[1] ?? ''));
     const ids = categories.visible(viewer).map(({ id }) => id);
     const rows = await data.all(sql<Found>`select number, slug, title from discussion
-      where number = any(${numbers.filter((number) => number !== undefined)}::int[]) and category_id = any(${ids}::uuid[])
+      where number = any(${numbers.filter((number) => number !== undefined)}::int[])
+        and category_id = any(${ids}::uuid[])
         and (deleted_at is null or ${access.allows(viewer, moderate)}) order by number`);
     const found = new Map(rows.map((row) => [row.number, { path: discussionPath(row), title: row.title }]));
     return paths.map((path, at) => {

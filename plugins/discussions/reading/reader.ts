@@ -89,7 +89,8 @@ interface AuthorPostsPage {
 }
 
 /** When the author of a post `p` wrote first: the index of an author's posts begins with it. */
-const AUTHOR_SINCE = sql`(select a.created_at from post a where a.author_id = p.author_id and a.deleted_at is null order by a.id limit 1)`;
+const AUTHOR_SINCE = sql`(select a.created_at from post a where a.author_id = p.author_id and a.deleted_at is null
+  order by a.id limit 1)`;
 
 /** Reads discussions and posts for a viewer. Nothing they may not see appears in a list, a count or an error. */
 export class DiscussionReader {
@@ -181,7 +182,8 @@ export class DiscussionReader {
       number === undefined
         ? undefined
         : await this.#deps.data.one(
-            sql<PostRow>`select ${postColumns(1)} from post p where p.discussion_id = ${head.id} and p.number = ${number} and p.moved_post_id is null`,
+            sql<PostRow>`select ${postColumns(1)} from post p
+              where p.discussion_id = ${head.id} and p.number = ${number} and p.moved_post_id is null`,
           );
     if (!row || (row.deleted_at && !this.#deps.access.allows(viewer, moderate))) return undefined;
     return { row, discussion: head };
@@ -202,7 +204,8 @@ export class DiscussionReader {
       [discussionCacheTags.discussion(head.id), discussionCacheTags.viewsOf(head.id), discussionCacheTags.all],
       () =>
         data.all(
-          sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`,
+          sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id
+            where d.id = ${head.id}`,
         ),
     );
     const [record] = await records.discussions(rows, viewer);
@@ -236,7 +239,8 @@ export class DiscussionReader {
     if (wanted.length === 0 || visible.length === 0) return [];
     const rows = await this.#deps.data.all(sql<PostRow>`
       select ${postColumns(wanted.length)} from post p join discussion d on d.id = p.discussion_id
-      where p.id = any(${wanted}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+      where p.id = any(${wanted}::uuid[]) and p.deleted_at is null and d.deleted_at is null
+        and d.category_id = any(${visible}::uuid[])
       order by array_position(${wanted}::uuid[], p.id)`);
     return (await this.#deps.records.posts(rows, viewer, false)) as readonly PostRecord[];
   }
@@ -290,7 +294,8 @@ export class DiscussionReader {
     { from, to }: Omit<Range, 'descending'>,
   ): Promise<{ readonly size: number; readonly movedPostId: string | null }> {
     const row = await this.#deps.data.one(sql<{ size: number; movedPostId: string | null }>`
-      select (select coalesce(sum(${textSize('p')}), 0)::int from post p where p.discussion_id = ${id} and p.number between ${from} and ${to}) as size,
+      select (select coalesce(sum(${textSize('p')}), 0)::int from post p
+          where p.discussion_id = ${id} and p.number between ${from} and ${to}) as size,
         (select moved_post_id from post where discussion_id = ${id} and number = ${to}) as "movedPostId"`);
     return row!;
   }
@@ -311,7 +316,8 @@ export class DiscussionReader {
       [discussionCacheTags.discussion(head.id), discussionCacheTags.all],
       () =>
         data.all(sql<PostRow>`select ${postColumns(1)}, ${FIRST_REPLIES} as replies, ${AUTHOR_SINCE} as author_since
-        from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
+        from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p
+            where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
         where p.reached <= ${sql.lit(MAX_TEXT_BYTES)} or p.number = ${descending ? to : from} order by ${order}`),
     );
     const posts = await records.posts(rows, viewer, access.allows(viewer, moderate));
@@ -330,7 +336,8 @@ export class DiscussionReader {
   movable({ id }: DiscussionHead, { from, to }: Omit<Range, 'descending'>): Promise<readonly MovableRow[]> {
     return this.#deps.data
       .all(sql<MovableRow>`select id, number, author_id, left(content, ${sql.lit(PREVIEW_LENGTH)}) as content from post
-      where discussion_id = ${id} and number between ${Math.max(from, 2)} and ${to} and deleted_at is null order by number`);
+      where discussion_id = ${id} and number between ${Math.max(from, 2)} and ${to} and deleted_at is null
+      order by number`);
   }
 
   /** The newest first; `before` is the id with which the page before ended. */
@@ -344,7 +351,8 @@ export class DiscussionReader {
       return { items: [], hasMore: false };
     const rows = await this.#deps.data.all(sql<PostRow>`
       select ${postColumns(limit)} from post p join discussion d on d.id = p.discussion_id
-      where p.author_id = ${authorId} and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+      where p.author_id = ${authorId} and p.deleted_at is null and d.deleted_at is null
+        and d.category_id = any(${visible}::uuid[])
         ${before === undefined ? sql`` : sql`and p.id < ${before}::uuid`}
       order by p.id desc limit ${limit + 1}${offset > 0 ? sql` offset ${offset}` : sql``}`);
     const items = await this.#deps.records.posts(rows.slice(0, limit), viewer, false);
@@ -355,7 +363,8 @@ export class DiscussionReader {
     const { categories, access } = this.#deps;
     await categories.refresh();
     const notDeleted = access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
-    return sql`select id as discussion_id from discussion where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${notDeleted}`;
+    return sql`select id as discussion_id from discussion
+      where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${notDeleted}`;
   }
 
   async visiblePosts(viewer: Viewer): Promise<PostIds> {
@@ -366,8 +375,10 @@ export class DiscussionReader {
   /** A select of what `postsOf` finds. */
   async readablePosts(viewer: Viewer): Promise<ReadablePosts> {
     await this.#deps.categories.refresh();
-    return sql`select p.id, p.number, p.content, p.discussion_id, d.title, d.category_id from post p join discussion d on d.id = p.discussion_id
-      where p.deleted_at is null and d.deleted_at is null and d.category_id = any(${this.#visible(viewer, undefined)}::uuid[])`;
+    return sql`select p.id, p.number, p.content, p.discussion_id, d.title, d.category_id from post p
+      join discussion d on d.id = p.discussion_id
+      where p.deleted_at is null and d.deleted_at is null
+        and d.category_id = any(${this.#visible(viewer, undefined)}::uuid[])`;
   }
 
   /** The discussions in which these posts are by now, by post; those that the viewer may not see are missing. */
@@ -404,7 +415,8 @@ export class DiscussionReader {
     const cached = await cache.remember(`discussions.head:${key}`, [headTag(key), discussionCacheTags.all], () =>
       data.all(sql<StoredHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
         first_post_id as "firstPostId", is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted,
-        deleted_by as "deletedBy", (select f.moved_post_id from post f where f.id = first_post_id) as "movedPostId" from discussion where ${condition}`),
+        deleted_by as "deletedBy", (select f.moved_post_id from post f where f.id = first_post_id) as "movedPostId"
+        from discussion where ${condition}`),
     );
     return cached[0];
   }

@@ -65,11 +65,13 @@ interface RevisionsDeps {
   readonly categories: CategoryService;
 }
 
-const COLUMNS = sql<RevisionRow>`r.id, r.post_id, r.editor_id, r.content, r.title, r.category_id, r.reason, r.created_at`;
+const COLUMNS = sql<RevisionRow>`r.id, r.post_id, r.editor_id, r.content, r.title, r.category_id, r.reason,
+  r.created_at`;
 
 /** What of a column came after a change: what the next change to it replaced, or what stands there now. */
 const next = (column: string, now: RawBuilder<unknown>): RawBuilder<unknown> => sql`coalesce((
-  select n.${sql.ref(column)} from post_revision n where n.post_id = r.post_id and n.id > r.id and n.${sql.ref(column)} is not null order by n.id limit 1
+  select n.${sql.ref(column)} from post_revision n where n.post_id = r.post_id and n.id > r.id
+    and n.${sql.ref(column)} is not null order by n.id limit 1
 ), ${now})`;
 
 /** What posts said before they were edited, the newest change first. Callers check who may read them. */
@@ -98,7 +100,8 @@ export class Revisions {
       RevisionRow & { readonly found: number }
     >`select ${COLUMNS}, r.found from (
         select r.*, count(*) over ()::int as found, row_number() over (order by r.id desc) as place,
-          sum(coalesce(octet_length(r.content), 0)) over (order by r.id desc) as reached from (select * from post_revision r where ${this.#part(postId, part)}) r
+          sum(coalesce(octet_length(r.content), 0)) over (order by r.id desc) as reached
+            from (select * from post_revision r where ${this.#part(postId, part)}) r
       ) r where r.place = 1 or r.reached <= ${sql.lit(MAX_TEXT_BYTES)} order by r.id desc`);
     const items = found.slice(0, part.limit);
     const hasMore = items.length < (found[0]?.found ?? 0);
@@ -117,9 +120,11 @@ export class Revisions {
 
   async changes(postId: string, part: Part): Promise<{ readonly items: readonly Change[]; readonly hasMore: boolean }> {
     const rows = await this.#deps.data.all(sql<Replaced>`
-      select ${COLUMNS}, ${next('content', sql`p.content`)} as next_content, ${next('title', sql`d.title`)} as next_title,
+      select ${COLUMNS}, ${next('content', sql`p.content`)} as next_content,
+        ${next('title', sql`d.title`)} as next_title,
         ${next('category_id', sql`d.category_id`)} as next_category_id
-      from post_revision r join post p on p.id = r.post_id join discussion d on d.id = p.discussion_id where ${this.#part(postId, part)}`);
+      from post_revision r join post p on p.id = r.post_id join discussion d on d.id = p.discussion_id
+      where ${this.#part(postId, part)}`);
     const shown = rows.slice(0, part.limit);
     const authors = await this.#editors(shown);
     const pair = (before: string | null, after: string) => (before === null ? undefined : ([before, after] as const));

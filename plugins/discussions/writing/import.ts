@@ -127,16 +127,22 @@ export class BatchImporter implements Importer {
     const of = <T>(read: (prepared: Prepared) => T): T[] => batch.map(read);
     const last = ({ source }: Prepared) => source.posts.at(-1)!;
     await this.#data.all(sql`
-      insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_number, reply_count, view_count, participant_count, is_pinned, is_pinned_everywhere, is_locked,
+      insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_number, reply_count,
+          view_count, participant_count, is_pinned, is_pinned_everywhere, is_locked,
         last_post_at, last_post_id, last_author_id, created_at, updated_at)
-      select id, title, slug, category_id, author_id, first_post_id, posts, posts - 1, views, participants, pinned, everywhere, locked,
+      select id, title, slug, category_id, author_id, first_post_id, posts, posts - 1, views, participants, pinned,
+        everywhere, locked,
         last_at, last_id, last_author, created_at, last_at
       from unnest(${of(({ id }) => id)}::uuid[], ${of(({ source }) => source.title)}::text[], ${of(({ source }) => source.slug ?? slugOf(source.title, 'discussion'))}::text[],
-        ${of(({ source }) => source.categoryId)}::uuid[], ${of(({ source }) => source.authorId)}::uuid[], ${of(({ postIds }) => postIds[0])}::uuid[],
-        ${of(({ postIds }) => postIds.length)}::int[], ${of(({ source }) => source.views ?? 0)}::int[], ${of(({ participants }) => participants.size)}::int[],
-        ${of(({ source }) => Boolean(source.pinned))}::boolean[], ${of(({ source }) => source.pinned === true || source.pinned === 'everywhere')}::boolean[],
+        ${of(({ source }) => source.categoryId)}::uuid[], ${of(({ source }) => source.authorId)}::uuid[],
+          ${of(({ postIds }) => postIds[0])}::uuid[],
+        ${of(({ postIds }) => postIds.length)}::int[], ${of(({ source }) => source.views ?? 0)}::int[],
+          ${of(({ participants }) => participants.size)}::int[],
+        ${of(({ source }) => Boolean(source.pinned))}::boolean[],
+          ${of(({ source }) => source.pinned === true || source.pinned === 'everywhere')}::boolean[],
         ${of(({ source }) => source.locked ?? false)}::boolean[],
-        ${of((one) => last(one).createdAt.toISOString())}::timestamptz[], ${of(({ postIds }) => postIds.at(-1))}::uuid[], ${of((one) => last(one).authorId)}::uuid[],
+        ${of((one) => last(one).createdAt.toISOString())}::timestamptz[],
+          ${of(({ postIds }) => postIds.at(-1))}::uuid[], ${of((one) => last(one).authorId)}::uuid[],
         ${of(({ source }) => source.createdAt.toISOString())}::timestamptz[]) with ordinality
         as t (id, title, slug, category_id, author_id, first_post_id, posts, views, participants, pinned, everywhere, locked, last_at, last_id, last_author, created_at, position)
       order by position`);
@@ -162,7 +168,8 @@ export class BatchImporter implements Importer {
         select id, discussion_id, number, author_id, content, html, reply_to, created_at, created_at
         from unnest(${of(({ id }) => id)}::uuid[], ${of(({ discussionId }) => discussionId)}::uuid[], ${of(({ number }) => number)}::int[],
           ${of(({ authorId }) => authorId)}::uuid[],
-          ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ replyTo }) => replyTo)}::int[],
+          ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[],
+            ${of(({ replyTo }) => replyTo)}::int[],
           ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
           as t (id, discussion_id, number, author_id, content, html, reply_to, created_at)`);
       await this.#projections.postsOfMany(em, () =>
@@ -196,8 +203,10 @@ export class BatchImporter implements Importer {
     );
     const sorted = [...authors].sort(([a], [b]) => (a < b ? -1 : 1));
     await this.#data.all(sql`insert into discussion_author (category_id, user_id, discussions, posts)
-      select split_part(t.id, ' ', 1)::uuid, split_part(t.id, ' ', 2)::uuid, t.discussions, t.posts from unnest(${sorted.map(([id]) => id)}::text[],
-        ${sorted.map(([, { discussions }]) => discussions)}::int[], ${sorted.map(([, { posts }]) => posts)}::int[]) as t (id, discussions, posts)
+      select split_part(t.id, ' ', 1)::uuid, split_part(t.id, ' ', 2)::uuid, t.discussions, t.posts
+      from unnest(${sorted.map(([id]) => id)}::text[],
+        ${sorted.map(([, { discussions }]) => discussions)}::int[],
+          ${sorted.map(([, { posts }]) => posts)}::int[]) as t (id, discussions, posts)
       ${ADDED_TO_AUTHORS}`);
   }
 }

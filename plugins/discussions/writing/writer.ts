@@ -184,8 +184,10 @@ export class DiscussionWriter {
         with k as (
           select id from category where id = ${category.id} for key share
         ), d as (
-          insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_post_at, last_post_id, last_author_id, created_at, updated_at)
-          select ${id}::uuid, ${title}, ${slug}, k.id, ${author.id}::uuid, ${postId}::uuid, ${now}::timestamptz, ${postId}::uuid, ${author.id}::uuid, ${now}::timestamptz,
+          insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_post_at, last_post_id,
+              last_author_id, created_at, updated_at)
+          select ${id}::uuid, ${title}, ${slug}, k.id, ${author.id}::uuid, ${postId}::uuid, ${now}::timestamptz,
+            ${postId}::uuid, ${author.id}::uuid, ${now}::timestamptz,
             ${now}::timestamptz from k returning id, number
         ), p as (
           insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
@@ -193,12 +195,16 @@ export class DiscussionWriter {
         ), m as (
           insert into discussion_participant (discussion_id, user_id, posts) select d.id, ${author.id}, 1 from d
         ), c as (
-          insert into category_count (category_id, part, discussions, posts) select ${category.id}, ${randomPart()}, 1, 1 from d
-          on conflict (category_id, part) do update set discussions = category_count.discussions + 1, posts = category_count.posts + 1
+          insert into category_count (category_id, part, discussions, posts)
+          select ${category.id}, ${randomPart()}, 1, 1 from d
+          on conflict (category_id, part) do update set discussions = category_count.discussions + 1,
+            posts = category_count.posts + 1
           returning category_id
         ), a as (
-          insert into discussion_author (user_id, category_id, discussions, posts) select ${author.id}, c.category_id, 1, 1 from c
-          on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1, posts = discussion_author.posts + 1
+          insert into discussion_author (user_id, category_id, discussions, posts)
+          select ${author.id}, c.category_id, 1, 1 from c
+          on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1,
+            posts = discussion_author.posts + 1
         ) select number from d`);
       if (!written) throw new HttpError(409, 'This category has just been removed; choose another one');
       for (const save of fields) await save(em, id);
@@ -295,9 +301,12 @@ function replyStatement(
       for no key update
     ), m as (
       insert into discussion_participant (discussion_id, user_id, posts) select l.id, ${author}, 1 from l
-      on conflict (discussion_id, user_id) do update set posts = discussion_participant.posts + 1 returning discussion_id, (posts = 1)::int as fresh
+      on conflict (discussion_id, user_id) do update set posts = discussion_participant.posts + 1
+      returning discussion_id, (posts = 1)::int as fresh
     ), d as (
-      update discussion u set last_number = u.last_number + 1, reply_count = u.reply_count + 1, participant_count = u.participant_count + m.fresh,
+      update discussion u
+      set last_number = u.last_number + 1, reply_count = u.reply_count + 1,
+        participant_count = u.participant_count + m.fresh,
         last_post_at = ${now}, last_post_id = ${id}, last_author_id = ${author}, updated_at = ${now}
       from m where u.id = m.discussion_id returning u.id, u.last_number, u.category_id
     ), p as (
@@ -305,11 +314,13 @@ function replyStatement(
       select ${id}, d.id, d.last_number, ${author}, ${content}, ${html}, ${replyTo}::integer, ${now}, ${now} from d
       returning *
     ), c as (
-      insert into category_count (category_id, part, discussions, posts) select d.category_id, ${randomPart()}, 0, 1 from d where not ${discussion.deleted}::boolean
+      insert into category_count (category_id, part, discussions, posts) select d.category_id, ${randomPart()}, 0, 1
+      from d where not ${discussion.deleted}::boolean
       on conflict (category_id, part) do update set posts = category_count.posts + 1
       returning category_id
     ), a as (
-      insert into discussion_author (user_id, category_id, discussions, posts) select ${author}, c.category_id, 0, 1 from c
+      insert into discussion_author (user_id, category_id, discussions, posts) select ${author}, c.category_id, 0, 1
+      from c
       on conflict (user_id, category_id) do update set posts = discussion_author.posts + 1
     ) select ${postColumns(1)} from p`;
 }

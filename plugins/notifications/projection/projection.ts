@@ -41,7 +41,8 @@ export class DiscussionProjection implements PostProjection {
   async lockShared(discussionIds: readonly string[]): Promise<void> {
     if (discussionIds.length === 0) return;
     await this.#data.all(
-      sql`select pg_advisory_xact_lock_shared(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`,
+      sql`select pg_advisory_xact_lock_shared(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id)
+        order by hashtext(id)`,
     );
   }
 
@@ -80,21 +81,26 @@ export class DiscussionProjection implements PostProjection {
       ...new Set(posts.flatMap(({ discussionId, left }) => [discussionId, left?.discussionId ?? discussionId])),
     ]);
     const place = sql`unnest(${posts.map(({ id }) => id)}::uuid[], ${posts.map(({ discussionId }) => discussionId)}::uuid[], ${posts.map(({ categoryId }) => categoryId)}::uuid[],
-      ${posts.map(({ title }) => title)}::text[], ${posts.map(({ left }) => left?.whole ?? false)}::boolean[]) as p (id, discussion_id, category_id, title, whole)`;
+      ${posts.map(({ title }) => title)}::text[], ${posts.map(({ left }) => left?.whole ?? false)}::boolean[]) as p (id,
+        discussion_id, category_id, title, whole)`;
     await this.#change(sql<{ id: string }>`
       with h as (
-        select n.id, n.user_id, n.category_id, n.discussion_id as former, n.is_read, p.id as post_id, p.discussion_id, p.category_id as now, p.title
+        select n.id, n.user_id, n.category_id, n.discussion_id as former, n.is_read, p.id as post_id, p.discussion_id,
+          p.category_id as now, p.title
         from notification n join ${place} on p.id = n.post_id
-        where n.discussion_id <> p.discussion_id and (n.count = 1 or p.whole or n.group_key = 'post:' || n.post_id) order by n.user_id, n.id for update of n
+        where n.discussion_id <> p.discussion_id and (n.count = 1 or p.whole or n.group_key = 'post:' || n.post_id)
+        order by n.user_id, n.id for update of n
       ), moved as (
         update notification n set discussion_id = h.discussion_id, category_id = h.now, discussion_title = h.title,
           group_key = case when n.group_key = h.former::text then 'post:' || h.post_id else n.group_key end
         from h where n.id = h.id
       ), steps as (
-        select h.user_id, s.category_id, sum(s.n)::integer as n from h cross join lateral (values (h.category_id, -1), (h.now, 1)) as s(category_id, n)
+        select h.user_id, s.category_id, sum(s.n)::integer as n from h
+        cross join lateral (values (h.category_id, -1), (h.now, 1)) as s(category_id, n)
         where not h.is_read and h.category_id <> h.now group by h.user_id, s.category_id
       ), counted as (
-        insert into notification_count as c (user_id, category_id, unread) select user_id, category_id, n from steps order by user_id, category_id
+        insert into notification_count as c (user_id, category_id, unread) select user_id, category_id, n from steps
+        order by user_id, category_id
         on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
       ) select distinct user_id as id from h order by user_id`);
     const merged = new Map(
@@ -115,12 +121,14 @@ export class DiscussionProjection implements PostProjection {
 
   async #markDeleted(keys: readonly string[]): Promise<void> {
     await this.#data.all(sql`insert into notification_key (user_id, key, created_at)
-      select ${NONE}, key, ${new Date(this.#clock.now())} from unnest(${keys}::text[]) as k(key) order by key on conflict do nothing`);
+      select ${NONE}, key, ${new Date(this.#clock.now())} from unnest(${keys}::text[]) as k(key) order by key
+      on conflict do nothing`);
   }
 
   async #lockExclusive(discussionIds: readonly string[]): Promise<void> {
     await this.#data.all(
-      sql`select pg_advisory_xact_lock(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`,
+      sql`select pg_advisory_xact_lock(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id)
+        order by hashtext(id)`,
     );
   }
 
@@ -129,14 +137,16 @@ export class DiscussionProjection implements PostProjection {
     const alone = whole ? sql`true` : sql`h.count = 1 or h.group_key = 'post:' || h.post_id`;
     await this.#change(sql<{ id: string }>`
       with h as (
-        select n.id, n.user_id, n.post_id, n.category_id, n.group_key, n.count, n.is_read from notification n where ${which} order by n.user_id, n.id for update
+        select n.id, n.user_id, n.post_id, n.category_id, n.group_key, n.count, n.is_read from notification n
+        where ${which} order by n.user_id, n.id for update
       ), gone as (
         delete from notification n using h where n.id = h.id and (${alone})
       ), less as (
         update notification n set count = n.count - 1, post_id = null from h where n.id = h.id and not (${alone})
       ), counted as (
         insert into notification_count as c (user_id, category_id, unread)
-        select user_id, category_id, -count(*)::integer from h where not is_read and (${alone}) group by user_id, category_id order by user_id, category_id
+        select user_id, category_id, -count(*)::integer from h where not is_read and (${alone})
+        group by user_id, category_id order by user_id, category_id
         on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
       ) select distinct user_id as id from h order by user_id`);
   }
@@ -144,14 +154,17 @@ export class DiscussionProjection implements PostProjection {
   async #move(which: RawBuilder<unknown>, to: string, more: RawBuilder<unknown> = sql``): Promise<void> {
     await this.#change(sql<{ id: string }>`
       with h as (
-        select n.id, n.user_id, n.category_id, n.is_read from notification n where ${which} order by n.user_id, n.id for update
+        select n.id, n.user_id, n.category_id, n.is_read from notification n
+        where ${which} order by n.user_id, n.id for update
       ), moved as (
         update notification n set category_id = ${to}${more} from h where n.id = h.id
       ), steps as (
-        select h.user_id, s.category_id, sum(s.n)::integer as n from h cross join lateral (values (h.category_id, -1), (${to}::uuid, 1)) as s(category_id, n)
+        select h.user_id, s.category_id, sum(s.n)::integer as n from h
+        cross join lateral (values (h.category_id, -1), (${to}::uuid, 1)) as s(category_id, n)
         where not h.is_read and h.category_id <> ${to} group by h.user_id, s.category_id
       ), counted as (
-        insert into notification_count as c (user_id, category_id, unread) select user_id, category_id, n from steps order by user_id, category_id
+        insert into notification_count as c (user_id, category_id, unread) select user_id, category_id, n from steps
+        order by user_id, category_id
         on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
       ) select distinct user_id as id from h order by user_id`);
   }

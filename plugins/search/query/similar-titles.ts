@@ -36,7 +36,8 @@ export function newestTitles(
   const half = choices(words, Math.ceil(words.length / 2)).map((some) => some.join(' & '));
   const query = `(${half.join(' | ')})${bucket === undefined ? '' : ` & ${bucket}`}`;
   return sql<{ ids: string[] }>`select coalesce(array_agg(id), '{}') as ids from (
-    select id from search_post where visible and category_id = any(${categories}::uuid[]) and vector @@ ${query}::tsquery
+    select id from search_post where visible and category_id = any(${categories}::uuid[])
+      and vector @@ ${query}::tsquery
     order by created_at desc, id desc limit ${sql.raw(String(MAX_RANKED))}) newest`;
 }
 

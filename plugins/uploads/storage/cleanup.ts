@@ -43,7 +43,8 @@ export class UploadCleanup {
     const now = clock.now();
     // Two posts that drop the last uses concurrently each still see the other's.
     await data.all(sql`update upload u set unused_since = ${new Date(now)}
-      where purpose = 'post' and unused_since is null and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
+      where purpose = 'post' and unused_since is null
+        and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
     const before = new Date(now - unusedDays() * DAY);
     for (let more = true; more && !signal.aborted;) {
       const unused = (
@@ -85,6 +86,7 @@ export class UploadCleanup {
 
   async #removeReplacedAvatars(): Promise<void> {
     await this.#deps.store.removeWhere(sql`purpose = 'avatar' and exists (
-      select 1 from upload newer where newer.account_id = upload.account_id and newer.purpose = 'avatar' and newer.id > upload.id)`);
+      select 1 from upload newer where newer.account_id = upload.account_id and newer.purpose = 'avatar'
+        and newer.id > upload.id)`);
   }
 }

@@ -32,15 +32,18 @@ export class UploadReferences implements PostProjection {
         where u.purpose = 'post' order by u.id for update of u
       ), dropped as (
         delete from upload_use x where x.post_id = any(${ids}::uuid[])
-          and not exists (select 1 from named n where n.post_id = x.post_id and n.upload_id = x.upload_id) returning x.upload_id
+          and not exists (select 1 from named n where n.post_id = x.post_id and n.upload_id = x.upload_id)
+          returning x.upload_id
       ), added as (
         insert into upload_use (post_id, upload_id) select post_id, upload_id from named on conflict do nothing
       )
       update upload u set unused_since = case when n.upload_id is null then ${new Date(this.#clock.now())}::timestamptz end
-      from (select upload_id from dropped union select upload_id from named) t left join (select distinct upload_id from named) n on n.upload_id = t.upload_id
+      from (select upload_id from dropped union select upload_id from named) t
+      left join (select distinct upload_id from named) n on n.upload_id = t.upload_id
       where u.id = t.upload_id and (
         (n.upload_id is not null and u.unused_since is not null)
-        or (n.upload_id is null and not exists (select 1 from upload_use x where x.upload_id = u.id and x.post_id <> all(${ids}::uuid[])))
+        or (n.upload_id is null
+            and not exists (select 1 from upload_use x where x.upload_id = u.id and x.post_id <> all(${ids}::uuid[])))
       )`);
   }
 

@@ -71,11 +71,14 @@ export class UploadStore {
         const room =
           purpose === 'avatar'
             ? sql`true`
-            : sql`(select count(*) < ${quotaLimit.files}::bigint and coalesce(sum(size), 0) + ${size}::bigint <= ${quotaLimit.bytes}::bigint
+            : sql`(select count(*) < ${quotaLimit.files}::bigint
+              and coalesce(sum(size), 0) + ${size}::bigint <= ${quotaLimit.bytes}::bigint
           from upload where account_id = ${accountId} and purpose = 'post')`;
         const row = await data.one(sql<Upload>`
-          insert into upload (id, account_id, purpose, name, type, size, width, height, widths, created_at, unused_since)
-          select ${id}::uuid, ${accountId}::uuid, ${purpose}::text, ${name}::text, ${type}::text, ${size}::integer, ${width ?? null}::integer, ${height ?? null}::integer, ${copies.map((copy) => copy.width)}::smallint[],
+          insert into upload (id, account_id, purpose, name, type, size, width, height, widths, created_at,
+              unused_since)
+          select ${id}::uuid, ${accountId}::uuid, ${purpose}::text, ${name}::text, ${type}::text, ${size}::integer,
+            ${width ?? null}::integer, ${height ?? null}::integer, ${copies.map((copy) => copy.width)}::smallint[],
             ${new Date(now)}::timestamptz, ${purpose === 'post' ? new Date(now) : null}::timestamptz
           where ${room} returning ${COLUMNS}`);
         if (!row)
@@ -120,7 +123,8 @@ export class UploadStore {
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
     const rows = await this.#deps.data.all(sql<Upload>`
-      select ${COLUMNS} from upload where account_id = ${accountId} and purpose = 'post'${before === undefined ? sql`` : sql` and id < ${before}::uuid`}
+      select ${COLUMNS} from upload
+        where account_id = ${accountId} and purpose = 'post'${before === undefined ? sql`` : sql` and id < ${before}::uuid`}
       order by id desc limit ${limit + 1} offset ${offset}`);
     const items = rows.slice(0, limit);
     const hasMore = rows.length > limit;
@@ -130,7 +134,8 @@ export class UploadStore {
   /** What a member uses of the quota, for posts. */
   async used(accountId: string): Promise<Quota> {
     const row = await this.#deps.data.one(sql<Quota>`
-      select count(*)::int as files, coalesce(sum(size), 0)::bigint as bytes from upload where account_id = ${accountId} and purpose = 'post'`);
+      select count(*)::int as files, coalesce(sum(size), 0)::bigint as bytes from upload
+      where account_id = ${accountId} and purpose = 'post'`);
     return row!;
   }
 
@@ -160,7 +165,8 @@ export class UploadStore {
   /** Pixels of those of the ids that are pictures, and what their copies' URLs need. One statement. */
   async sizes(ids: readonly string[]): Promise<ReadonlyMap<string, PictureSizes>> {
     const rows = await this.#deps.data.all(sql<PictureSizes>`
-      select id, name, width, height, widths from upload where id = any(${ids}::uuid[]) and width is not null and height is not null`);
+      select id, name, width, height, widths from upload where id = any(${ids}::uuid[]) and width is not null
+        and height is not null`);
     return new Map(rows.map((sizes) => [sizes.id, sizes]));
   }
 

@@ -74,11 +74,14 @@ export class DeliveryQueue {
       );
       // The lock keeps them from being deleted until the commit, and lets everything else be changed.
       const added = await data.all(sql`
-        with open as materialized (select id from webhook where active and id = any(${[...new Set(deliveries.map(({ webhookId }) => webhookId))]}::uuid[])
+        with open as materialized (select id from webhook where active
+            and id = any(${[...new Set(deliveries.map(({ webhookId }) => webhookId))]}::uuid[])
           order by id for key share)
         insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, job, created_at)
-        select d.id, d."webhookId", d."eventId", d.event, 'pending', 1, ${attempts()}::integer, d.job, ${new Date(clock.now())}
-        from open w join json_to_recordset(${JSON.stringify(rows)}::json) as d(id uuid, "webhookId" uuid, "eventId" uuid, event text, job uuid)
+        select d.id, d."webhookId", d."eventId", d.event, 'pending', 1, ${attempts()}::integer, d.job,
+          ${new Date(clock.now())}
+        from open w join json_to_recordset(${JSON.stringify(rows)}::json) as d(id uuid, "webhookId" uuid,
+            "eventId" uuid, event text, job uuid)
           on d."webhookId" = w.id order by d.id returning 1`);
       return added.length;
     });
@@ -90,7 +93,8 @@ export class DeliveryQueue {
    */
   async begin(jobs: readonly string[]): Promise<ReadonlyMap<string, DueAttempt>> {
     const rows = await this.#deps.data.all(sql<PendingRow>`
-      select d.id, d.webhook_id as "webhookId", d.event_id as "eventId", d.event, e.body, d.attempt, d.attempts, d.status, d.job,
+      select d.id, d.webhook_id as "webhookId", d.event_id as "eventId", d.event, e.body, d.attempt, d.attempts,
+        d.status, d.job,
         w.url, w.secret, w.old_secrets as "oldSecrets", w.active
       from webhook_delivery d join webhook_event e on e.id = d.event_id join webhook w on w.id = d.webhook_id
       where d.job = any(${jobs}::uuid[]) order by d.id`);
@@ -114,7 +118,8 @@ export class DeliveryQueue {
     return data.transaction(async () => {
       const pending = await data.all(sql<NewDelivery & { readonly job: string }>`
         select d.webhook_id as "webhookId", d.event_id as "eventId", d.event, d.job from webhook_delivery d
-        join json_to_recordset(${JSON.stringify(deliveries)}::json) as f("webhookId" uuid, "eventId" uuid) on d.webhook_id = f."webhookId" and d.event_id = f."eventId"
+        join json_to_recordset(${JSON.stringify(deliveries)}::json) as f("webhookId" uuid,
+            "eventId" uuid) on d.webhook_id = f."webhookId" and d.event_id = f."eventId"
         where d.job is not null order by d.id`);
       for (const { webhookId, job: id } of pending) await job.add({ webhook: webhookId }, { id });
       return pending;
@@ -125,7 +130,8 @@ export class DeliveryQueue {
   async cancel(webhookId: string): Promise<void> {
     const { data, job } = this.#deps;
     await data.transaction(async () => {
-      await data.all(sql`update webhook_delivery set job = null, next_attempt_at = null, status = case status when 'pending' then 'disabled' else 'failed' end
+      await data.all(sql`update webhook_delivery
+        set job = null, next_attempt_at = null, status = case status when 'pending' then 'disabled' else 'failed' end
         where webhook_id = ${webhookId} and job is not null`);
       await job.cancelKey(webhookId);
     });
@@ -143,7 +149,8 @@ export class DeliveryQueue {
     const page = (after: string): Promise<readonly { readonly id: string }[]> =>
       data.transaction(async () => {
         const rows = await data.all(sql<{ id: string; webhook: string; job: string }>`
-          select id, webhook_id as webhook, job from webhook_delivery where job is not null and id > ${after} and coalesce(next_attempt_at, created_at) < ${late}
+          select id, webhook_id as webhook, job from webhook_delivery where job is not null
+            and id > ${after} and coalesce(next_attempt_at, created_at) < ${late}
           order by id limit ${PAGE}`);
         for (const { webhook, job: id } of rows) await job.add({ webhook }, { id });
         return rows;
@@ -160,14 +167,16 @@ export class DeliveryQueue {
     const { data, clock } = this.#deps;
     const next = rows.map((row) => ({ ...row, id: createId(clock.now()), before: row.id, attempt: row.attempt + 1 }));
     const made = await data.all(sql<{ id: string }>`
-      with own as materialized (select id from webhook where id = any(${[...new Set(rows.map(({ webhookId }) => webhookId))]}::uuid[]) order by id for key share),
+      with own as materialized (select id from webhook
+          where id = any(${[...new Set(rows.map(({ webhookId }) => webhookId))]}::uuid[]) order by id for key share),
       before as (
         update webhook_delivery d set job = null
         from own cross join json_to_recordset(${JSON.stringify(next.map(({ id, before, job }) => ({ id, before, job })))}::json) as r(id uuid, before uuid, job uuid)
         where d.id = r.before and d.webhook_id = own.id and d.job = r.job
         returning r.id as fresh, r.job as moved, d.webhook_id, d.event_id, d.event, d.attempt, d.attempts
       ) insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, job, created_at)
-        select fresh, webhook_id, event_id, event, 'pending', attempt + 1, attempts, moved, ${new Date(clock.now())} from before order by fresh returning id`);
+        select fresh, webhook_id, event_id, event, 'pending', attempt + 1, attempts, moved,
+          ${new Date(clock.now())} from before order by fresh returning id`);
     const ids = new Set(made.map(({ id }) => id));
     return next.filter(({ id }) => ids.has(id));
   }

@@ -56,15 +56,20 @@ export async function saveResults(
       ), own as materialized (
         select id, failures from webhook where id in (select "webhookId" from o) order by id for no key update
       ), ended as (
-        select "webhookId" as id, bool_or(status = 'delivered') as arrived, count(*)::integer as count, (array_agg(status order by ordinality desc))[1] as last
+        select "webhookId" as id, bool_or(status = 'delivered') as arrived, count(*)::integer as count,
+          (array_agg(status order by ordinality desc))[1] as last
         from o group by "webhookId"
       ), changed as (
         update webhook w set last_status = e.last, last_delivery_at = ${now},
-          failing_since = case when not e.arrived then coalesce(w.failing_since, ${now}::timestamptz) end, failures = case when e.arrived then 0 else w.failures + e.count end
-        from own join ended e on e.id = own.id where w.id = own.id returning w.id, w.active, w.failing_since, w.failures, own.failures as before
+          failing_since = case when not e.arrived then coalesce(w.failing_since, ${now}::timestamptz) end,
+          failures = case when e.arrived then 0 else w.failures + e.count end
+        from own join ended e on e.id = own.id where w.id = own.id
+        returning w.id, w.active, w.failing_since, w.failures, own.failures as before
       ), done as (
-        update webhook_delivery d set status = case when o.status = 'retrying' and (d.job is null or not c.active) then 'failed' else o.status end,
-          job = case when o.status = 'retrying' and c.active then d.job end, next_attempt_at = case when d.job is not null and c.active then o.next end,
+        update webhook_delivery d set status = case when o.status = 'retrying'
+          and (d.job is null or not c.active) then 'failed' else o.status end,
+          job = case when o.status = 'retrying'
+            and c.active then d.job end, next_attempt_at = case when d.job is not null and c.active then o.next end,
           response_status = o."responseStatus", duration_ms = o."durationMs", error = o.error, response = o.response
         from changed c join o on o."webhookId" = c.id where d.id = o.id and d.status in ('pending', 'disabled')
       ) select id, active, failing_since as "failingSince", failures, before from changed order by id`);

@@ -42,7 +42,8 @@ export class FanOut {
     const { data, queue, findCategories: categoriesOf } = this.#deps;
     const names = [...new Set(events.map(({ event }) => event))];
     const subscribers = await data.all(
-      sql<Subscriber>`select id, events, categories from webhook where active and events && ${names}::text[] order by id`,
+      sql<Subscriber>`select id, events, categories from webhook where active and events && ${names}::text[]
+        order by id`,
     );
     const some = subscribers.some(({ categories }) => categories.length > 0);
     const where = some ? await categoriesOf(events) : new Map<RaisedEvent, string>();
@@ -72,7 +73,8 @@ export class FanOut {
       return { id, event, at, body: JSON.stringify({ id, event, timestamp: at.toISOString(), data }) };
     });
     const fresh = await this.#deps.data.all(sql<{ id: string }>`insert into webhook_event (id, event, body, created_at)
-      select e.id, e.event, e.body, e.at from json_to_recordset(${JSON.stringify(rows)}::json) as e(id uuid, event text, body text, at timestamptz)
+      select e.id, e.event, e.body, e.at
+      from json_to_recordset(${JSON.stringify(rows)}::json) as e(id uuid, event text, body text, at timestamptz)
       order by e.id on conflict (id) do nothing returning id`);
     return new Set(fresh.map(({ id }) => id));
   }

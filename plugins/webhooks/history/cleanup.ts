@@ -11,13 +11,16 @@ export async function deleteOldDeliveries(data: Data, clock: Clock, days: number
   while (
     !gone(
       await data.all(sql`delete from webhook_delivery where id in
-    (select id from webhook_delivery where created_at < ${before} and job is null order by created_at limit ${BATCH_SIZE}) returning 1`),
+    (select id from webhook_delivery where created_at < ${before} and job is null
+        order by created_at limit ${BATCH_SIZE}) returning 1`),
     )
   );
   while (
     !gone(
-      await data.all(sql`delete from webhook_event where id in (select id from webhook_event e where created_at < ${before}
-    and not exists (select 1 from webhook_delivery d where d.event_id = e.id) order by created_at limit ${BATCH_SIZE}) returning 1`),
+      await data.all(sql`delete from webhook_event
+        where id in (select id from webhook_event e where created_at < ${before}
+    and not exists (select 1 from webhook_delivery d where d.event_id = e.id) order by created_at limit ${BATCH_SIZE})
+    returning 1`),
     )
   );
 }

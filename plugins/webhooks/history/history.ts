@@ -102,7 +102,8 @@ export class DeliveryHistory {
       await data.all(
         sql`insert into webhook_event (id, event, body, created_at) values (${eventId}, ${event}, ${body}, ${at})`,
       );
-      await data.all(sql`insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, created_at)
+      await data.all(sql`insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts,
+        created_at)
         values (${id}, ${webhookId}, ${eventId}, ${event}, 'pending', 1, 1, ${at})`);
     });
     const result = await attempts.make(
@@ -132,7 +133,8 @@ export class DeliveryHistory {
     const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${webhookId}`;
     return this.#deps.data.transaction(() =>
       this.#requeue(sql`d.created_at >= ${from} and d.created_at <= ${to} ${own} and not exists (
-      select 1 from webhook_delivery o where o.event_id = d.event_id and o.webhook_id = d.webhook_id and o.status = 'delivered')`),
+      select 1 from webhook_delivery o where o.event_id = d.event_id and o.webhook_id = d.webhook_id
+        and o.status = 'delivered')`),
     );
   }
 
@@ -140,11 +142,14 @@ export class DeliveryHistory {
   async #requeue(condition: RawBuilder<unknown>): Promise<number> {
     const { data, queue } = this.#deps;
     const found = await data.all(sql<NewDelivery>`
-      select d.webhook_id as "webhookId", d.event_id as "eventId", d.event from webhook_delivery d join webhook w on w.id = d.webhook_id and w.active
-      where ${condition} group by d.webhook_id, d.event_id, d.event order by d.event_id, d.webhook_id limit ${MAX_REDELIVERIES}`);
+      select d.webhook_id as "webhookId", d.event_id as "eventId", d.event from webhook_delivery d
+      join webhook w on w.id = d.webhook_id and w.active
+      where ${condition} group by d.webhook_id, d.event_id, d.event
+      order by d.event_id, d.webhook_id limit ${MAX_REDELIVERIES}`);
     // Of two that ask for the same at once the second finds what the first has added.
     await data.all(
-      sql`select 1 from webhook where id = any(${[...new Set(found.map(({ webhookId }) => webhookId))]}::uuid[]) order by id for no key update`,
+      sql`select 1 from webhook where id = any(${[...new Set(found.map(({ webhookId }) => webhookId))]}::uuid[])
+        order by id for no key update`,
     );
     const pending = await queue.hasten(found);
     const known = new Set(pending.map(({ webhookId, eventId }) => `${webhookId} ${eventId}`));

@@ -29,7 +29,8 @@ export interface WebhookStatistics {
   readonly p95_ms: number | null;
 }
 
-const COUNTS = sql`count(*)::integer as deliveries, count(*) filter (where d.status = 'delivered')::integer as delivered,
+const COUNTS = sql`count(*)::integer as deliveries,
+  count(*) filter (where d.status = 'delivered')::integer as delivered,
   count(*) filter (where d.status not in ('delivered', 'pending'))::integer as failed`;
 const percentile = (part: number): RawBuilder<number> =>
   sql`percentile_disc(${part}::float8) within group (order by d.duration_ms) filter (where d.response_status is not null)`;
@@ -48,7 +49,8 @@ export class Statistics {
     const first = this.#firstHour(period);
     const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${isId(webhookId) ? webhookId : null}::uuid`;
     const rows = await this.#data.all(sql<HourRow>`
-      select date_trunc('hour', d.created_at, 'UTC') as hour, ${COUNTS}, ${percentile(0.5)} as p50, ${percentile(0.95)} as p95
+      select date_trunc('hour', d.created_at, 'UTC') as hour, ${COUNTS}, ${percentile(0.5)} as p50,
+        ${percentile(0.95)} as p95
       from webhook_delivery d where d.created_at >= ${first} ${own} group by rollup (1) order by hour`);
     const waiting = await this.#data.one(
       sql<{
@@ -72,8 +74,10 @@ export class Statistics {
   /** Each webhook that did something in the period, or has something to do. One statement. */
   endpoints(period: Period): Promise<readonly WebhookStatistics[]> {
     return this.#data.all(sql<WebhookStatistics>`
-      select d.webhook_id as id, ${COUNTS}, count(*) filter (where d.job is not null)::integer as pending, ${percentile(0.5)} as p50_ms, ${percentile(0.95)} as p95_ms
-      from webhook_delivery d where d.created_at >= ${this.#firstHour(period)} or d.job is not null group by d.webhook_id order by failed desc, d.webhook_id`);
+      select d.webhook_id as id, ${COUNTS}, count(*) filter (where d.job is not null)::integer as pending,
+        ${percentile(0.5)} as p50_ms, ${percentile(0.95)} as p95_ms
+      from webhook_delivery d where d.created_at >= ${this.#firstHour(period)} or d.job is not null
+      group by d.webhook_id order by failed desc, d.webhook_id`);
   }
 
   #firstHour(period: Period): Date {
