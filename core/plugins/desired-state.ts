@@ -162,7 +162,7 @@ export class PluginControl implements Plugins {
     const { kernel, data, log, safeMode } = this.#options;
     const rows = await data.all(sql<{ id: string }>`select id from plugin_state where not enabled order by id`);
     this.#off = new Set(rows.map(({ id }) => id).filter((id) => !this.#required.has(id)));
-    const wanted = kernel.graph.startingOrder().filter((id) => !safeMode || this.#required.has(id));
+    const wanted = kernel.graph.bootOrder().filter((id) => !safeMode || this.#required.has(id));
     const desired = wanted.filter((id) => [id, ...this.#needs(id)].every((step) => !this.#off.has(step)));
     for (const id of kernel.active()) if (!desired.includes(id)) await kernel.disable(id);
     for (const id of desired) {

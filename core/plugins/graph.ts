@@ -86,7 +86,7 @@ export class Graph {
    * All plugins, each after those whose services it needs or wants, so that none has to start again for one that comes
    * later. Where plugins want each other, one of them comes first all the same.
    */
-  startingOrder(): readonly string[] {
+  bootOrder(): readonly string[] {
     return inOrder([...this.#plugins.keys()], (current, path) => {
       const { needs, wants } = this.get(current);
       return [...ids(needs), ...ids(wants)]

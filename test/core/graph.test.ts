@@ -32,14 +32,14 @@ describe('the order in which plugins start and stop', () => {
   });
 
   test('all start in an order in which none has to start again for what it wants', () => {
-    expect(graphOf(news, press, ink, paper).startingOrder()).toEqual(['paper', 'ink', 'press', 'news']);
+    expect(graphOf(news, press, ink, paper).bootOrder()).toEqual(['paper', 'ink', 'press', 'news']);
     const reader = definePlugin({ id: 'reader', wants: { ink: Ink }, setup: () => {} });
-    expect(graphOf(reader, paper, ink).startingOrder()).toEqual(['ink', 'reader', 'paper']);
+    expect(graphOf(reader, paper, ink).bootOrder()).toEqual(['ink', 'reader', 'paper']);
   });
 
   test('each plugin of a new site starts once, as none that it wants comes after it', async () => {
     const plugins = await loadPlugins(SITE, (await readConfiguration(SITE)).plugins, testLog);
-    const order = graphOf(...plugins).startingOrder();
+    const order = graphOf(...plugins).bootOrder();
     const providers = new Map(
       plugins.flatMap(({ id, provides }) => Object.values((provides ?? {}) as Tokens).map((token) => [token.id, id])),
     );
@@ -66,8 +66,8 @@ describe('the order in which plugins start and stop', () => {
       provides: { ink: Ink },
       setup: () => ({ ink: 1 }),
     });
-    expect(graphOf(tree, squid, press).startingOrder()).toEqual(['squid', 'tree', 'press']);
-    expect(graphOf(press, paper).startingOrder()).toEqual(['paper', 'press']);
+    expect(graphOf(tree, squid, press).bootOrder()).toEqual(['squid', 'tree', 'press']);
+    expect(graphOf(press, paper).bootOrder()).toEqual(['paper', 'press']);
   });
 
   test('whoever needs a plugin stops before it, directly or not', () => {
