@@ -24,7 +24,8 @@ const isRadio = (control: Control): boolean => control.type === 'radio';
 const keyOf = (control: Control): string =>
   control.type === 'checkbox' ? `${control.name}=${control.value}` : control.name;
 function valueOf(control: Control): string | boolean {
-  if (isRadio(control)) return String(new FormData(control.form!).get(control.name) ?? '');
+  if (isRadio(control))
+    return control.form!.querySelector<HTMLInputElement>(`:checked[name="${CSS.escape(control.name)}"]`)?.value ?? '';
   return checkable(control) ? control.checked : control.value.replace(ON_ITS_WAY, '');
 }
 /** A choice that was not made, or is no longer offered, would leave nothing chosen where the page comes with one. */
