@@ -32,9 +32,10 @@ const LOCKS = /\bfor (?:update|no key update|share|key share)\b|\badvisory/i;
 const isRead = (text: string): boolean => READS.test(text) && !LOCKS.test(text);
 
 /**
- * Statements outside of transactions. What is read in one turn of the event loop, as by the plugins that add to a page,
- * goes out on one connection in one piece and comes back in one: most of what a small statement costs is sending it and
- * being woken by its answer. Each fails by itself. Whatever writes or locks has a connection of its own.
+ * Statements outside of transactions. What is read in one turn of the event loop, as by the plugins that add to a page or
+ * by requests that came together, goes out on one connection in one piece and comes back in one: most of what a small
+ * statement costs is sending it and being woken by its answer. Each fails by itself. Whatever writes or locks has a
+ * connection of its own.
  */
 export class Pipeline {
   readonly #pool: PipelinePool;
@@ -54,8 +55,8 @@ export class Pipeline {
       reject,
     };
     if (!isRead(text)) void this.#send([statement]);
-    // After all that the turn has set going by promises.
-    else if (this.#waiting.push(statement) === 1) process.nextTick(() => this.#flush());
+    // After all that this turn of the event loop has set going, by every request that was heard of in it.
+    else if (this.#waiting.push(statement) === 1) setImmediate(() => this.#flush());
     return promise;
   }
 
