@@ -24,6 +24,10 @@ export interface ReadMarkDeps {
 }
 /** A discussion as members get it. */
 export type ReadDiscussion = DiscussionRecord & Partial<Omit<ReadMark, 'discussion_id'>>;
+export const hasReadMark = (
+  discussion: ReadDiscussion,
+): discussion is DiscussionRecord & Omit<ReadMark, 'discussion_id'> =>
+  discussion.last_read_number !== undefined && discussion.unread_count !== undefined;
 /** A member who is looking at something. */
 type Member = Viewer & { readonly id: string };
 
@@ -117,7 +121,7 @@ export class ReadMarkService {
   /** The discussion to go on with: `preferred` while it has something unread, else the one with the latest post. */
   async next(viewer: Member, preferred?: string): Promise<ReadDiscussion | undefined> {
     const [current] = preferred === undefined ? [] : await this.#deps.discussions.records([preferred], viewer);
-    if (current && ((current as ReadDiscussion).unread_count ?? 0) > 0) return current;
+    if (current && hasReadMark(current) && current.unread_count > 0) return current;
     return (await this.listOf(viewer, { onlyNew: false, limit: 1 })).items[0];
   }
 

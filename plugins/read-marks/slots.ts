@@ -13,7 +13,14 @@ import {
   type ShownDiscussion,
 } from 'parley-forum/plugins/discussions';
 import { fill, headerEnd, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import { entryOf, isMember, placePath, type ReadMarkService, type VisitStart } from './read-mark-service.ts';
+import {
+  entryOf,
+  hasReadMark,
+  isMember,
+  placePath,
+  type ReadMarkService,
+  type VisitStart,
+} from './read-mark-service.ts';
 
 interface SlotDeps {
   readonly plugin: PluginHandle;
@@ -39,10 +46,13 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
 
   const titles = async (records: readonly DiscussionRecord[], viewer: Viewer) => {
     if (!isMember(viewer)) return [];
-    const found = await marks.of(
-      records.map(({ id }) => id),
-      viewer,
-    );
+    // Records of the API's lists have the fields of whoever asks; those of a page are the same for many.
+    const found = records.every(hasReadMark)
+      ? records
+      : await marks.of(
+          records.map(({ id }) => id),
+          viewer,
+        );
     return Promise.all(
       records.map(async ({ number, title, url, is_pinned: pinned }, at) => {
         const mark = found[at]!;
