@@ -98,16 +98,19 @@ export class PluginControl implements Plugins {
   }
 
   async enable(id: string): Promise<void> {
-    const { kernel, cluster } = this.#options;
+    const { kernel, cluster, safeMode } = this.#options;
     const order = kernel.graph.startOrder(id);
     const before = order.filter((step) => this.#off.has(step));
     await this.#keep(order, true);
-    const failure = await kernel.enable(id).then(
-      () => new PluginError(id, 'does not run in safe mode'),
-      (error: unknown) => kernel.failure(id) ?? error,
+    const error: unknown = await kernel.enable(id).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
     );
     await this.reconcile();
     if (kernel.state(id) === 'active') return cluster.publish('plugins');
+    // What it does once it runs may make it fail as well.
+    const reason = safeMode ? 'does not run in safe mode' : 'was switched off again meanwhile';
+    const failure = kernel.failure(id) ?? error ?? new PluginError(id, reason);
     await this.#keep(before, false);
     await this.reconcile();
     throw new HttpError(409, `"${id}" could not be switched on and stays off: ${chainOf(failure)}`, { cause: failure });

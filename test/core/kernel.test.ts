@@ -52,6 +52,17 @@ describe('a plugin that cannot start', () => {
     expect(await status('/healthz')).toBe(200);
   });
 
+  test('fails with what it did as soon as it ran', async () => {
+    const hasty = definePlugin({
+      id: 'hasty',
+      setup: () => void running.app.plugins.fail('hasty', new Error('too soon')),
+    });
+    kernel().install(hasty);
+    await expect(running.app.plugins.enable('hasty')).rejects.toThrow(
+      '"hasty" could not be switched on and stays off: too soon',
+    );
+  });
+
   test('does not keep the others from starting with the server', async () => {
     const broken = definePlugin({ id: 'broken', setup: () => Promise.reject(new Error('no ink')) });
     const needy = definePlugin({ id: 'needy', needs: { source: Source }, setup: () => {} });
