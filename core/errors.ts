@@ -101,12 +101,29 @@ markErrors(InvalidInput, 'InvalidInput');
 export const notFound = (what = 'Not found'): HttpError => new HttpError(404, what);
 
 /** What a thrown value says, for logs: errors keep their message, anything else is printed. */
-export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+export const messageOf = (thrown: unknown): string => {
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    // An object without a prototype, or with a getter that throws.
+    return 'something that cannot be printed was thrown';
+  }
+};
+
+const MAX_CAUSES = 8;
+
+/** What was thrown and the causes behind it, outermost first; errors may be each other's cause. */
+export function causesOf(thrown: unknown): readonly unknown[] {
+  const found = new Set<unknown>();
+  let at = thrown;
+  while (at !== undefined && found.size < MAX_CAUSES && !found.has(at)) {
+    found.add(at);
+    at = at instanceof Error ? at.cause : undefined;
+  }
+  return [...found];
+}
 
 /** An error and the causes behind it as one line, outermost first. */
 export function chainOf(error: unknown): string {
-  const parts: string[] = [];
-  for (let at = error; at !== undefined && parts.length < 8; at = at instanceof Error ? at.cause : undefined)
-    parts.push(messageOf(at));
-  return parts.join(' ← ');
+  return causesOf(error).map(messageOf).join(' ← ');
 }

@@ -1,7 +1,7 @@
 import { createApp, type AppOptions } from '../host/app.ts';
 import { loadPlugins } from '../host/loader.ts';
 import { readOptions } from '../host/serve.ts';
-import { watchUnhandledErrors, type Core } from '../host/unhandled-errors.ts';
+import { watchUnhandledErrors } from '../host/unhandled-errors.ts';
 import { catalogue } from './catalogue.ts';
 import type { Command } from './command.ts';
 import { unopened } from './commands/doctor.ts';
@@ -12,13 +12,14 @@ import { runCommand, standsAlone } from './run-command.ts';
 
 /** Carries out a command where no server does; throws what it fails with. */
 export async function runAlone(words: readonly string[], console: OpenConsole): Promise<void> {
+  const starting = watchUnhandledErrors({ drain: () => Promise.resolve() });
   const options = await readOptions();
   const log = process.env['LOG_LEVEL'] === undefined ? errorLines() : options.log;
   const plugins = await loadPlugins(options.site, options.configuration.plugins, log);
   const call = parseCall(catalogue(plugins), words, console.columns);
   if ('help' in call) return console.print(call.help);
   if (standsAlone(call)) return void (await call.command.run({}, call.options, console));
-  await openAndRun({ ...options, log, plugins }, call.command, words, console);
+  await openAndRun({ ...options, log, plugins, starting }, call.command, words, console);
 }
 
 async function openAndRun(
@@ -27,9 +28,7 @@ async function openAndRun(
   words: readonly string[],
   console: OpenConsole,
 ): Promise<void> {
-  let core: Core | undefined;
-  watchUnhandledErrors({ core: () => core, drain: () => Promise.resolve() });
-  const app = await createApp({ ...options, starting: (opened) => (core = opened) }).catch((error: unknown) => {
+  const app = await createApp(options).catch((error: unknown) => {
     if (command.name === 'doctor') unopened(options, error, console);
     throw error;
   });

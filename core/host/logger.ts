@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_token', 'password_hash'];
@@ -27,7 +28,14 @@ export function createLogger({ level = 'info', terminal = process.stdout.isTTY =
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
     serializers: {
-      error: (error: unknown) => (error instanceof Error ? serializable(pino.stdSerializers.err(error)) : error),
+      error: (error: unknown) => {
+        try {
+          return error instanceof Error ? serializable(pino.stdSerializers.err(error)) : error;
+        } catch {
+          // Whoever threw it may have put anything in place of its parts.
+          return { message: messageOf(error) };
+        }
+      },
     },
   };
   return terminal && pretty

@@ -1,6 +1,6 @@
 import type { App, AppOptions } from './app.ts';
 import { ServerProcess } from './process.ts';
-import { FAULT, watchUnhandledErrors, type Core } from './unhandled-errors.ts';
+import { FAULT, watchUnhandledErrors } from './unhandled-errors.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Development } from './development/development.ts';
 import { createLogger } from './logger.ts';
@@ -24,10 +24,9 @@ export async function readOptions(
  * `--demo` on lifelike content.
  */
 export async function serve(development?: Development): Promise<void> {
-  let core: Core | undefined;
   const change = development?.change ?? ((options) => options);
   const running = new ServerProcess({
-    read: async () => ({ ...change(await readOptions()), starting: (opened) => (core = opened) }),
+    read: async () => ({ ...change(await readOptions()), starting: begin }),
     prepare: async (app) => {
       if (DEMO.has(process.argv.at(-1)!))
         await demo(app).catch((error: unknown) => {
@@ -41,8 +40,7 @@ export async function serve(development?: Development): Promise<void> {
     failed,
   });
   stopOnSignals(running);
-  watchUnhandledErrors({
-    core: () => core,
+  const begin = watchUnhandledErrors({
     drain: () => {
       setTimeout(() => process.exit(FAULT), drainTime(running) + STOP_LIMIT).unref();
       return running.close();

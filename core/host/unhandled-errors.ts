@@ -1,6 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { App } from './app.ts';
+import { causesOf } from '../errors.ts';
 import type { Kernel } from '../plugins/kernel.ts';
 
 /** `EX_SOFTWARE` of sysexits.h: the program itself is at fault, so a service manager should start it anew. */
@@ -9,14 +10,17 @@ export const FAULT = 70;
 export type Core = Pick<App, 'kernel' | 'log' | 'plugins' | 'supervisor'>;
 
 export interface UnhandledErrorsDeps {
-  /** Undefined before the first plugin starts. */
-  core(): Core | undefined;
   /** Lets what is under way finish. */
   drain(): Promise<unknown>;
 }
 
-/** Hears of what was thrown where nobody could catch it, for as long as the process lives. */
-export function watchUnhandledErrors({ core, drain }: UnhandledErrorsDeps): void {
+/**
+ * Hears of what was thrown where nobody could catch it, for as long as the process lives. What comes while the modules
+ * of plugins are read waits until it is known which plugins there are: the returned function is to be called then.
+ */
+export function watchUnhandledErrors({ drain }: UnhandledErrorsDeps): (opened: Core) => void {
+  let core: Core | undefined;
+  const early: { readonly error: unknown; readonly handle: (known: Core) => void }[] = [];
   let ending = false;
   const end = async (): Promise<void> => {
     if (ending) return;
@@ -37,19 +41,21 @@ export function watchUnhandledErrors({ core, drain }: UnhandledErrorsDeps): void
       if (!survives) await end();
     }
   };
-  process.on('unhandledRejection', (reason) => {
-    const known = core();
-    if (!known) throw reason;
-    logUnhandledRejection(known, reason);
+  const hear = (error: unknown, handling: (known: Core) => void): void => {
+    if (core) handling(core);
+    else early.push({ error, handle: handling });
+  };
+  process.on('unhandledRejection', (reason) => hear(reason, (known) => logUnhandledRejection(known, reason)));
+  process.on('uncaughtException', (error) => hear(error, (known) => void handle(known, error)));
+  process.once('exit', () => {
+    if (early.length === 0) return;
+    for (const { error } of early) console.error(error);
+    process.exitCode = FAULT;
   });
-  process.on('uncaughtException', (error) => {
-    const known = core();
-    if (!known) {
-      console.error(error);
-      process.exit(FAULT);
-    }
-    void handle(known, error);
-  });
+  return (opened) => {
+    core = opened;
+    for (const { handle: run } of early.splice(0)) run(opened);
+  };
 }
 
 /**
@@ -105,7 +111,7 @@ export async function handleException({ kernel, plugins, supervisor, log }: Core
  * interval, goes on for as long as the process does, and shall not fill the log.
  */
 const gone = (kernel: Kernel, plugin: string): boolean =>
-  kernel.failure(plugin) !== undefined || kernel.state(plugin) === 'off';
+  kernel.failure(plugin) !== undefined || (kernel.state(plugin) === 'off' && kernel.ran(plugin));
 
 /**
  * The plugin that called last of all, from outside in: it let through what others threw at it. One that can be switched
@@ -123,13 +129,20 @@ function culprit({ kernel, plugins, supervisor }: Omit<Core, 'log'>, error: unkn
   return found.find((id) => !plugins.required(id)) ?? found[0];
 }
 
-/** The stack of an error, and of what caused it. */
+/** The stack of an error, and of what caused it. Whoever threw it may have put anything in their place. */
 function stackOf(error: unknown): readonly string[] {
-  if (!(error instanceof Error)) return [];
-  return [
-    ...(error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at ')),
-    ...(error.cause === error ? [] : stackOf(error.cause)),
-  ];
+  return causesOf(error).flatMap((cause) => {
+    const stack = cause instanceof Error ? stackTextOf(cause) : '';
+    return stack.split('\n').filter((line) => line.trimStart().startsWith('at '));
+  });
+}
+
+function stackTextOf(error: Error): string {
+  try {
+    return String(error.stack ?? '');
+  } catch {
+    return '';
+  }
 }
 
 /** How stacks name what lies in a folder, also in one that is linked to. */

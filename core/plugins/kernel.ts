@@ -28,6 +28,8 @@ export class Kernel {
   /** Stopped, and on their way back. */
   readonly #returning = new Set<string>();
   readonly #failures = new Map<string, unknown>();
+  /** Those that were started in this process, whether they run or not. */
+  readonly #ran = new Set<string>();
   /** By plugin, what stops looking at its settings. */
   readonly #watches = new Map<string, () => void>();
   /** Services of running plugins, by their tokens' ids. */
@@ -76,6 +78,7 @@ export class Kernel {
     this.#watches.get(id)?.();
     this.#watches.delete(id);
     this.#failures.delete(id);
+    this.#ran.delete(id);
     this.#parts.settings.undefine(id);
     this.graph.remove(id);
   }
@@ -87,6 +90,11 @@ export class Kernel {
 
   failure(id: string): unknown {
     return this.#failures.get(id);
+  }
+
+  /** Whether it was started in this process; its module may run before. */
+  ran(id: string): boolean {
+    return this.#ran.has(id);
   }
 
   active(): readonly string[] {
@@ -130,12 +138,15 @@ export class Kernel {
   }
 
   /**
-   * As `disable`, for a plugin that harms the process: it is failed with this reason until somebody switches it on
-   * anew.
+   * As `disable`, for a plugin that harms the process, with its module alone too: it is failed with this reason until
+   * somebody switches it on anew.
    */
   fail(id: string, reason: unknown): Promise<readonly string[]> {
     return this.#serially(async () => {
-      if (!this.#running.has(id)) return [];
+      if (!this.#running.has(id)) {
+        if (!this.#ran.has(id)) this.#failures.set(id, reason);
+        return [];
+      }
       // Before it stops, so that whoever hears of the stop finds the reason.
       this.#failures.set(id, reason);
       return this.#cycle([id], this.graph.stopOrder(id));
@@ -197,6 +208,7 @@ export class Kernel {
       this.#publish(plugin, (returned ?? {}) as Record<string, unknown>, scope);
       routes.publish(mount, replaced);
       this.#running.set(id, scope);
+      this.#ran.add(id);
       const { additions } = scope;
       scope.additions = undefined;
       for (const add of additions ?? []) add();

@@ -5,7 +5,7 @@ import { createClient, type Client } from 'parley-forum/testing';
 import { makeTestPlace, type TestPlace } from '../kit/database.ts';
 import { makeSite, type OwnSite } from './fixtures/own-site.ts';
 import { failed, readAll } from './fixtures/readers.ts';
-import { parley, startServer, type ServerProcess } from './fixtures/server-process.ts';
+import { parley, parleyWith, startServer, type ServerProcess } from './fixtures/server-process.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const CONNECTIONS = 32;
@@ -107,6 +107,8 @@ async function inUse(
 describe('while a plugin misbehaves, every page is answered and everybody else may write:', () => {
   test.for([
     'promise rejects',
+    'promise rejects with a circle',
+    'promise rejects without a stack',
     'action hangs',
     'action throws',
     'action blocks',
@@ -176,6 +178,8 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
   test.for([
     ['timer throws', 'timer throws, as told'],
     ['timer throws a text', 'timer throws a text, as told'],
+    ['timer throws a circle', 'timer throws a circle, as told ← the other one'],
+    ['timer throws what cannot be printed', 'something that cannot be printed was thrown'],
     ['connection fails', 'connect ECONNREFUSED 127.0.0.1:1'],
   ] as const)(
     '%s: it is switched off and shown with the reason, the log names it, and the process lives on',
@@ -214,4 +218,40 @@ test('an exception that no plugin is to blame for: the process drains, and ends 
   expect(lines()).toContainEqual(
     expect.objectContaining({ level: 50, msg: expect.stringContaining('no plugin is to blame') }),
   );
+});
+
+describe('while its module is read', () => {
+  const environment = {
+    DRAIN_SECONDS: '0',
+    get PARLEY_SITE() {
+      return site.folder;
+    },
+  };
+
+  test.for([
+    ['throws', 'failed', 'module throws, as told'],
+    ['rejects', 'active', undefined],
+  ] as const)('it %s: the server starts, and the log names it', async ([module, state, problem]) => {
+    server = await startServer(place, undefined, { ...environment, SABOTEUR_MODULE: module });
+    root = guest();
+    await root.login('root', PASSWORD);
+    expect(await about('saboteur')).toMatchObject({ state, ...(problem && { problem }) });
+    expect(lines()).toContainEqual(
+      expect.objectContaining({
+        level: 50,
+        plugin: 'saboteur',
+        error: expect.objectContaining({ message: `module ${module}, as told` }),
+      }),
+    );
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
+  test('commands work all the same', async () => {
+    for (const module of ['throws', 'rejects'])
+      await parleyWith({ ...environment, SABOTEUR_MODULE: module }, place, 'plugin', 'disable', 'saboteur');
+    server = await startServer(place, undefined, environment);
+    root = guest();
+    await root.login('root', PASSWORD);
+    expect(await about('saboteur')).toMatchObject({ wanted: false, state: 'off' });
+  });
 });

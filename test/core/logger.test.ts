@@ -33,3 +33,14 @@ test('fields that carry secrets are replaced', async () => {
   const { body } = await line(`{ body: { password: 'HASH', token: 'HASH', name: 'ada' } }`);
   expect(body).toEqual({ password: '[secret]', token: '[secret]', name: 'ada' });
 });
+
+test('a line is written of whatever was thrown', async () => {
+  const cyclic = `(() => { const [a, b] = [new Error('first'), new Error('second')]; a.cause = b; b.cause = a; a.self = a; return a; })()`;
+  for (const [thrown, error] of [
+    [cyclic, expect.objectContaining({ message: expect.stringContaining('first') })],
+    [`Object.defineProperty(new Error('hidden'), 'stack', { get() { throw new Error(); } })`, { message: 'hidden' }],
+    [`Object.assign(new Error('counted'), { stack: 5 })`, expect.objectContaining({ message: 'counted' })],
+    [`Object.create(null)`, {}],
+  ] as const)
+    expect((await line(`{ error: ${thrown} }`)).error, thrown).toEqual(error);
+});
