@@ -119,7 +119,7 @@ const AGAIN = [50, 250];
 const ROLLED_BACK = new Set<unknown>(['40001', '40P01']);
 const REMEDY = {
   up: 'nothing of it was kept; correct it and enable the plugin again',
-  down: 'nothing of it was removed; correct its `down` and uninstall again',
+  down: 'nothing of it was removed; its `down` has to undo what ran before, so correct it and uninstall again',
 };
 
 /** Holds the one ambient thing there is: the transaction under way and the actions raised in it. */
@@ -249,8 +249,17 @@ export class Database implements Data {
     return this.#migrate(plugin, migrations, 'up');
   }
 
-  /** Undoes what has run, last first, and lets go of the plugin's tables: the plugin is being uninstalled. */
+  /**
+   * Undoes what has run, last first, and lets go of the plugin's tables: the plugin is being uninstalled. Throws where
+   * something ran that is none of these, as of a newer version: what it made would stay, and count as made.
+   */
   async migrateDown(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
+    const unknown = (await this.#applied(plugin)).filter((ran) => !migrations.some(({ name }) => name === ran));
+    if (unknown.length > 0)
+      throw new PluginError(
+        plugin,
+        `cannot undo what another version of it made: ${unknown.map((name) => `"${name}"`).join(', ')} ran and is none of its migrations; install the version that has them, and uninstall that one`,
+      );
     await this.#migrate(plugin, migrations.toReversed(), 'down');
     for (const table of this.#tables.values()) if (table.owner === plugin) table.owner = undefined;
   }
@@ -333,11 +342,17 @@ export class Database implements Data {
     }
   }
 
+  /** The names of a plugin's migrations that ran. */
+  async #applied(plugin: string): Promise<readonly string[]> {
+    const rows = await this.all(
+      sql<{ name: string }>`select name from migration where plugin = ${plugin} order by name`,
+    );
+    return rows.map(({ name }) => name);
+  }
+
   async #migrate(plugin: string, migrations: readonly MigrationClass[], direction: 'up' | 'down'): Promise<string[]> {
     const { driver, config } = this.#backend.orm;
-    const recorded = sql<{ name: string }>`select name from migration where plugin = ${plugin}`;
-    const applied = async (): Promise<readonly string[]> => (await this.all(recorded)).map(({ name }) => name);
-    const before = await applied();
+    const before = await this.#applied(plugin);
     const ran: string[] = [];
     for (const migration of migrations.filter(({ name }) => before.includes(name) === (direction === 'down'))) {
       const change = new migration(driver, config);
@@ -345,7 +360,7 @@ export class Database implements Data {
         await this.transaction(async (em) => {
           await this.all(sql`select pg_advisory_xact_lock(${MIGRATING}), set_config('statement_timeout', '0', true)`);
           // Another process may have been faster.
-          if ((await applied()).includes(migration.name) === (direction === 'up')) return;
+          if ((await this.#applied(plugin)).includes(migration.name) === (direction === 'up')) return;
           change.setTransactionContext(em.getTransactionContext()!);
           await change[direction]();
           for (const query of change.getQueries())

@@ -131,8 +131,9 @@ export class PluginControl implements Plugins {
     const { kernel, data, jobs, settings } = this.#options;
     const plugin = kernel.graph.get(id);
     if (kernel.state(id) === 'active') throw new HttpError(409, `"${id}" is on; switch it off before uninstalling it`);
+    // First what may be refused.
+    await data.migrateDown(id, plugin.migrations ?? []);
     await jobs.forget(id);
-    if (plugin.migrations?.length) await data.migrateDown(id, plugin.migrations);
     await settings.reset(Object.keys((plugin.settings?.properties as object | undefined) ?? {}));
     await this.#keep([id], false);
   }

@@ -443,6 +443,39 @@ describe('stopping', () => {
     expect(await rows()).toEqual([{ id: 1 }]);
   });
 
+  test('an older version does not uninstall what a newer one made: it would stay, and count as made', async () => {
+    class CreateRack extends Migration {
+      override up(): void {
+        this.addSql('create table rack (id int primary key)');
+      }
+      override down(): void {
+        this.addSql('drop table rack');
+      }
+    }
+    class RackHeight extends Migration {
+      override up(): void {
+        this.addSql('alter table rack add height int not null default 3');
+      }
+      override down(): void {
+        this.addSql('alter table rack drop height');
+      }
+    }
+    const rack = (...migrations: (typeof CreateRack)[]) => definePlugin({ id: 'rack', migrations, setup: () => {} });
+    const { plugins } = running.app;
+    kernel().install(rack(CreateRack, RackHeight));
+    await plugins.enable('rack');
+    await kernel().replace(rack(CreateRack));
+    await plugins.disable('rack');
+    await expect(plugins.uninstall('rack')).rejects.toThrow(/"RackHeight" ran .* install the version that has them/);
+    await kernel().replace(rack(CreateRack, RackHeight));
+    await plugins.uninstall('rack');
+    await plugins.enable('rack');
+    await running.app.data.all(sql`insert into rack (id, height) values (1, 2)`);
+    expect(await running.app.data.all(sql`select height from rack`)).toEqual([{ height: 2 }]);
+    await plugins.disable('rack');
+    await plugins.uninstall('rack');
+  });
+
   test('what a starting plugin adds to a list is there from when it has started, with all that belongs to it', async () => {
     const point = defineExtensionPoint<string>('menu.dishes', 'What a test adds.');
     const gate = Promise.withResolvers<void>();
