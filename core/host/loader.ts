@@ -93,10 +93,8 @@ export async function loadPlugin(site: string, name: string, generation?: number
       `is not there: neither a folder plugins/${name} nor a package "${name}"; add it with \`parley plugin add\`, or take it out of config/forum.ts`,
     );
   if (at.package) checkFit(at.id, at.package, VERSION);
-  const [module, migrations] = await Promise.all([
-    importPlugin(at, generation === undefined ? '' : `?generation=${generation}`),
-    loadMigrations(at.migrations),
-  ]);
+  const query = generation === undefined ? '' : `?generation=${generation}`;
+  const [module, migrations] = await Promise.all([importPlugin(at, query), loadMigrations(at.migrations, query)]);
   const plugin = module.default;
   if (!plugin?.id || !plugin.setup)
     throw new PluginError(at.id, 'has no `export default definePlugin({ id, … })` in its plugin module');
@@ -214,10 +212,12 @@ export function checkFit(id: string, { version, peerDependencies = {} }: Package
 }
 
 /** What the migrations of a folder export, in order; none where there is no folder. */
-export async function loadMigrations(folder: string): Promise<readonly MigrationClass[]> {
+export async function loadMigrations(folder: string, query = ''): Promise<readonly MigrationClass[]> {
   const files = await migrationFiles(folder);
   return Promise.all(
-    files.map(async (file) => ((await import(pathToFileURL(file).href)) as { default: MigrationClass }).default),
+    files.map(
+      async (file) => ((await import(pathToFileURL(file).href + query)) as { default: MigrationClass }).default,
+    ),
   );
 }
 

@@ -54,3 +54,14 @@ test('a plugin that imports a contract which is not there is told where others a
     /imports "parley-forum\/plugins\/rattle".*same site is \.\.\/rattle\/api\.ts/,
   );
 });
+
+test('a package that was installed anew brings its migrations as they are now', async () => {
+  await install({});
+  const folder = join(site, 'node_modules/parley-plugin-rattle/migrations');
+  const write = (name: string) => writeFile(join(folder, '0001-create.js'), `export default class ${name} {}`);
+  await mkdir(folder);
+  await write('Wrong');
+  expect((await loadPlugin(site, 'parley-plugin-rattle')).migrations?.map(({ name }) => name)).toEqual(['Wrong']);
+  await write('Mended');
+  expect((await loadPlugin(site, 'parley-plugin-rattle', 1)).migrations?.map(({ name }) => name)).toEqual(['Mended']);
+});
