@@ -5,9 +5,9 @@ import type { Deprecations } from './deprecations.ts';
 import type { JobQueue } from '../jobs/queue.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugin, PluginHandle } from './definition.ts';
-import type { Awaitable } from '../ref.ts';
+import type { Awaitable, Ref } from '../ref.ts';
 import { readAddress } from '../http/path-matcher.ts';
-import type { Mount, RouteRegistry } from '../http/routes.ts';
+import type { Mount, Permission, RouteRegistry } from '../http/routes.ts';
 import { Type } from '../schema.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Container } from './container.ts';
@@ -44,6 +44,9 @@ export interface Scope {
   readonly mount: Mount;
 }
 
+const isAccess = (can: unknown): boolean =>
+  can === 'member' || can === 'public' || (can as Partial<Permission> | undefined)?.kind === 'permission';
+
 /** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
 export function createHandle(
   plugin: Plugin,
@@ -54,6 +57,14 @@ export function createHandle(
   const { id } = plugin;
   const { undo, offers, abort, mount } = scope;
   const points = new Set(plugin.extensionPoints?.map((point) => point.id));
+  /** Plugins without types, and modules that import each other, pass what no compiler saw. */
+  const expectRef = (ref: Ref<string, any> | undefined, kinds: readonly string[], does: string): void => {
+    if (!kinds.includes(ref?.kind ?? ''))
+      throw new PluginError(
+        id,
+        `${does} ${ref === undefined ? 'something undefined' : `"${ref.id ?? String(ref)}"`}, which is no ${kinds.join(' or ')}; import it from the contract that has it, by the name it has there`,
+      );
+  };
   const listen = (
     hook: Hook,
     run: (...args: any[]) => unknown,
@@ -90,6 +101,8 @@ export function createHandle(
       undo.defer(settings.guard(id, run));
     },
     on: (hook: Hook, run: (...args: any[]) => unknown, options?: object) => {
+      expectRef(hook, ['action', 'filter', 'query'], 'listens to');
+      if (typeof run !== 'function') throw new PluginError(id, `listens to "${hook.id}" without a function to run`);
       deprecations.used(id, hook);
       listen(hook, run, options);
     },
@@ -112,6 +125,12 @@ export function createHandle(
     query: (query, input) => hooks.query(hooks.owned(id, query), input),
     surface: (surface, behaviour) => void mount.surfaces.push({ surface, behaviour }),
     route: (surface, definition) => {
+      expectRef(surface, ['surface'], 'adds a route to');
+      if (!isAccess(definition.can))
+        throw new PluginError(
+          id,
+          `does not say who may call ${definition.method.toUpperCase()} ${definition.path}; its \`can\` is a permission, "member" or "public"`,
+        );
       const unknown = Object.keys(definition.options ?? {}).find((option) => !(option in surface.options));
       if (unknown !== undefined)
         throw new PluginError(
@@ -135,6 +154,7 @@ export function createHandle(
         });
     },
     extend: (point, value, order) => {
+      expectRef(point, ['extension point'], 'adds to');
       running();
       deprecations.used(id, point);
       if (point.about) deprecations.used(id, point.about(value));

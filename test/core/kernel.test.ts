@@ -183,6 +183,36 @@ describe('a plugin that cannot start', () => {
     expect((await server.client().get('/healthz')).status).toBe(200);
   });
 
+  test('what no compiler saw is refused where a plugin passes it, and says what belongs there', async () => {
+    const untyped = (id: string, setup: (plugin: any) => unknown) =>
+      definePlugin({ id, setup: (_services, plugin) => void setup(plugin) });
+    const tried = [
+      untyped('misspelt-hook', (plugin) => plugin.on(undefined, () => {})),
+      untyped('hook-by-name', (plugin) => plugin.on('book.lent', () => {})),
+      untyped('no-listener', (plugin) => plugin.on(defineAction('book.lent'))),
+      untyped('misspelt-list', (plugin) => plugin.extend(undefined, {})),
+      untyped('misspelt-surface', (plugin) =>
+        plugin.route(undefined, { method: 'get', path: '/books', can: 'public' }),
+      ),
+      untyped('open-door', (plugin) => plugin.route(plain, { method: 'get', path: '/books' })),
+      untyped('publik', (plugin) => plugin.route(plain, { method: 'get', path: '/books', can: 'publik' })),
+    ];
+    await using server = await startForum({ plugins: [plainPlugin, ...tried], required: ['plain'] });
+    const problems = server.app.plugins.list().map(({ id, problem }) => [id, problem?.replace(`[${id}] `, '')]);
+    const where = 'import it from the contract that has it, by the name it has there';
+    const can = 'does not say who may call GET /books; its `can` is a permission, "member" or "public"';
+    expect(Object.fromEntries(problems)).toEqual({
+      plain: undefined,
+      'misspelt-hook': `listens to something undefined, which is no action or filter or query; ${where}`,
+      'hook-by-name': `listens to "book.lent", which is no action or filter or query; ${where}`,
+      'no-listener': 'listens to "book.lent" without a function to run',
+      'misspelt-list': `adds to something undefined, which is no extension point; ${where}`,
+      'misspelt-surface': `adds a route to something undefined, which is no surface; ${where}`,
+      'open-door': can,
+      publik: can,
+    });
+  });
+
   test('in safe mode it takes no service from what the panel needs, wherever a site lists it', async () => {
     const Ink = defineToken<{ readonly colour: string }>('SafeInk');
     const ink = (id: string, folder: string, colour: string) =>
