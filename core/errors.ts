@@ -1,3 +1,5 @@
+import { closestMatch } from 'leven';
+
 /**
  * A class of errors that `instanceof` recognises by a mark instead of by the class: a plugin may bring a copy of this
  * program along, whose errors mean the same.
@@ -121,6 +123,12 @@ export function causesOf(thrown: unknown): readonly unknown[] {
     at = at instanceof Error ? at.cause : undefined;
   }
   return [...found];
+}
+
+/** The end of a sentence about a name that is not there: the nearest one that is, or `otherwise`. */
+export function didYouMean(name: string, known: readonly string[], otherwise: string): string {
+  const meant = closestMatch(name, known, { maxDistance: Math.max(1, Math.floor(name.length / 3)) });
+  return meant === undefined ? otherwise : `did you mean "${meant}"?`;
 }
 
 /** An error and the causes behind it as one line, outermost first. */

@@ -1,4 +1,4 @@
-import { PluginError } from '../errors.ts';
+import { didYouMean, PluginError } from '../errors.ts';
 import { faultOf, type Plugin } from './definition.ts';
 import type { Token, Tokens } from '../ref.ts';
 
@@ -73,9 +73,9 @@ export class Graph {
 
   get(id: string): Plugin {
     const plugin = this.#plugins.get(id);
-    if (!plugin)
-      throw new PluginError(id, 'is not installed; put its folder under plugins/ and its id into the configuration');
-    return plugin;
+    if (plugin) return plugin;
+    const otherwise = 'put its folder under plugins/ and its id into the configuration';
+    throw new PluginError(id, `is not installed; ${didYouMean(id, [...this.#plugins.keys()], otherwise)}`);
   }
 
   all(): readonly Plugin[] {

@@ -114,5 +114,6 @@ describe('what cannot be put together', () => {
 
   test('an unknown plugin is said to be unknown, with what to do', () => {
     expect(() => graphOf().get('ghost')).toThrow('[ghost] is not installed; put its folder under plugins/');
+    expect(() => graphOf(ink).get('inc')).toThrow('[inc] is not installed; did you mean "ink"?');
   });
 });

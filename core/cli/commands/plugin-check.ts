@@ -6,10 +6,11 @@ import { checkFit, findLocation, loadPlugin, requiredBy, VERSION, type PluginLoc
 import { assertContracts } from '../../plugins/fit.ts';
 import type { Plugin } from '../../plugins/definition.ts';
 import { EXTENSION, PROGRAM, readConfiguration, SITE } from '../../host/site.ts';
-import { ConfigurationError, messageOf } from '../../errors.ts';
+import { ConfigurationError, didYouMean, messageOf } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand } from '../command.ts';
 import { compile } from '../compiler.ts';
+import { RUN } from '../parse.ts';
 
 interface SourceMap {
   readonly sources: readonly string[];
@@ -53,7 +54,12 @@ async function foreign(only: string | undefined): Promise<ReadonlyMap<string, Pl
   );
   if (only === undefined) return found;
   const [name, at] = [...found].find(([entry, { id }]) => entry === only || id === only) ?? [];
-  if (!name || !at) throw new ConfigurationError(`config/forum.ts lists no plugin "${only}"`);
+  if (!name || !at) {
+    const known = [...found].flatMap(([entry, { id }]) => [id, entry]);
+    throw new ConfigurationError(
+      `config/forum.ts lists no plugin "${only}"; ${didYouMean(only, known, `see: ${RUN} plugin list`)}`,
+    );
+  }
   return new Map([[name, at]]);
 }
 

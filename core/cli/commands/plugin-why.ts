@@ -1,10 +1,11 @@
-import { closestMatch } from 'leven';
+import { join, relative } from 'node:path';
 import type { App } from '../../host/app.ts';
 import type { Hook } from '../../hooks.ts';
 import type { RecordedCall } from '../../http/call-recorder.ts';
 import type { RouteInfo } from '../../http/routes.ts';
 import type { Task } from '../../plugins/supervisor.ts';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError, didYouMean } from '../../errors.ts';
+import { PROGRAM, SITE } from '../../host/site.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand } from '../command.ts';
 import { Program } from '../program.ts';
@@ -61,12 +62,13 @@ function findRoute({ routes }: App, asked: string): RouteInfo<any> | undefined {
   return routes.list().find((route) => nameOf(route) === declared) ?? routes.find(method, path.split('?')[0]!);
 }
 
+/** Where a page of the reference lies, from the site's folder on. */
+const reference = (page: string): string => relative(SITE, join(PROGRAM, `docs/reference/${page}.md`));
+
 function unknown(app: App, asked: string): ConfigurationError {
   const names = [...hooksOf(app).map(({ id }) => id), ...app.routes.list().map(nameOf)];
-  const meant = closestMatch(asked, names, { maxDistance: Math.max(2, Math.floor(asked.length / 3)) });
-  return new ConfigurationError(
-    `No hook or route is called "${asked}"; ${meant ? `did you mean "${meant}"?` : 'docs/reference/hooks.md and docs/reference/routes.md list them'}`,
-  );
+  const otherwise = `${reference('hooks')} and ${reference('routes')} list them`;
+  return new ConfigurationError(`No hook or route is called "${asked}"; ${didYouMean(asked, names, otherwise)}`);
 }
 
 function hookLines(app: App, hook: Hook, indent: string): readonly string[] {

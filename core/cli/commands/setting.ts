@@ -1,6 +1,5 @@
-import { closestMatch } from 'leven';
 import { defineCommand, operated, type Command } from '../command.ts';
-import { ConfigurationError } from '../../errors.ts';
+import { ConfigurationError, didYouMean } from '../../errors.ts';
 import { check, Type, type TSchema } from '../../schema.ts';
 import { Settings, type SettingInfo } from '../../settings.ts';
 import { RUN } from '../parse.ts';
@@ -13,10 +12,8 @@ function find(settings: Settings, key: string): SettingInfo {
   const found = all.find((setting) => setting.key === key);
   if (found) return found;
   const keys = all.map((setting) => setting.key);
-  const meant = closestMatch(key, keys, { maxDistance: Math.max(1, Math.floor(key.length / 3)) });
-  throw new ConfigurationError(
-    `There is no setting "${key}"${meant ? `; did you mean "${meant}"?` : `; see them all with: ${RUN} setting list`}`,
-  );
+  const otherwise = `see them all with: ${RUN} setting list`;
+  throw new ConfigurationError(`There is no setting "${key}"; ${didYouMean(key, keys, otherwise)}`);
 }
 
 /**
