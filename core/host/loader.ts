@@ -42,7 +42,7 @@ export interface PackageManifest {
 }
 
 /** The name of this program's package. */
-const PACKAGE = 'parley-forum';
+export const PACKAGE = 'parley-forum';
 /** What the names of plugins' packages begin with by custom, and their ids do not. */
 const PREFIX = /^(.*\/)?(parley-plugin-)?/;
 /** What Node says of a contract below `parley-forum/plugins/` that is not there. */

@@ -1,14 +1,15 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { App } from '../../host/app.ts';
-import { checkFit, findLocation, idOf, VERSION } from '../../host/loader.ts';
+import { checkFit, findLocation, idOf, PACKAGE, VERSION } from '../../host/loader.ts';
 import { SITE } from '../../host/site.ts';
-import { ConfigurationError, messageOf, PluginError } from '../../errors.ts';
+import { ConfigurationError, didYouMean, messageOf, PluginError } from '../../errors.ts';
 import type { Plugin } from '../../plugins/definition.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand, operated, type Console } from '../command.ts';
 import { addToConfiguration, isConfigured, removeFromConfiguration } from '../configuration-file.ts';
 import { npm } from '../npm.ts';
+import { RUN } from '../parse.ts';
 import { Program } from '../program.ts';
 import { inRepository } from '../scaffold.ts';
 
@@ -47,6 +48,30 @@ async function goBack(name: string, before: Dependencies, console: Console): Pro
   );
 }
 
+/** What npm says of a package that was made for another version of this program. */
+const PEER = /peer parley-forum@"([^"]+)" from (\S+)@(\S+)/;
+
+/** Has npm install it; throws why it would not, in the words of `checkFit` where they are the reason. */
+async function installPackage(spec: string, console: Console): Promise<void> {
+  try {
+    await npm(SITE, ['install', spec], console);
+  } catch (error) {
+    const [, range, name, version] = PEER.exec(messageOf(error)) ?? [];
+    if (range && name && version)
+      checkFit(idOf(name), { name, version, peerDependencies: { [PACKAGE]: range } }, VERSION);
+    throw error;
+  }
+}
+
+/** Why it cannot be used: whose fault it is, and where in the package, unless the message says so itself. */
+function reasonOf(name: string, error: unknown): string {
+  const why = messageOf(error);
+  if (!(error instanceof Error) || why.startsWith('[')) return why;
+  const folder = `${findLocation(SITE, name)?.folder ?? name}/`;
+  const [, place] = error.stack?.split(folder)[1]?.match(/^([^?:\s]+(?:\?[^:\s]*)?:\d+)/) ?? [];
+  return `[${idOf(name)}] ${why}${place ? ` (${place.replace(/\?[^:]*/, '')})` : ''}`;
+}
+
 /** Throws why the package is no plugin for this program. */
 function checkPackage(name: string): void {
   const at = findLocation(SITE, name);
@@ -70,7 +95,7 @@ export const pluginAdd = defineCommand({
     const target = existsSync(resolve(SITE, spec)) ? resolve(SITE, spec) : spec;
     if (target !== spec && statSync(target).isDirectory() && !existsSync(join(target, 'package.json')))
       throw new ConfigurationError(`${spec} has no package.json`);
-    await npm(SITE, ['install', target], console);
+    await installPackage(target, console);
     const name = installedName(target, before);
     const listed = isConfigured(SITE, name);
     try {
@@ -82,7 +107,7 @@ export const pluginAdd = defineCommand({
     } catch (error) {
       if (!listed) await removeFromConfiguration(SITE, name);
       await goBack(name, before, console);
-      throw new ConfigurationError(`${messageOf(error)}\nEverything is as it was before.`, { cause: error });
+      throw new ConfigurationError(`${reasonOf(name, error)}\nEverything is as it was before.`, { cause: error });
     }
   },
 });
@@ -91,6 +116,19 @@ export const pluginAdd = defineCommand({
 async function enable(app: App, { id }: Plugin): Promise<void> {
   await app.hooks.emit(operated, { done: 'installed', subject: id });
   if (app.kernel.state(id) !== 'active') await app.plugins.enable(id);
+}
+
+/** Throws what else there is to do where the name is none of a package. */
+function findPackage({ installer, kernel }: App, name: string): { readonly id: string; readonly from: string } {
+  const { id, package: from } = installer.find(name) ?? {};
+  if (id !== undefined && from !== undefined) return { id, from };
+  if (id !== undefined)
+    throw new ConfigurationError(
+      `"${id}" is no package; take its id out of config/forum.ts, and delete its folder where that is the site’s own. To remove what it stored as well, first: ${RUN} plugin disable ${id}, then ${RUN} plugin uninstall ${id}`,
+    );
+  const packages = kernel.graph.all().flatMap((plugin) => (plugin.package ? [plugin.id, plugin.package] : []));
+  const otherwise = packages.length > 0 ? `there are ${packages.join(', ')}` : 'this site has none';
+  throw new ConfigurationError(`"${name}" is no plugin that npm installed; ${didYouMean(name, packages, otherwise)}`);
 }
 
 export const pluginRemove = defineCommand({
@@ -105,11 +143,7 @@ export const pluginRemove = defineCommand({
   needs: { app: Program },
   async run({ app }, { name, data }, console) {
     refuseRepository();
-    const { id, package: from } = app.installer.find(name) ?? {};
-    if (id === undefined || from === undefined)
-      throw new ConfigurationError(
-        `"${name}" is no plugin that npm installed; \`plugin list\` names those. Folders below plugins/ are removed by hand.`,
-      );
+    const { id, from } = findPackage(app, name);
     const { required, dependents = [] } = app.plugins.list().find((plugin) => plugin.id === id)!;
     if (required)
       throw new ConfigurationError(`"${id}" cannot be removed: config/forum.ts lists it under \`required\``);
