@@ -95,7 +95,11 @@ async function generate(root: string): Promise<ReadonlyMap<string, string>> {
       'Everyone of the named group and of those above may, until an administrator decides otherwise.',
       permissionsPage(collected),
     ],
-    commands: ['Commands', 'Each as its `--help` shows it.', commandsPage(collected)],
+    commands: [
+      'Commands',
+      'Each as its `--help` shows it. In a site it is `npx parley` in place of `npm run parley --`.',
+      commandsPage(collected),
+    ],
     environment: [
       'Environment variables',
       'Read once at the start; all problems are reported together.',
