@@ -1,5 +1,5 @@
 import { pino } from 'pino';
-import { messageOf } from '../errors.ts';
+import { causesOf, messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_token', 'password_hash'];
@@ -17,6 +17,16 @@ function serializable(error: object): object {
   );
 }
 
+/** What went wrong, with the causes that the message does not tell itself. */
+function wholeMessage(error: Error): string {
+  const messages: string[] = [];
+  for (const message of causesOf(error)
+    .filter((cause) => cause instanceof Error)
+    .map(messageOf))
+    if (!messages.some((one) => one.includes(message))) messages.push(message);
+  return messages.join(': ');
+}
+
 // Imported only where it is used: it is for people at a terminal.
 const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
 
@@ -30,7 +40,9 @@ export function createLogger({ level = 'info', terminal = process.stdout.isTTY =
     serializers: {
       error: (error: unknown) => {
         try {
-          return error instanceof Error ? serializable(pino.stdSerializers.err(error)) : error;
+          return error instanceof Error
+            ? serializable({ ...pino.stdSerializers.err(error), message: wholeMessage(error) })
+            : error;
         } catch {
           // Whoever threw it may have put anything in place of its parts.
           return { message: messageOf(error) };

@@ -44,3 +44,11 @@ test('a line is written of whatever was thrown', async () => {
   ] as const)
     expect((await line(`{ error: ${thrown} }`)).error, thrown).toEqual(error);
 });
+
+test('causes are told behind the message that does not tell them itself', async () => {
+  const chain = (outer: string) => line(`{ error: new Error('${outer}', { cause: new Error('the disk is full') }) }`);
+  expect((await chain('it could not be written')).error.message).toBe('it could not be written: the disk is full');
+  expect((await chain('it could not be written, as the disk is full')).error.message).toBe(
+    'it could not be written, as the disk is full',
+  );
+});
