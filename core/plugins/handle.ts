@@ -7,7 +7,7 @@ import type { Logger } from '../logger.ts';
 import type { Plugin, PluginHandle } from './definition.ts';
 import type { Awaitable, Ref } from '../ref.ts';
 import { readAddress } from '../http/path-matcher.ts';
-import type { Mount, Permission, RouteRegistry } from '../http/routes.ts';
+import type { Mount, Permission, RouteInfo, RouteRegistry } from '../http/routes.ts';
 import { Type } from '../schema.ts';
 import type { SettingsStore } from '../settings.ts';
 import type { Container } from './container.ts';
@@ -44,8 +44,10 @@ export interface Scope {
   readonly mount: Mount;
 }
 
+/** What a route's `can` may be beside a permission. */
+const WORDS = ['member', 'public'] satisfies readonly RouteInfo<any>['can'][];
 const isAccess = (can: unknown): boolean =>
-  can === 'member' || can === 'public' || (can as Partial<Permission> | undefined)?.kind === 'permission';
+  WORDS.includes(can as never) || (can as Partial<Permission> | undefined)?.kind === 'permission';
 
 /** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
 export function createHandle(
@@ -129,7 +131,7 @@ export function createHandle(
       if (!isAccess(definition.can))
         throw new PluginError(
           id,
-          `does not say who may call ${definition.method.toUpperCase()} ${definition.path}; its \`can\` is a permission, "member" or "public"`,
+          `does not say who may call ${definition.method.toUpperCase()} ${definition.path}; its \`can\` is a permission, or ${WORDS.map((word) => `"${word}"`).join(' or ')}`,
         );
       const unknown = Object.keys(definition.options ?? {}).find((option) => !(option in surface.options));
       if (unknown !== undefined)

@@ -200,7 +200,7 @@ describe('a plugin that cannot start', () => {
     await using server = await startForum({ plugins: [plainPlugin, ...tried], required: ['plain'] });
     const problems = server.app.plugins.list().map(({ id, problem }) => [id, problem?.replace(`[${id}] `, '')]);
     const where = 'import it from the contract that has it, by the name it has there';
-    const can = 'does not say who may call GET /books; its `can` is a permission, "member" or "public"';
+    const can = 'does not say who may call GET /books; its `can` is a permission, or "member" or "public"';
     expect(Object.fromEntries(problems)).toEqual({
       plain: undefined,
       'misspelt-hook': `listens to something undefined, which is no action or filter or query; ${where}`,
