@@ -32,16 +32,16 @@ export class PluginInstaller {
       // Where messages may have been missed nothing tells what came: the next start reads the configuration.
       if (change === undefined) return;
       const { name, removed } = change as Change;
-      await (removed ? this.#remove(name) : this.#install(name));
+      await (removed ? this.#remove(name) : this.#install(name, () => this.#deps.plugins.reconcile()));
     });
   }
 
   /**
-   * Loads a plugin that was put into the site, or put there anew, and starts it unless it is switched off. Requests
+   * Loads a plugin that was put into the site, or put there anew, and switches it on: somebody asked for it. Requests
    * that come meanwhile wait. Resolves to the plugin; throws why it cannot be used, and goes on with what ran before.
    */
   async install(name: string): Promise<Plugin> {
-    const plugin = await this.#install(name);
+    const plugin = await this.#install(name, ({ id }) => this.#enable(id));
     await this.#deps.cluster.publish('plugin packages', { name, removed: false } satisfies Change);
     return plugin;
   }
@@ -57,16 +57,17 @@ export class PluginInstaller {
     return this.#deps.kernel.graph.all().find((plugin) => plugin.id === name || plugin.package === name);
   }
 
-  async #install(name: string): Promise<Plugin> {
-    const { site, kernel, plugins, log } = this.#deps;
+  /** `start`: may leave it off, or throw. */
+  async #install(name: string, start: (plugin: Plugin) => Promise<void>): Promise<Plugin> {
+    const { site, kernel, log } = this.#deps;
     const plugin = await loadPlugin(site, name, this.#generation++);
     const before = this.find(plugin.id);
     if (before && before.package !== plugin.package)
       throw new PluginError(plugin.id, `is here already, from ${before.package ?? 'a folder'}; remove that one first`);
     if (before) await kernel.replace(plugin);
     else kernel.install(plugin);
-    await plugins.reconcile();
-    const failure = kernel.failure(plugin.id);
+    const thrown = await start(plugin).catch((error: unknown) => error);
+    const failure = kernel.failure(plugin.id) ?? thrown;
     if (failure !== undefined) {
       if (before) await kernel.replace(before);
       else kernel.remove(plugin.id);
@@ -74,6 +75,13 @@ export class PluginInstaller {
     }
     log.info({ plugin: plugin.id, version: plugin.version }, 'installed');
     return plugin;
+  }
+
+  /** One that was switched off earlier, or removed with its data, is off until somebody asks for it. */
+  async #enable(id: string): Promise<void> {
+    const { kernel, plugins } = this.#deps;
+    await plugins.reconcile();
+    if (kernel.state(id) !== 'active') await plugins.enable(id);
   }
 
   async #remove(name: string): Promise<void> {

@@ -251,6 +251,14 @@ describe('removing a package', () => {
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'anew', rows: 0 });
     expect(running.log()).toContain('"action":"plugin.removed"');
   }, 120_000);
+
+  test('and adding a version of it that does not start leaves it away, in the running server too', async () => {
+    await site.command('plugin', 'remove', 'bell', '--data');
+    const torn = bell('x').replace('setup({ data }, plugin) {', "setup({ data }, plugin) { throw new Error('torn');");
+    const { output } = await site.parley('plugin', 'add', await site.pack(manifest('bell'), { 'plugin.js': torn }));
+    expect(output).toContain('[bell] torn (plugin.js:');
+    expect((await site.parley('plugin', 'list')).output).not.toMatch(/^bell/m);
+  }, 120_000);
 });
 
 describe('a package that is written anew', () => {

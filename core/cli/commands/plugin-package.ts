@@ -4,7 +4,6 @@ import type { App } from '../../host/app.ts';
 import { checkFit, findLocation, idOf, PACKAGE, VERSION } from '../../host/loader.ts';
 import { SITE } from '../../host/site.ts';
 import { ConfigurationError, didYouMean, messageOf, PluginError } from '../../errors.ts';
-import type { Plugin } from '../../plugins/definition.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand, operated, type Console } from '../command.ts';
 import { addToConfiguration, isConfigured, removeFromConfiguration } from '../configuration-file.ts';
@@ -101,9 +100,9 @@ export const pluginAdd = defineCommand({
     try {
       checkPackage(name);
       if (!listed) await addToConfiguration(SITE, name);
-      const plugin = await app.installer.install(name);
-      await enable(app, plugin);
-      console.print(`${plugin.id} ${plugin.version} is installed and on.`);
+      const { id, version } = await app.installer.install(name);
+      await app.hooks.emit(operated, { done: 'installed', subject: id });
+      console.print(`${id} ${version} is installed and on.`);
     } catch (error) {
       if (!listed) await removeFromConfiguration(SITE, name);
       await goBack(name, before, console);
@@ -111,12 +110,6 @@ export const pluginAdd = defineCommand({
     }
   },
 });
-
-/** One that was switched off earlier is switched on: somebody just asked for it. */
-async function enable(app: App, { id }: Plugin): Promise<void> {
-  await app.hooks.emit(operated, { done: 'installed', subject: id });
-  if (app.kernel.state(id) !== 'active') await app.plugins.enable(id);
-}
 
 /** Throws what else there is to do where the name is none of a package. */
 function findPackage({ installer, kernel }: App, name: string): { readonly id: string; readonly from: string } {
