@@ -55,12 +55,13 @@ export type Command = CommandDefinition<any, any>;
 export const commandLine = 'command line';
 
 /**
- * What one of the kernel's own commands does to a setting or a plugin. `stayed`: what was begun before failed. Raised
- * in the transaction of the change; before it where plugins start and stop, which no transaction holds.
+ * What one of the kernel's own commands does to a setting, a plugin or the whole site. `stayed`: what was begun before
+ * failed. Raised in the transaction of the change; before it where plugins start and stop, which no transaction holds,
+ * and after a backup.
  */
 export const operated = defineAction<{
-  readonly done: 'set' | 'enabled' | 'disabled' | 'installed' | 'removed' | 'uninstalled' | 'stayed';
-  /** The key of the setting or the id of the plugin; never a value. */
+  readonly done: 'set' | 'enabled' | 'disabled' | 'installed' | 'removed' | 'uninstalled' | 'stayed' | 'backed-up';
+  /** The key of the setting, the id of the plugin or the path of the backup; never a value. */
   readonly subject: string;
   /** Plugins that stop with it. */
   readonly others?: readonly string[];

@@ -43,16 +43,18 @@ const RULES = [
       'plugin.disabled',
       'plugin.uninstalled',
       'plugin.stayed',
+      'site.backed-up',
     ],
-    ({ done, subject: what, others = [] }) =>
-      done === 'set'
-        ? { action: 'settings.saved', actor: commandLine, details: { keys: what } }
-        : {
-            action: `plugin.${done}`,
-            actor: commandLine,
-            subject: subject('plugin', what),
-            details: others.length > 0 ? { others: others.join(', ') } : {},
-          },
+    ({ done, subject: what, others = [] }) => {
+      if (done === 'set') return { action: 'settings.saved', actor: commandLine, details: { keys: what } };
+      if (done === 'backed-up') return { action: 'site.backed-up', actor: commandLine, details: { file: what } };
+      return {
+        action: `plugin.${done}`,
+        actor: commandLine,
+        subject: subject('plugin', what),
+        details: others.length > 0 ? { others: others.join(', ') } : {},
+      };
+    },
   ),
 ];
 

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { SITE } from '../../../core/host/site.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql, type Console } from 'parley-forum';
@@ -53,10 +56,11 @@ const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, 
   'plugin uninstall': ['plugin uninstall typing', 'plugin.uninstalled'],
   'plugin enable': ['plugin enable typing', 'plugin.enabled'],
   'secret rotate': ['secret rotate', 'root-key.rotated'],
+  backup: [`backup ${join(tmpdir(), `parley-${randomUUID()}.zip`)}`, 'site.backed-up'],
   seed: ['seed --users 1 --discussions 0 --posts 0', 'forum.seeded'],
 };
 /**
- * They only tell, write files, put right what is counted from the rest, or (`demo`) do what others do; `migrate` does
+ * They only tell, write files, put right what is counted from the rest, fill what is empty (`restore`), or (`demo`) do what others do; `migrate` does
  * what each start does.
  */
 const HARMLESS = [
@@ -73,6 +77,7 @@ const HARMLESS = [
   'plugin pack',
   'plugin why',
   'recount',
+  'restore',
   'setting get',
   'setting list',
 ];

@@ -1,0 +1,65 @@
+import { resolve } from 'node:path';
+import { backUp } from '../../host/backup/backup.ts';
+import { restore } from '../../host/backup/restore.ts';
+import { loadPlugins } from '../../host/loader.ts';
+import { readConfiguration, readEnvironment, SITE } from '../../host/site.ts';
+import { Type } from '../../schema.ts';
+import { defineCommand, operated, type Command } from '../command.ts';
+import { errorLines } from '../error-lines.ts';
+import { RUN } from '../parse.ts';
+import { Program } from '../program.ts';
+
+const counted = (count: number, one: string, many: string): string =>
+  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+
+const backup = defineCommand({
+  name: 'backup',
+  summary: 'Writes the whole site to a file: its rows as of one moment, and what is in DATA_DIR.',
+  example: 'backup ../site-2026-01-15.zip',
+  positional: ['file'],
+  options: Type.Object({ file: Type.String({ minLength: 1, description: 'A new file outside of DATA_DIR' }) }),
+  needs: { app: Program },
+  async run({ app }, { file }, console) {
+    const path = resolve(SITE, file);
+    const { data, environment, hooks } = app;
+    const { tables } = await backUp(path, { data, environment, progress: (line) => console.progress(line) });
+    await hooks.emit(operated, { done: 'backed-up', subject: path });
+    const rows = tables.reduce((sum, table) => sum + table.rows, 0);
+    console.print(`${path}: ${counted(tables.length, 'table', 'tables')}, ${counted(rows, 'row', 'rows')}`);
+    console.print(
+      environment.secretKey === undefined
+        ? 'It holds the root key and every secret: keep it where nobody else can read it.'
+        : 'Keep it where nobody else can read it, and SECRET_KEY somewhere else: without it secrets cannot be opened.',
+    );
+  },
+});
+
+const restoreCommand = defineCommand({
+  name: 'restore',
+  summary: 'Makes a site of a backup, in an empty database and an empty DATA_DIR.',
+  example: 'restore ../site-2026-01-15.zip',
+  positional: ['file'],
+  options: Type.Object({
+    file: Type.String({ minLength: 1, description: 'What `backup` wrote, on whichever kind of database' }),
+    without: Type.String({
+      default: '',
+      description: 'Plugins whose tables are left out, as they are not installed here, with commas between their ids',
+    }),
+  }),
+  async run(_services, { file, without }, console) {
+    const [environment, configuration] = await Promise.all([readEnvironment(), readConfiguration(SITE)]);
+    const log = errorLines();
+    const plugins = await loadPlugins(SITE, configuration.plugins, log);
+    const path = resolve(SITE, file);
+    const progress = (line: string): void => console.progress(line);
+    const deps = { environment, plugins, without: without.split(',').filter(Boolean), log, progress };
+    const { made_at: at, version, tables } = await restore(path, deps);
+    console.print(`Restored ${counted(tables.length, 'table', 'tables')} of ${at}, made by Parley ${version}.`);
+    console.print(
+      `Look before others do, without mails and webhooks going out: SAFE_MODE=1 npm start. Numbers: ${RUN} recount --check`,
+    );
+  },
+});
+
+/** Of the whole site. */
+export const backupCommands: readonly Command[] = [backup, restoreCommand];

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { join, relative, sep } from 'node:path';
+import { ArchiveWriter } from './archive.ts';
+import { rowsOf, sequencesOf, tablesOf, type Table } from './tables.ts';
+import { sql, type Data } from '../../data/database.ts';
+import type { Environment } from '../../environment.ts';
+import { ConfigurationError } from '../../errors.ts';
+
+/** What a backup says of itself, in `manifest.json`. */
+export interface Manifest {
+  /** Of the archive: what reads it knows one. */
+  readonly format: 1;
+  /** Of the program that made it. */
+  readonly version: string;
+  readonly made_at: string;
+  /** Those in force, by plugin: its tables are what they make. */
+  readonly migrations: Readonly<Record<string, readonly string[]>>;
+  /** Each with its columns, in the order of their values in `tables/<name>.jsonl`, and its number of rows. */
+  readonly tables: readonly { readonly name: string; readonly columns: readonly string[]; readonly rows: number }[];
+  readonly sequences: readonly { readonly name: string; readonly last: string }[];
+}
+
+export const MANIFEST = 'manifest.json';
+/** Where the files of DATA_DIR are in the archive. */
+export const FILES = 'files/';
+export const linesOf = (table: string): string => `tables/${table}.jsonl`;
+/** What belongs to an embedded database in DATA_DIR: its rows are in the archive, and which process has it open is not. */
+const OF_THE_DATABASE = /^database(\.pid$|[\\/])/;
+
+export interface BackupDeps {
+  readonly data: Data;
+  readonly environment: Pick<Environment, 'dataDir' | 'version'>;
+  /** Hears of each table. */
+  progress(line: string): void;
+}
+
+/**
+ * Writes all rows as of one moment, and the files of DATA_DIR, to `path`. Resolves to what was written. Throws
+ * `ConfigurationError` where something is there already.
+ */
+export async function backUp(path: string, { data, environment, progress }: BackupDeps): Promise<Manifest> {
+  const { dataDir, version } = environment;
+  if (existsSync(path)) throw new ConfigurationError(`${path} is there already; choose another name`);
+  if (!relative(dataDir, path).startsWith(`..${sep}`))
+    throw new ConfigurationError(
+      `${path} lies in the data directory, and would be in the next backup; choose another place`,
+    );
+  await using archive = new ArchiveWriter(path);
+  const manifest = await data.transaction(async (): Promise<Manifest> => {
+    await data.all(sql`set transaction isolation level repeatable read, read only`);
+    await data.all(sql`select set_config('statement_timeout', '0', true)`);
+    const tables: Manifest['tables'][number][] = [];
+    for (const table of await tablesOf(data)) {
+      progress(table.name);
+      const rows = await addTable(archive, data, table);
+      tables.push({ name: table.name, columns: table.columns.map(({ name }) => name), rows });
+    }
+    return {
+      format: 1,
+      version,
+      made_at: new Date().toISOString(),
+      migrations: await migrationsIn(data),
+      tables,
+      sequences: await sequencesOf(data),
+    };
+  });
+  for (const file of await filesOf(dataDir)) archive.addFile(FILES + file.replaceAll(sep, '/'), join(dataDir, file));
+  archive.addText(MANIFEST, JSON.stringify(manifest, undefined, 2));
+  await archive.end();
+  return manifest;
+}
+
+/** Resolves to how many rows it has. */
+async function addTable(archive: ArchiveWriter, data: Data, table: Table): Promise<number> {
+  let count = 0;
+  const counted = async function* (): AsyncGenerator<readonly string[]> {
+    for await (const rows of rowsOf(data, table)) {
+      count += rows.length;
+      yield rows;
+    }
+  };
+  await archive.addLines(linesOf(table.name), counted());
+  return count;
+}
+
+async function migrationsIn(data: Data): Promise<Manifest['migrations']> {
+  const rows = await data.all(
+    sql<{ plugin: string; names: readonly string[] }>`
+      select plugin, json_agg(name order by name) as names from migration group by plugin order by plugin`,
+  );
+  return Object.fromEntries(rows.map(({ plugin, names }) => [plugin, names]));
+}
+
+/** Paths in DATA_DIR, but for the database, sockets and what begins with a dot. */
+export async function filesOf(dataDir: string): Promise<readonly string[]> {
+  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(dataDir, join(entry.parentPath, entry.name)))
+    .filter((path) => !OF_THE_DATABASE.test(path) && !path.startsWith('.'))
+    .toSorted();
+}
