@@ -248,6 +248,11 @@ export interface Routes {
   ): readonly RouteInfo<Options>[];
   /** The request that is being answered; undefined for what runs by itself, such as jobs. */
   readonly current: Request | undefined;
+  /**
+   * What GET of the address of a request answers whoever sent it, as its handler returns it; undefined where no route
+   * does. Throws what that throws.
+   */
+  representation(call: Exchange<any>): Promise<object | undefined>;
   /** Aborts when the server starts to stop. */
   readonly closing: AbortSignal;
 }
@@ -368,6 +373,19 @@ export class RouteRegistry implements Routes {
 
   get current(): Request | undefined {
     return this.#answering.getStore();
+  }
+
+  async representation(call: Exchange<any>): Promise<object | undefined> {
+    const at = this.#surfaceOf(call.req.path);
+    const { value: found, params } = at?.paths.find('GET', pathBelow(at.surface, call.req.path)) ?? {};
+    if (!at || !found) return undefined;
+    const { info, handler } = found;
+    const read = Object.assign(new RequestExchange(call.req, call.res, info, at.behaviour), call, { route: info });
+    const reading = read as unknown as CheckedExchange;
+    const query = checkUrl(info, params ?? {}, reading);
+    if (!query.ok) throw new InvalidInput(query.problems);
+    await this.#authorize(info, reading);
+    return (await handler(reading)) as object;
   }
 
   #surfaceOf(path: string): Table[number] | undefined {

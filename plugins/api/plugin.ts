@@ -101,6 +101,7 @@ export default definePlugin({
         cache,
         clock,
         http,
+        routes,
         settings,
         environment,
         protection,

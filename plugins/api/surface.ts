@@ -11,6 +11,7 @@ import {
   type Http,
   type Logger,
   type RequestHandler,
+  type Routes,
   type Settings,
   type SurfaceBehaviour,
 } from 'parley-forum';
@@ -34,6 +35,7 @@ import { CachedResponse, CachedResponses, responseKey, sendCached } from './cach
 import { setRateHeaders, tooManyRequests, type RateLimits } from './rate-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import { FastPath } from './fast-path.ts';
+import { assertUnchanged, isChange } from './preconditions.ts';
 
 export interface ApiSurfaceDeps {
   readonly access: Access;
@@ -47,6 +49,7 @@ export interface ApiSurfaceDeps {
   readonly protection: Protection;
   readonly settings: Settings;
   readonly environment: Environment;
+  readonly routes: Routes;
   readonly log: Logger;
   errorTranslators(): readonly ErrorTranslator[];
 }
@@ -167,7 +170,9 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   }
 
   wrap(call: ApiRequest & { readonly body: unknown }, handler: () => Promise<object>): Promise<object> | undefined {
-    return this.#deps.idempotency.wrap(call, handler);
+    const { idempotency, routes } = this.#deps;
+    if (!isChange(call.route) || call.req.headers['if-match'] === undefined) return idempotency.wrap(call, handler);
+    return assertUnchanged(routes, call).then(handler);
   }
 
   respond(call: ApiRequest & CheckedUrl, result: object, tags: readonly string[] | undefined): void {

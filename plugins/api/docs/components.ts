@@ -1,4 +1,5 @@
 import { KEY_HEADER } from '../idempotency.ts';
+import { CONDITION } from '../preconditions.ts';
 
 /** What answers of the API have in common, as the `components` of an OpenAPI document. */
 
@@ -41,6 +42,10 @@ export const FAILURES: Readonly<Record<number, Failure>> = {
   409: {
     name: 'Conflict',
     description: `Changed by somebody else meanwhile, or another request had this ${KEY_HEADER} (\`idempotency_key_reused\`)`,
+  },
+  412: {
+    name: 'PreconditionFailed',
+    description: `Changed since the caller read it, as its ${CONDITION} says (\`precondition_failed\`)`,
   },
   413: {
     name: 'TooLarge',
@@ -103,6 +108,14 @@ export const components = {
       schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[ -~]+$' },
       description:
         'Names this request for 24 hours: sent again with the same key it creates nothing and gets the first answer',
+    },
+    IfMatch: {
+      name: CONDITION,
+      in: 'header' as const,
+      required: false,
+      schema: { type: 'string', minLength: 1 },
+      description:
+        'The `ETag` with which GET of this address answered: where it would be another by now, nothing is done',
     },
   },
   responses: Object.fromEntries(

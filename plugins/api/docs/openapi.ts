@@ -2,6 +2,7 @@ import { MAX_PAGE, type ApiOptions } from 'parley-forum/plugins/api';
 import type { RouteInfo, TSchema } from 'parley-forum';
 import { components, FAILURES, headersOf } from './components.ts';
 import { isCreation } from '../idempotency.ts';
+import { isChange } from '../preconditions.ts';
 import { ACCEPTED } from '../responses.ts';
 
 /** The parts of an OpenAPI 3.1 document that the human page reads. */
@@ -45,7 +46,7 @@ interface ObjectSchema {
 
 const DESCRIPTION = `Answers are JSON with \`success\`. Members call with a bearer token, made under Settings → Security; reads that guests may see need none.
 Lists take \`limit\` (at most ${MAX_PAGE}), and \`offset\` or \`cursor\`. Every answer says in \`X-RateLimit-*\` how many calls are left.
-Calls that create something take an \`Idempotency-Key\`, so that they may be sent again after a lost answer. Unknown fields and parameters are ignored.`;
+Calls that create something take an \`Idempotency-Key\`, so that they may be sent again after a lost answer; changes take an \`If-Match\`. Unknown fields and parameters are ignored.`;
 
 /**
  * Describes `routes` from the schemas that check them. Sorted by path, so that the same routes give the same document.
@@ -84,6 +85,7 @@ function operation(route: RouteInfo<ApiOptions>): Operation {
       ...pathParameters(route),
       ...queryParameters(route.query),
       ...(isCreation(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+      ...(isChange(route) ? [{ $ref: '#/components/parameters/IfMatch' }] : []),
     ],
     ...(content && {
       requestBody: {
@@ -144,6 +146,7 @@ export function errorStatuses({ method, can, options, query, body, path }: Route
     ...(can !== 'public' || named || (write && options.csrf !== false) ? [403] : []),
     ...(named ? [404] : []),
     ...(write ? [409] : []),
+    ...(isChange({ method }) ? [412] : []),
     ...(body ? [413, 415] : options.raw === true ? [413] : []),
     429,
     500,
