@@ -8,7 +8,7 @@ import { unopened } from './commands/doctor.ts';
 import type { OpenConsole } from './console.ts';
 import { errorLines } from './error-lines.ts';
 import { parseCall } from './parse.ts';
-import { runCommand, standsAlone } from './run-command.ts';
+import { runCommand, runStanding, standsAlone } from './run-command.ts';
 
 /** Carries out a command where no server does; throws what it fails with. */
 export async function runAlone(words: readonly string[], console: OpenConsole): Promise<void> {
@@ -18,7 +18,7 @@ export async function runAlone(words: readonly string[], console: OpenConsole): 
   const plugins = await loadPlugins(options.site, options.configuration.plugins, log);
   const call = parseCall(catalogue(plugins), words, console.columns);
   if ('help' in call) return console.print(call.help);
-  if (standsAlone(call)) return void (await call.command.run({}, call.options, console));
+  if (standsAlone(call)) return runStanding(call, options.environment, console);
   await openAndRun({ ...options, log, plugins, starting }, call.command, words, console);
 }
 

@@ -1,5 +1,6 @@
 import type { App } from '../host/app.ts';
 import type { Command, Console } from './command.ts';
+import { Environment } from '../environment.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Token, Tokens } from '../ref.ts';
 import { catalogue } from './catalogue.ts';
@@ -28,14 +29,27 @@ export async function runCall(app: App, call: Call, console: Console): Promise<v
   await call.command.run(services(app, call.command), call.options, console);
 }
 
-/** True when the command reads and writes nothing of the program: it runs without the data being opened. */
+const needsOf = ({ needs = {} }: Command): [string, Token<unknown>][] => Object.entries(needs as Tokens);
+
+/**
+ * True when the command needs nothing of the program but, maybe, to know what the process was started with: it runs
+ * without the data being opened.
+ */
 export const standsAlone = (call: Call): boolean =>
-  'command' in call && Object.keys((call.command.needs ?? {}) as Tokens).length === 0;
+  'command' in call && needsOf(call.command).every(([, { id }]) => id === Environment.id);
+
+/** Carries out a command that stands alone. */
+export async function runStanding(
+  { command, options }: Extract<Call, { readonly command: Command }>,
+  environment: Environment,
+  console: Console,
+): Promise<void> {
+  await command.run(Object.fromEntries(needsOf(command).map(([name]) => [name, environment])), options, console);
+}
 
 function services(app: App, command: Command): Record<string, unknown> {
-  const needs = Object.entries((command.needs ?? {}) as Tokens);
   return Object.fromEntries(
-    needs.map(([name, token]) => [name, token.id === Program.id ? app : find(app, command, token)]),
+    needsOf(command).map(([name, token]) => [name, token.id === Program.id ? app : find(app, command, token)]),
   );
 }
 

@@ -9,6 +9,7 @@ import {
   defineCommand,
   definePlugin,
   defineToken,
+  Environment,
   sealedStores,
   secretOption,
   Secrets,
@@ -53,6 +54,13 @@ const bell = definePlugin({
         if (times > 9) throw new Error('The rope broke.');
         console.print(rung.ring(times));
       },
+    }),
+    defineCommand({
+      name: 'bell where',
+      summary: 'Tells where it hangs.',
+      options: Type.Object({}),
+      needs: { environment: Environment },
+      run: ({ environment }, _options, console) => console.print(environment.siteDir),
     }),
     defineCommand({
       name: 'bell lock',
@@ -216,6 +224,7 @@ describe('beside a running server', () => {
   test('what needs no data is left to the caller', async () => {
     const console = recorder();
     expect(await ask(console, 'plugin', 'new', 'boats')).toBe(false);
+    expect(await ask(console, 'bell', 'where')).toBe(false);
     expect(console.lines).toEqual([]);
   });
 
