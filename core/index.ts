@@ -10,6 +10,8 @@ export {
 export { defineToken, defineExtensionPoint, type Awaitable, type ExtensionPoint, type Token } from './ref.ts';
 export { defineAction, defineFilter, defineQuery, Hooks, type Action, type Filter, type Query } from './hooks.ts';
 export { commandLine, defineCommand, operated, secretOption, type Command, type Console } from './cli/command.ts';
+export { develop } from './cli/develop.ts';
+export { writeTemplate } from './cli/scaffold.ts';
 export { Setup, type OpenSetup, type DatabaseReport, type DataLocation, type Site } from './host/setup.ts';
 export type { SiteConfiguration } from './host/site.ts';
 export type { Extension } from './extensions.ts';

@@ -39,6 +39,8 @@ export interface SettingsDeps {
   readonly cluster: Cluster;
   /** The first defaults, from the configuration file; the database wins over them. */
   readonly configured?: Readonly<Record<string, unknown>> | undefined;
+  /** What this process was started with in place of what is stored; it cannot be changed while it runs. */
+  readonly overrides?: Readonly<Record<string, unknown>> | undefined;
 }
 
 interface Watcher {
@@ -176,6 +178,8 @@ export class SettingsStore implements Settings {
   }
 
   get(key: string): unknown {
+    const override = this.#parts.overrides?.[key];
+    if (override !== undefined) return override;
     const { secret, default: fallback } = this.#definitions.get(key) ?? {};
     const stored = this.#stored.get(key);
     if (stored === undefined) return fallback;
@@ -183,6 +187,7 @@ export class SettingsStore implements Settings {
   }
 
   async set(changes: Readonly<Record<string, unknown>>): Promise<void> {
+    this.#refuseOverridden(Object.keys(changes));
     const problems = Object.entries(changes).flatMap(([key, value]) => this.#problems(key, value));
     if (problems.length > 0) throw new InvalidInput(problems);
     const refused = await this.#refusals(changes);
@@ -195,8 +200,9 @@ export class SettingsStore implements Settings {
       on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`);
   }
 
-  reset(keys: readonly string[]): Promise<void> {
-    return this.#change(sql`delete from setting where key = any(${keys}::text[])`);
+  async reset(keys: readonly string[]): Promise<void> {
+    this.#refuseOverridden(keys);
+    await this.#change(sql`delete from setting where key = any(${keys}::text[])`);
   }
 
   list(): readonly SettingInfo[] {
@@ -206,6 +212,13 @@ export class SettingsStore implements Settings {
       stored: this.#stored.has(key),
       value: definition.secret ? undefined : this.get(key),
     }));
+  }
+
+  /** What is stored would not be what this process has, and nobody would see why. */
+  #refuseOverridden(keys: readonly string[]): void {
+    const fixed = keys.filter((key) => this.#parts.overrides?.[key] !== undefined);
+    const message = 'cannot be changed: this server was started with a value of its own, until it stops';
+    if (fixed.length > 0) throw new InvalidInput(fixed.map((field) => ({ field, message })));
   }
 
   /** Nobody sees it before the commit of the transaction under way. */

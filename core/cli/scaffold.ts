@@ -4,8 +4,10 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { EXTENSION, PROGRAM, SITE } from '../host/site.ts';
 import { ConfigurationError } from '../errors.ts';
 
-/** Files of sites, plugins and packages to begin with. They end in `.txt` so that no tool takes them for code. */
+/** Files of sites, plugins and packages to begin with. */
 const TEMPLATES = join(import.meta.dirname, 'templates');
+/** The folder of a template. */
+export const templateOf = (what: 'package' | 'plugin' | 'site'): string => join(TEMPLATES, what);
 
 /** What is read of this program's package.json. */
 interface ProgramManifest {
@@ -18,16 +20,17 @@ interface ProgramManifest {
 export type Names = Readonly<Record<string, string>>;
 
 /**
- * Writes the files of one template. `place` says where one goes, from `target` on, by its path in the template;
- * undefined leaves it out. Existing files are left as they are. Resolves to the paths that were written.
+ * Writes the files of a template, a folder whose files end in `.txt` so that no tool takes them for what they become;
+ * `__id__` in them, and in their paths, is replaced by what `names` has as `id`. `place` says where one goes, from
+ * `target` on, by its path in the template; undefined leaves it out. Existing files are left as they are. Resolves to
+ * the paths that were written.
  */
 export async function writeTemplate(
-  template: 'package' | 'plugin' | 'site',
+  from: string,
   target: string,
   names: Names,
   place: (path: string) => string | undefined = (path) => path,
 ): Promise<readonly string[]> {
-  const from = join(TEMPLATES, template);
   const entries = await readdir(from, { recursive: true });
   const written: string[] = [];
   for (const entry of entries.filter((one) => one.endsWith('.txt')).sort()) {

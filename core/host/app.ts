@@ -31,6 +31,8 @@ export interface AppOptions {
   readonly environment: Environment;
   readonly configuration: SiteConfiguration;
   readonly log: Logger;
+  /** Settings of this process alone: they win over what is stored. */
+  readonly overrides?: Readonly<Record<string, unknown>> | undefined;
   readonly clock?: Clock;
   /** In place of what `configuration.plugins` names. */
   readonly plugins?: readonly Plugin[];
@@ -83,6 +85,7 @@ export async function createApp({
   environment,
   configuration,
   log,
+  overrides,
   clock = { now: Date.now },
   plugins,
   around = (_req, _res, answer) => answer(),
@@ -106,7 +109,7 @@ export async function createApp({
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
   const closing = new AbortController();
-  const parts = compose({ site, environment, configuration, log, clock, data, closing: closing.signal });
+  const parts = compose({ site, environment, configuration, overrides, log, clock, data, closing: closing.signal });
   const kernel = parts.get(Kernel);
   const settings = parts.get(SettingsStore);
   const supervisor = parts.get(Supervisor);

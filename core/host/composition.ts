@@ -27,6 +27,8 @@ export interface CompositionOptions {
   readonly site: string;
   readonly environment: Environment;
   readonly configuration: SiteConfiguration;
+  /** Settings of this process alone. */
+  readonly overrides: Readonly<Record<string, unknown>> | undefined;
   readonly log: Logger;
   readonly clock: Clock;
   /** Open, with the kernel's tables. */
@@ -37,7 +39,7 @@ export interface CompositionOptions {
 
 /** The kernel's parts, and what it offers to plugins by their tokens' ids. */
 export function compose(options: CompositionOptions): Container {
-  const { site, environment, configuration, log, clock, data, closing } = options;
+  const { site, environment, configuration, overrides, log, clock, data, closing } = options;
   const parts = new Container();
   const get = <T>(part: PartId<T>): T => parts.get(part);
   /** What plugins may need of the kernel, by its token. */
@@ -53,7 +55,7 @@ export function compose(options: CompositionOptions): Container {
   );
   parts.define(SettingsStore, () => {
     const deps = { data, secrets: () => get(Kernel).demand(Secrets), cluster: get<Cluster>(Cluster.id) };
-    const settings = new SettingsStore({ ...deps, configured: configuration.settings });
+    const settings = new SettingsStore({ ...deps, configured: configuration.settings, overrides });
     settings.define('kernel', kernelSettings);
     return settings;
   });

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { definePlugin, defineToken, sql, Type } from 'parley-forum';
 import { startForum, type TestForum } from 'parley-forum/testing';
+import { createApp, type App } from '../../core/host/app.ts';
+import { SITE } from '../../core/host/site.ts';
 import secrets from '../../plugins/secrets/plugin.ts';
+import { makeTestPlace, testLog } from '../kit/database.ts';
 
 interface Lamp {
   brightness(): number;
@@ -165,4 +168,31 @@ describe('a secret', () => {
     );
     expect(kept?.value).not.toContain('sesame');
   });
+});
+
+test('a process that was started with a value of its own has it, whatever is stored, and leaves that alone', async () => {
+  const place = await makeTestPlace();
+  const environment = { ...running.app.environment, dataDir: place.folder, databaseUrl: place.url };
+  const configuration = { plugins: [lamp], required: [] };
+  const open = (overrides?: Readonly<Record<string, unknown>>): Promise<App> =>
+    createApp({ site: SITE, environment, configuration, log: testLog, overrides });
+  try {
+    const usual = await open();
+    await usual.settings.set({ 'lamp.brightness': 4 });
+    await usual.close();
+    const own = await open({ 'lamp.brightness': 8 });
+    expect([own.service(Lamp).brightness(), own.settings.get('lamp.colour')]).toEqual([8, 'white']);
+    await expect(own.settings.set({ 'lamp.colour': 'red', 'lamp.brightness': 2 })).rejects.toThrow(
+      'lamp.brightness: cannot be changed: this server was started with a value of its own',
+    );
+    await expect(own.settings.reset(['lamp.brightness'])).rejects.toThrow('cannot be changed');
+    await own.settings.set({ 'lamp.colour': 'green' });
+    expect(own.settings.get('lamp.colour')).toBe('green');
+    await own.close();
+    const after = await open();
+    expect([after.settings.get('lamp.brightness'), after.settings.get('lamp.colour')]).toEqual([4, 'green']);
+    await after.close();
+  } finally {
+    await place.remove();
+  }
 });

@@ -6,7 +6,14 @@ import { ConfigurationError } from '../../errors.ts';
 import { configurationFile } from '../../host/site.ts';
 import { Type } from '../../schema.ts';
 import { npm } from '../npm.ts';
-import { defaultConfiguration, readTemplate, startScript, toolVersions, writeTemplate } from '../scaffold.ts';
+import {
+  defaultConfiguration,
+  readTemplate,
+  startScript,
+  templateOf,
+  toolVersions,
+  writeTemplate,
+} from '../scaffold.ts';
 
 /** `npx --package parley-forum parley new my-site`. A folder that has a package.json keeps what it says. */
 export const newSite = defineCommand({
@@ -31,7 +38,7 @@ export const newSite = defineCommand({
       .replaceAll(/[^a-z0-9-]+/g, '-');
     const names = { name, start: startScript(), ...toolVersions(site, spec) };
     await complete(join(site, 'package.json'), await readTemplate('site', 'package.json', names));
-    const written = await writeTemplate('site', site, names);
+    const written = await writeTemplate(templateOf('site'), site, names);
     await writeFile(join(site, 'config/forum.ts'), defaultConfiguration(), { flag: 'wx' });
     for (const path of ['package.json', ...written, 'config/forum.ts']) console.print(`wrote ${path}`);
     if (install) await npm(site, ['install'], console);

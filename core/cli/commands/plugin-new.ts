@@ -8,7 +8,7 @@ import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { PROGRAM, SITE } from '../../host/site.ts';
 import { RUN } from '../parse.ts';
-import { checkId, inRepository, spellings, toolVersions, writeTemplate } from '../scaffold.ts';
+import { checkId, inRepository, spellings, templateOf, toolVersions, writeTemplate } from '../scaffold.ts';
 
 /** Where the files of a new plugin go: its sources, its migrations and its test. */
 interface Layout {
@@ -62,7 +62,7 @@ function writePlugin(root: string, id: string, layout: Layout, also: string): Pr
     [`migrations/${id}/`, migrations],
     [`test/plugins/${id}/`, test],
   ] as const;
-  return writeTemplate('plugin', root, { ...spellings(id), source: above, also, migrations }, (path) => {
+  return writeTemplate(templateOf('plugin'), root, { ...spellings(id), source: above, also, migrations }, (path) => {
     const [prefix, folder] = places.find(([start]) => path.startsWith(start))!;
     // What describes a package stands at its top.
     return source === 'src' && path.endsWith('README.md') ? 'README.md' : `${folder}/${path.slice(prefix.length)}`;
@@ -76,7 +76,7 @@ async function scaffoldPackage(id: string, console: Pick<Console, 'print'>): Pro
   const folder = resolve(name);
   if (existsSync(folder)) throw new ConfigurationError(`${name} exists already; choose another id`);
   const files = [
-    ...(await writeTemplate('package', folder, { id, ...toolVersions(folder) })),
+    ...(await writeTemplate(templateOf('package'), folder, { id, ...toolVersions(folder) })),
     ...(await writePlugin(folder, id, ofPackage(), '{ also: [process.cwd()] }')),
   ];
   for (const path of files) console.print(`wrote ${name}/${path}`);

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { App, AppOptions } from '../app.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { SITE } from '../site.ts';
@@ -29,6 +30,7 @@ export function beginDevelopment(): Development {
       return {
         ...options,
         environment: { ...options.environment, development: true, serverTiming: true },
+        overrides: overridesIn(process.argv.slice(3)),
         log: problems.listenTo(options.log),
         around: browsers.around,
       };
@@ -68,4 +70,10 @@ export function beginDevelopment(): Development {
       });
     },
   };
+}
+
+/** Settings of this process alone, as the words after `dev` give them. */
+function overridesIn(args: readonly string[]): Readonly<Record<string, unknown>> {
+  const options = { settings: { type: 'string', default: '{}' }, demo: { type: 'boolean' } } as const;
+  return JSON.parse(parseArgs({ args: [...args], options }).values.settings) as Readonly<Record<string, unknown>>;
 }
