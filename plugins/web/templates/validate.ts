@@ -1,4 +1,5 @@
 import Handlebars from 'handlebars';
+import { closestMatch } from 'leven';
 import { htmlPositions, type HtmlPosition } from './html-positions.ts';
 
 /** What is wrong with a template, by file and line, for its author. */
@@ -169,10 +170,17 @@ class TemplateWalker {
     for (const value of given) if (value.type === 'SubExpression') this.#call(value as hbs.AST.SubExpression);
     const name = String(path.original);
     const is = this.#known.has(name) || BUILT_IN.has(name);
-    if (!is && (given.length > 0 || node.type === 'SubExpression')) throw this.#error(node, `unknown helper "${name}"`);
+    if (!is && (given.length > 0 || node.type === 'SubExpression')) throw this.#unknownHelper(node, name);
     if (!is) return undefined;
     this.#checkUse(node, name);
     return name;
+  }
+
+  #unknownHelper(node: Call, name: string): TemplateError {
+    const all = [...this.#known, ...BUILT_IN];
+    const meant = closestMatch(name, all, { maxDistance: Math.max(1, Math.floor(name.length / 3)) });
+    const remedy = meant ? `did you mean "${meant}"?` : 'docs/reference/templates.md has those that there are';
+    return this.#error(node, `unknown helper "${name}"; ${remedy}`);
   }
 
   #checkUse(node: Call, name: string): void {

@@ -53,6 +53,8 @@ describe('a template is refused, with file and line, when it', () => {
     expect(refusal('{{&name}}')).toThrow(/:1: prints without escaping/));
   it('calls a helper that does not exist', () =>
     expect(refusal('<p>\n\n{{shout name}}')).toThrow(/:3: unknown helper "shout"/));
+  it('calls one by nearly its name', () =>
+    expect(refusal('{{assett "a.png"}}')).toThrow('unknown helper "assett"; did you mean "asset"?'));
   it('calls one inside another call', () => expect(refusal('{{t (shout name)}}')).toThrow(/unknown helper "shout"/));
   it('writes a slash into a part of an address, where it is encoded', () =>
     expect(refusal('<p>\n{{url "/p/" id "/answer/new"}}')).toThrow(
