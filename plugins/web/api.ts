@@ -1,4 +1,5 @@
 import {
+  defineAction,
   defineExtensionPoint,
   defineSurface,
   defineToken,
@@ -466,6 +467,26 @@ export interface Texts {
   day(moment: Date): string;
 }
 
+/** Another theme was chosen, outside of the panel’s form of settings. Raised in the transaction that stores it. */
+export const themeChosen = defineAction<{
+  readonly theme: string;
+  /** The account that did it, or `commandLine`. */
+  readonly by: string;
+}>('web.theme-chosen');
+
+/** What there is to say of a theme before it is used. */
+export interface ThemeReport {
+  readonly id: string;
+  /** Its id where it has none that can be read. */
+  readonly name: string;
+  /** The theme that it builds on; undefined for the default one, and where that cannot be read. */
+  readonly parent: string | undefined;
+  /** Why it cannot be used, a sentence each, with file and line. */
+  readonly problems: readonly string[];
+  /** Which colours of a theme that can be used are hard to read, as a sentence. */
+  readonly warning: string | undefined;
+}
+
 /** What pages are made of, for plugins that render parts of them or speak to browsers in other ways. */
 export interface Web {
   /**
@@ -522,6 +543,10 @@ export interface Web {
   readonly themeWarning: string | undefined;
   /** Ids of the themes that are installed. */
   readonly themes: readonly string[];
+  /** Reads all of a theme and what it builds on, and says what is wrong; nothing comes into use by that. */
+  inspectTheme(id: string): ThemeReport;
+  /** Shows pages in it from now on. `by`: an account’s id or `commandLine`. Throws 400 where it cannot be used. */
+  useTheme(id: string, by: string): Promise<void>;
   /** Ids of the languages that are installed. */
   readonly languages: readonly string[];
   /** The URL of a plugin's public or client file, with its tree's hash. */

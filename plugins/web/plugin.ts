@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import {
   Cache,
   Clock,
+  Data,
   definePlugin,
   Environment,
   filesChanged,
@@ -19,6 +20,7 @@ import { errorTranslators } from 'parley-forum/plugins/api';
 import { Accounts, Csrf, languageOffered, logoutNotices, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Protection } from 'parley-forum/plugins/protection';
+import { audited, auditRules } from 'parley-forum/ports/audit';
 import {
   navigation,
   pageFeeds,
@@ -29,6 +31,7 @@ import {
   shortcuts,
   sidebarSections,
   slotFillings,
+  themeChosen,
   Web,
 } from './api.ts';
 import { addAppearance } from './appearance/pages.ts';
@@ -37,12 +40,13 @@ import { addKeyboard } from './appearance/keyboard-pages.ts';
 import { Assets } from './assets/assets.ts';
 import { setNotice } from './pages/flash-notices.ts';
 import { buildUsableBundle, rebuildOnChange, themeProblemOf } from './themes/rebuild.ts';
-import { installedThemes } from './themes/themes.ts';
+import { themeCommands } from './themes/commands.ts';
+import { inspectTheme, type ThemeBundle } from './themes/theme-bundle.ts';
+import { installedThemes, themeFolders } from './themes/themes.ts';
 import { formModel } from './forms/form-model.ts';
 import { PageHeaders } from './pages/headers.ts';
 import { readLanguage } from './appearance/language.ts';
 import type { Locale } from './themes/locales.ts';
-import type { ThemeBundle } from './themes/theme-bundle.ts';
 import { PendingForms } from './forms/pending-forms.ts';
 import { PageRenderer } from './pages/page-renderer.ts';
 import { NO_PREFERENCES } from './appearance/preferences.ts';
@@ -52,7 +56,6 @@ import { webSettings } from './settings.ts';
 import { PageSurface } from './pages/surface.ts';
 
 const DAY = 86_400_000;
-const THEMES = join(import.meta.dirname, '../../themes');
 
 export default definePlugin({
   id: 'web',
@@ -65,6 +68,7 @@ export default definePlugin({
     Cache,
     Clock,
     Csrf,
+    Data,
     Environment,
     Http,
     Limits,
@@ -76,8 +80,10 @@ export default definePlugin({
     Settings,
   },
   provides: { Web },
+  hooks: [themeChosen],
   extensionPoints: [slotFillings, navigation, shortcuts, sidebarSections, pageFeeds, pageViewListeners],
   settings: webSettings,
+  commands: themeCommands,
   async setup(services, plugin) {
     const { settings, log } = plugin;
     const { Cache: cache, Environment: environment, Http: http, Plugins: plugins } = services;
@@ -126,7 +132,7 @@ export default definePlugin({
         ? running
         : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
       return {
-        themeFolders: [...new Set([THEMES, join(environment.siteDir, 'themes'), join(environment.dataDir, 'themes')])],
+        themeFolders: themeFolders(environment),
         plugins: own,
         installed: new Map(plugins.list().flatMap(({ id, folder }) => (folder ? [[id, folder]] : []))),
         assets,
@@ -228,6 +234,14 @@ export default definePlugin({
     plugin.extend(logoutNotices, (req, res, text) =>
       setNotice(res, { text: localeOf(req).failure(text) }, { secure: http.secure(req), maxAge: DAY }),
     );
+    plugin.extend(
+      auditRules,
+      audited(themeChosen, ['theme.chosen'], ({ theme, by }) => ({
+        action: 'theme.chosen',
+        actor: by,
+        details: { theme },
+      })),
+    );
     plugin.extend(errorTranslators, (req, message) => localeOf(req).failure(message));
     plugin.on(languageOffered, ({ language }) => renderer.bundle.locales.offered.includes(language));
     const offered = (): readonly string[] => renderer.bundle.locales.offered;
@@ -284,8 +298,14 @@ export default definePlugin({
           return renderer.bundle.hardToRead;
         },
         get themes() {
-          return installedThemes(bundleOptions().themeFolders);
+          return installedThemes(themeFolders(environment));
         },
+        useTheme: (theme, by) =>
+          services.Data.transaction(async () => {
+            await services.Settings.set({ 'site.theme': theme });
+            await plugin.emit(themeChosen, { theme, by });
+          }),
+        inspectTheme: (id) => inspectTheme({ ...bundleOptions(), theme: id }),
         get languages() {
           return renderer.bundle.locales.offered;
         },

@@ -96,17 +96,13 @@ describe('a site of the packed program', () => {
   }, 180_000);
 });
 
-test('a theme in the site’s own folder can be chosen', async () => {
-  const folder = join(site.folder, 'themes/quay');
-  await mkdir(folder, { recursive: true });
-  await writeFile(
-    join(folder, 'theme.json'),
-    JSON.stringify({ id: 'quay', name: 'Quay', version: '1.0.0', api: 1, license: 'MIT', styles: [] }),
-  );
-  await site.command('setting', 'set', 'site.theme', 'quay');
-  expect((await get('/')).status).toBe(200);
-  expect((await site.parley('setting', 'get', 'site.theme')).output).toContain('quay');
-  await site.command('setting', 'set', 'site.theme', 'default');
+test('a theme that was begun in the site’s own folder can be used', async () => {
+  await site.command('theme', 'new', 'quay');
+  expect(await (await get('/')).text()).not.toContain('quay-foot');
+  expect(await site.command('theme', 'use', 'quay')).toContain('quay is in use.');
+  expect(await (await get('/')).text()).toMatch(/\/assets\/t\/quay@[^]* class="quay-foot"/);
+  expect(await site.command('theme', 'check')).toContain('quay can be used.');
+  await site.command('theme', 'use', 'default');
 }, 60_000);
 
 test('its commands are told as a site gives them', async () => {

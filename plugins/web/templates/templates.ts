@@ -87,16 +87,20 @@ export class Templates {
         }
       }
     }
-    const missing = problems.size > 0 ? [] : PRINTED_BY_LAYOUT.filter((what) => !this.#prints(LAYOUT, what));
-    if (missing.length > 0)
-      problems.add(
-        `${LAYOUT}.hbs must print ${missing.map((what) => `{{${what}}}`).join(', ')}, itself or in a partial`,
-      );
-    if (problems.size > 0) throw unusableTheme(this.#chain[0]?.id ?? '', [...problems].join('; '));
+    if (problems.size === 0) for (const problem of this.#layoutProblems()) problems.add(problem);
+    if (problems.size > 0) throw unusableTheme(this.#chain[0]?.id ?? '', ...problems);
   }
 
   has(name: string): boolean {
     return this.#files(name, 0).length > 0;
+  }
+
+  #layoutProblems(): readonly string[] {
+    const missing = PRINTED_BY_LAYOUT.filter((what) => !this.#prints(LAYOUT, what)).map((what) => `{{${what}}}`);
+    if (missing.length === 0) return [];
+    return [
+      `${shortPath(this.#find(LAYOUT, undefined).file)}:1: must print ${missing.join(', ')}, itself or in a partial`,
+    ];
   }
 
   /** Whether a template, or one that it includes, prints this. */

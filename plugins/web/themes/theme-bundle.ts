@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ThemeReport } from '../api.ts';
 import { filesBelow, modulesIn, stylesIn, type Assets } from '../assets/assets.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
 import { Locales, type TextFiles } from './locales.ts';
@@ -10,10 +11,15 @@ import {
   chainIcons,
   chainTokens,
   chainTokenSheet,
-  checkLocales,
+  checkLocale,
   hardToRead,
   loadChain,
+  loadTheme,
+  localeFiles,
   offeredLanguages,
+  parentOf,
+  placeIn,
+  problemsIn,
   unusableTheme,
   type Theme,
 } from './themes.ts';
@@ -78,7 +84,7 @@ export function readTheme({
   const chain = loadChain(theme, themeFolders);
   const tokens = chainTokens(chain);
   const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
-  checkLocales(chain);
+  for (const file of localeFiles(chain)) checkLocale(file);
   const themes = chain.toReversed().map(({ folder }) => folder);
   const files: TextFiles = (owner, language) => {
     const name = `${language}.json`;
@@ -92,7 +98,7 @@ export function readTheme({
     declared: new Sentences('declared', { plugins: installed, themes }),
   });
   locales.load('theme');
-  const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));
+  const templates = templatesOf(chain, { plugins, scope });
   templates.loadAll();
   return {
     chain,
@@ -102,6 +108,47 @@ export function readTheme({
     icons: chainIcons(chain),
     sheet: chainTokenSheet(chain, tokens),
     files: chain.toReversed().map((own) => ({ id: own.id, sources: themeFiles(own) })),
+  };
+}
+
+function templatesOf(
+  chain: readonly Theme[],
+  { plugins, scope }: Pick<ThemeBundleOptions, 'plugins' | 'scope'>,
+): Templates {
+  const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
+  return new Templates(chain, createHelpers(scope), (id) => folders.get(id));
+}
+
+/** Looks at a theme as `readTheme` does, but goes on after what is wrong, for whoever mends it. */
+export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): ThemeReport {
+  const { theme: id, themeFolders } = options;
+  const problems = new Set<string>();
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work();
+    } catch (error) {
+      const found = problemsIn(error);
+      if (!found) throw error;
+      for (const problem of found) problems.add(problem);
+      return undefined;
+    }
+  };
+  const own = attempt(() => loadTheme(id, themeFolders));
+  const chain = attempt(() => loadChain(id, themeFolders)) ?? [];
+  const tokens = attempt(() => chainTokens(chain));
+  for (const file of localeFiles(chain)) attempt(() => checkLocale(file));
+  if (chain.length > 0) {
+    attempt(() => templatesOf(chain, options).loadAll());
+    attempt(() => tokens && chainTokenSheet(chain, tokens));
+    attempt(() => chainIcons(chain));
+  }
+  for (const theme of chain) attempt(() => themeFiles(theme));
+  return {
+    id,
+    name: own?.name ?? id,
+    parent: own && parentOf(own),
+    problems: [...problems],
+    warning: problems.size === 0 && tokens ? hardToRead(tokens) : undefined,
   };
 }
 
@@ -171,7 +218,7 @@ function themeFiles(theme: Theme): Parameters<Assets['mount']>[2] {
   if (missing)
     throw unusableTheme(
       theme.id,
-      `theme.json names the style sheet "${missing.style}", and there is no assets/${missing.style}`,
+      `${placeIn(join(theme.folder, 'theme.json'), ['styles', missing.style])}: names the style sheet "${missing.style}", and there is no assets/${missing.style}`,
     );
   const text = sheets.map(({ file }) => readFileSync(file, 'utf8')).join('\n');
   if (text === '') return files;

@@ -1,6 +1,14 @@
 import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join, relative } from 'node:path';
-import { check, ConfigurationError, Type, type Static, type TSchema } from 'parley-forum';
+import {
+  check,
+  ConfigurationError,
+  Type,
+  type Environment,
+  type FieldProblem,
+  type Static,
+  type TSchema,
+} from 'parley-forum';
 import { contrastProblems, mergeTokens, TokenError, TokensFile, tokenSheet, type Tokens } from './tokens.ts';
 
 const Manifest = Type.Object({
@@ -23,7 +31,14 @@ export interface Theme extends Static<typeof Manifest> {
 
 /** The root of every chain. */
 export const ROOT_THEME = 'default';
-const MAX_DEPTH = 4;
+/** How many themes a chain may have. */
+export const MAX_DEPTH = 4;
+
+const OF_PROGRAM = join(import.meta.dirname, '../../../themes');
+/** Where themes are looked for, in order: those of the program, of the site and of the installation. */
+export const themeFolders = ({ siteDir, dataDir }: Pick<Environment, 'siteDir' | 'dataDir'>): readonly string[] => [
+  ...new Set([OF_PROGRAM, ...[siteDir, dataDir].map((folder) => join(folder, 'themes'))]),
+];
 
 /** The theme and what it extends, itself first, `default` last. Throws `ConfigurationError` naming theme and remedy. */
 export function loadChain(id: string, folders: readonly string[]): readonly Theme[] {
@@ -35,10 +50,14 @@ export function loadChain(id: string, folders: readonly string[]): readonly Them
       throw new ConfigurationError(`The theme "${id}" has more than ${MAX_DEPTH - 1} ancestors`);
     const theme = loadTheme(next, folders);
     chain.push(theme);
-    next = theme.extends ?? (theme.id === ROOT_THEME ? undefined : ROOT_THEME);
+    next = parentOf(theme);
   }
   return chain;
 }
+
+/** What a theme builds on; nothing where it is the root. */
+export const parentOf = ({ id, extends: parent }: Theme): string | undefined =>
+  parent ?? (id === ROOT_THEME ? undefined : ROOT_THEME);
 
 /** The ids of the themes that lie in these folders, in the order of the alphabet, whether they can be used or not. */
 export function installedThemes(folders: readonly string[]): readonly string[] {
@@ -48,16 +67,15 @@ export function installedThemes(folders: readonly string[]): readonly string[] {
   return [...new Set(found)].sort((a, b) => (a < b ? -1 : 1));
 }
 
-function loadTheme(id: string, folders: readonly string[]): Theme {
+/** A theme by itself. Throws `ConfigurationError` naming it and the remedy. */
+export function loadTheme(id: string, folders: readonly string[]): Theme {
   const folder = folders
     .map((parent) => join(parent, id))
     .find((candidate) => existsSync(join(candidate, 'theme.json')));
   if (!folder) throw new ConfigurationError(`There is no theme "${id}"; install it in themes/${id} or choose another`);
-  const result = check(Manifest, readJson(join(folder, 'theme.json')));
-  if (!result.ok)
-    throw new ConfigurationError(
-      `The theme "${id}" has a bad theme.json: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`,
-    );
+  const manifest = join(folder, 'theme.json');
+  const result = check(Manifest, readJson(manifest));
+  if (!result.ok) throw unusableTheme(id, ...faultsOf(manifest, result.problems));
   if (result.value.id !== id)
     throw new ConfigurationError(
       `The theme in ${folder} calls itself "${result.value.id}"; its id must be the folder's name`,
@@ -85,8 +103,48 @@ function linkIn(folder: string): string | undefined {
 export const shortPath = (file: string): string => KNOWN_PATH.exec(file)?.[1] ?? file.split('/').slice(-3).join('/');
 const KNOWN_PATH = /\/((?:themes|plugins)\/[a-z0-9-]+\/(?:[^/]+|(?:templates|views|locales)\/.+))$/;
 
-export const unusableTheme = (theme: string, why: string): ConfigurationError =>
-  new ConfigurationError(`The theme "${theme}" cannot be used: ${why}. Correct that, or choose another theme.`);
+/** A theme that cannot be used. The message names all that is wrong with it, as far as it was looked for. */
+class UnusableTheme extends ConfigurationError {
+  readonly problems: readonly string[];
+
+  constructor(theme: string, problems: readonly string[]) {
+    super(`The theme "${theme}" cannot be used: ${problems.join('; ')}. Correct that, or choose another theme.`);
+    this.problems = problems;
+  }
+}
+export const unusableTheme = (theme: string, ...problems: readonly string[]): ConfigurationError =>
+  new UnusableTheme(theme, problems);
+
+/** What is wrong with a theme, one by one, of an error that says so; undefined for any other error. */
+export const problemsIn = (error: unknown): readonly string[] | undefined =>
+  error instanceof ConfigurationError ? ((error as Partial<UnusableTheme>).problems ?? [error.message]) : undefined;
+
+/** Which fields of a file are wrong, with its path and their lines. */
+function faultsOf(file: string, problems: readonly FieldProblem[]): readonly string[] {
+  const text = readFileSync(file, 'utf8');
+  return [...Map.groupBy(problems, ({ field }) => field)].flatMap(([field, own]) => {
+    const path = text.includes(JSON.stringify(field)) ? [field] : field.split('.');
+    const place = `${shortPath(file)}:${lineOf(text, path)}: ${field}`;
+    const messages = own.map(({ message }) => message).filter((message) => !message.endsWith(ANY_OF));
+    // Each of several schemas says why it is not the one.
+    return messages.length < own.length
+      ? `${place} ${messages.join(' or ')}`
+      : messages.map((one) => `${place} ${one}`);
+  });
+}
+/** What ajv says where none of several schemas fits, besides what each of them says. */
+const ANY_OF = 'must match a schema in anyOf';
+
+/** The line in a file of JSON on which the last key of a path stands, or the last that is there. */
+function lineOf(text: string, path: readonly string[]): number {
+  // Each key of the path stands behind the one that it belongs to.
+  const at = path.reduce((from, key) => Math.max(from, text.indexOf(JSON.stringify(key), from)), 0);
+  return text.slice(0, at).split('\n').length;
+}
+
+/** The same of a file. */
+export const placeIn = (file: string, path: readonly string[]): string =>
+  `${shortPath(file)}:${lineOf(readFileSync(file, 'utf8'), path)}`;
 
 /** Throws `ConfigurationError` naming file and line. */
 export function readJson(file: string): unknown {
@@ -109,10 +167,7 @@ function optional<S extends TSchema>(theme: Theme, name: string, schema: S): Sta
   if (!existsSync(file)) return [];
   const result = check(schema, readJson(file));
   if (result.ok) return [result.value];
-  throw unusableTheme(
-    theme.id,
-    `${shortPath(file)}: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`,
-  );
+  throw unusableTheme(theme.id, ...faultsOf(file, result.problems));
 }
 
 /** Tokens merge per key, the root theme first. */
@@ -140,9 +195,7 @@ function placeOf(chain: readonly Theme[], path: readonly string[]): string {
       JSON.parse(text),
     );
     if (has === undefined) continue;
-    // Each key of the path stands behind the one that it belongs to.
-    const at = path.reduce((from, key) => text.indexOf(JSON.stringify(key), from), 0);
-    return `${shortPath(file)}:${text.slice(0, at).split('\n').length}`;
+    return `${shortPath(file)}:${lineOf(text, path)}`;
   }
   return 'tokens.json';
 }
@@ -167,16 +220,18 @@ const PATH_DATA = /^[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+$/;
 /**
  * Icons by name: path data on a 24 by 24 grid, drawn as strokes. Data only, so that a theme cannot bring markup along.
  */
-export function chainIcons(chain: readonly Theme[]): ReadonlyMap<string, readonly string[]> {
-  const all = Object.assign(
-    {},
-    ...chain.toReversed().flatMap((theme) => optional(theme, 'icons.json', Icons)),
-  ) as Record<string, readonly string[]>;
-  for (const [name, paths] of Object.entries(all)) {
-    const fine = paths.every((path) => PATH_DATA.test(path));
-    if (!fine) throw new ConfigurationError(`The icon "${name}" must be a list of SVG path data`);
-  }
-  return new Map(Object.entries(all));
+export const chainIcons = (chain: readonly Theme[]): ReadonlyMap<string, readonly string[]> =>
+  new Map(chain.toReversed().flatMap(iconsOf));
+
+function iconsOf(theme: Theme): [string, readonly string[]][] {
+  const icons = optional(theme, 'icons.json', Icons).flatMap(Object.entries<string[]>);
+  const wrong = icons.filter(([, paths]) => !paths.every((path) => PATH_DATA.test(path)));
+  const place = (name: string): string => placeIn(join(theme.folder, 'icons.json'), [name]);
+  if (wrong.length === 0) return icons;
+  throw unusableTheme(
+    theme.id,
+    ...wrong.map(([name]) => `${place(name)}: the icon "${name}" must be a list of SVG path data`),
+  );
 }
 
 const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Record(Type.String(), Type.String())]));
@@ -185,21 +240,22 @@ const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Record(
 export const offeredLanguages = (chain: readonly Theme[]): readonly string[] =>
   chain.flatMap(({ folder }) => globSync('locales/*.json', { cwd: folder }).map((file) => basename(file, '.json')));
 
-/**
- * Looks at every text of the chain: its own, those it has for plugins, and what code says in English. Throws
- * `ConfigurationError` naming the file.
- */
-export function checkLocales(chain: readonly Theme[]): void {
-  for (const theme of chain) {
-    for (const file of globSync('locales/{,failures/,declared/,plugins/*/}*.json', { cwd: theme.folder })) {
-      optional(theme, file, Texts);
-      if (!isLanguage(basename(file, '.json')))
-        throw unusableTheme(
-          theme.id,
-          `${shortPath(join(theme.folder, file))}: its name must be a language, such as de or pt-BR`,
-        );
-    }
-  }
+/** The files of texts of a chain: its own, those it has for plugins, and what code says in English. */
+export const localeFiles = (chain: readonly Theme[]): readonly (readonly [Theme, file: string])[] =>
+  chain.flatMap((theme) =>
+    globSync('locales/{,failures/,declared/,plugins/*/}*.json', { cwd: theme.folder }).map(
+      (file) => [theme, file] as const,
+    ),
+  );
+
+/** Looks at every text in a file. Throws `ConfigurationError` naming it. */
+export function checkLocale([theme, file]: readonly [Theme, file: string]): void {
+  optional(theme, file, Texts);
+  if (!isLanguage(basename(file, '.json')))
+    throw unusableTheme(
+      theme.id,
+      `${shortPath(join(theme.folder, file))}: its name must be a language, such as de or pt-BR`,
+    );
 }
 
 function isLanguage(id: string): boolean {

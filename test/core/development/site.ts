@@ -68,12 +68,14 @@ export interface DevelopmentSite extends AsyncDisposable {
   write(path: string, text: string): Promise<void>;
   /** The same as editors do it that write another file and rename that. */
   replace(path: string, text: string): Promise<void>;
+  /** Takes a file or folder of the site away. */
+  remove(path: string): Promise<void>;
   /** Writes one file, or all, as they were at first. */
   mend(path?: string): Promise<void>;
   /** `parley dev`, or another command line. */
   start(...command: readonly string[]): Promise<ServerProcess>;
-  /** Another command of `parley`, to its end; throws what it said when it fails. */
-  parley(...words: readonly string[]): Promise<void>;
+  /** Another command of `parley`, to its end; resolves to what it said, and throws that when it fails. */
+  parley(...words: readonly string[]): Promise<string>;
 }
 
 export async function makeSite(): Promise<DevelopmentSite> {
@@ -93,6 +95,7 @@ export async function makeSite(): Promise<DevelopmentSite> {
       await writeFile(join(folder, `${path}~`), text);
       await rename(join(folder, `${path}~`), join(folder, path));
     },
+    remove: (path) => rm(join(folder, path), { recursive: true }),
     async mend(path) {
       for (const [name, text] of Object.entries(FILES))
         if (path === undefined || path === name) await site.write(name, text);

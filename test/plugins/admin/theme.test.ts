@@ -128,7 +128,7 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
     [
       'one whose layout leaves out what every page is for',
       { 'templates/layout.hbs': '<html>{{head}}{{> partials/end}}</html>', 'templates/partials/end.hbs': '{{foot}}' },
-      /layout\.hbs must print \{\{body\}\}, itself or in a partial/,
+      /templates\/layout\.hbs:1: must print \{\{body\}\}, itself or in a partial/,
     ],
     [
       'one that breaks the page of a plugin',
@@ -143,7 +143,7 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
     [
       'one with a token of another kind',
       { 'tokens.json': { measure: 'wide' } },
-      /broken\/tokens\.json: measure must be number/,
+      /broken\/tokens\.json:1: measure must be number/,
     ],
     [
       'one whose tokens are no JSON',
@@ -153,19 +153,33 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
     [
       'one with an icon that is markup',
       { 'icons.json': { bell: ['<script>'] } },
-      /icon "bell" must be a list of SVG path data/,
+      /broken\/icons\.json:1: the icon "bell" must be a list of SVG path data/,
     ],
-    ['one with texts of another kind', { 'locales/de.json': { 'log-in': 7 } }, /locales\/de\.json: log-in must/],
+    [
+      'one with texts of another kind',
+      { 'locales/de.json': { 'log-in': 7 } },
+      /locales\/de\.json:1: log-in must be string or must be object\./,
+    ],
     [
       'one with texts of another kind for a plugin',
       { 'locales/plugins/tags/de.json': { title: 7 } },
-      /tags\/de\.json: title must/,
+      /tags\/de\.json:1: title must/,
     ],
     ['one in a language that is none', { 'locales/d_e.json': {} }, /locales\/d_e\.json: its name must be a language/],
-    ['one that names a style sheet it lacks', {}, /names the style sheet "css\/sea\.css"/, { styles: ['css/sea.css'] }],
+    [
+      'one that names a style sheet it lacks',
+      {},
+      /broken\/theme\.json:1: names the style sheet "css\/sea\.css"/,
+      { styles: ['css/sea.css'] },
+    ],
     ['one without its parent', {}, /no theme "nowhere"; install it/, { extends: 'nowhere' }],
     ['one that is its own parent', {}, /extends itself/, { extends: 'broken' }],
-    ['one with a manifest of another kind', {}, /bad theme\.json: api/, { api: 2 }],
+    [
+      'one with a manifest of another kind',
+      {},
+      / themes\/broken\/theme\.json:1: api must be .*Correct that, or choose another theme/,
+      { api: 2 },
+    ],
   ])('%s', async (_what, files, why, more) => {
     write('broken', files, more);
     const { status, body } = await save('broken');

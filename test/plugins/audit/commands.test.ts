@@ -55,6 +55,7 @@ const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, 
   'plugin disable': ['plugin disable typing', 'plugin.disabled'],
   'plugin uninstall': ['plugin uninstall typing', 'plugin.uninstalled'],
   'plugin enable': ['plugin enable typing', 'plugin.enabled'],
+  'theme use': ['theme use default', 'theme.chosen'],
   'secret rotate': ['secret rotate', 'root-key.rotated'],
   backup: [`backup ${join(tmpdir(), `parley-${randomUUID()}.zip`)}`, 'site.backed-up'],
   seed: ['seed --users 1 --discussions 0 --posts 0', 'forum.seeded'],
@@ -80,6 +81,10 @@ const HARMLESS = [
   'restore',
   'setting get',
   'setting list',
+  'theme check',
+  'theme dev',
+  'theme list',
+  'theme new',
 ];
 
 /** They install packages into a site, which test/package.test.ts has. */
@@ -111,6 +116,7 @@ describe('what is done at the shell leaves an entry that says so', () => {
     const refused = {
       'setting set no.such 1': 'There is no setting',
       'setting set security.bcrypt_cost 0': 'must be',
+      'theme use harbour': 'There is no theme',
       'plugin disable admin': 'the admin panel needs it',
       'plugin disable nothing': 'nothing',
       'plugin uninstall tags': 'switch it off',

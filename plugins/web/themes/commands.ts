@@ -1,0 +1,143 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { closestMatch } from 'leven';
+import {
+  commandLine,
+  ConfigurationError,
+  defineCommand,
+  develop,
+  Environment,
+  Settings,
+  Type,
+  writeTemplate,
+} from 'parley-forum';
+import { Web, type ThemeReport } from 'parley-forum/plugins/web';
+import { installedThemes, loadChain, MAX_DEPTH, ROOT_THEME, themeFolders } from './themes.ts';
+
+const RUN = 'npm run parley --';
+const TEMPLATE = join(import.meta.dirname, 'template');
+const SETTING = 'site.theme';
+const ID = 'A folder in themes/, as `theme list` shows it';
+
+/** Throws, naming those there are, where a theme is none of them. */
+function assertInstalled(id: string, themes: readonly string[]): void {
+  if (themes.includes(id)) return;
+  const meant = closestMatch(id, [...themes], { maxDistance: Math.max(1, Math.floor(id.length / 3)) });
+  throw new ConfigurationError(
+    `There is no theme "${id}"; ${meant ? `did you mean "${meant}"? There are` : 'there are'}: ${themes.join(', ')}`,
+  );
+}
+
+const list = defineCommand({
+  name: 'theme list',
+  summary: 'Lists themes, which one is in use, what they build on, and why one cannot be used.',
+  options: Type.Object({}),
+  needs: { web: Web, settings: Settings },
+  run({ web, settings }, _options, console) {
+    const chosen = String(settings.get(SETTING));
+    // The chosen one may be gone.
+    const all = [...new Set([...web.themes, chosen])].sort().map((id) => web.inspectTheme(id));
+    const widthOf = (key: 'id' | 'name'): number => Math.max(...all.map((theme) => theme[key].length));
+    const stateOf = ({ id, problems }: ThemeReport): string =>
+      id === chosen ? 'in use' : problems.length > 0 ? 'broken' : 'ready';
+    for (const theme of all) {
+      const { id, name, parent, problems } = theme;
+      const words = [
+        id.padEnd(widthOf('id')),
+        stateOf(theme).padEnd('in use'.length),
+        name.padEnd(widthOf('name')),
+        ...(parent === undefined ? [] : [`extends ${parent}`]),
+        ...problems.slice(0, 1),
+        ...(problems.length > 1 ? [`and ${problems.length - 1} more: ${RUN} theme check ${id}`] : []),
+      ];
+      console.print(words.join('  ').trimEnd());
+    }
+  },
+});
+
+const use = defineCommand({
+  name: 'theme use',
+  summary: 'Shows pages in a theme from now on, in a running server too; one that breaks the rules is refused.',
+  example: 'theme use harbour',
+  positional: ['id'],
+  options: Type.Object({ id: Type.String({ description: ID }) }),
+  needs: { web: Web },
+  async run({ web }, { id }, console) {
+    assertInstalled(id, web.themes);
+    await web.useTheme(id, commandLine);
+    console.print(`${id} is in use.`);
+    const { themeWarning } = web;
+    if (themeWarning !== undefined) console.print(themeWarning);
+  },
+});
+
+const newTheme = defineCommand({
+  name: 'theme new',
+  summary: 'Writes a small working theme to begin from.',
+  example: 'theme new harbour',
+  positional: ['id'],
+  options: Type.Object({
+    id: Type.String({ description: 'Lower-case words joined by "-"; also the folder’s name' }),
+    parent: Type.String({ default: ROOT_THEME, description: 'The theme that it builds on' }),
+  }),
+  needs: { environment: Environment },
+  async run({ environment }, { id, parent }, console) {
+    const folders = themeFolders(environment);
+    if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id))
+      throw new ConfigurationError(
+        `"${id}" will not do as an id: use lower-case words joined by "-", such as harbour or night-sky`,
+      );
+    if (folders.some((folder) => existsSync(join(folder, id))))
+      throw new ConfigurationError(`There is a theme "${id}" already, or a folder of that name; choose another id`);
+    assertInstalled(parent, installedThemes(folders));
+    if (loadChain(parent, folders).length === MAX_DEPTH)
+      throw new ConfigurationError(`"${parent}" has ${MAX_DEPTH - 1} ancestors, the most that are possible`);
+    const words = id.replaceAll('-', ' ');
+    const names = { Label: words[0]!.toUpperCase() + words.slice(1), parent, id };
+    for (const path of await writeTemplate(TEMPLATE, join(environment.siteDir, 'themes', id), names))
+      console.print(`wrote themes/${id}/${path}`);
+    console.print(
+      `\nSee it while you write: ${RUN} theme dev ${id}\nIs all well with it?     ${RUN} theme check ${id}\nShow it to everybody:   ${RUN} theme use ${id}`,
+    );
+  },
+});
+
+const check = defineCommand({
+  name: 'theme check',
+  summary: 'Checks themes whole, as before they are used, and says all that is wrong, with file and line.',
+  example: 'theme check harbour',
+  positional: ['id'],
+  options: Type.Object({ id: Type.Optional(Type.String({ description: 'Only this one' })) }),
+  needs: { web: Web },
+  run({ web }, { id: only }, console) {
+    if (only !== undefined) assertInstalled(only, web.themes);
+    const all = (only === undefined ? web.themes : [only]).map((id) => web.inspectTheme(id));
+    for (const { id, problems, warning } of all) {
+      console.print(problems.length > 0 ? `${id} cannot be used:` : `${id} can be used.`);
+      for (const line of warning === undefined ? problems : [warning]) console.print(`  ${line}`);
+    }
+    const broken = all.filter(({ problems }) => problems.length > 0).length;
+    if (broken > 0)
+      throw new ConfigurationError(`${broken} of ${all.length} cannot be used; correct what is named above.`);
+  },
+});
+
+const dev = defineCommand({
+  name: 'theme dev',
+  summary:
+    'Runs the site as `dev` does, in a theme that this server alone shows, whatever the setting says: what you save is live at once, and nothing is stored.',
+  example: 'theme dev harbour --demo',
+  positional: ['id'],
+  options: Type.Object({
+    id: Type.Optional(Type.String({ description: 'A folder in themes/; left out, the theme in use' })),
+    demo: Type.Boolean({ default: false, description: 'Install with lifelike content where nothing is installed yet' }),
+  }),
+  needs: { environment: Environment },
+  async run({ environment }, { id, demo }, console) {
+    if (id !== undefined) assertInstalled(id, installedThemes(themeFolders(environment)));
+    await develop({ demo, settings: id === undefined ? {} : { [SETTING]: id } }, console);
+  },
+});
+
+/** `theme list|use|new|check|dev`. */
+export const themeCommands = [list, use, newTheme, check, dev] as const;

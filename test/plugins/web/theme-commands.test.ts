@@ -1,0 +1,200 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient } from 'parley-forum/testing';
+import { makeSite, type DevelopmentSite } from '../../core/development/site.ts';
+import type { ServerProcess } from '../../core/fixtures/server-process.ts';
+
+const MAIN = resolve(import.meta.dirname, '../../../core/main.ts');
+
+/** Its configuration has the theme `own` for the first default. */
+let site: DevelopmentSite;
+beforeAll(async () => {
+  site = await makeSite();
+});
+afterAll(() => site?.[Symbol.asyncDispose](), 60_000);
+
+const parley = (...words: readonly string[]): Promise<string> => site.parley('theme', ...words);
+/** What a command that fails says, with its exit code. */
+const failure = (...words: readonly string[]): Promise<string> =>
+  parley(...words).then(
+    (said) => `it did not fail: ${said}`,
+    (error: Error) => error.message,
+  );
+/** The themes whose files a page names, as far as they have style sheets. */
+async function themesOf(server: ServerProcess): Promise<readonly string[]> {
+  const { text } = await createClient(server.url).get('/greeting', { accept: 'text/html' });
+  expect(text).toContain('class="words"');
+  return [...text.matchAll(/\/assets\/t\/([a-z-]+)@[^"]*\.css"/g)].map(([, id]) => id!);
+}
+const chosen = async (): Promise<string> => (await site.parley('setting', 'get', 'site.theme')).trim();
+
+const BROKEN = {
+  'theme.json': '{ "id": "broken", "name": "Broken", "version": "1.0.0", "api": 1, "extends": "own" }',
+  'tokens.json': '{\n  "color": {\n    "accent": { "light": "beige" }\n  }\n}',
+  'templates/partials/footer.hbs': '<footer>\n{{plurall "a" 1}}\n</footer>',
+  'templates/partials/stat.hbs': '{{{text}}}',
+  'locales/fr.json': '{\n  "log-in": 7\n}',
+};
+
+describe('where no server runs', () => {
+  test('`theme new` writes a child theme that is whole, with every kind of file, and says what to do next', async () => {
+    const said = await parley('new', 'night-sky');
+    expect(said.split('\n')).toEqual(
+      expect.arrayContaining([
+        'wrote themes/night-sky/theme.json',
+        expect.stringMatching(/: +npm run parley -- theme dev night-sky$/),
+        expect.stringMatching(/: +npm run parley -- theme use night-sky$/),
+      ]),
+    );
+    const folder = join(site.folder, 'themes/night-sky');
+    const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+    const files = entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+    expect(files.map((file) => file.slice(folder.length + 1)).sort()).toEqual([
+      'assets/css/night-sky.css',
+      'templates/partials/footer.hbs',
+      'theme.json',
+      'tokens.json',
+    ]);
+    for (const file of files) expect(await readFile(file, 'utf8'), file).not.toMatch(/__\w+__/);
+    const manifest = JSON.parse(await readFile(join(folder, 'theme.json'), 'utf8')) as object;
+    expect(manifest).toMatchObject({ id: 'night-sky', name: 'Night sky', extends: 'default' });
+    // Without a word about colours that are hard to read.
+    expect(await parley('check', 'night-sky')).toBe('night-sky can be used.\n');
+  });
+
+  test('`theme new --parent` builds on another one', async () => {
+    await parley('new', 'dawn', '--parent', 'night-sky');
+    expect(await parley('check', 'dawn')).toContain('dawn can be used.');
+    expect(await parley('list')).toMatch(/^dawn +ready +Dawn +extends night-sky$/m);
+  });
+
+  test('`theme new` refuses what is there, and what will not do, and writes nothing', async () => {
+    const before = await readdir(join(site.folder, 'themes'));
+    expect(await failure('new', 'own')).toContain('ended with 1: There is a theme "own" already');
+    expect(await failure('new', 'default')).toContain('There is a theme "default" already');
+    expect(await failure('new', '../quay')).toContain('"../quay" will not do as an id: use lower-case words');
+    expect(await failure('new', 'Quay')).toContain('"Quay" will not do as an id');
+    expect(await failure('new', 'quay', '--parent', 'night-ski')).toContain(
+      'There is no theme "night-ski"; did you mean "night-sky"? There are: dawn, default, night-sky, own',
+    );
+    await parley('new', 'noon', '--parent', 'dawn');
+    expect(await failure('new', 'quay', '--parent', 'noon')).toContain('"noon" has 3 ancestors, the most');
+    expect(await readdir(join(site.folder, 'themes'))).toEqual([...before, 'noon'].sort());
+  });
+
+  test('`theme use` of what is not there or broken says so, and nothing changes', async () => {
+    for (const [path, text] of Object.entries(BROKEN)) await site.write(`themes/broken/${path}`, text);
+    expect(await failure('use', 'nigt-sky')).toMatch(
+      /^parley theme ended with 1: There is no theme "nigt-sky"; did you mean "night-sky"\? There are: broken, .*\n$/,
+    );
+    expect(await failure('use', 'broken')).toMatch(
+      /ended with 1: site\.theme: The theme "broken" cannot be used: themes\/broken\/locales\/fr\.json:2: log-in must .* Correct that, or choose another theme\.\n$/,
+    );
+    expect(await chosen()).toBe('own');
+  });
+
+  test('`theme check` names all that is wrong, a line each, and fails', async () => {
+    const said = await failure('check');
+    expect(said).toContain('own can be used.\n');
+    expect(said).toContain(`broken cannot be used:
+  themes/broken/locales/fr.json:2: log-in must be string or must be object
+  themes/broken/templates/partials/footer.hbs:2: unknown helper "plurall"; did you mean "plural"?
+  themes/broken/templates/partials/stat.hbs:1: prints without escaping; write {{…}}, and let the plugin hand over SafeHtml where HTML is meant
+  themes/broken/tokens.json:3: the token "accent" is "beige"; write oklch(L% C H) or #rrggbb
+`);
+    expect(said).toMatch(/ended with 1: /);
+    expect(said).toMatch(/1 of \d cannot be used; correct what is named above\.\n$/);
+    expect(await failure('check', 'brokn')).toContain('did you mean "broken"?');
+  });
+
+  test('`theme check` tells which colours are hard to read, which is no failure', async () => {
+    await site.write('themes/fog/theme.json', BROKEN['theme.json'].replaceAll('broken', 'fog'));
+    await site.write('themes/fog/tokens.json', '{ "color": { "text": { "light": "#bbbbbb" } } }');
+    expect(await parley('check', 'fog')).toMatch(
+      /^fog can be used\.\n {2}Colours of the theme are hard to read: text on/,
+    );
+    await site.remove('themes/fog');
+  });
+
+  test('`theme list` tells the one in use, what each builds on, and why one cannot be used', async () => {
+    await parley('use', 'night-sky');
+    expect((await parley('list')).split('\n')).toEqual([
+      expect.stringMatching(
+        /^broken +broken +Broken +extends own +themes\/broken\/locales\/fr\.json:2: .* {2}and 3 more: npm run parley -- theme check broken$/,
+      ),
+      expect.stringMatching(/^dawn +ready /),
+      expect.stringMatching(/^default +ready +Paper and ink$/),
+      expect.stringMatching(/^night-sky +in use +Night sky +extends default$/),
+      expect.stringMatching(/^noon +ready /),
+      expect.stringMatching(/^own +ready +Own +extends default$/),
+      '',
+    ]);
+  });
+
+  test('`theme list` names a chosen theme that is gone', async () => {
+    await parley('use', 'noon');
+    await site.remove('themes/noon');
+    expect(await parley('list')).toMatch(/^noon +in use +noon +There is no theme "noon"; install it in themes\/noon/m);
+    await parley('use', 'own');
+  });
+});
+
+describe('beside a running server', () => {
+  let server: ServerProcess;
+  beforeAll(async () => {
+    server = await site.start(process.execPath, MAIN);
+  }, 60_000);
+  afterAll(() => server?.end('SIGTERM'));
+
+  test('`theme new`, then `theme use`: its pages are in the theme from then on', async () => {
+    expect(await themesOf(server)).toEqual(['default']);
+    await parley('new', 'harbour');
+    expect(await parley('use', 'harbour')).toBe('harbour is in use.\n');
+    expect(await themesOf(server)).toEqual(['default', 'harbour']);
+    expect(await parley('list')).toMatch(/^harbour +in use /m);
+  });
+
+  test('one that is broken is refused, and pages stay as they were', async () => {
+    expect(await failure('use', 'broken')).toContain('themes/broken/locales/fr.json:2: ');
+    expect(await themesOf(server)).toEqual(['default', 'harbour']);
+    expect(await failure('check', 'broken')).toContain('1 of 1 cannot be used');
+  });
+});
+
+describe('`theme dev`', () => {
+  let server: ServerProcess;
+  beforeAll(async () => {
+    await parley('use', 'own');
+    server = await site.start(process.execPath, resolve(MAIN, '../cli/main.ts'), 'theme', 'dev', 'night-sky');
+  }, 60_000);
+
+  test('shows the theme as it is saved, whatever the setting says', async () => {
+    expect(await themesOf(server)).toEqual(['default', 'night-sky']);
+    const foot = async (): Promise<boolean> =>
+      (await createClient(server.url).get('/greeting', { accept: 'text/html' })).text.includes('the open sea');
+    expect(await foot()).toBe(false);
+    await site.write('themes/night-sky/templates/partials/footer.hbs', '<footer>the open sea</footer>');
+    await expect.poll(foot).toBe(true);
+    expect(await parley('list')).toMatch(/^night-sky +in use /m);
+  });
+
+  test('stores nothing: another theme cannot be chosen meanwhile, and the one that was is in use afterwards', async () => {
+    const refused = 'site.theme: cannot be changed: this server was started with a value of its own, until it stops';
+    expect(await failure('use', 'default')).toContain(refused);
+    await expect(site.parley('setting', 'set', 'site.theme', 'default')).rejects.toThrow(refused);
+    expect(await themesOf(server)).toEqual(['default', 'night-sky']);
+    expect(await server.end('SIGINT')).toEqual({ code: 0, signal: null });
+    expect(await chosen()).toBe('own');
+  }, 60_000);
+
+  test('refuses a theme that is not there', async () => {
+    expect(await failure('dev', 'nightsky')).toMatch(/ended with 1: There is no theme "nightsky"; did you mean/);
+  });
+
+  test('and the others explain themselves', async () => {
+    for (const word of ['list', 'use', 'new', 'check', 'dev'])
+      expect(await parley(word, '--help')).toContain(`Usage: npm run parley -- theme ${word}`);
+    expect(await parley('dev', '--help')).toMatch(/this server\s+alone shows, whatever\s+the setting says/);
+  });
+});
