@@ -3,6 +3,7 @@ import { basename, join, relative } from 'node:path';
 import {
   check,
   ConfigurationError,
+  messageOf,
   Type,
   type Environment,
   type FieldProblem,
@@ -152,13 +153,30 @@ export function readJson(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    // For some mistakes the parser reports the text instead of the line.
-    const [, line] = /\(line (\d+) /.exec(why) ?? [];
-    throw new ConfigurationError(`${shortPath(file)}${line ? `:${line}` : ''}: is not valid JSON (${why})`, {
-      cause: error,
-    });
+    // For some mistakes the parser reports the text around it, as it is, instead of the line.
+    const why = messageOf(error).replaceAll(/\s+/g, ' ');
+    const line = /\(line (\d+) /.exec(why)?.[1] ?? text.slice(0, endOfJson(text)).split('\n').length;
+    throw new ConfigurationError(`${shortPath(file)}:${line}: is not valid JSON (${why})`, { cause: error });
   }
+}
+
+/** How much of a text, in characters, could be the beginning of JSON: more of it has a sign that cannot stand there. */
+function endOfJson(text: string): number {
+  const goesWrong = (length: number): boolean => {
+    try {
+      JSON.parse(text.slice(0, length));
+      return false;
+    } catch (error) {
+      return messageOf(error).startsWith('Unexpected token');
+    }
+  };
+  let [right, wrong] = [0, text.length + 1];
+  while (wrong - right > 1) {
+    const middle = (right + wrong) >> 1;
+    if (goesWrong(middle)) wrong = middle;
+    else right = middle;
+  }
+  return right;
 }
 
 /** A theme's file of data, if it has one. */

@@ -151,6 +151,17 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
       /^themes\/broken\/tokens\.json:2: is not valid JSON/,
     ],
     [
+      'one whose tokens have a colour without quotes',
+      { 'tokens.json': '{\n "color": {\n  "text": {\n   "light": beige\n  }\n }\n}' },
+      /^themes\/broken\/tokens\.json:4: is not valid JSON \(Unexpected token 'b', .+\)$/,
+    ],
+    [
+      'one whose tokens are not all there',
+      { 'tokens.json': '{\n "color": {\n' },
+      /broken\/tokens\.json:3: is not valid/,
+    ],
+    ['one whose tokens are an empty file', { 'tokens.json': '' }, /broken\/tokens\.json:1: is not valid JSON/],
+    [
       'one with an icon that is markup',
       { 'icons.json': { bell: ['<script>'] } },
       /broken\/icons\.json:1: the icon "bell" must be a list of SVG path data/,
