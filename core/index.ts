@@ -13,7 +13,7 @@ export { commandLine, defineCommand, operated, secretOption, type Command, type 
 export { develop } from './cli/develop.ts';
 export { writeTemplate } from './cli/scaffold.ts';
 export { Setup, type OpenSetup, type DatabaseReport, type DataLocation, type Site } from './host/setup.ts';
-export type { SiteConfiguration } from './host/site.ts';
+export { RUN, type SiteConfiguration } from './host/site.ts';
 export type { Extension } from './extensions.ts';
 export { createId } from './ids.ts';
 export {
@@ -48,6 +48,7 @@ export {
 export {
   chainOf,
   ConfigurationError,
+  didYouMean,
   HttpError,
   InvalidInput,
   messageOf,

@@ -1,7 +1,7 @@
 import { Argument, Command as Commander, CommanderError, Option } from 'commander';
 import type { Command } from './command.ts';
 import { ConfigurationError } from '../errors.ts';
-import { EXTENSION } from '../host/site.ts';
+import { RUN } from '../host/site.ts';
 import { check } from '../schema.ts';
 
 /** A command and whose it is, for the overview. */
@@ -12,9 +12,6 @@ export interface Entry {
 
 /** What a line asks for: help to print, or a command with its options checked. */
 export type Call = { readonly help: string } | { readonly command: Command; readonly options: object };
-
-/** How commands are started, where the program was installed and in its repository; every hint repeats it. */
-export const RUN = EXTENSION === '.js' ? 'npx parley' : 'npm run parley --';
 
 /** What is looked at in an option's schema. */
 interface OptionSchema {

@@ -2,10 +2,11 @@ import type { App } from '../host/app.ts';
 import type { Command, Console } from './command.ts';
 import { Environment } from '../environment.ts';
 import { ConfigurationError } from '../errors.ts';
+import { RUN } from '../host/site.ts';
 import type { Token, Tokens } from '../ref.ts';
 import { catalogue } from './catalogue.ts';
 import { terminalConsole } from './console.ts';
-import { parseCall, RUN, type Call } from './parse.ts';
+import { parseCall, type Call } from './parse.ts';
 import { Program } from './program.ts';
 
 /**

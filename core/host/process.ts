@@ -5,6 +5,7 @@ import { createExpressApp } from './express-app.ts';
 import { inspectDatabase } from './databases/inspect.ts';
 import { closeServer, listen } from './server.ts';
 import { Setup, type DatabaseReport, type DataLocation, type Site } from './setup.ts';
+import { RUN } from './site.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { RouteRegistry, type RequestHandler } from '../http/routes.ts';
@@ -128,7 +129,7 @@ async function hold(app: App, gate: RequestHandler): Promise<Server | undefined>
 
 const NOT_INSTALLED = `Nothing is installed here yet. Install with
 
-  npm run parley -- install --admin-username NAME --admin-email ADDRESS --admin-password PASSWORD
+  ${RUN} install --admin-username NAME --admin-email ADDRESS --admin-password PASSWORD
 
 (add --demo for lifelike content), or try it out with: npm run demo. Both need the plugin that does it: it has to be in
 the configuration, with its folder.`;

@@ -23,6 +23,8 @@ export const PROGRAM = resolve(import.meta.dirname, '../..');
 
 /** `.ts` where the program runs from its sources, `.js` where it was built. */
 export const EXTENSION = extname(import.meta.filename);
+/** How commands are started, where the program was installed and in its repository; every hint repeats it. */
+export const RUN = EXTENSION === '.js' ? 'npx parley' : 'npm run parley --';
 
 /**
  * The site's folder: its configuration, its own plugins/ and themes/, and the packages that were installed for it.

@@ -2,6 +2,7 @@ import {
   ConfigurationError,
   HttpError,
   messageOf,
+  RUN,
   type OpenSetup,
   type Environment,
   type Http,
@@ -113,9 +114,9 @@ const invitation = (
   ${link}
 
 The first browser that sends a step of the form has the installation to itself; then the link is over, and a restart prints a new one.
-Without a browser: npm run parley -- install --help`;
+Without a browser: ${RUN} install --help`;
 
 const databaseMissing = (
   file: string,
 ): string => `${file} says that a forum was installed here, but there is none in the database.
-Look at DATABASE_URL and DATA_DIR. To begin anew, delete that file and start again, or: npm run parley -- install --help`;
+Look at DATABASE_URL and DATA_DIR. To begin anew, delete that file and start again, or: ${RUN} install --help`;

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
+import { Environment } from '../../environment.ts';
 import { backUp } from '../../host/backup/backup.ts';
 import { restore } from '../../host/backup/restore.ts';
 import { loadPlugins } from '../../host/loader.ts';
-import { readConfiguration, readEnvironment, SITE } from '../../host/site.ts';
+import { RUN, SITE, readConfiguration } from '../../host/site.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand, operated, type Command } from '../command.ts';
 import { errorLines } from '../error-lines.ts';
-import { RUN } from '../parse.ts';
 import { Program } from '../program.ts';
 
 const counted = (count: number, one: string, many: string): string =>
@@ -46,8 +46,9 @@ const restoreCommand = defineCommand({
       description: 'Plugins whose tables are left out, as they are not installed here, with commas between their ids',
     }),
   }),
-  async run(_services, { file, without }, console) {
-    const [environment, configuration] = await Promise.all([readEnvironment(), readConfiguration(SITE)]);
+  needs: { environment: Environment },
+  async run({ environment }, { file, without }, console) {
+    const configuration = await readConfiguration(SITE);
     const log = errorLines();
     const plugins = await loadPlugins(SITE, configuration.plugins, log);
     const path = resolve(SITE, file);

@@ -8,9 +8,9 @@ import { counters } from '../../data/counters.ts';
 import { sql } from '../../data/database.ts';
 import type { Environment } from '../../environment.ts';
 import { chainOf, ConfigurationError, messageOf } from '../../errors.ts';
+import { RUN } from '../../host/site.ts';
 import { Type } from '../../schema.ts';
 import type { SettingInfo } from '../../settings.ts';
-import { RUN } from '../parse.ts';
 import { Program } from '../program.ts';
 
 /** One line of the report. `note` is worth knowing and no problem. */

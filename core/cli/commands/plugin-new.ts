@@ -6,8 +6,7 @@ import { defineCommand, type Console } from '../command.ts';
 import { addToConfiguration } from '../configuration-file.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
-import { PROGRAM, SITE } from '../../host/site.ts';
-import { RUN } from '../parse.ts';
+import { PROGRAM, RUN, SITE } from '../../host/site.ts';
 import { checkId, inRepository, spellings, templateOf, toolVersions, writeTemplate } from '../scaffold.ts';
 
 /** Where the files of a new plugin go: its sources, its migrations and its test. */

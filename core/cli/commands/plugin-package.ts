@@ -2,13 +2,12 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { App } from '../../host/app.ts';
 import { checkFit, findLocation, idOf, PACKAGE, VERSION } from '../../host/loader.ts';
-import { SITE } from '../../host/site.ts';
+import { RUN, SITE } from '../../host/site.ts';
 import { ConfigurationError, didYouMean, messageOf, PluginError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand, operated, type Console } from '../command.ts';
 import { addToConfiguration, isConfigured, removeFromConfiguration } from '../configuration-file.ts';
 import { npm } from '../npm.ts';
-import { RUN } from '../parse.ts';
 import { Program } from '../program.ts';
 import { inRepository } from '../scaffold.ts';
 

@@ -1,8 +1,8 @@
 import { defineCommand, operated, type Command } from '../command.ts';
 import { ConfigurationError, didYouMean } from '../../errors.ts';
 import { check, Type, type TSchema } from '../../schema.ts';
+import { RUN } from '../../host/site.ts';
 import { Settings, type SettingInfo } from '../../settings.ts';
-import { RUN } from '../parse.ts';
 import { Program } from '../program.ts';
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

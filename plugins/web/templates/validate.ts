@@ -1,5 +1,5 @@
 import Handlebars from 'handlebars';
-import { closestMatch } from 'leven';
+import { didYouMean } from 'parley-forum';
 import { htmlPositions, type HtmlPosition } from './html-positions.ts';
 
 /** What is wrong with a template, by file and line, for its author. */
@@ -178,8 +178,7 @@ class TemplateWalker {
 
   #unknownHelper(node: Call, name: string): TemplateError {
     const all = [...this.#known, ...BUILT_IN];
-    const meant = closestMatch(name, all, { maxDistance: Math.max(1, Math.floor(name.length / 3)) });
-    const remedy = meant ? `did you mean "${meant}"?` : 'docs/reference/templates.md has those that there are';
+    const remedy = didYouMean(name, all, 'docs/reference/templates.md has those that there are');
     return this.#error(node, `unknown helper "${name}"; ${remedy}`);
   }
 

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { closestMatch } from 'leven';
 import {
   commandLine,
   ConfigurationError,
   defineCommand,
   develop,
+  didYouMean,
   Environment,
+  RUN,
   Settings,
   Type,
   writeTemplate,
@@ -14,7 +15,6 @@ import {
 import { Web, type ThemeReport } from 'parley-forum/plugins/web';
 import { installedThemes, loadChain, MAX_DEPTH, ROOT_THEME, themeFolders } from './themes.ts';
 
-const RUN = 'npm run parley --';
 const TEMPLATE = join(import.meta.dirname, 'template');
 const SETTING = 'site.theme';
 const ID = 'A folder in themes/, as `theme list` shows it';
@@ -22,10 +22,8 @@ const ID = 'A folder in themes/, as `theme list` shows it';
 /** Throws, naming those there are, where a theme is none of them. */
 function assertInstalled(id: string, themes: readonly string[]): void {
   if (themes.includes(id)) return;
-  const meant = closestMatch(id, [...themes], { maxDistance: Math.max(1, Math.floor(id.length / 3)) });
-  throw new ConfigurationError(
-    `There is no theme "${id}"; ${meant ? `did you mean "${meant}"? There are` : 'there are'}: ${themes.join(', ')}`,
-  );
+  const meant = didYouMean(id, themes, 'choose one of them');
+  throw new ConfigurationError(`There is no theme "${id}" among ${themes.join(', ')}; ${meant}`);
 }
 
 const list = defineCommand({
