@@ -1,6 +1,6 @@
 import { notFound, Type, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { api } from 'parley-forum/plugins/api';
+import { api, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { follow, FOLLOW_KINDS, FollowRecord, type FollowLevel } from 'parley-forum/plugins/subscriptions';
 import type { Followed, FollowService } from './follow-service.ts';
 import type { Subject, Subjects } from './subjects.ts';
@@ -70,15 +70,24 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     method: 'get',
     path: '/users/follows',
     can: 'member',
-    summary: 'Categories, tags and members that the caller follows, the newest first; all of them',
-    result: Type.Object({ follows: Type.Array(FollowRecord) }),
-  })(async ({ actor }) => ({ follows: [...(await subjects.named(await follows.followed(actor.id!), actor))] }));
+    summary: 'Categories, tags and members that the caller follows, the newest first; all of them without `limit`',
+    query: Type.Object(Paging),
+    result: listOf('follows', FollowRecord),
+  })(async ({ actor, query }) => {
+    const page = pageOf(await subjects.named(await follows.followed(actor.id!), actor), query);
+    return { follows: [...page.items], ...pageFields(page) };
+  });
 
   plugin.route(api, {
     method: 'get',
     path: '/users/mutes',
     can: 'member',
-    summary: 'Categories and tags that the caller has muted, and members they ignore, the newest first; all of them',
-    result: Type.Object({ mutes: Type.Array(FollowRecord) }),
-  })(async ({ actor }) => ({ mutes: [...(await subjects.named(await follows.muted(actor.id!), actor))] }));
+    summary:
+      'Categories and tags that the caller has muted, and members they ignore, the newest first; all of them without `limit`',
+    query: Type.Object(Paging),
+    result: listOf('mutes', FollowRecord),
+  })(async ({ actor, query }) => {
+    const page = pageOf(await subjects.named(await follows.muted(actor.id!), actor), query);
+    return { mutes: [...page.items], ...pageFields(page) };
+  });
 }

@@ -239,6 +239,17 @@ describe('muting', () => {
     expect(await mutes('root')).not.toContainEqual(expect.objectContaining({ name: 'General' }));
   });
 
+  test('is listed a page at a time where one is asked for, as what is followed is', async () => {
+    for (const category of ['general', 'help']) await mute('mia', 'category', category);
+    const [all, bob] = [await mutes('mia'), forum.as.bob];
+    const first = (await forum.as.mia.get('/api/users/mutes?limit=1')).body;
+    const rest = (await forum.as.mia.get(`/api/users/mutes?limit=1&cursor=${first.next_cursor}`)).body;
+    expect(first).toMatchObject({ mutes: [all[0]], count: 1, hasMore: true });
+    expect(rest).toEqual({ success: true, mutes: [all[1]], count: 1, hasMore: false, next_cursor: null });
+    expect((await bob.get('/api/users/follows?offset=1000')).body).toMatchObject({ count: 0, hasMore: false });
+    for (const list of ['follows', 'mutes']) expect((await bob.get(`/api/users/${list}?limit=0`)).status).toBe(400);
+  });
+
   test('needs something that the caller can see besides themselves, and a member', async () => {
     expect((await mute('ada', 'category', 'staff')).status).toBe(404);
     expect((await mute('ada', 'member', forum.ids.ada)).status).toBe(404);
