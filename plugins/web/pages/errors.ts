@@ -39,8 +39,11 @@ export function errorJson({ message, code, details }: PageError, requestId: stri
   return { success: false, error: message, code, ...(details.length > 0 && { details }), request_id: requestId };
 }
 
+/** Where programs call; paths below it come here while the plugin that answers them is off. */
+const API = /^\/api(\/|$)/;
+
 /** True for programs: JSON is asked for and a page is not. */
-export const wantsJson = (req: Request): boolean => req.accepts(['html', 'json']) === 'json';
+export const wantsJson = (req: Request): boolean => API.test(req.path) || req.accepts(['html', 'json']) === 'json';
 
 /** True for browsers that open a page, as opposed to programs that take anything. */
 export const isPageNavigation = (req: Request): boolean =>

@@ -188,6 +188,14 @@ describe('when something is wrong', () => {
       request_id: expect.any(String),
     });
   });
+  it('what the API would answer is an envelope to all while its plugin is off', async () => {
+    for (const accept of ['*/*', 'text/html']) {
+      const { status, body } = await guest.get('/api/version', { accept });
+      expect([status, body]).toEqual([404, expect.objectContaining({ success: false, code: 'not_found' })]);
+    }
+    expect((await guest.get('/apiary', { accept: 'text/html' })).headers.get('content-type')).toMatch(/^text\/html/);
+  });
+
   it('a fault of ours tells nothing of the inside, and is logged', async () => {
     const { status, text } = await guest.get('/broken');
     expect(status).toBe(500);
