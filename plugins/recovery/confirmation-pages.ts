@@ -1,4 +1,4 @@
-import type { Http, PluginHandle } from 'parley-forum';
+import { HttpError, type Http, type PluginHandle } from 'parley-forum';
 import { loginSteps, emailConfirmations, type Sessions, type PendingLogin } from 'parley-forum/plugins/accounts';
 import { formErrors, negotiated, pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { EmailConfirmations } from './email-confirmations.ts';
@@ -42,8 +42,7 @@ export function addConfirmationPages(
         const error = 'Log in first; then another mail can be sent.';
         return negotiated(
           redirect('/login', { notice: phrase('recovery:verify.login-first') }),
-          { success: false, error, code: 'login_needed' },
-          401,
+          new HttpError(401, error, { code: 'login_needed' }),
         );
       }
       if (await confirmations.pending(pending.account.id)) {

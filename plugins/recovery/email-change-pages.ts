@@ -1,4 +1,4 @@
-import type { Http, PluginHandle } from 'parley-forum';
+import { HttpError, type Http, type PluginHandle } from 'parley-forum';
 import { securitySettingsEmail, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import {
   fill,
@@ -38,11 +38,7 @@ const head = (key: string) => ({
 /** For the link of another member. Only the member who requested an address can confirm it. */
 function otherMembersLink(): Negotiated {
   const error = 'Another member asked for this link; log in as that member to follow it';
-  return negotiated(
-    view('@recovery/foreign', head('foreign.title'), {}, 403),
-    { success: false, error, code: 'forbidden' },
-    403,
-  );
+  return negotiated(view('@recovery/foreign', head('foreign.title'), {}, 403), new HttpError(403, error));
 }
 
 /** The page that the mail to a new address leads to, and a notice of it where members see their address. */

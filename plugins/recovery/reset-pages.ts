@@ -1,4 +1,4 @@
-import { InvalidInput, Type, type Http, type PluginHandle, type Response } from 'parley-forum';
+import { InvalidInput, notFound, Type, type Http, type PluginHandle, type Response } from 'parley-forum';
 import { loginAfter, type Accounts } from 'parley-forum/plugins/accounts';
 import {
   fill,
@@ -46,11 +46,7 @@ export function protectPage(res: Response): void {
  */
 export function invalidLink(again: string): Negotiated {
   const page = view('@recovery/invalid-link', head('gone.title'), { again }, 404);
-  return negotiated(
-    page,
-    { success: false, error: 'This link no longer works; ask for a new one', code: 'not_found' },
-    404,
-  );
+  return negotiated(page, notFound('This link no longer works; ask for a new one'));
 }
 
 /** /password/forgot and the page that its mail leads to. */

@@ -1,4 +1,4 @@
-import type { Http, PluginHandle } from 'parley-forum';
+import { HttpError, type Http, type PluginHandle } from 'parley-forum';
 import { loginSteps, type Sessions, type PendingLogin } from 'parley-forum/plugins/accounts';
 import { formErrors, negotiated, pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { CodeVerifier } from './code-verifier.ts';
@@ -46,8 +46,7 @@ export function addLoginPages(plugin: PluginHandle, { service, verifier, session
         const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
         return negotiated(
           redirect('/login', { notice: phrase('two-factor:nobody-waits') }),
-          { success: false, error, code: 'login_needed' },
-          401,
+          new HttpError(401, error, { code: 'login_needed' }),
         );
       }
       await verifier.verify({ id: pending.account.id, address: http.ip(req) }, body.code);

@@ -124,7 +124,7 @@ export interface Redirect {
   /** Path of the form, without fields, that takes back what the notice tells of: a button beside it. */
   readonly undo?: string | undefined;
 }
-/** A page for browsers, JSON for `Accept: application/json`. */
+/** A page for browsers, JSON for `Accept: application/json`; of an `HttpError` its failure. */
 export interface Negotiated {
   readonly kind: 'negotiated';
   readonly page: View | Redirect | Resumed;

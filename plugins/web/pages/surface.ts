@@ -28,6 +28,7 @@ import {
   renderedTag,
   RENDERED_TTL,
   view,
+  type Negotiated,
   type PageResult,
   type Redirect,
   type Resumed,
@@ -184,7 +185,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
 
   async respond(context: PageRequest, result: PageResult, tags: readonly string[] | undefined): Promise<void> {
     if (result.kind === 'negotiated') {
-      if (wantsJson(context.req)) return this.#json(context.req, context.res, result.status, result.json);
+      if (wantsJson(context.req)) return this.#negotiatedJson(context, result);
       return this.respond(context, result.page, undefined);
     }
     if (result.kind === 'redirect') return this.#redirect(context, result);
@@ -194,6 +195,11 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     await this.#sendPage(context, result, { tags });
     if ((result.kind === 'shared' || result.status === 200) && context.req.method === 'GET')
       this.#deps.onPageView(context.req, context.req.originalUrl, context.actor, this.#guestKey(context));
+  }
+
+  #negotiatedJson({ req, res, actor }: PageRequest, { json, status }: Negotiated): void {
+    if (!(json instanceof HttpError)) return this.#json(req, res, status, json);
+    return this.#json(req, res, json.status, errorJson(toPageError(json, actor), this.#deps.http.requestId(req)));
   }
 
   /** Distinguishes a returning guest's browser from others, as for cached pages. */

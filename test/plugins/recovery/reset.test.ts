@@ -130,7 +130,12 @@ describe('the link', () => {
     const link = await linkFor(await member());
     const answers = await Promise.all([choose(link), choose(link, { password: 'Another-harbour-44' })]);
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 404]);
-    expect((await choose(link)).status).toBe(404);
+    expect((await choose(link)).body).toEqual({
+      success: false,
+      error: 'This link no longer works; ask for a new one',
+      code: 'not_found',
+      request_id: expect.any(String),
+    });
     expect((await visitor().get(link)).text).toContain('This link no longer works');
   });
 

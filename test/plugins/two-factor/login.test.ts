@@ -205,6 +205,7 @@ describe('logging in', () => {
     expect((await client.get('/login/two-factor')).headers.get('location')).toBe('/login');
     const answer = await give(client, members.code(secret));
     expect([answer.status, answer.body.code]).toEqual([401, 'login_needed']);
+    expect(answer.body.request_id).toBe(answer.headers.get('x-request-id'));
   });
 
   it('needs the code also after a new password was set by mail', async () => {
