@@ -1,5 +1,5 @@
 import { InvalidInput, notFound, Type, type Static } from 'parley-forum';
-import { pageFields, pageOf } from 'parley-forum/plugins/api';
+import { pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { adminSections } from 'parley-forum/plugins/admin';
 import {
   manageWebhooks,
@@ -165,10 +165,10 @@ export function addWebhookPages({
     };
   };
 
-  plugin.route(pages, { method: 'get', path: ROOT, can })(async ({ req }) => {
+  plugin.route(pages, { method: 'get', path: ROOT, can, query: Type.Object(Paging) })(async ({ req, query }) => {
     await categories?.refresh();
     const rows = await webhooks.list();
-    const page = pageOf(rows.map(recordOf), { cursor: queryText(req, 'cursor') });
+    const page = pageOf(rows.map(recordOf), query);
     const edited = rows.find(({ id }) => id === queryText(req, 'id'));
     return negotiated(shown(rows, valuesOf(edited), edited), {
       success: true,

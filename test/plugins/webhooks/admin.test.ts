@@ -74,6 +74,10 @@ describe('saving a webhook', () => {
     const list = (await forum.root.get('/admin/webhooks', JSON_ONLY)).body;
     expect(list).toMatchObject({ success: true, count: list.webhooks.length, hasMore: false });
     expect(list.webhooks).toContainEqual(body.webhook);
+    await forum.save({ name: 'Second', url: receiver.url, events: ['post.created'] });
+    const one = (await forum.root.get('/admin/webhooks?limit=1', JSON_ONLY)).body;
+    expect(one).toMatchObject({ webhooks: [list.webhooks[0]], count: 1, hasMore: true });
+    expect((await forum.root.get('/admin/webhooks?offset=-1', JSON_ONLY)).status).toBe(400);
     expect(JSON.stringify(list)).not.toContain('whsec_');
     const rows = await forum.app.app.data.all(sql`select * from webhook`);
     expect(JSON.stringify(rows)).not.toContain(body.secret.slice(6, 40));
