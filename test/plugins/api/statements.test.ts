@@ -21,6 +21,8 @@ const LISTS: readonly Row[] = [
   ['GET /users/discussions', 'ada'],
   ['GET /users/posts', 'ada'],
   ['GET /users/subscriptions', 'ada'],
+  ['GET /users/follows', 'ada'],
+  ['GET /users/mutes', 'ada'],
   ['GET /events', undefined, () => ({ query: { event: 'post.created' } })],
   ['GET /tags', undefined],
   ['GET /tags/:slug/discussions', undefined, () => ({ params: { slug: 'many' } })],
@@ -64,6 +66,10 @@ beforeAll(async () => {
       params: { key: `edit-${post}` },
       body: { fields: { content: `Draft ${at}` } },
     });
+    const tag = { kind: 'tag', subject_id: `number-${at}` };
+    await (at % 2
+      ? world.must('ada', 'POST', '/subscriptions/follow', { body: { ...tag, following: true } })
+      : world.must('ada', 'POST', '/subscriptions/mute', { body: { ...tag, muted: true } }));
     await world.upload('ada');
     await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
     // No member may have more than ten of them waiting.
