@@ -250,16 +250,20 @@ export class Database implements Data {
   }
 
   /**
-   * Undoes what has run, last first, and lets go of the plugin's tables: the plugin is being uninstalled. Throws where
-   * something ran that is none of these, as of a newer version: what it made would stay, and count as made.
+   * Throws where something ran that is none of these, as of a newer version: undoing these would leave what it made, and
+   * count it as made.
    */
-  async migrateDown(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
+  async assertUndoable(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
     const unknown = (await this.#applied(plugin)).filter((ran) => !migrations.some(({ name }) => name === ran));
     if (unknown.length > 0)
       throw new PluginError(
         plugin,
         `cannot undo what another version of it made: ${unknown.map((name) => `"${name}"`).join(', ')} ran and is none of its migrations; install the version that has them, and uninstall that one`,
       );
+  }
+
+  /** Undoes what has run of these, last first, and lets go of the plugin's tables. */
+  async migrateDown(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
     await this.#migrate(plugin, migrations.toReversed(), 'down');
     for (const table of this.#tables.values()) if (table.owner === plugin) table.owner = undefined;
   }

@@ -132,7 +132,9 @@ export class PluginControl implements Plugins {
     const plugin = kernel.graph.get(id);
     if (kernel.state(id) === 'active') throw new HttpError(409, `"${id}" is on; switch it off before uninstalling it`);
     // First what may be refused.
-    await data.migrateDown(id, plugin.migrations ?? []);
+    const { migrations = [] } = plugin;
+    await data.assertUndoable(id, migrations);
+    await data.migrateDown(id, migrations);
     await jobs.forget(id);
     await settings.reset(Object.keys((plugin.settings?.properties as object | undefined) ?? {}));
     await this.#keep([id], false);
