@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
-import { messageOf, type Cache, type Logger } from 'parley-forum';
+import { makeCacheFolder, messageOf, type Cache, type Logger } from 'parley-forum';
 import { CACHE_TAGS, ROOT_DOCUMENT, type Sitemap } from './sitemap.ts';
 
 interface SitemapFilesDeps {
@@ -72,6 +72,7 @@ export class SitemapFiles {
     const { cache, folder, sitemap } = this.#deps;
     const cacheVersion = cache.version();
     const parts = await sitemap.parts();
+    await makeCacheFolder(folder);
     await mkdir(join(folder, 'sitemaps'), { recursive: true });
     for (const name of parts) {
       if (signal.aborted) return;

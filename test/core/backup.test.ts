@@ -2,10 +2,11 @@ import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql, type Data } from 'parley-forum';
+import { makeCacheFolder, sql, type Data } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { miscounted, startForum, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../core/cli/run-command.ts';
+import { openArchive } from '../../core/host/backup/archive.ts';
 import { restore } from '../../core/host/backup/restore.ts';
 import { openDatabase } from '../../core/host/databases/open.ts';
 import { loadPlugins } from '../../core/host/loader.ts';
@@ -111,6 +112,8 @@ beforeAll(async () => {
   await forum.app.jobs.stop();
   await mkdir(join(forum.app.environment.dataDir, 'themes/mine'), { recursive: true });
   await writeFile(join(forum.app.environment.dataDir, 'themes/mine/note.txt'), 'kept');
+  await makeCacheFolder(join(forum.app.environment.dataDir, 'assets'));
+  await writeFile(join(forum.app.environment.dataDir, 'assets/made.css'), 'a {}');
   // A value of JSON's null is not the same as none.
   await forum.app.data.all(sql`update setting set value = 'null'::jsonb where key = 'site.name'`);
   before = await rowsIn(forum.app.data);
@@ -129,6 +132,14 @@ describe('a backup', () => {
     expect(await readdir(folder)).toEqual(['forum.zip']);
     expect(printed.join('\n')).toMatch(/forum\.zip: \d+ tables, [\d,]+ rows/);
     expect(printed.join('\n')).toContain('SECRET_KEY');
+  });
+
+  test('holds what lies in DATA_DIR, and neither the database nor what can be made again', async () => {
+    await using archive = await openArchive(file);
+    const files = archive.names.filter((name) => name.startsWith('files/'));
+    expect(files).toContain('files/themes/mine/note.txt');
+    expect(files.filter((name) => /^files\/uploads\/.+/.test(name))).not.toEqual([]);
+    expect(files.filter((name) => /^files\/(database|assets|public|parley\.sock)/.test(name))).toEqual([]);
   });
 
   test('overwrites nothing, and does not go where the next one would take it along', async () => {

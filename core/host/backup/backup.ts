@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { lstat, readdir } from 'node:fs/promises';
 import { join, relative, sep } from 'node:path';
 import { ArchiveWriter } from './archive.ts';
 import { rowsOf, sequencesOf, tablesOf, type Table } from './tables.ts';
+import { CACHE_TAG } from './cache-folder.ts';
 import { sql, type Data } from '../../data/database.ts';
 import type { Environment } from '../../environment.ts';
 import { ConfigurationError } from '../../errors.ts';
@@ -25,8 +26,9 @@ export const MANIFEST = 'manifest.json';
 /** Where the files of DATA_DIR are in the archive. */
 export const FILES = 'files/';
 export const linesOf = (table: string): string => `tables/${table}.jsonl`;
-/** What belongs to an embedded database in DATA_DIR: its rows are in the archive, and which process has it open is not. */
-const OF_THE_DATABASE = /^database(\.pid$|[\\/])/;
+
+/** An embedded database in DATA_DIR, whose rows are in the archive, which process has it open, and what is made in passing. */
+const NOT_KEPT = /^(database(\.pid)?$|\.)/;
 
 export interface BackupDeps {
   readonly data: Data;
@@ -92,12 +94,20 @@ async function migrationsIn(data: Data): Promise<Manifest['migrations']> {
   return Object.fromEntries(rows.map(({ plugin, names }) => [plugin, names]));
 }
 
-/** Paths in DATA_DIR, but for the database, sockets and what begins with a dot. */
+/** Paths in DATA_DIR, but for the database, sockets, what begins with a dot and what can be made again. */
 export async function filesOf(dataDir: string): Promise<readonly string[]> {
-  const entries = await readdir(dataDir, { recursive: true, withFileTypes: true });
-  return entries
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(dataDir, join(entry.parentPath, entry.name)))
-    .filter((path) => !OF_THE_DATABASE.test(path) && !path.startsWith('.'))
+  const names = (await readdir(dataDir)).filter((name) => !NOT_KEPT.test(name));
+  const files = await Promise.all(names.map((name) => filesBelow(join(dataDir, name))));
+  return files
+    .flat()
+    .map((path) => relative(dataDir, path))
     .toSorted();
+}
+
+async function filesBelow(path: string): Promise<readonly string[]> {
+  const found = await lstat(path);
+  if (!found.isDirectory()) return found.isFile() ? [path] : [];
+  const names = await readdir(path);
+  if (names.includes(CACHE_TAG)) return [];
+  return (await Promise.all(names.map((name) => filesBelow(join(path, name))))).flat();
 }

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promise
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
+import { makeCacheFolder } from 'parley-forum';
 
 /** One file of a tree before it is built: on disk, or text made by the server. */
 export interface Source {
@@ -55,7 +56,7 @@ export const BUILD_VERSION = '1';
 export async function build(sources: readonly Source[], cache: string): Promise<readonly Asset[]> {
   const made = await isBuilt(cache);
   if (made) return Promise.all(sources.map((source) => load(source, cache)));
-  await mkdir(dirname(cache), { recursive: true });
+  await makeCacheFolder(dirname(cache));
   const work = await mkdtemp(`${cache}.new-`);
   await bundleModules(
     sources.filter((source) => source.module),

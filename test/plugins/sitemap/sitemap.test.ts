@@ -185,7 +185,7 @@ describe('its files', { timeout: 90_000 }, () => {
     await forum.app.app.settings.set({ 'sitemap.addresses': 50_000 });
     expect(await soon('sitemap.xml', (now) => now.includes('<urlset'))).toBe((await get('/sitemap.xml')).text);
     await expect.poll(() => readdir(join(folder(), 'sitemaps'))).toEqual([]);
-    expect(await readdir(folder())).toEqual(['sitemap.xml', 'sitemaps']);
+    expect(await readdir(folder())).toEqual(['CACHEDIR.TAG', 'sitemap.xml', 'sitemaps']);
   });
 
   test('are gone when nobody wants them', async () => {

@@ -81,7 +81,7 @@ describe('building', () => {
     expect(brotliDecompressSync(sheet?.brotli ?? Buffer.of()).toString()).toBe('a{color:red}\n');
     rmSync(join(folder, 'x.ts'));
     expect((await build(sources, cache))[0]?.body).toEqual(module?.body);
-    expect(readdirSync(folder)).toEqual(['tree@1']);
+    expect(readdirSync(folder)).toEqual(['CACHEDIR.TAG', 'tree@1']);
   });
   it('of a module that does not compile fails with its name', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
