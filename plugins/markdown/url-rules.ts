@@ -2,7 +2,7 @@
 export interface UrlRules {
   /** This site's origin, without a trailing slash. */
   readonly origin: string;
-  /** Hosts besides this site whose images are shown in place. */
+  /** Hosts besides this site whose images are shown in place; `*` stands for all. */
   readonly imageHosts: readonly string[];
 }
 
@@ -49,5 +49,7 @@ export function imageSource(href: string, rules: UrlRules): string | undefined {
   if (!target || !url || url.protocol === 'mailto:') return undefined;
   if (url.origin === rules.origin)
     return FILES.test(url.pathname) && !ENCODED.test(url.pathname) ? target.href : undefined;
-  return url.protocol === 'https:' && rules.imageHosts.includes(url.host) ? target.href : undefined;
+  const { imageHosts } = rules;
+  const known = imageHosts.includes(url.host) || imageHosts.includes('*');
+  return url.protocol === 'https:' && known ? target.href : undefined;
 }

@@ -127,8 +127,11 @@ describe('POST /api/markdown/parse', () => {
     expect((await preview('(wave)')).body.html).toBe('<p dir="auto"><em>~</em></p>\n');
   });
 
-  it('shows pictures of a host from the moment the setting names it', async () => {
+  it('shows pictures of every host by https, or of those that the setting names from then on', async () => {
     const picture = '![boat](https://pictures.example/a.png)';
+    expect((await preview(picture)).body.html).toContain('<img src="https://pictures.example/a.png" alt="boat"');
+    expect((await preview('![boat](http://pictures.example/a.png)')).body.html).not.toContain('<img');
+    await forum.app.service(Settings).set({ 'markdown.image_hosts': ['boats.example'] });
     expect((await preview(picture)).body.html).not.toContain('<img');
     await forum.app.service(Settings).set({ 'markdown.image_hosts': ['pictures.example'] });
     expect((await preview(picture)).body.html).toContain('<img src="https://pictures.example/a.png" alt="boat"');

