@@ -1,4 +1,4 @@
-import { HttpError, InvalidInput, notFound, Type, type Data, type Http } from 'parley-forum';
+import { HttpError, InvalidInput, notFound, Type, type Data, type Http, type Static } from 'parley-forum';
 import { mayChange, type Access, type Group, type Viewer } from 'parley-forum/plugins/access';
 import { manageAccounts, notBelow, seeAddresses, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { adminSections, memberColumns } from 'parley-forum/plugins/admin';
@@ -46,11 +46,16 @@ function row({ email, ...account }: Account, cells: readonly Cell[], { changeabl
   };
 }
 
-interface Search {
+interface Search extends Static<typeof Part> {
   readonly text: string;
   readonly groupId: string;
   readonly page: number;
 }
+/** Which of them programs ask for, in place of a page. */
+const Part = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
+});
 
 /** `/admin/users`: find members, move them between groups, disable accounts. */
 export function addMembers(
@@ -109,12 +114,11 @@ export function addMembers(
     viewer: Viewer,
     retry?: Retry,
   ): Promise<{ readonly view: View; readonly json: object }> => {
-    const { text, groupId, page } = search;
-    const offset = (page - 1) * PAGE;
+    const { text, groupId, page, limit = PAGE, offset = (page - 1) * PAGE } = search;
     const found = await accounts.search({
       text,
       namesOnly: !seesAddresses(viewer),
-      limit: PAGE,
+      limit,
       offset,
       ...(groupId !== '' && { groupId }),
     });
@@ -138,9 +142,9 @@ export function addMembers(
     return { view: panel.view('@admin/users', { title: phrase('admin:members') }, model), json };
   };
 
-  plugin.route(pages, { method: 'get', path: '/admin/users', can })(async ({ req, actor }) => {
+  plugin.route(pages, { method: 'get', path: '/admin/users', can, query: Part })(async ({ req, actor, query }) => {
     const page = Math.min(10_000, Math.max(1, Math.floor(Number(queryText(req, 'page')) || 1)));
-    const search = { text: queryText(req, 'q').slice(0, 100), groupId: queryText(req, 'group_id'), page };
+    const search = { text: queryText(req, 'q').slice(0, 100), groupId: queryText(req, 'group_id'), page, ...query };
     const { view, json } = await list(search, actor);
     return negotiated(view, json);
   });

@@ -1,4 +1,5 @@
 import { Type } from 'parley-forum';
+import { pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { manageReactions, reactionTypeSaved, type ReactionType } from 'parley-forum/plugins/reactions';
@@ -55,12 +56,14 @@ export function adminPages(
     method: 'get',
     path: '/admin/reactions',
     can,
-    query: Type.Object({ slug: Type.Optional(Type.String()) }),
+    query: Type.Object({ slug: Type.Optional(Type.String()), ...Paging }),
   })(async ({ query }) => {
     await types.refresh();
+    const page = pageOf(types.all(), query);
     return negotiated(shown(types.all().find(({ slug }) => slug === query.slug)), {
       success: true,
-      reactions: types.all(),
+      reactions: page.items,
+      ...pageFields(page),
     });
   });
 

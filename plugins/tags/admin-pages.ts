@@ -1,4 +1,5 @@
 import { Type } from 'parley-forum';
+import { pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { manageTags, tagSaved } from 'parley-forum/plugins/tags';
@@ -78,12 +79,15 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     query: Type.Object({
       id: Type.Optional(Type.String()),
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+      ...Paging,
     }),
-  })(async ({ actor, query: { id, page } }) => {
+  })(async ({ actor, query: { id, page, ...paging } }) => {
     await tags.refresh();
+    const listed = pageOf(tags.all(), paging);
     return negotiated(shown({ edited: tags.all().find((tag) => tag.id === id), page }), {
       success: true,
-      tags: await counts.records(tags.all(), actor),
+      tags: await counts.records(listed.items, actor),
+      ...pageFields(listed),
     });
   });
 

@@ -1,5 +1,6 @@
 import { Type } from 'parley-forum';
 import type { Access, Audience } from 'parley-forum/plugins/access';
+import { pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import {
@@ -164,12 +165,19 @@ export function adminPages(
       categories.all().find(({ id }) => id === retry.body['id']),
     );
 
-  plugin.route(pages, { method: 'get', path: '/admin/categories', can })(async ({ req }) => {
+  plugin.route(pages, {
+    method: 'get',
+    path: '/admin/categories',
+    can,
+    query: Type.Object(Paging),
+  })(async ({ req, query }) => {
     await categories.refresh();
     const edited = categories.all().find(({ id }) => id === queryOf(req)['id']);
+    const page = pageOf(categories.all().map(plainCategory), query);
     return negotiated(shown({ values: valuesOf(edited) }, edited), {
       success: true,
-      categories: categories.all().map(plainCategory),
+      categories: page.items,
+      ...pageFields(page),
     });
   });
 

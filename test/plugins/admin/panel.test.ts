@@ -195,6 +195,19 @@ describe('/admin/users', () => {
     expect(await names('?page=2')).toEqual([]);
   });
 
+  it('gives programs as many as they ask for, and says whether more follow', async () => {
+    const ada = await forum.session('ada');
+    const part = async (query: string): Promise<unknown> => {
+      const { users, count, hasMore } = (await ada.get(`/admin/users?${query}`, json)).body;
+      return [users.map(({ username }: { username: string }) => username), count, hasMore];
+    };
+    expect(await part('limit=2')).toEqual([['ada', 'mira'], 2, true]);
+    expect(await part('limit=2&offset=2')).toEqual([['otto'], 1, false]);
+    expect(await part('offset=3')).toEqual([[], 0, false]);
+    for (const query of ['limit=0', 'limit=101', 'offset=-1'])
+      expect((await ada.get(`/admin/users?${query}`, json)).status, query).toBe(400);
+  });
+
   it('moves a member, who is logged out by it', async () => {
     const [ada, mira] = [await forum.session('ada'), await forum.session('mira')];
     const group = forum.accounts.otto.groupId;

@@ -63,6 +63,17 @@ describe('an admin', () => {
     expect((await remove({ id: category.id })).status).toBe(404);
   });
 
+  test('lists them by parts for programs', async () => {
+    const listed = (query: string) => forum.as.root.get(`/admin/categories?${query}`, { accept: 'application/json' });
+    const { categories: all } = (await listed('')).body;
+    expect((await listed('limit=1&offset=1')).body).toMatchObject({
+      categories: [{ id: all[1].id }],
+      count: 1,
+      hasMore: all.length > 2,
+    });
+    expect((await listed('limit=0')).status).toBe(400);
+  });
+
   test('does the same by forms, which keep what was typed', async () => {
     const page = await forum.as.root.get('/admin/categories');
     expect(page.text).toContain('New category');

@@ -333,6 +333,17 @@ describe('an admin', () => {
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
   });
 
+  test('lists kinds of reactions by parts for programs', async () => {
+    const listed = (query: string) => forum.as.root.get(`/admin/reactions?${query}`, { accept: 'application/json' });
+    const { reactions: all, count, hasMore } = (await listed('')).body;
+    expect([count, hasMore]).toEqual([all.length, false]);
+    expect((await listed('limit=1&offset=1')).body).toMatchObject({
+      reactions: [{ slug: all[1].slug }],
+      count: 1,
+      hasMore: all.length > 2,
+    });
+  });
+
   test('alone may, and has a page for it', async () => {
     expect((await save({ slug: 'like', label: 'Mine' }, forum.as.mia)).status).toBe(403);
     const text = expectStatus(await forum.as.root.get('/admin/reactions?slug=like'), 200).text;

@@ -150,6 +150,13 @@ describe('an admin', () => {
     expect((await remove({ id: 'xyz' })).status).toBe(404);
   });
 
+  test('lists them by parts for programs', async () => {
+    const { body: listed } = await forum.as.root.get('/admin/tags?limit=1', JSON_ONLY);
+    expect(listed).toMatchObject({ count: 1, hasMore: true, next_cursor: expect.any(String) });
+    const { body: rest } = await forum.as.root.get(`/admin/tags?cursor=${listed.next_cursor}`, JSON_ONLY);
+    expect([listed.tags.length, rest.tags[0].id]).toEqual([1, expect.not.stringMatching(listed.tags[0].id)]);
+  });
+
   test('alone may, and has a page for it', async () => {
     expect((await save({ name: 'Mine' }, forum.as.mia)).status).toBe(403);
     expect((await forum.as.mia.get('/admin/tags')).status).toBe(403);
