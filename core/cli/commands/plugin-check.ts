@@ -5,7 +5,7 @@ import { dirname, join, normalize, relative } from 'node:path';
 import { checkFit, findLocation, loadPlugin, requiredBy, VERSION, type PluginLocation } from '../../host/loader.ts';
 import { assertContracts } from '../../plugins/fit.ts';
 import type { Plugin } from '../../plugins/definition.ts';
-import { EXTENSION, PROGRAM, RUN, SITE, readConfiguration } from '../../host/site.ts';
+import { EXTENSION, PROGRAM, readConfiguration, RUN, SITE } from '../../host/site.ts';
 import { ConfigurationError, didYouMean, messageOf } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand } from '../command.ts';
