@@ -155,12 +155,12 @@ describe('the daily job', () => {
 });
 
 describe('posts', () => {
-  test('show pictures of the own address, whole or as a path, and no others', async () => {
+  test('show pictures of the own address, whole or as a path, and none from elsewhere without https', async () => {
     const { upload: shown } = expectStatus(await send(forum.as.ada, await picture('png'), 'boat.png'), 201).body;
     const { pathname } = new URL(shown.url);
     const { html } = expectStatus(
       await forum.as.ada.post('/api/markdown/parse', {
-        content: `![a](${pathname}) ![b](${shown.url}) ![c](https://elsewhere.test${pathname})`,
+        content: `![a](${pathname}) ![b](${shown.url}) ![c](http://elsewhere.test${pathname})`,
       }),
       200,
     ).body;
