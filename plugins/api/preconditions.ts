@@ -9,19 +9,21 @@ export const CONDITION = 'If-Match';
 export const isChange = ({ method }: Pick<RouteInfo, 'method'>): boolean =>
   method === 'put' || method === 'patch' || method === 'delete';
 
-/** Tags are compared without their `W/`: what is changed is the same, whichever way it was sent. */
-const tagsIn = (header: string): readonly string[] => header.split(',').map((tag) => tag.trim().replace(/^W\//, ''));
+/** What is changed is the same, whichever way it was sent, so tags are compared without their `W/`. */
+const strong = (tag: string): string => tag.trim().replace(/^W\//, '');
 
 /**
- * Throws 412 where the request names with `If-Match` what its caller saw under its address, and GET answers something
- * else by now. What happens between this look and the change is not noticed.
+ * `seen`: the tags of what the caller saw under the address of its request. Throws 412 where GET answers something else
+ * by now. What happens between this look and the change is not noticed.
  */
-export async function assertUnchanged(routes: Routes, call: RequestContext<ApiContext, ApiOptions>): Promise<void> {
-  const header = call.req.get(CONDITION);
-  if (header === undefined) return;
+export async function assertUnchanged(
+  routes: Routes,
+  call: RequestContext<ApiContext, ApiOptions>,
+  seen: string,
+): Promise<void> {
   const now = await routes.representation(call);
-  const known = tagsIn(header);
-  if (now && (known.includes('*') || known.includes(tagsIn(etagOf(successBytes(now)))[0]!))) return;
+  const known = seen.split(',').map(strong);
+  if (now && (known.includes('*') || known.includes(strong(etagOf(successBytes(now)))))) return;
   throw new HttpError(
     412,
     now

@@ -35,7 +35,7 @@ import { CachedResponse, CachedResponses, responseKey, sendCached } from './cach
 import { setRateHeaders, tooManyRequests, type RateLimits } from './rate-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import { FastPath } from './fast-path.ts';
-import { assertUnchanged, isChange } from './preconditions.ts';
+import { assertUnchanged, CONDITION, isChange } from './preconditions.ts';
 
 export interface ApiSurfaceDeps {
   readonly access: Access;
@@ -171,8 +171,8 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
 
   wrap(call: ApiRequest & { readonly body: unknown }, handler: () => Promise<object>): Promise<object> | undefined {
     const { idempotency, routes } = this.#deps;
-    if (!isChange(call.route) || call.req.headers['if-match'] === undefined) return idempotency.wrap(call, handler);
-    return assertUnchanged(routes, call).then(handler);
+    const seen = isChange(call.route) ? call.req.get(CONDITION) : undefined;
+    return seen === undefined ? idempotency.wrap(call, handler) : assertUnchanged(routes, call, seen).then(handler);
   }
 
   respond(call: ApiRequest & CheckedUrl, result: object, tags: readonly string[] | undefined): void {
