@@ -24,6 +24,7 @@ export interface ReadMarkDeps {
 }
 /** A discussion as members get it. */
 export type ReadDiscussion = DiscussionRecord & Partial<Omit<ReadMark, 'discussion_id'>>;
+/** Whether the fields that say how far the viewer has read were loaded. */
 export const hasReadMark = (
   discussion: ReadDiscussion,
 ): discussion is DiscussionRecord & Omit<ReadMark, 'discussion_id'> =>
