@@ -42,7 +42,10 @@ export interface CommandDefinition<N extends Tokens, O extends TObject> {
   readonly positional?: readonly string[];
   /** Every option, positional ones included; `--admin-username` is the property `admin-username`. */
   readonly options: O;
-  /** Services it uses; their plugins are started for it. A command of none, or of `Environment` alone, runs without the data. */
+  /**
+   * Services it uses; their plugins are started for it. A command of none, or of `Environment` alone, runs without the
+   * data.
+   */
   readonly needs?: N;
   /** Throw an error whose message is one clear line to fail. */
   run(services: Services<N>, options: Static<O>, console: Console): Promise<void> | void;

@@ -3,7 +3,7 @@ import { Environment } from '../../environment.ts';
 import { backUp } from '../../host/backup/backup.ts';
 import { restore } from '../../host/backup/restore.ts';
 import { loadPlugins } from '../../host/loader.ts';
-import { RUN, SITE, readConfiguration } from '../../host/site.ts';
+import { readConfiguration, RUN, SITE } from '../../host/site.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand, operated, type Command } from '../command.ts';
 import { errorLines } from '../error-lines.ts';

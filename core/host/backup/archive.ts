@@ -14,6 +14,8 @@ export class ArchiveWriter implements AsyncDisposable {
   readonly #partial: string;
   readonly #path: string;
   readonly #written: Promise<void>;
+  /** Rejects with what it fails with, and stays as it is otherwise. */
+  readonly #failed: Promise<never>;
 
   /** Nobody but its owner may read it: it holds keys. */
   constructor(path: string) {
@@ -22,18 +24,18 @@ export class ArchiveWriter implements AsyncDisposable {
     const packed = this.#zip.outputStream as Readable;
     this.#zip.on('error', (error: Error) => packed.destroy(error));
     this.#written = pipeline(packed, createWriteStream(this.#partial, { mode: 0o600, flags: 'w', flush: true }));
+    this.#failed = this.#written.then(() => new Promise<never>(() => undefined));
     // Whoever adds to it next, or ends it, hears of it.
-    this.#written.catch(() => undefined);
+    this.#failed.catch(() => undefined);
   }
 
   /** Adds a file of lines, as fast as they can be written. */
   async addLines(name: string, chunks: AsyncIterable<readonly string[]>): Promise<void> {
     const lines = new PassThrough();
     this.#zip.addReadStream(lines, name);
-    const failed = this.#written.then(() => new Promise<never>(() => undefined));
-    failed.catch(() => undefined);
     for await (const chunk of chunks)
-      if (!lines.write(chunk.map((line) => `${line}\n`).join(''))) await Promise.race([once(lines, 'drain'), failed]);
+      if (!lines.write(chunk.map((line) => `${line}\n`).join('')))
+        await Promise.race([once(lines, 'drain'), this.#failed]);
     lines.end();
   }
 

@@ -27,7 +27,10 @@ export const MANIFEST = 'manifest.json';
 export const FILES = 'files/';
 export const linesOf = (table: string): string => `tables/${table}.jsonl`;
 
-/** An embedded database in DATA_DIR, whose rows are in the archive, which process has it open, and what is made in passing. */
+/**
+ * An embedded database in DATA_DIR, whose rows are in the archive, which process has it open, and what is made in
+ * passing.
+ */
 const NOT_KEPT = /^(database(\.pid)?$|\.)/;
 
 export interface BackupDeps {
