@@ -36,8 +36,10 @@ const ROUNDS = 5;
 
 /**
  * The least of some measurements, when it was found twice: what is kept in memory is read anew by whichever comes first.
+ * One more goes before them and does not count: what somebody sees for the first time is marked as seen.
  */
 export async function leastOf(measure: () => Promise<number>): Promise<number> {
+  await measure();
   const found: number[] = [];
   let least = Infinity;
   while (found.length < ROUNDS && found.filter((count) => count === least).length < 2) {

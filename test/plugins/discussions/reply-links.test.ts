@@ -333,11 +333,12 @@ describe('a page of a discussion', () => {
   test('takes as many statements with links as without, and so does the API', async () => {
     const [without, one] = [await started('Without links', 19), await started('With links', 3)];
     for (let at = 0; at < 16; at++) await answered('mia', one, one.posts[2 + (at % 3)]!);
+    let edits = 0;
     const cost = (path: string) =>
       leastOf(async () => {
         // What is cached goes.
         await forum.as.mia.put(`/api/posts/${path.includes('without') ? without.posts[3] : one.posts[3]}`, {
-          content: 'Changed',
+          content: `Changed ${++edits}`,
         });
         return forum.app.statements(() => forum.as.ada.get(path));
       });
