@@ -32,8 +32,12 @@ export interface ForumOptions {
   readonly also?: readonly string[];
 }
 
-/** One forum and one browser for a test file. */
-export function useForum({ launch = {}, also = [], environment = {} }: ForumOptions = {}): Forum {
+/** The browser of all test files of this process: starting one takes longer than many tests. */
+let shared: Browser | undefined;
+const sharedBrowser = async (): Promise<Browser> => (shared?.isConnected() ? shared : (shared = await openBrowser()));
+
+/** One forum for a test file, and a browser in which nobody has been; one of its own where `launch` is given. */
+export function useForum({ launch, also = [], environment = {} }: ForumOptions = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   const states = new Map<Visitor, BrowserContextOptions['storageState']>();
   beforeAll(async () => {
@@ -47,11 +51,12 @@ export function useForum({ launch = {}, also = [], environment = {} }: ForumOpti
       app,
       url: app.url.replace('127.0.0.1', 'localhost'),
       people: await fill(app),
-      browser: await openBrowser(launch),
+      browser: await (launch ? openBrowser(launch) : sharedBrowser()),
     });
   }, 120_000);
   afterAll(async () => {
-    await forum.browser?.close();
+    if (forum.browser === shared) await Promise.all(forum.browser.contexts().map((context) => context.close()));
+    else await forum.browser?.close();
     await forum.app?.[Symbol.asyncDispose]();
   });
 
