@@ -1,5 +1,6 @@
 import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dependenciesOf, installSite, run, startSite, succeed, type InstalledSite, type RunningSite } from './site.ts';
 
@@ -76,6 +77,8 @@ async function whileReading(work: () => Promise<unknown>): Promise<readonly numb
       const { status } = await get('/');
       read++;
       if (status !== 200) failed.push(status);
+      // What is read without a rest keeps the command waiting that it is read beside.
+      await sleep(20);
     }
   });
   await work().finally(() => done.abort());
