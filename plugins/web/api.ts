@@ -483,8 +483,8 @@ export interface ThemeReport {
   readonly parent: string | undefined;
   /** Why it cannot be used, a sentence each, with file and line. */
   readonly problems: readonly string[];
-  /** Which colours of a theme that can be used are hard to read, as a sentence. */
-  readonly warning: string | undefined;
+  /** What will not look as its author meant, of a theme that can be used: a sentence each. */
+  readonly warnings: readonly string[];
 }
 
 /** What pages are made of, for plugins that render parts of them or speak to browsers in other ways. */

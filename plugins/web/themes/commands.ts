@@ -110,9 +110,9 @@ const check = defineCommand({
   run({ web }, { id: only }, console) {
     if (only !== undefined) assertInstalled(only, web.themes);
     const all = (only === undefined ? web.themes : [only]).map((id) => web.inspectTheme(id));
-    for (const { id, problems, warning } of all) {
+    for (const { id, problems, warnings } of all) {
       console.print(problems.length > 0 ? `${id} cannot be used:` : `${id} can be used.`);
-      for (const line of warning === undefined ? problems : [warning]) console.print(`  ${line}`);
+      for (const line of [...problems, ...warnings]) console.print(`  ${line}`);
     }
     const broken = all.filter(({ problems }) => problems.length > 0).length;
     if (broken > 0)

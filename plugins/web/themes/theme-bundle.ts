@@ -21,9 +21,10 @@ import {
   placeIn,
   problemsIn,
   unusableTheme,
+  unusedTokens,
   type Theme,
 } from './themes.ts';
-import { themeColours } from './tokens.ts';
+import { themeColours, type Tokens } from './tokens.ts';
 
 /** A plugin whose views, texts, styles and browser modules the bundle includes. */
 interface ThemedPlugin {
@@ -142,13 +143,17 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
     attempt(() => tokens && chainTokenSheet(chain, tokens));
     attempt(() => chainIcons(chain));
   }
-  for (const theme of chain) attempt(() => themeFiles(theme));
+  const sheets = chain.flatMap((theme) => attempt(() => themeFiles(theme)) ?? []).map(({ text = '' }) => text);
+  const warnings = (all: Tokens): readonly string[] => [
+    ...[hardToRead(all) ?? []].flat(),
+    ...unusedTokens(chain, [...sheets, ...options.plugins.flatMap(({ folder }) => stylesIn(folder))]),
+  ];
   return {
     id,
     name: own?.name ?? id,
     parent: own && parentOf(own),
     problems: [...problems],
-    warning: problems.size === 0 && tokens ? hardToRead(tokens) : undefined,
+    warnings: problems.size === 0 && tokens ? warnings(tokens) : [],
   };
 }
 

@@ -3,6 +3,7 @@ import { basename, join, relative } from 'node:path';
 import {
   check,
   ConfigurationError,
+  didYouMean,
   messageOf,
   Type,
   type Environment,
@@ -10,7 +11,16 @@ import {
   type Static,
   type TSchema,
 } from 'parley-forum';
-import { contrastProblems, mergeTokens, TokenError, TokensFile, tokenSheet, type Tokens } from './tokens.ts';
+import {
+  contrastProblems,
+  mergeTokens,
+  namedTokens,
+  TokenError,
+  TokensFile,
+  tokenSheet,
+  type NamedToken,
+  type Tokens,
+} from './tokens.ts';
 
 const Manifest = Type.Object({
   id: Type.String({ pattern: '^[a-z][a-z0-9-]*$' }),
@@ -230,6 +240,26 @@ export function hardToRead(tokens: Tokens): string | undefined {
     .map(({ pair, scheme, ratio, needed }) => `${pair} in ${scheme} (${ratio.toFixed(1)} : 1, least ${needed} : 1)`);
   const more = problems.length > NAMED ? [`and ${problems.length - NAMED} more`] : [];
   return `Colours of the theme are hard to read: ${[...named, ...more].join(', ')}. Change them in its tokens.json.`;
+}
+
+/**
+ * Tokens of the first theme that do nothing: the default theme has none of their names, and no style sheet asks for
+ * them. `sheets`: the texts of all that there are.
+ */
+export function unusedTokens(chain: readonly Theme[], sheets: readonly string[]): readonly string[] {
+  const [theme] = chain;
+  const root = chain.at(-1);
+  if (!theme || !root) return [];
+  const named = (one: Theme): readonly NamedToken[] => namedTokens(optional(one, 'tokens.json', TokensFile)[0] ?? {});
+  const known = named(root);
+  return named(theme)
+    .filter(({ property }) => !known.some((token) => token.property === property))
+    .filter(({ property }) => !sheets.some((text) => new RegExp(`var\\(\\s*${property}\\s*[,)]`).test(text)))
+    .map(({ path, property }) => {
+      const others = known.filter((token) => token.path[0] === path[0]).map((token) => token.path[1]);
+      const place = placeIn(join(theme.folder, 'tokens.json'), path);
+      return `${place}: no style sheet uses ${property}; ${didYouMean(path[1], others, 'use it, or take it out')}`;
+    });
 }
 
 const Icons = Type.Record(Type.String(), Type.Array(Type.String()));

@@ -1,4 +1,4 @@
-import { ConfigurationError, Type } from 'parley-forum';
+import { ConfigurationError, Type, type Static } from 'parley-forum';
 import { contrast, cssColour, fit, hexColour, parseColour, type Colour } from './colour.ts';
 
 interface Pair {
@@ -47,6 +47,24 @@ export interface Tokens {
   /** Milliseconds. */
   readonly motion: number;
 }
+
+/** A token that a theme may name as it likes. */
+export interface NamedToken {
+  /** Its place in tokens.json, such as `color`, `accent`. */
+  readonly path: readonly [string, string];
+  /** What style sheets call it. */
+  readonly property: string;
+}
+
+export const namedTokens = ({
+  color = {},
+  size = {},
+  family = {},
+}: Static<typeof TokensFile>): readonly NamedToken[] => [
+  ...Object.keys(color).map((key): NamedToken => ({ path: ['color', key], property: `--${key}` })),
+  ...Object.keys(size).map((key): NamedToken => ({ path: ['size', key], property: `--size-${key}` })),
+  ...Object.keys(family).map((key): NamedToken => ({ path: ['family', key], property: `--family-${key}` })),
+];
 
 /** Merges root first; lists are replaced as a whole. */
 export function mergeTokens(chain: readonly object[]): Tokens {

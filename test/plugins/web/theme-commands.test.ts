@@ -117,6 +117,27 @@ describe('where no server runs', () => {
     await site.remove('themes/fog');
   });
 
+  test('`theme check` tells which tokens no style sheet uses, and which were meant', async () => {
+    await site.write(
+      'themes/fog/theme.json',
+      BROKEN['theme.json'].replaceAll('broken', 'fog').replace('"own"', '"own", "styles": ["css/fog.css"]'),
+    );
+    await site.write(
+      'themes/fog/assets/css/fog.css',
+      '.bar { color: var( --mist, red); inline-size: var(--size-foghorn) }',
+    );
+    const colour = '{ "light": "#111111", "dark": "#eeeeee" }';
+    await site.write(
+      'themes/fog/tokens.json',
+      `{\n"color": {\n"acent": ${colour},\n"mist": ${colour}\n},\n"family": { "haze": ["Arial"] }\n}`,
+    );
+    expect(await parley('check', 'fog')).toBe(`fog can be used.
+  themes/fog/tokens.json:3: no style sheet uses --acent; did you mean "accent"?
+  themes/fog/tokens.json:6: no style sheet uses --family-haze; use it, or take it out
+`);
+    await site.remove('themes/fog');
+  });
+
   test('`theme list` tells the one in use, what each builds on, and why one cannot be used', async () => {
     await parley('use', 'night-sky');
     expect((await parley('list')).split('\n')).toEqual([
