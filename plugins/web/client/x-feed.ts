@@ -2,6 +2,15 @@ import { announce, define, fragment, inPages, t } from '@forum/client';
 
 /** Pages that come by themselves before a button is shown, so that the foot of the page stays within reach. */
 const BY_THEMSELVES = 3;
+/** Milliseconds between two looks at where one is. */
+const THROTTLE = 250;
+
+/** How many pages had been added, the topmost row in sight, and how far below the top of the screen it began. */
+interface Place {
+  readonly loads: number;
+  readonly row: string | null;
+  readonly top: number;
+}
 
 /** What distinguishes one row from another. */
 const nameOf = (row: Element): string | null => row.getAttribute('aria-labelledby');
@@ -11,7 +20,9 @@ const nextIn = (part: ParentNode | null): string | undefined =>
 
 /** A list that goes on, where the pager behind it leads to. */
 class Feed extends HTMLElement {
+  readonly #gone = new AbortController();
   #observer: IntersectionObserver | undefined;
+  #keeping: ReturnType<typeof setTimeout> | undefined;
   #next: string | undefined;
   #loads = 0;
   #loading = false;
@@ -30,6 +41,18 @@ class Feed extends HTMLElement {
     row.append(more);
     pager.hidden = true;
     pager.after(row);
+    void this.#return((history.state as { readonly feed?: Place } | null)?.feed).then(() => this.#watch(row));
+  }
+
+  disconnectedCallback(): void {
+    this.#gone.abort();
+    this.#observer?.disconnect();
+    clearTimeout(this.#keeping);
+  }
+
+  #watch(row: Element): void {
+    const { signal } = this.#gone;
+    if (signal.aborted) return;
     this.#observer = new IntersectionObserver(
       ([entry]) => {
         if (entry?.isIntersecting && this.#loads < BY_THEMSELVES) void this.#load(false);
@@ -37,10 +60,34 @@ class Feed extends HTMLElement {
       { rootMargin: '600px' },
     );
     this.#observer.observe(row);
+    addEventListener('scroll', () => (this.#keeping ??= setTimeout(() => this.#keep(), THROTTLE)), {
+      signal,
+      passive: true,
+    });
   }
 
-  disconnectedCallback(): void {
-    this.#observer?.disconnect();
+  get #rows(): readonly Element[] {
+    return [...(this.querySelector('[role="feed"]')?.children ?? [])];
+  }
+
+  /** Notes where one is, for whoever comes back to a page that the browser did not keep as it was. */
+  #keep(): void {
+    this.#keeping = undefined;
+    const row = this.#rows.find((one) => one.getBoundingClientRect().bottom > 0);
+    if (this.#loads === 0 || !row) return;
+    const feed: Place = { loads: this.#loads, row: nameOf(row), top: row.getBoundingClientRect().top };
+    // The browser would go to so many pixels of a page that has other rows by then.
+    history.scrollRestoration = 'manual';
+    history.replaceState({ ...(history.state as object | null), feed }, '');
+  }
+
+  /** Back to where one was, unless one moves while its rows come. */
+  async #return(place: Place | undefined): Promise<void> {
+    if (!place) return;
+    const before = scrollY;
+    for (let at = 0; at < place.loads; at++) await this.#load(false);
+    const row = this.#rows.find((one) => nameOf(one) === place.row);
+    if (row && scrollY === before) scrollBy({ top: row.getBoundingClientRect().top - place.top, behavior: 'instant' });
   }
 
   get #pager(): HTMLElement | null {
