@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
 import { listen, movesSideways } from './checks.ts';
-import { useForum } from './forum.ts';
+import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
@@ -121,6 +121,36 @@ describe('a picture in a text', () => {
     ).toEqual(['Move stern.png up', 'Move oars.txt up', 'Move bow.png up']);
     expect(await judge(page)).toEqual([]);
     expect(await movesSideways(page)).toBe(false);
+    expect(said).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is described and moved where it was before, in a post that is edited', async () => {
+    const bob = forum.app.client();
+    await bob.login('bob', PASSWORD);
+    const buffer = await picture();
+    const paths = await Promise.all(
+      ['bow & beam.png', 'stern.png'].map(async (name) => {
+        const body = new FormData();
+        body.append('file', new Blob([new Uint8Array(buffer)]), name);
+        const { upload } = (await bob.request('POST', '/api/uploads', { body })).body as { upload: { url: string } };
+        return new URL(upload.url).pathname;
+      }),
+    );
+    const content = `![The \\[new\\] bow](${paths[0]})\n\nBetween.\n\n![stern](${paths[1]})\n\n[a](/uploads/%zz)`;
+    const { id: discussion } = (await bob.get('/api/discussions/8')).body.discussion as { id: string };
+    const { body } = await bob.post('/api/posts', { discussion_id: discussion, content });
+    const page = await forum.open('bob');
+    const said = listen(page);
+    await page.goto(`/p/${body.post.id as string}/edit`);
+    const shows = page.locator('.upload-description input');
+    await shows.nth(1).waitFor();
+    expect(await shows.evaluateAll((all: any[]) => all.map(({ value }) => value))).toEqual(['The [new] bow', 'stern']);
+    await shows.first().fill('The *old* bow');
+    await page.getByRole('button', { name: 'Move stern.png up' }).click();
+    expect(await text(page).inputValue()).toBe(
+      `![stern](${paths[1]})\n\nBetween.\n\n![The \\*old\\* bow](${paths[0]})\n\n[a](/uploads/%zz)`,
+    );
     expect(said).toEqual([]);
     await page.context().close();
   });

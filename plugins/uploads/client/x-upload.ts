@@ -1,10 +1,16 @@
 import { announce, csrf, define, escapeMarkdown, t } from '@forum/client';
-import { marksIn, swapIn } from './parts/order.ts';
+import { filesIn, marksIn, swapIn } from './parts/order.ts';
 
 interface Sent {
   readonly name: string;
   readonly url: string;
   readonly type: string;
+}
+/** A file that is in the text; of a picture what it shows, in words. */
+interface Placed {
+  readonly name: string;
+  readonly path: string;
+  readonly description: string | undefined;
 }
 
 /**
@@ -24,6 +30,7 @@ class Upload extends HTMLElement {
     this.#rows.clear();
     for (const line of this.querySelectorAll('.upload-row, .problem')) line.remove();
   };
+  readonly #written = (): void => this.#find();
   readonly #over = (event: DragEvent): void => {
     if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
   };
@@ -37,6 +44,8 @@ class Upload extends HTMLElement {
     area.addEventListener('dragover', this.#over);
     area.addEventListener('drop', this.#drop);
     area.form!.addEventListener('reset', this.#clear);
+    for (const event of ['input', 'change']) area.form!.addEventListener(event, this.#written);
+    this.#find();
   }
 
   disconnectedCallback(): void {
@@ -45,6 +54,7 @@ class Upload extends HTMLElement {
     this.#area?.removeEventListener('dragover', this.#over);
     this.#area?.removeEventListener('drop', this.#drop);
     this.#area?.form?.removeEventListener('reset', this.#clear);
+    for (const event of ['input', 'change']) this.#area?.form?.removeEventListener(event, this.#written);
   }
 
   #text(key: string, name = ''): string {
@@ -106,7 +116,7 @@ class Upload extends HTMLElement {
       line.remove();
       const { upload, error } = answerOf(request);
       this.#replace(place, upload ? markdownOf(upload) : '');
-      if (upload) this.#sent(upload);
+      if (upload) announce(this.#text('done', upload.name));
       else if (request.readyState === XMLHttpRequest.DONE) this.#failed(file, request.status, error ?? t('offline'));
     });
     const body = new FormData();
@@ -117,50 +127,63 @@ class Upload extends HTMLElement {
     request.send(body);
   }
 
-  #sent(upload: Sent): void {
-    announce(this.#text('done', upload.name));
-    const row = Object.assign(document.createElement('div'), { className: 'upload-row' });
-    row.append(
-      isPicture(upload) ? this.#description(upload) : upload.name,
-      this.#mover(upload, -1),
-      this.#mover(upload, 1),
-    );
-    this.#rows.set(pathOf(upload), row);
-    const order = marksIn(this.#area.value, new Set(this.#rows.keys())).map(({ path }) => path);
-    const next = this.#rows.get(order[order.indexOf(pathOf(upload)) + 1] ?? '');
-    if (next && next !== row) next.before(row);
-    else this.append(row);
+  /** What the text has: also that of a post that is edited, and of a draft. */
+  #find(): void {
+    const files = filesIn(this.#area.value);
+    const paths = new Set(files.map(({ path }) => path));
+    for (const [path, row] of this.#rows) {
+      if (paths.has(path)) continue;
+      row.remove();
+      this.#rows.delete(path);
+    }
+    for (const { path, text } of files) {
+      if (this.#rows.has(path)) continue;
+      const says = text.slice(text.indexOf('[') + 1, text.lastIndexOf(']')).replace(/\\([!-/:-@[-`{-~])/g, '$1');
+      this.#place({ name: fileName(path), path, description: text.startsWith('!') ? says : undefined });
+    }
     // One alone has nowhere to go, and a file alone nothing to be told.
     this.classList.toggle('several', this.#rows.size > 1);
   }
 
-  #description(upload: Sent): HTMLElement {
+  #place(file: Placed): void {
+    const row = Object.assign(document.createElement('div'), { className: 'upload-row' });
+    row.append(
+      file.description === undefined ? file.name : this.#description(file),
+      this.#mover(file, -1),
+      this.#mover(file, 1),
+    );
+    this.#rows.set(file.path, row);
+    const order = marksIn(this.#area.value, new Set(this.#rows.keys())).map(({ path }) => path);
+    const next = this.#rows.get(order[order.indexOf(file.path) + 1] ?? '');
+    if (next && next !== row) next.before(row);
+    else this.append(row);
+  }
+
+  #description({ name, path, description = '' }: Placed): HTMLElement {
     const field = Object.assign(document.createElement('input'), { type: 'text', maxLength: 1_000, dir: 'auto' });
-    field.value = nameOf(upload);
-    field.addEventListener('input', () => this.#describe(pathOf(upload), field.value));
+    field.value = description;
+    field.addEventListener('input', () => this.#describe(path, field.value));
     const label = Object.assign(document.createElement('label'), { className: 'upload-description' });
-    label.append(this.#text('describe', upload.name), field);
+    label.append(this.#text('describe', name), field);
     return label;
   }
 
-  #mover(upload: Sent, by: -1 | 1): HTMLButtonElement {
-    const button = buttonOf(by < 0 ? '↑' : '↓', () => this.#move(upload, by));
-    button.ariaLabel = this.#text(by < 0 ? 'earlier' : 'later', upload.name);
+  #mover(file: Placed, by: -1 | 1): HTMLButtonElement {
+    const button = buttonOf(by < 0 ? '↑' : '↓', () => this.#move(file, by));
+    button.ariaLabel = this.#text(by < 0 ? 'earlier' : 'later', file.name);
     button.title = button.ariaLabel;
     return button;
   }
 
   /** The other one goes, so that the button that was pressed keeps the focus. */
-  #move(upload: Sent, by: -1 | 1): void {
-    const swap = swapIn(this.#area.value, new Set(this.#rows.keys()), pathOf(upload), by);
+  #move({ name, path }: Placed, by: -1 | 1): void {
+    const swap = swapIn(this.#area.value, new Set(this.#rows.keys()), path, by);
     if (!swap) return;
     this.#area.setRangeText(swap.text, swap.start, swap.end, 'preserve');
     this.#changed();
-    const [row, other] = [this.#rows.get(pathOf(upload)), this.#rows.get(swap.other)];
+    const [row, other] = [this.#rows.get(path), this.#rows.get(swap.other)];
     if (other) row?.[by < 0 ? 'after' : 'before'](other);
-    announce(
-      this.#text('moved', upload.name).replace('{at}', String(swap.at)).replace('{count}', String(this.#rows.size)),
-    );
+    announce(this.#text('moved', name).replace('{at}', String(swap.at)).replace('{count}', String(this.#rows.size)));
   }
 
   /** In the text, as far as the picture is still in it. */
@@ -234,6 +257,16 @@ function answerOf({ responseText }: XMLHttpRequest): { readonly upload?: Sent; r
     return JSON.parse(responseText) as { upload?: Sent; error?: string };
   } catch {
     return {};
+  }
+}
+
+/** What a file is called, by its path; that may be what somebody typed. */
+function fileName(path: string): string {
+  const last = path.slice(path.lastIndexOf('/') + 1);
+  try {
+    return decodeURIComponent(last);
+  } catch {
+    return last;
   }
 }
 

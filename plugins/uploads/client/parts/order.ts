@@ -13,6 +13,13 @@ export const marksIn = (text: string, paths: ReadonlySet<string>): readonly Mark
     paths.has(path) ? [{ path, text: mark, start, end: start + mark.length }] : [],
   );
 
+/** The files of the forum that a text has; not those in what it quotes. */
+export const filesIn = (text: string): readonly Mark[] => {
+  const paths = [...text.matchAll(MARK)].map(({ 1: path = '' }) => path);
+  const marks = marksIn(text, new Set(paths.filter((path) => path.startsWith('/uploads/'))));
+  return marks.filter(({ start }) => text[text.lastIndexOf('\n', start) + 1] !== '>');
+};
+
 interface Swap {
   /** The file that changes its place with it. */
   readonly other: string;
