@@ -32,8 +32,8 @@ async function seen(what: Locator): Promise<boolean> {
   return true;
 }
 /** Logs in again in a second tab of the same browser. */
-async function logInBeside(page: Page): Promise<void> {
-  const tab = await page.context().newPage();
+async function logInBeside(page: Page, opened?: Page): Promise<void> {
+  const tab = opened ?? (await page.context().newPage());
   await logIn(tab, 'bob');
   await tab.close();
 }
@@ -50,7 +50,13 @@ describe('a session that ends while somebody writes', () => {
     await page.getByRole('button', { name: send }).click();
     expect(await seen(page.getByText('You are no longer logged in.'))).toBe(true);
     expect(await text(page).inputValue()).toBe(TEXT);
-    await logInBeside(page);
+    const link = page
+      .locator('form')
+      .filter({ has: text(page) })
+      .getByRole('link', { name: 'Log in' });
+    const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
+    expect(new URL(tab.url()).pathname).toBe('/login');
+    await logInBeside(page, tab);
     await page.getByRole('button', { name: send }).click();
     expect(await seen(page.locator('.post', { hasText: TEXT }))).toBe(true);
     await page.context().close();

@@ -119,6 +119,7 @@ const CLIENT_TEXTS = [
   'offline',
   'failed',
   'session',
+  'login',
   'more',
   'loaded',
   'write',

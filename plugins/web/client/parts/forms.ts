@@ -47,9 +47,20 @@ async function settle(form: HTMLFormElement, submitter: Submitter, response: Res
   // A token from before logging in or out elsewhere: take the new one over and try once more.
   if (response.status === 403 && !again && refreshCsrf(answer)) return send(form, submitter, true);
   refreshCsrf(answer);
-  if (response.status === 401) return say(form, t('session'));
+  if (response.status === 401) return askToLogIn(form);
   if (response.status < 500 && showRefused(form, answer)) return;
   say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
+}
+
+/** In another tab, so that what was typed stays here. */
+function askToLogIn(form: HTMLFormElement): void {
+  say(form, t('session'));
+  const link = Object.assign(document.createElement('a'), {
+    href: '/login',
+    target: '_blank',
+    textContent: t('login'),
+  });
+  form.querySelector('.form-state')!.append(' ', link);
 }
 
 /** Puts the answer's page in place of this one where it has the form, or a message; false where it has neither. */
