@@ -47,15 +47,13 @@ function aboutTab({ plugin, profiles, web }: PageDeps): void {
     {
       id: 'about',
       label: 'profiles:about',
-      shown: async ({ id }, viewer) => id === viewer.id || !isEmpty(await profiles.find(id)),
+      shown: async ({ id }) => !isEmpty(await profiles.find(id)),
       async render({ id }: Author, viewer: Viewer) {
-        const { html, place, links, ...profile } = await profiles.find(id);
+        const { html, place, links } = await profiles.find(id);
         return web.fragment(viewer, '@profiles/about', {
           html: html === '' ? undefined : new SafeHtml(html),
           place,
           links: links.map((url) => ({ url, label: labelOf(url) })),
-          empty: isEmpty({ html, place, links, ...profile }),
-          settings: SETTINGS,
         });
       },
     },
