@@ -195,3 +195,16 @@ test('a title that is one long word fits a phone on every page about it', async 
   expect(wide).toEqual([]);
   await page.context().close();
 });
+
+test('on a phone the pages of settings are one row, in which the one that is shown is in view', async () => {
+  const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
+  await page.goto('/settings/privacy');
+  const seen = await page.evaluate(`(() => {
+    const links = [...document.querySelectorAll('.tabs a')].map((link) => link.getBoundingClientRect());
+    const { left, right } = document.querySelector('.tabs [aria-current]').getBoundingClientRect();
+    return { rows: new Set(links.map(({ top }) => top)).size, inView: left >= 0 && right <= innerWidth };
+  })()`);
+  expect(seen).toEqual({ rows: 1, inView: true });
+  expect(await movesSideways(page)).toBe(false);
+  await page.context().close();
+});
