@@ -64,7 +64,9 @@ export default definePlugin({
     plugin.on(postCreated, ({ post }) => marks.wrote(post.author.id, post.discussion_id, post.number), {
       awaited: true,
     });
-    plugin.on(postsMoved, ({ discussion, posts }) => marks.moved(discussion.id, posts), { awaited: true });
+    plugin.on(postsMoved, ({ source, discussion, posts }) => marks.moved(source.id, discussion.id, posts), {
+      awaited: true,
+    });
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '17 4 * * 0',

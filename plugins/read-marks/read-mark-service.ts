@@ -1,7 +1,7 @@
 import { InvalidInput, sql, type Cache, type Clock, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import type { Categories, Discussions, DiscussionRecord, PostHead } from 'parley-forum/plugins/discussions';
+import type { Categories, Discussions, DiscussionRecord, MovedPost, PostHead } from 'parley-forum/plugins/discussions';
 import { loginNeeded, type Page } from 'parley-forum/plugins/api';
 import type { ReadMark } from 'parley-forum/plugins/read-marks';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
@@ -10,6 +10,8 @@ import { isBehind, isNew, isUnread, unreadCount, type ReadStart, type UnreadQuer
 
 /** Milliseconds without reading on after which a member's next look at a discussion is another visit. */
 const VISIT = 1_800_000;
+/** Members whose marks go along with posts that move, in one statement. */
+const READERS = 1_000;
 /** Milliseconds by which a start moves on at least, so that reading a list hardly ever writes. */
 const STEP = 3_600_000;
 
@@ -156,21 +158,40 @@ export class ReadMarkService {
   }
 
   /**
-   * Whoever wrote posts that moved has read them there, and what came along before; but nothing of a discussion that they
-   * have not read to where the first of them is now.
+   * Whoever wrote posts that moved, or read them where they were, has read them where they are now; but nothing of a
+   * discussion that they have not read to where the first of them is.
    */
-  async moved(
-    discussionId: string,
-    posts: readonly { readonly author_id: string; readonly number: number }[],
-  ): Promise<void> {
-    const [now, first] = [new Date(this.#deps.clock.now()), (posts[0]?.number ?? 1) - 1];
-    const last = new Map(posts.map(({ author_id: id, number }) => [id, number]));
+  async moved(sourceId: string, discussionId: string, posts: readonly MovedPost[]): Promise<void> {
+    const [first] = posts;
+    if (!first) return;
+    const wrote = new Map(posts.map(({ author_id: id, number }) => [id, number]));
+    await this.#markThere(discussionId, first.number, wrote);
+    // There may be any number of them.
+    for (let after = ''; ;) {
+      const readers = await this.#deps.data.all(sql<{ id: string; read: number }>`
+        select user_id as id, last_read_number as read from read_mark
+        where discussion_id = ${sourceId} and last_read_number >= ${first.from_number}
+          ${after === '' ? sql`` : sql`and user_id > ${after}::uuid`} order by user_id limit ${READERS}`);
+      const there = readers.map(({ id, read }) => {
+        const { number } = posts.findLast((post) => post.from_number <= read) ?? first;
+        return [id, number] as const;
+      });
+      await this.#markThere(discussionId, first.number, new Map(there));
+      if (readers.length < READERS) return;
+      after = readers.at(-1)!.id;
+    }
+  }
+
+  /** Marks posts that came to a discussion, from `first` on, read to a number by members who had read to the first. */
+  async #markThere(discussionId: string, first: number, to: ReadonlyMap<string, number>): Promise<void> {
+    if (to.size === 0) return;
+    const now = new Date(this.#deps.clock.now());
     const marked = await this.#deps.data.all(sql<{ id: string }>`
       insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
       select t.id, ${discussionId}::uuid, t.number, ${now}::timestamptz
-      from unnest(${[...last.keys()]}::uuid[], ${[...last.values()]}::integer[]) t (id, number)
+      from unnest(${[...to.keys()]}::uuid[], ${[...to.values()]}::integer[]) t (id, number)
         left join read_mark o on o.user_id = t.id and o.discussion_id = ${discussionId}
-      where coalesce(o.last_read_number, 0) >= ${first} order by t.id ${this.#onward(now)} returning user_id as id`);
+      where coalesce(o.last_read_number, 0) >= ${first - 1} order by t.id ${this.#onward(now)} returning user_id as id`);
     if (marked.length > 0) await this.#deps.cache.purge(...marked.map(({ id }) => accountTag(id)));
   }
 

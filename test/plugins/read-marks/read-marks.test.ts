@@ -286,6 +286,43 @@ describe('posts that move', () => {
   });
 });
 
+describe('posts that move and were read', () => {
+  test('are read where they are now, as far as they were, by who has read what is before them there', async () => {
+    await readAll('ada');
+    await later();
+    const [from, to] = [await forum.start('mia', 'Taken apart'), await forum.start('mia', 'Put together')];
+    const posts = [];
+    for (const text of ['One', 'Two', 'Three']) posts.push(await forum.reply('mia', from.id, text));
+    await read('ada', from.id, 3);
+    await read('root', from.id, 4);
+    const [one, two, three] = posts.map(({ id }) => id as string);
+    const split = expectStatus(
+      await forum.as.mia.post(`/api/discussions/${from.id}/move-posts`, {
+        post_ids: [one, two],
+        title: 'Of its own',
+        category_id: 'general',
+      }),
+      200,
+    ).body.discussion;
+    expect([await markOf('ada', split.id), await markOf('root', split.id), await markOf('bob', split.id)]).toEqual([
+      [2, 0],
+      [2, 0],
+      [0, 2],
+    ]);
+    expect(await titles('ada')).not.toContain('Of its own');
+    await read('root', to.id, 1);
+    expectStatus(
+      await forum.as.mia.post(`/api/discussions/${from.id}/move-posts`, { post_ids: [three], discussion_id: to.id }),
+      200,
+    );
+    // ada has read neither the post nor what stands before it there.
+    expect([await markOf('ada', to.id), await markOf('root', to.id)]).toEqual([
+      [0, 2],
+      [2, 0],
+    ]);
+  });
+});
+
 test('marks are forgotten once nobody has read on for as long as they are kept', async () => {
   const { data, settings } = forum.app.app;
   await settings.set({ 'read-marks.kept_days': 30 });
