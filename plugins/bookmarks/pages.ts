@@ -1,6 +1,7 @@
 import { InvalidInput, notFound, Type, type Clock } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Id } from 'parley-forum/plugins/api';
+import { listTabs } from 'parley-forum/plugins/discussions';
 import { MAX_NOTE, SORTS, type Sort } from 'parley-forum/plugins/bookmarks';
 import {
   formErrors,
@@ -45,9 +46,10 @@ const Note = Type.Optional(Type.String({ maxLength: 2 * MAX_NOTE }));
 
 /** /bookmarks, what is done there with several at once, and /bookmarks/{id}: note and reminder of one. */
 export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly reminds: boolean }): void {
-  const { plugin, clock, bookmarks, limits, reminds, web } = deps;
+  const { plugin, clock, bookmarks, discussions, limits, reminds, web } = deps;
   const change = (viewer: Viewer) => consumeChange(limits, viewer, plugin.settings['bookmarks.rate_limit']);
   plugin.extend(navigation, { area: 'account', label: 'bookmarks:title', href: LIST, icon: 'bookmark' });
+  plugin.extend(listTabs, { label: 'bookmarks:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 40);
   plugin.extend(shortcuts, {
     id: 'bookmarks.list',
     keys: 'g b',
@@ -74,6 +76,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
       ...shown,
       total,
       longest: MAX_SEARCH,
+      tabs: discussions.tabs(LIST, actor),
       rows: rows.map(({ record, category, path }) => ({ ...record, category, path })),
       sorts: SORTS.map((sort) => ({
         label: `bookmarks:sort.${sort}`,
@@ -84,7 +87,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
     };
     return view(
       '@bookmarks/list',
-      { name: 'bookmarks', title: phrase('bookmarks:title'), noindex: true, current: LIST },
+      { name: 'bookmarks', title: phrase('bookmarks:title'), noindex: true, current: '/' },
       model,
     );
   });
