@@ -29,6 +29,30 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
+  test('say who gave them, from the choice of members and to guests', async () => {
+    const bob = await forum.open('bob');
+    await bob.goto('/d/1');
+    await bob.evaluate('customElements.whenDefined("x-reactions").then(() => true)');
+    // Nobody has reacted to the last one.
+    const last = bob.locator('.stream > .post').last();
+    await last.getByRole('link', { name: /React to post/ }).click();
+    const who = bob.locator('.reaction-menu').getByRole('link', { name: 'Who reacted' });
+    await bob.locator('.reaction-menu').getByRole('button', { name: 'Love' }).waitFor();
+    expect(await who.isVisible()).toBe(false);
+    await bob.keyboard.press('Escape');
+    await bob.getByRole('link', { name: 'React to post 1', exact: true }).click();
+    expect(await judge(bob)).toEqual([]);
+    await who.click();
+    await bob.getByRole('heading', { name: 'Reactions to post 1' }).waitFor();
+    await bob.getByRole('main').getByRole('link', { name: 'mia' }).first().waitFor();
+    await bob.context().close();
+    const guest = await forum.open('guest', { javaScriptEnabled: false });
+    await guest.goto('/d/1');
+    await guest.locator('#post-1').getByRole('link', { name: 'Like' }).click();
+    await guest.getByRole('main').getByRole('link', { name: 'mia' }).first().waitFor();
+    await guest.context().close();
+  });
+
   test('have a page that says who gave them, where all kinds stand in a row', async () => {
     const page = await forum.open('bob');
     await page.goto('/d/1');

@@ -12,6 +12,7 @@ const postOf = (bar: HTMLElement): string => bar.querySelector('a')!.pathname.sp
 class Reactions extends HTMLElement {
   readonly #form = this.querySelector('form')!;
   readonly #picker = this.querySelector<HTMLElement>('[popover]')!;
+  readonly #who = this.querySelector<HTMLAnchorElement>('.reaction-who')!;
   /** Of the post that the choice stands beside. */
   #bar: HTMLElement | undefined;
 
@@ -25,10 +26,12 @@ class Reactions extends HTMLElement {
       void this.#toggle(bar, chosen.value);
     });
     document.addEventListener('click', (event) => {
-      const link = (event.target as Element).closest<HTMLElement>('div.reactions > a');
+      const link = (event.target as Element).closest<HTMLAnchorElement>('div.reactions > a');
       if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
       event.preventDefault();
       this.#bar = link.parentElement!;
+      this.#who.href = link.href;
+      this.#who.hidden = !this.#bar.querySelector('.reaction');
       togglePopover(this.#picker, link, event);
     });
   }

@@ -224,10 +224,12 @@ describe('a page of posts', () => {
       for (const client of [forum.guest, forum.as.bob]) await page(number, 'fresh', client);
     expect(await page(number, 'fresh')).not.toContain('class="reactions"');
     await toggle(forum.as.mia, postId, 'thanks');
-    expect(await page(number, 'fresh')).toMatch(/<li class="reaction" title="Thanks">.*thanks\.svg.*1/s);
+    expect(await page(number, 'fresh')).toMatch(
+      /<a class="reaction" href="[^"]*" rel="nofollow" title="Thanks">.*thanks\.svg.*1/s,
+    );
     expect(await page(number, 'fresh', forum.as.bob)).toMatch(/name="reaction" value="thanks" aria-pressed="false"/);
     expect(await page(number, 'fresh', forum.as.mia)).toMatch(/name="reaction" value="thanks" aria-pressed="true"/);
-    expect(await page(number, 'fresh', forum.as.bad)).not.toContain(`/p/${postId}/react`);
+    expect(await page(number, 'fresh', forum.as.bad)).not.toContain(`/p/${postId}/react"`);
   });
 
   test('has a page of who reacted, where one reacts without script', async () => {
