@@ -67,10 +67,12 @@ describe('a picture in a text', () => {
     await field.fill('A [red] hull');
     await expect.poll(() => text(page).inputValue()).toMatch(/^!\[A \\\[red\\\] hull\]\(\/uploads\/.+\/boat\.png\)\n$/);
     expect(await judge(page)).toEqual([]);
-    // Whoever took it out of the text has nothing to describe.
+    // Whoever took it out of the text has nothing to describe, until it is back.
+    const written = await text(page).inputValue();
     await text(page).fill('No picture');
-    await field.fill('A hull');
-    expect(await text(page).inputValue()).toBe('No picture');
+    expect(await field.count()).toBe(0);
+    await text(page).fill(written);
+    expect(await field.inputValue()).toBe('A [red] hull');
     await page.evaluate(`document.querySelector('x-composer textarea').form.reset()`);
     expect(await field.count()).toBe(0);
     await page.context().close();
@@ -175,7 +177,12 @@ describe('a picture in a text', () => {
     await page
       .locator('x-upload input[type="file"]')
       .setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
-    await page.locator('x-upload .problem', { hasText: 'boat.png could not be uploaded.' }).waitFor();
+    await page.locator('x-upload .problem', { hasText: 'boat.png is not a .png file' }).waitFor();
+    await page
+      .locator('x-upload input[type="file"]')
+      .setInputFiles({ name: 'oars.exe', mimeType: 'application/octet-stream', buffer: Buffer.from('MZ') });
+    const kind = page.locator('x-upload .problem', { hasText: 'oars.exe' });
+    await expect.poll(() => kind.textContent()).toMatch(/^oars\.exe must end in one of: png, .*txt\.$/);
     // Sent again it would be the same.
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     expect((await text(page).inputValue()).trim()).toBe('Before');

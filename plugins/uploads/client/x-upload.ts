@@ -114,10 +114,17 @@ class Upload extends HTMLElement {
     request.addEventListener('loadend', () => {
       this.#under.delete(request);
       line.remove();
-      const { upload, error } = answerOf(request);
+      const { upload, error, details } = answerOf(request);
       this.#replace(place, upload ? markdownOf(upload) : '');
       if (upload) announce(this.#text('done', upload.name));
-      else if (request.readyState === XMLHttpRequest.DONE) this.#failed(file, request.status, error ?? t('offline'));
+      else if (request.readyState === XMLHttpRequest.DONE)
+        this.#failed(
+          file,
+          request.status,
+          details?.[0]
+            ? `${file.name} ${details[0].message}.`
+            : `${this.#text('failed', file.name)} ${error ?? t('offline')}`,
+        );
     });
     const body = new FormData();
     body.append('file', file);
@@ -197,7 +204,7 @@ class Upload extends HTMLElement {
 
   /** Where the file itself is no reason, it can be sent again: into the line where the caret is by then. */
   #failed(file: File, status: number, reason: string): void {
-    const line = this.#line(`${this.#text('failed', file.name)} ${reason}`);
+    const line = this.#line(reason);
     if (status !== 0 && status < 429) return;
     const again = buttonOf(this.#text('again'), () => {
       line.remove();
@@ -252,9 +259,15 @@ function buttonOf(label: string, run: () => void): HTMLButtonElement {
   return button;
 }
 
-function answerOf({ responseText }: XMLHttpRequest): { readonly upload?: Sent; readonly error?: string } {
+/** What the server says: the file that is there, or what is wrong, in `details` with the file. */
+interface Answer {
+  readonly upload?: Sent;
+  readonly error?: string;
+  readonly details?: readonly { readonly message: string }[];
+}
+function answerOf({ responseText }: XMLHttpRequest): Answer {
   try {
-    return JSON.parse(responseText) as { upload?: Sent; error?: string };
+    return JSON.parse(responseText) as Answer;
   } catch {
     return {};
   }
