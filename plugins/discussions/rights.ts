@@ -78,7 +78,11 @@ export class Rights {
   }
 
   /** Edit or delete something of `authorId` in a discussion: one's own while it is open, anyone's as a moderator. */
-  canEdit(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
+  canEdit(
+    discussion: Pick<DiscussionHead, 'categoryId' | 'locked' | 'deleted'>,
+    authorId: string,
+    viewer: Viewer,
+  ): boolean {
     if (this.inCategory(discussion.categoryId, viewer).moderate) return true;
     return viewer.id === authorId && !discussion.locked && !discussion.deleted && this.#access.allows(viewer, editPost);
   }

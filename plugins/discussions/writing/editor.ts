@@ -184,6 +184,7 @@ export class DiscussionEditor {
     await this.#write(
       head,
       async (em, stored, now) => {
+        this.#requireStill(head, stored, head.authorId, by);
         if (target && target.id !== stored.categoryId) await this.#move(stored, target.id);
         const before = stateOf(stored);
         Object.assign(stored, {
@@ -241,6 +242,7 @@ export class DiscussionEditor {
   async remove(head: DiscussionHead, by: ChangedBy): Promise<void> {
     await this.#write(head, async (em, stored, now) => {
       if (stored.deletedAt) return;
+      this.#requireStill(head, stored, stored.authorId, by);
       Object.assign(stored, { deletedAt: now, deletedBy: by.viewer.id ?? null });
       await addDiscussionCounts(this.#deps.data, stored.id, [{ categoryId: stored.categoryId, by: -1 }]);
       await this.#deps.projections.discussion(em, stored);
@@ -274,6 +276,7 @@ export class DiscussionEditor {
     await this.#write(discussion, async (em, stored, now) => {
       const post = await postIn(em, row.id, stored);
       if (post.deletedAt && !row.deleted_at) throw notFound('There is no such post');
+      this.#requireStill(discussion, stored, post.authorId, by);
       const changed = post.content !== accepted.content;
       if (changed && seen !== undefined && seen !== post.updatedAt.toISOString())
         throw new HttpError(409, 'This post was changed meanwhile. Save once more to put your text in place of that.');
@@ -293,6 +296,7 @@ export class DiscussionEditor {
     await this.#write(discussion, async (em, stored, now) => {
       const post = await postIn(em, row.id, stored);
       if (post.deletedAt) return;
+      this.#requireStill(discussion, stored, post.authorId, by);
       Object.assign(post, { deletedAt: now, deletedBy: by.viewer.id ?? null, updatedAt: now });
       await em.flush();
       await removeParticipantPosts(this.#deps.data, stored.id, post.authorId, { posts: 1, replies: 1 });
@@ -362,6 +366,23 @@ export class DiscussionEditor {
       headTag(head.number),
       ...[...categoryIds].map(countTag),
     );
+  }
+
+  /**
+   * Callers asked of the discussion as it was found. While its text was rendered, and while this waited for others, a
+   * moderator may have locked, deleted or moved it: then 409 for authors, who ask again and get the answer that fits.
+   */
+  #requireStill(
+    head: DiscussionHead,
+    { categoryId, isLocked: locked, deletedAt }: StoredDiscussion,
+    authorId: string,
+    { viewer, regardless }: ChangedBy,
+  ): void {
+    const { rights } = this.#deps;
+    if (regardless || rights.inCategory(categoryId, viewer).moderate) return;
+    const now = { categoryId, locked, deleted: Boolean(deletedAt) };
+    if (categoryId !== head.categoryId || !rights.canEdit(now, authorId, viewer))
+      throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
   }
 
   async #move(stored: StoredDiscussion, to: string): Promise<void> {

@@ -8,6 +8,8 @@ import type { ActionName } from 'parley-forum/plugins/moderation';
 export interface ChangedBy {
   readonly viewer: Viewer;
   readonly reason?: string | undefined;
+  /** Of work that no lock and no moderator stands in the way of. */
+  readonly regardless?: boolean;
 }
 /** What of a discussion a moderator may have changed. */
 export interface DiscussionState {

@@ -1,5 +1,8 @@
-import { describe, expect, test } from 'vitest';
-import { useForum } from './forum.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { definePlugin } from 'parley-forum';
+import { draftAccepted } from 'parley-forum/plugins/discussions';
+import type { Answer } from 'parley-forum/testing';
+import { install, useForum } from './forum.ts';
 
 const forum = useForum();
 const discussionOf = async (id: string, client = forum.guest) =>
@@ -154,5 +157,55 @@ describe('several who change the same discussion at once', () => {
       Array.from({ length: shown.length }, (_, index) => index + 1),
     );
     expect(shown).toHaveLength(11 + late);
+  });
+});
+
+describe('what an author changes while a moderator', () => {
+  /** What happens between the look whether somebody may change something, and the change. */
+  let meanwhile: (() => Promise<Answer>) | undefined;
+  beforeAll(() =>
+    install(
+      forum.app,
+      definePlugin({
+        id: 'meanwhile',
+        setup(_services, plugin) {
+          plugin.on(draftAccepted, async (draft) => {
+            const work = meanwhile;
+            meanwhile = undefined;
+            if (work) expect((await work()).status).toBe(200);
+            return draft;
+          });
+        },
+      }),
+    ),
+  );
+
+  test.each<readonly [string, (id: string) => Promise<Answer>]>([
+    ['locks it', (id) => forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true })],
+    ['moves it', (id) => forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'help' })],
+    ['moves it where nobody sees it', (id) => forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' })],
+    ['deletes it', (id) => forum.as.mia.delete(`/api/discussions/${id}`)],
+  ])('%s is refused', async (_what, work) => {
+    const { id, postId } = await forum.start('ada', 'As it was');
+    const { id: reply } = await forum.reply('ada', id, 'Says this');
+    for (const change of [
+      () => forum.as.ada.put(`/api/posts/${postId}`, { content: 'Says that' }),
+      () => forum.as.ada.put(`/api/posts/${reply}`, { content: 'Says that' }),
+      () => forum.as.ada.put(`/api/discussions/${id}`, { title: 'As it is', category_id: 'general' }),
+    ]) {
+      meanwhile = () => work(id);
+      expect((await change()).status).toBe(409);
+      await forum.as.mia.post(`/api/discussions/${id}/restore`);
+      await forum.as.mia.put(`/api/discussions/${id}`, { is_locked: false, category_id: 'general' });
+    }
+    const { body } = await forum.guest.get(`/api/discussions/${id}`);
+    expect(body.discussion).toMatchObject({ title: 'As it was', content: 'About As it was' });
+    expect(body.posts[1].content).toBe('Says this');
+  });
+
+  test('another moderator changes it is changed', async () => {
+    const { id, postId } = await forum.start('ada', 'Two of them');
+    meanwhile = () => forum.as.root.put(`/api/discussions/${id}`, { is_locked: true });
+    expect((await forum.as.mia.put(`/api/posts/${postId}`, { content: 'Tidied up' })).status).toBe(200);
   });
 });

@@ -212,4 +212,13 @@ describe.runIf(onServer)('of two who change one post, both of whom have read it 
     const write = () => forum.as.bob.put(`/api/posts/${reply}`, { content: 'Too late' });
     expect((await second(id, [() => forum.as.mia.delete(`/api/posts/${reply}`), write])).status).toBe(404);
   });
+
+  test('an author deletes nothing of what the first has locked', async () => {
+    const { id, reply } = await place();
+    const lock = () => forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true });
+    expect((await second(id, [lock, () => forum.as.bob.delete(`/api/posts/${reply}`)])).status).toBe(409);
+    await forum.as.mia.put(`/api/discussions/${id}`, { is_locked: false });
+    expect((await second(id, [lock, () => forum.as.ada.delete(`/api/discussions/${id}`)])).status).toBe(409);
+    expect((await forum.guest.get(`/api/posts/${reply}`)).status).toBe(200);
+  });
 });
