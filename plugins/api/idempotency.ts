@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { HttpError, InvalidInput, sql, type Clock, type Data, type RequestContext, type RouteInfo } from 'parley-forum';
 import type { ApiContext, ApiOptions } from 'parley-forum/plugins/api';
 import { JSON_TYPE, outcomeOf, send, successBytes } from './responses.ts';
+import { Turns } from './turns.ts';
 
 /** The header that identifies a request, so that a retry does not create twice. */
 export const KEY_HEADER = 'Idempotency-Key';
@@ -31,8 +32,7 @@ interface StoredResponse {
 export class Idempotency {
   readonly #data: Data;
   readonly #clock: Clock;
-  /** By caller, the end of the last request with a key. */
-  readonly #last = new Map<string, Promise<void>>();
+  readonly #callers = new Turns();
   #running = 0;
   /** Those that wait for one of them to end, the first to come first. */
   readonly #waiting: (() => void)[] = [];
@@ -50,7 +50,7 @@ export class Idempotency {
     if (!KEY.test(key))
       throw new InvalidInput([{ field: KEY_HEADER, message: 'must have 1 to 255 printable ASCII characters' }]);
     // Serial per caller: a repetition waits for the first, and no caller holds more than one connection.
-    return this.#inTurn(caller, () => this.#withFew(() => this.#once(call, { caller, key }, handler)));
+    return this.#callers.run(caller, () => this.#withFew(() => this.#once(call, { caller, key }, handler)));
   }
 
   /** Deletes responses whose retention is over. */
@@ -101,19 +101,6 @@ export class Idempotency {
     throw new HttpError(409, `This ${KEY_HEADER} was sent with another request; use a new one for each`, {
       code: 'idempotency_key_reused',
     });
-  }
-
-  async #inTurn<T>(caller: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(caller);
-    const { promise: mine, resolve: end } = Promise.withResolvers<void>();
-    this.#last.set(caller, mine);
-    try {
-      await before;
-      return await work();
-    } finally {
-      end();
-      if (this.#last.get(caller) === mine) this.#last.delete(caller);
-    }
   }
 
   async #withFew<T>(work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,7 @@
 import { etagOf, HttpError, type RequestContext, type RouteInfo, type Routes } from 'parley-forum';
 import type { ApiContext, ApiOptions } from 'parley-forum/plugins/api';
 import { successBytes } from './responses.ts';
+import type { Turns } from './turns.ts';
 
 /** The header that names what the caller saw of what it changes. */
 export const CONDITION = 'If-Match';
@@ -13,10 +14,23 @@ export const isChange = ({ method }: Pick<RouteInfo, 'method'>): boolean =>
 const strong = (tag: string): string => tag.trim().replace(/^W\//, '');
 
 /**
- * `seen`: the tags of what the caller saw under the address of its request. Throws 412 where GET answers something else
- * by now. What happens between this look and the change is not noticed.
+ * Runs `handler` unless what the caller saw is out of date. Of several that saw the same one is carried out, as the next
+ * looks when it has ended; only what another process, or a change without a condition, does between look and change is
+ * not noticed.
  */
-export async function assertUnchanged(
+export const ifUnchanged = <T>(
+  { routes, turns }: { readonly routes: Routes; readonly turns: Turns },
+  call: RequestContext<ApiContext, ApiOptions>,
+  seen: string,
+  handler: () => Promise<T>,
+): Promise<T> =>
+  turns.run(call.req.path, async () => {
+    await assertUnchanged(routes, call, seen);
+    return handler();
+  });
+
+/** `seen`: the tags of what the caller saw under the address of its request. Throws 412 where GET answers something else by now. */
+async function assertUnchanged(
   routes: Routes,
   call: RequestContext<ApiContext, ApiOptions>,
   seen: string,

@@ -35,7 +35,8 @@ import { CachedResponse, CachedResponses, responseKey, sendCached } from './cach
 import { setRateHeaders, tooManyRequests, type RateLimits } from './rate-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import { FastPath } from './fast-path.ts';
-import { assertUnchanged, CONDITION, isChange } from './preconditions.ts';
+import { CONDITION, ifUnchanged, isChange } from './preconditions.ts';
+import { Turns } from './turns.ts';
 
 export interface ApiSurfaceDeps {
   readonly access: Access;
@@ -87,6 +88,8 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   readonly middleware: readonly RequestHandler[];
   readonly #deps: ApiSurfaceDeps;
   readonly #cachedResponses: CachedResponses;
+  /** Changes with a condition, by address. */
+  readonly #changes = new Turns();
   readonly #fastPath: FastPath;
   readonly #conformance: Conformance | undefined;
 
@@ -172,7 +175,9 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   wrap(call: ApiRequest & { readonly body: unknown }, handler: () => Promise<object>): Promise<object> | undefined {
     const { idempotency, routes } = this.#deps;
     const seen = isChange(call.route) ? call.req.get(CONDITION) : undefined;
-    return seen === undefined ? idempotency.wrap(call, handler) : assertUnchanged(routes, call, seen).then(handler);
+    return seen === undefined
+      ? idempotency.wrap(call, handler)
+      : ifUnchanged({ routes, turns: this.#changes }, call, seen, handler);
   }
 
   respond(call: ApiRequest & CheckedUrl, result: object, tags: readonly string[] | undefined): void {

@@ -33,6 +33,14 @@ describe('a change with If-Match', () => {
     expect(await content()).toBe('After it');
   });
 
+  test('is made once where several that read the same come at once', async () => {
+    const seen = await tagOf();
+    const texts = ['One', 'Two', 'Three', 'Four', 'Five'];
+    const answers = await Promise.all(texts.map((text) => change(text, seen)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412]);
+    expect(await content()).toBe(texts[answers.findIndex(({ status }) => status === 200)]);
+  });
+
   test('deletes nothing that was changed meanwhile', async () => {
     const seen = await tagOf();
     await change('Changed', '*');
