@@ -53,6 +53,8 @@ export async function listen(
   });
   if (open) return open.removeAllListeners('request').on('request', answer);
   const server = createServer({ connectionsCheckingInterval: LOOK }, answer);
+  // Node would refuse what it does not know of `Expect` by itself, without a header.
+  server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.requestTimeout = requestSeconds * 1_000;
   server.headersTimeout = server.requestTimeout;
   if (maxConnections > 0) server.maxConnections = maxConnections;

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { request, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, HttpError } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
@@ -44,6 +46,13 @@ const get =
   (path: string, headers: Readonly<Record<string, string>> = {}) =>
   (): Promise<Answer> =>
     guest.get(path, headers);
+/** `fetch` sends no such header. */
+const expecting = (path: string) => async (): Promise<Pick<Answer, 'status' | 'headers'>> => {
+  const asked = request(`${forum.url}${path}`, { headers: { Host: 'forum.test', Expect: 'wonders' } }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  answer.resume();
+  return { status: answer.statusCode!, headers: new Headers(answer.headers as Record<string, string>) };
+};
 /** Asked for twice: the second answer comes from what was kept. */
 const again =
   (path: string, headers: Readonly<Record<string, string>> = {}) =>
@@ -78,7 +87,14 @@ const report = (type: string) => async (): Promise<Answer> => {
 
 /** `other`: what is different, and why it may be. */
 const KINDS: Readonly<
-  Record<string, readonly [status: number, ask: () => Promise<Answer>, other?: Readonly<Record<string, string>>]>
+  Record<
+    string,
+    readonly [
+      status: number,
+      ask: () => Promise<Pick<Answer, 'status' | 'headers'>>,
+      other?: Readonly<Record<string, string>>,
+    ]
+  >
 > = {
   'a page': [200, get('/')],
   'a page from kept bytes': [200, again('/')],
@@ -127,6 +143,8 @@ const KINDS: Readonly<
     { 'cross-origin-resource-policy': 'cross-origin' },
   ],
   'a file that a member uploaded': [200, () => guest.get(text)],
+  'a picture of a link that does not exist': [404, get('/link-previews/nothing')],
+  'a request that expects what nobody promises': [200, expecting('/api/version')],
   'an uploaded file that does not exist': [404, get('/uploads/nothing/nothing.png')],
   'the installer without its link': [
     401,
