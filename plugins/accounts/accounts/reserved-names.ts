@@ -10,8 +10,11 @@ const STAFF =
   `administrador administradora administrateur administratorin administratrice amministratore beheerder moderador moderadora modérateur
   moderatore moderatorin modératrice администратор модератор 管理员 管理者 مدير مشرف`.split(/\s+/);
 
-/** Letters of other scripts, and digits, each above the letter that it looks like. */
-const [LOOKALIKES, LETTERS] = ['авеікмнорстухѕјԁԛԝαεικνορτυχ01', 'abeikmhopctyxsjdqwaeiknoptuxoi'];
+/** Letters of other scripts, small capitals and digits, each above the letter that it looks like; a capital I looks like an l. */
+const [LOOKALIKES, LETTERS] = [
+  'авеікмнорстухѕјԁԛԝαεικνορτυχɑɡıᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢl01',
+  'abeikmhopctyxsjdqwaeiknoptuxagiabcdeghijkimnoprstuvwyzioi',
+];
 
 /** What is read of a name: letters and digits alone, those that look alike as the same. */
 const read = (name: string): string =>

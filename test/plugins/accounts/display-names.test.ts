@@ -68,6 +68,9 @@ describe('a display name', () => {
     ['is another’s username in wide letters', 'ｍｉａ'],
     ['is what staff are called', 'Administrator'],
     ['is what staff are called, in letters that look alike', 'Mоderat0r'],
+    ['is what staff are called, with a letter from elsewhere', 'ɑdmin'],
+    ['is what staff are called, in small capitals', 'ᴍᴏᴅᴇʀᴀᴛᴏʀ'],
+    ['is what staff are called, with an I for an l', 'OfficiaI'],
     ['is what staff are called, letter by letter', 'A.d m-i_n'],
     ['is what staff are called in another language', 'Modératrice'],
     ['is the forum’s own', 'Parley-Team'],
@@ -83,7 +86,7 @@ describe('a display name', () => {
   test('that is the forum’s or a group’s own is for staff alone', async () => {
     await forum.app.app.service(Settings).set({ 'site.name': 'The Slipway' });
     await forum.app.app.service(Access).saveGroup({ name: 'Harbour masters', level: 'member' });
-    for (const taken of ['The Slipway', 'the  SLIPWAY', 'HARBOUR MASTERS', 'Harbour-Masters'])
+    for (const taken of ['The Slipway', 'the  SLIPWAY', 'The SIipway', 'HARBOUR MASTERS', 'Harbour-Masters'])
       expect([taken, (await name('ada', taken)).status]).toEqual([taken, 400]);
     for (const free of ['Ada of the Slipway', 'Harbour', 'Modest'])
       expect([free, (await name('ada', free)).status]).toEqual([free, 200]);
