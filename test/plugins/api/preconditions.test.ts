@@ -37,7 +37,7 @@ describe('a change with If-Match', () => {
     const seen = await tagOf();
     const texts = ['One', 'Two', 'Three', 'Four', 'Five'];
     const answers = await Promise.all(texts.map((text) => change(text, seen)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([200, 412, 412, 412, 412]);
+    expect(answers.filter(({ status }) => status === 412)).toHaveLength(4);
     expect(await content()).toBe(texts[answers.findIndex(({ status }) => status === 200)]);
   });
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { draftAccepted } from 'parley-forum/plugins/discussions';
 import type { Answer } from 'parley-forum/testing';
-import { install, useForum } from './forum.ts';
+import { expectStatus, install, useForum } from './forum.ts';
 
 const forum = useForum();
 const discussionOf = async (id: string, client = forum.guest) =>
@@ -172,7 +172,7 @@ describe('what an author changes while a moderator', () => {
           plugin.on(draftAccepted, async (draft) => {
             const work = meanwhile;
             meanwhile = undefined;
-            if (work) expect((await work()).status).toBe(200);
+            if (work) expectStatus(await work(), 200);
             return draft;
           });
         },
