@@ -89,7 +89,7 @@ function overlay(
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-const NAME = /^[a-z][a-z0-9-]*$/;
+const NAME = /^[a-z0-9][a-z0-9-]*$/;
 const FAMILY = /^[A-Za-z][A-Za-z0-9 -]*$/;
 const GENERIC = new Set(['system-ui', 'ui-monospace', 'ui-serif', 'sans-serif', 'serif', 'monospace', '-apple-system']);
 
@@ -129,13 +129,19 @@ const number = (path: readonly string[], value: number, most: number): number =>
 function colours(tokens: Tokens): readonly (readonly [string, Scheme])[] {
   return Object.entries(tokens.color).map(([key, pair]) => {
     const path = ['color', key];
-    if (!NAME.test(key)) throw new TokenError(path, `the token name "${key}" may have a-z, 0-9 and "-" only`);
+    assertName(path, key);
     return [key, scheme(path, pair)];
   });
 }
 
+/** Names become part of the style sheet as they are. */
+function assertName(path: readonly string[], key: string): void {
+  if (!NAME.test(key)) throw new TokenError(path, `the token name "${key}" may have a-z, 0-9 and "-" only`);
+}
+
 function sizes(tokens: Tokens): string[] {
   return Object.entries(tokens.size).map(([key, { min, base, slope, max }]) => {
+    assertName(['size', key], key);
     const [low, at, grow, high] = [min, base, slope, max].map((value) => number(['size', key], value, 8)) as [
       number,
       number,
@@ -148,6 +154,7 @@ function sizes(tokens: Tokens): string[] {
 
 function families(tokens: Tokens): string[] {
   return Object.entries(tokens.family).map(([key, names]) => {
+    assertName(['family', key], key);
     const shown = names.map((name) => {
       if (GENERIC.has(name)) return name;
       if (!FAMILY.test(name))

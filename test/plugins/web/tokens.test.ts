@@ -32,6 +32,9 @@ it('nothing typed into a token reaches the sheet as text', () => {
     expect(() => tokenSheet(changed({ accent: { light: hostile, dark: '#ffffff' } }))).toThrow(/write oklch/);
   }
   expect(() => tokenSheet(changed({ 'x;}': { light: '#000000', dark: '#ffffff' } }))).toThrow(/token name/);
+  const size = { min: 1, base: 1, slope: 0, max: 1 };
+  expect(() => tokenSheet(mergeTokens([tokens, { size: { '(': size } }]))).toThrow(/token name/);
+  expect(() => tokenSheet(mergeTokens([tokens, { family: { 'x:red;--y': ['Arial'] } }]))).toThrow(/token name/);
   expect(() => tokenSheet(mergeTokens([tokens, { family: { ui: ['a"; } *{}'] } }]))).toThrow(/font/);
   expect(() => tokenSheet(mergeTokens([tokens, { motion: '1s' }]))).toThrow(/must be a number/);
 });
