@@ -1,5 +1,4 @@
 import {
-  HttpError,
   sql,
   type Cache,
   type Clock,
@@ -14,6 +13,7 @@ import { postEvent } from '../events/event-payloads.ts';
 import type { Projections } from '../projections/projections.ts';
 import { countTag } from '../reading/reader.ts';
 import { postColumns, type PostRow } from '../rows.ts';
+import { movedMeanwhile } from '../writing/conflicts.ts';
 
 export interface RedactionDeps {
   readonly data: Data;
@@ -58,8 +58,7 @@ export class Redaction {
       const visibleReplies = await this.#visibleReplies(ids);
       const rows = Map.groupBy(await this.#write(ids), (row) => row.discussion_id);
       // Posts may have moved while this waited; those who erase come again.
-      if ([...rows.keys()].some((id) => !discussions.some((locked) => locked.id === id)))
-        throw new HttpError(409, 'This post has just been moved to another discussion; try again');
+      if ([...rows.keys()].some((id) => !discussions.some((locked) => locked.id === id))) throw movedMeanwhile();
       await this.#count(discussions, { rows, visibleReplies, author });
       for (const discussion of discussions)
         await this.#publish(em, discussion, { rows: rows.get(discussion.id) ?? [], visibleReplies, author });

@@ -42,6 +42,7 @@ import {
   type Place,
   type PostToMove,
 } from './rows.ts';
+import { categoryRemovedMeanwhile, changedMeanwhile } from '../writing/conflicts.ts';
 
 export interface PostMoverDeps {
   readonly data: Data;
@@ -167,13 +168,12 @@ export class PostMover {
     const other = 'head' in target ? target.head : undefined;
     if ('fresh' in target) {
       const category = await data.one(sql`select id from category where id = ${target.fresh.categoryId} for key share`);
-      if (!category) throw new HttpError(409, 'This category has just been removed; choose another one');
+      if (!category) throw categoryRemovedMeanwhile();
     }
     const locked = await lockDiscussions(data, [head.id, ...(other ? [other.id] : [])]);
     const now = ({ id, categoryId: before }: DiscussionHead): Place => {
       const place = locked.find((one) => one.id === id);
-      if (!place || place.categoryId !== before)
-        throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
+      if (!place || place.categoryId !== before) throw changedMeanwhile();
       return place;
     };
     const [source, existing] = [now(head), other && now(other)];

@@ -41,6 +41,7 @@ import { formerPlacesIn } from '../moving/rows.ts';
 import { countTag, headTag, type FoundPost } from '../reading/reader.ts';
 import type { Revisions } from '../revisions/revisions.ts';
 import type { Rights } from '../rights.ts';
+import { changedMeanwhile, movedMeanwhile } from './conflicts.ts';
 
 export interface EditorDeps {
   readonly data: Data;
@@ -144,7 +145,7 @@ function pinOf(stored: StoredDiscussion, changes: Changes): object {
 /** As it is now: others may have written while this waited for the discussion, or moved the post to another one. */
 async function postIn(em: EntityManager, id: string, discussion: StoredDiscussion) {
   const post = await em.findOne(PostEntity, { id, discussionId: discussion.id });
-  if (!post) throw new HttpError(409, 'This post has just been moved to another discussion; try again');
+  if (!post) throw movedMeanwhile();
   return post;
 }
 /** What of it is moderation: nothing where authors take back their own deletion. */
@@ -184,7 +185,7 @@ export class DiscussionEditor {
     await this.#write(
       head,
       async (em, stored, now) => {
-        this.#requireStill(head, stored, head.authorId, by);
+        this.#requireStill(head, stored, stored.authorId, by);
         if (target && target.id !== stored.categoryId) await this.#move(stored, target.id);
         const before = stateOf(stored);
         Object.assign(stored, {
@@ -370,7 +371,7 @@ export class DiscussionEditor {
 
   /**
    * Callers asked of the discussion as it was found. While its text was rendered, and while this waited for others, a
-   * moderator may have locked, deleted or moved it: then 409 for authors, who ask again and get the answer that fits.
+   * moderator may have locked, deleted or moved it: then 409 for authors.
    */
   #requireStill(
     head: DiscussionHead,
@@ -381,8 +382,7 @@ export class DiscussionEditor {
     const { rights } = this.#deps;
     if (regardless || rights.inCategory(categoryId, viewer).moderate) return;
     const now = { categoryId, locked, deleted: Boolean(deletedAt) };
-    if (categoryId !== head.categoryId || !rights.canEdit(now, authorId, viewer))
-      throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
+    if (categoryId !== head.categoryId || !rights.canEdit(now, authorId, viewer)) throw changedMeanwhile();
   }
 
   async #move(stored: StoredDiscussion, to: string): Promise<void> {

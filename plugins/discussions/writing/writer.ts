@@ -36,6 +36,7 @@ import type { Projections } from '../projections/projections.ts';
 import { countTag, headTag, type AnswerablePost, type DiscussionReader } from '../reading/reader.ts';
 import type { Rights } from '../rights.ts';
 import { postColumns, type PostRow } from '../rows.ts';
+import { categoryRemovedMeanwhile, changedMeanwhile } from './conflicts.ts';
 
 export interface WriterDeps {
   readonly data: Data;
@@ -206,7 +207,7 @@ export class DiscussionWriter {
           on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1,
             posts = discussion_author.posts + 1
         ) select number from d`);
-      if (!written) throw new HttpError(409, 'This category has just been removed; choose another one');
+      if (!written) throw categoryRemovedMeanwhile();
       for (const save of fields) await save(em, id);
       const post = { id: postId, number: 1, authorId: author.id, content, html, createdAt: now };
       await projections.posts(em, { id, title, categoryId: category.id }, [post]);
@@ -264,8 +265,7 @@ export class DiscussionWriter {
     const replyTo = answered?.number ?? null;
     return data.transaction(async (em) => {
       const row = await data.one(replyStatement({ id, author: author.id, content, html, now, replyTo }, discussion));
-      // Locked, moved or deleted since it was read: the caller asks again and gets the answer that fits.
-      if (!row) throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
+      if (!row) throw changedMeanwhile();
       const deletedAt = discussion.deleted ? now : null;
       await projections.posts(em, { ...discussion, deletedAt }, [
         { id, number: row.number, authorId: author.id, content, html, createdAt: now },
