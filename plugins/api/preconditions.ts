@@ -29,7 +29,10 @@ export const ifUnchanged = <T>(
     return handler();
   });
 
-/** `seen`: the tags of what the caller saw under the address of its request. Throws 412 where GET answers something else by now. */
+/**
+ * `seen`: the tags of what the caller saw under the address of its request. Throws 412 where GET answers something else
+ * by now.
+ */
 async function assertUnchanged(
   routes: Routes,
   call: RequestContext<ApiContext, ApiOptions>,

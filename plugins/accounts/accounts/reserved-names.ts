@@ -10,7 +10,10 @@ const STAFF =
   `administrador administradora administrateur administratorin administratrice amministratore beheerder moderador moderadora modérateur
   moderatore moderatorin modératrice администратор модератор 管理员 管理者 مدير مشرف`.split(/\s+/);
 
-/** Letters of other scripts, small capitals and digits, each above the letter that it looks like; a capital I looks like an l. */
+/**
+ * Letters of other scripts, small capitals and digits, each above the letter that it looks like; a capital I looks like
+ * an l.
+ */
 const [LOOKALIKES, LETTERS] = [
   'авеікмнорстухѕјԁԛԝαεικνορτυχɑɡıᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀꜱᴛᴜᴠᴡʏᴢl01',
   'abeikmhopctyxsjdqwaeiknoptuxagiabcdeghijkimnoprstuvwyzioi',
