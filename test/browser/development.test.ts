@@ -18,7 +18,7 @@ beforeAll(async () => {
   page = await (await browser.newContext({ locale: 'en' })).newPage();
   messages = listen(page);
   await page.goto(`${server.url}/greeting`);
-}, 120_000);
+});
 afterEach(async () => {
   await site.mend();
   await page.locator('.words', { hasText: /^hello$/ }).waitFor();
@@ -27,7 +27,7 @@ afterEach(async () => {
 afterAll(async () => {
   await browser?.close();
   await site?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 const overlay = (): Locator => page.getByRole('alert');
 

@@ -80,7 +80,7 @@ export function useForum({ launch, also = [], environment = {} }: ForumOptions =
       ...(storageState && { storageState }),
     };
     const context = await forum.browser.newContext({ ...own, ...options });
-    context.setDefaultTimeout(20_000);
+    context.setDefaultTimeout(60_000);
     const page = await context.newPage();
     explainFailure(page, forum.app);
     return page;

@@ -5,7 +5,7 @@ import { listen, movesSideways, spaceText, walkFocus } from './checks.ts';
 import { judge, openBrowser } from './look.ts';
 
 let browser: Browser;
-beforeAll(async () => void (browser = await openBrowser()), 120_000);
+beforeAll(async () => void (browser = await openBrowser()));
 afterAll(() => browser?.close());
 
 const addressesOf =

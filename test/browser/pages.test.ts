@@ -109,7 +109,7 @@ beforeAll(async () => {
       root: shown.slice(0, FULL ? undefined : LONGEST_GROUPS).map((group) => `/admin/settings/${group}`),
     },
   };
-}, 120_000);
+});
 
 /** Ada keeps a post. */
 async function bookmark(post: string): Promise<string> {

@@ -50,7 +50,7 @@ test('a refused sign-up names each field, and keeps what was typed', async () =>
   expect(await page.getByLabel('E-mail').inputValue()).toBe('nowhere@forum.test');
   expect([...(await lookAt(page, 'refused sign-up')), ...complaints(heard)]).toEqual([]);
   await page.context().close();
-}, 120_000);
+});
 
 test('the size of text that somebody chose is the size they get', async () => {
   const page = await forum.open('guest');
@@ -67,7 +67,7 @@ test('the size of text that somebody chose is the size they get', async () => {
   ]).toEqual(['Appearance', 0]);
   expect(await lookAt(page, 'larger text')).toEqual([]);
   await page.context().close();
-}, 120_000);
+});
 
 test('on a wide window a preview stands beside the text, and follows it', async () => {
   const page = await forum.open('ada', { viewport: { width: 1500, height: 900 } });
@@ -120,7 +120,7 @@ test('a preview stands in place of the text, and a list that goes on in place of
     ),
   ).toBe(shown);
   await page.context().close();
-}, 120_000);
+});
 
 test('two-factor login: its key, its backup codes and its question', async () => {
   const page = await forum.open('bob');

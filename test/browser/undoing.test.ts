@@ -49,5 +49,5 @@ describe('a reply that was deleted', () => {
     await expect.poll(() => page.evaluate(inView), { timeout: 15_000 }).toBe(false);
     expect(messages).toEqual([]);
     await page.context().close();
-  }, 60_000);
+  });
 });

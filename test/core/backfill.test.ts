@@ -6,7 +6,7 @@ import { Supervisor } from '../../core/plugins/supervisor.ts';
 import { openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 const supervisor = new Supervisor(testLog);
-const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 15_000, interval: 5 });
+const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 60_000, interval: 5 });
 let test: TestDatabase;
 let data: Database;
 let jobs: JobQueue;

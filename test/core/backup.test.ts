@@ -118,13 +118,13 @@ beforeAll(async () => {
   await forum.app.data.all(sql`update setting set value = 'null'::jsonb where key = 'site.name'`);
   before = await rowsIn(forum.app.data);
   printed = await run(forum, 'backup', file);
-}, 120_000);
+});
 
 afterAll(async () => {
   for (const one of made.toReversed()) await one[Symbol.asyncDispose]();
   await forum[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
-}, 60_000);
+});
 
 describe('a backup', () => {
   test('is one file that nobody but its owner can read, and says what is in it', async () => {
@@ -163,7 +163,7 @@ describe('a restored forum', () => {
     const data = await openDatabase({ url: place.url, folder: place.folder, log: testLog });
     rows = await rowsIn(data).finally(() => data.close());
     restored = await openAt(place);
-  }, 120_000);
+  });
 
   test('has every row as it was, and is another installation', async () => {
     expect([...rows]).toEqual([...before]);

@@ -130,7 +130,6 @@ describe('a server', () => {
       expect(await small.transaction(() => small.one(one))).toEqual({ one: 1 });
       await small.close();
     },
-    20_000,
   );
 
   it('that cannot be reached is a problem of the configuration', async () => {
@@ -179,7 +178,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     line.mend();
     const all = (): Promise<unknown> => Promise.all([1, 2, 3].map(() => far.transaction(() => far.one(one))));
     await vi.waitFor(async () => expect(await all()).toEqual([{ one: 1 }, { one: 1 }, { one: 1 }]), { timeout: 7_000 });
-  }, 30_000);
+  });
 
   it('is waited for once where there is no connection yet, and not again until it answers', async ({ expect }) => {
     await using way = await reach();
@@ -199,7 +198,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     );
     line.mend();
     await vi.waitFor(async () => expect(await far.one(one)).toEqual({ one: 1 }), { timeout: 7_000 });
-  }, 30_000);
+  });
 
   it('leaves nothing locked by what was under way', async ({ expect }) => {
     await using way = await reach();
@@ -218,7 +217,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     expect(await data.one(held)).toEqual({ held: true });
     line.mend();
     await vi.waitFor(async () => expect(await data.one(held)).toEqual({ held: false }), { timeout: 7_000 });
-  }, 30_000);
+  });
 
   it('does not keep the process from closing its connections', async ({ expect }) => {
     const place = await makeTestPlace();
@@ -230,12 +229,12 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     expect(performance.now() - begun).toBeLessThan(6_000);
     line.close();
     await place.remove();
-  }, 15_000);
+  });
 
   it('is not taken for silent while it works on a statement', async ({ expect }) => {
     await using way = await reach();
     expect(await way.far.one(sql`select 1 as one from pg_sleep(12)`)).toEqual({ one: 1 });
-  }, 20_000);
+  });
 
   it('is noticed on a single connection, too, while others are answered', async ({ expect }) => {
     await using way = await reach();
@@ -248,7 +247,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     expect(await far.one(one)).toEqual({ one: 1 });
     await expect(unanswered).rejects.toThrow('fallen silent');
     expect(await Promise.all([far.one(one), far.one(one)])).toEqual([{ one: 1 }, { one: 1 }]);
-  }, 20_000);
+  });
 });
 
 it('tells in one line that a port is in use', async () => {
@@ -296,4 +295,4 @@ it('a connection whose answer is not read is closed after a while, and one that 
     server.closeAllConnections();
     server.close();
   }
-}, 60_000);
+});

@@ -50,7 +50,7 @@ beforeAll(async () => {
   ({ discussion } = (
     await root.post('/api/discussions', { title: 'Still here?', content: 'Yes', category_id: 'general' })
   ).body);
-}, 180_000);
+});
 afterAll(async () => {
   await server?.end('SIGKILL').catch(() => undefined);
   await site?.[Symbol.asyncDispose]();

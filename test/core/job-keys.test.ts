@@ -45,7 +45,7 @@ afterAll(async () => {
   await test.drop();
 });
 
-const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 15_000, interval: 5 });
+const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 60_000, interval: 5 });
 const calls = (run: Run, more: Partial<JobDefinition<Call>> = {}, on = jobs): Job<Call> =>
   on.define<Call>('caller', 'call', { schema: CALL, key: ({ to }) => to, perKey: 2, limit: 100, run, ...more }).job;
 /** `count` calls of each receiver, in one transaction. */

@@ -63,40 +63,36 @@ describe('several processes with work', () => {
     );
     await queue.stop();
     await survivor.close();
-  }, 30_000);
+  });
 
-  it.runIf(onServer)(
-    'share the limit of a key',
-    async () => {
-      const place = await makeTestPlace();
-      onTestFinished(() => place.remove());
-      const here = await openDatabase({ ...place, log: testLog });
-      await migrateKernel(here);
-      await here.all(
-        sql`create table trace (id integer generated always as identity, key text, process integer, began timestamptz, ended timestamptz)`,
-      );
-      const workers = [child('trace', place), child('trace', place)];
-      for (const worker of workers) await worker.says('ready');
-      await here.all(
-        sql`insert into job (id, listener, key, payload) select gen_random_uuid(), 'test/keyed', 'k' || n % 8, jsonb_build_object('key', 'k' || n % 8) from generate_series(1, 200) n`,
-      );
-      for (const { process: worker } of workers) worker.stdin?.write('there is work');
-      await vi.waitFor(
-        async () =>
-          expect(await here.one(sql`select count(*) as n from trace where ended is not null`)).toEqual({ n: 200 }),
-        { timeout: 20_000, interval: 20 },
-      );
-      const overlapping = await here.one(
-        sql`select count(*) as n from trace a join trace b on a.key = b.key and a.id < b.id and b.began < a.ended and a.began < b.ended`,
-      );
-      expect(overlapping).toEqual({ n: 0 });
-      expect(await here.one(sql`select count(distinct process) as n from trace`)).toEqual({ n: 2 });
-      for (const { process: worker } of workers) {
-        worker.kill('SIGTERM');
-        expect(await once(worker, 'close')).toEqual([0, null]);
-      }
-      await here.close();
-    },
-    60_000,
-  );
+  it.runIf(onServer)('share the limit of a key', async () => {
+    const place = await makeTestPlace();
+    onTestFinished(() => place.remove());
+    const here = await openDatabase({ ...place, log: testLog });
+    await migrateKernel(here);
+    await here.all(
+      sql`create table trace (id integer generated always as identity, key text, process integer, began timestamptz, ended timestamptz)`,
+    );
+    const workers = [child('trace', place), child('trace', place)];
+    for (const worker of workers) await worker.says('ready');
+    await here.all(
+      sql`insert into job (id, listener, key, payload) select gen_random_uuid(), 'test/keyed', 'k' || n % 8, jsonb_build_object('key', 'k' || n % 8) from generate_series(1, 200) n`,
+    );
+    for (const { process: worker } of workers) worker.stdin?.write('there is work');
+    await vi.waitFor(
+      async () =>
+        expect(await here.one(sql`select count(*) as n from trace where ended is not null`)).toEqual({ n: 200 }),
+      { timeout: 20_000, interval: 20 },
+    );
+    const overlapping = await here.one(
+      sql`select count(*) as n from trace a join trace b on a.key = b.key and a.id < b.id and b.began < a.ended and a.began < b.ended`,
+    );
+    expect(overlapping).toEqual({ n: 0 });
+    expect(await here.one(sql`select count(distinct process) as n from trace`)).toEqual({ n: 2 });
+    for (const { process: worker } of workers) {
+      worker.kill('SIGTERM');
+      expect(await once(worker, 'close')).toEqual([0, null]);
+    }
+    await here.close();
+  });
 });

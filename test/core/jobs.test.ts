@@ -55,7 +55,7 @@ const rows = (): Promise<
   select listener, attempt, error, failed_at is not null as failed, owner is not null as owned, extract(epoch from run_at - now())::float8 as wait from job order by listener, id`);
 /** Time passes for what waits in the table. */
 const later = (): Promise<unknown> => data.all(sql`update job set run_at = now() where failed_at is null`);
-const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 15_000, interval: 5 });
+const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 60_000, interval: 5 });
 
 /** A durable listener that remembers what it heard. */
 function hear(

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await running?.[Symbol.asyncDispose]();
   await site?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 const configuration = (): Promise<string> => readFile(join(site.folder, 'config/forum.ts'), 'utf8');
 const get = (path: string): Promise<Response> => fetch(running.url + path);
@@ -96,7 +96,7 @@ describe('a site of the packed program', () => {
   test('type-checks that plugin, and passes its test', async () => {
     await succeed(site.folder, 'npm', 'run', 'check');
     expect(await succeed(site.folder, 'npm', 'test', '--', 'lists')).toContain('4 passed');
-  }, 180_000);
+  });
 });
 
 test('a theme that was begun in the site’s own folder can be used', async () => {
@@ -106,7 +106,7 @@ test('a theme that was begun in the site’s own folder can be used', async () =
   expect(await (await get('/')).text()).toMatch(/\/assets\/t\/quay@[^]* class="quay-foot"/);
   expect(await site.command('theme', 'check')).toContain('quay can be used.');
   await site.command('theme', 'use', 'default');
-}, 60_000);
+});
 
 test('its commands are told as a site gives them', async () => {
   expect((await site.parley('--help')).output).toContain('Usage: npx parley COMMAND');
@@ -120,7 +120,7 @@ describe('a package in JavaScript without types', () => {
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'ding', rows: 0 });
     expect(await configuration()).toContain("'parley-plugin-bell',");
     expect(running.log()).toContain('"action":"plugin.installed"');
-  }, 120_000);
+  });
 
   test('is replaced by a version that adds a migration and brings a program of its own; no request is lost', async () => {
     const tarball = await site.pack(
@@ -141,7 +141,7 @@ describe('a package in JavaScript without types', () => {
     expect(await whileReading(() => site.command('plugin', 'add', tarball))).toEqual([]);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'clang', rows: 1 });
     expect((await site.parley('plugin', 'list')).output).toMatch(/^bell +on/m);
-  }, 120_000);
+  });
 
   test('raises errors that the program knows as its own, whatever copy of it lies in the package', async () => {
     expect((await get('/api/bell/crack')).status).toBe(418);
@@ -157,21 +157,17 @@ describe('a package that is of no use', () => {
       /\[rattle\] 1\.0\.0 is made for parley-forum \^99\.0\.0, and this is/,
     ],
     ['is TypeScript', { parley: { plugin: './plugin.ts' } }, bell('x'), /is TypeScript inside node_modules/],
-  ])(
-    'because it %s is refused with the reason, and everything stays as it was',
-    async (_why, more, text, reason) => {
-      const before = [await configuration(), await dependenciesOf(site.folder)];
-      const module = (more as { parley?: { plugin: string } }).parley?.plugin ?? './plugin.js';
-      const tarball = await site.pack(manifest('rattle', more), { [module]: text });
-      const { code, output } = await site.parley('plugin', 'add', tarball);
-      expect(output).toMatch(reason);
-      expect(code).toBe(1);
-      expect([await configuration(), await dependenciesOf(site.folder)]).toEqual(before);
-      expect((await get('/')).status).toBe(200);
-      expect((await site.parley('plugin', 'list')).output).not.toContain('rattle');
-    },
-    120_000,
-  );
+  ])('because it %s is refused with the reason, and everything stays as it was', async (_why, more, text, reason) => {
+    const before = [await configuration(), await dependenciesOf(site.folder)];
+    const module = (more as { parley?: { plugin: string } }).parley?.plugin ?? './plugin.js';
+    const tarball = await site.pack(manifest('rattle', more), { [module]: text });
+    const { code, output } = await site.parley('plugin', 'add', tarball);
+    expect(output).toMatch(reason);
+    expect(code).toBe(1);
+    expect([await configuration(), await dependenciesOf(site.folder)]).toEqual(before);
+    expect((await get('/')).status).toBe(200);
+    expect((await site.parley('plugin', 'list')).output).not.toContain('rattle');
+  });
 
   test('because it throws when it is imported leaves the version that runs running', async () => {
     const tarball = await site.pack(manifest('bell', { version: '2.0.0' }), {
@@ -181,7 +177,7 @@ describe('a package that is of no use', () => {
     expect(output).toContain('[bell] torn (plugin.js:2)');
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'clang', rows: 1 });
     expect((await site.parley('plugin', 'list')).output).toMatch(/^bell +on/m);
-  }, 120_000);
+  });
 });
 
 describe('the examples', () => {
@@ -234,14 +230,14 @@ describe('removing a package', () => {
     expect(await dependenciesOf(site.folder)).not.toHaveProperty('parley-plugin-bell');
     await site.command('plugin', 'add', tarball);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'again', rows: 1 });
-  }, 120_000);
+  });
 
   test('is told apart from a folder, and a misspelt name from the one that was meant', async () => {
     expect((await site.parley('plugin', 'remove', 'bel')).output).toContain('did you mean "bell"?');
     expect((await site.parley('plugin', 'remove', 'lists')).output).toMatch(
       /"lists" is no package.* plugin uninstall lists/,
     );
-  }, 60_000);
+  });
 
   test('with --data leaves nothing behind', async () => {
     await site.command('plugin', 'remove', 'bell', '--data');
@@ -249,7 +245,7 @@ describe('removing a package', () => {
     await site.command('plugin', 'add', await site.pack(manifest('bell'), bellFiles('anew')));
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'anew', rows: 0 });
     expect(running.log()).toContain('"action":"plugin.removed"');
-  }, 120_000);
+  });
 
   test('and adding a version of it that does not start leaves it away, in the running server too', async () => {
     await site.command('plugin', 'remove', 'bell', '--data');
@@ -257,7 +253,7 @@ describe('removing a package', () => {
     const { output } = await site.parley('plugin', 'add', await site.pack(manifest('bell'), { 'plugin.js': torn }));
     expect(output).toContain('[bell] torn (plugin.js:');
     expect((await site.parley('plugin', 'list')).output).not.toMatch(/^bell/m);
-  }, 120_000);
+  });
 });
 
 describe('a package that is written anew', () => {

@@ -18,11 +18,11 @@ beforeAll(async () => {
   site = await makeSite();
   server = await site.start();
   void listen();
-}, 60_000);
+});
 afterAll(async () => {
   leaving.abort();
   await site?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 /** After a test that failed, too. */
 const restore = async (): Promise<void> => {

@@ -38,7 +38,7 @@ const later = definePlugin({
 });
 
 let forum: PanelForum;
-beforeAll(async () => void (forum = await startPanel([oars, busy, later])), 180_000);
+beforeAll(async () => void (forum = await startPanel([oars, busy, later])));
 afterAll(() => forum?.[Symbol.asyncDispose]());
 
 describe('a listener that keeps the whole server waiting', () => {

@@ -83,7 +83,7 @@ beforeAll(async () => {
       body: { discussion_id: made.discussion, content: `Word ${at} @bob` },
     });
   }
-}, 120_000);
+});
 
 test('the table has every list of the API, and no other', () => {
   expect(LISTS.map(([route]) => route).toSorted()).toEqual(world.routes().filter(isList).map(nameOf).toSorted());

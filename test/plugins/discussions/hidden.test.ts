@@ -68,7 +68,7 @@ describe('what a viewer may not see', () => {
   beforeAll(async () => {
     for (let count = 0; count < 30; count++) await forum.start('ada', `Seen ${count}`, count % 2 ? 'general' : 'help');
     await fill('staff');
-  }, 120_000);
+  });
 
   test.each(ORDERS)('costs a list nothing, ordered by %s', async (order) => {
     expect(await pageCosts(order)).toBeLessThan(500);
@@ -113,7 +113,7 @@ describe('members are found by an index', () => {
     await data.all(sql`insert into account (id, username, email, password_hash, group_id, joined_at)
       select gen_random_uuid(), 'zz' || n, 'zz' || n || '@forum.test', '!', 'member', now() from generate_series(1, 20000) n`);
     await data.all(sql`analyze account`);
-  }, 120_000);
+  });
   const names = async (text: string): Promise<string[]> =>
     (await forum.guest.get(`/api/users/search?q=${encodeURIComponent(text)}`)).body.users.map(
       ({ username }: { username: string }) => username,

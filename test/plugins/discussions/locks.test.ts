@@ -182,7 +182,7 @@ describe.runIf(onServer)('rows are locked in one order', () => {
       },
     );
     expect(rolledBack().length).toBe(before);
-  }, 120_000);
+  });
 });
 
 describe.runIf(onServer)('of two who change one post, both of whom have read it before the other wrote', () => {

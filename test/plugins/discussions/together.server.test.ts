@@ -25,11 +25,11 @@ beforeAll(async () => {
     clients.push((at % 4 < 2 ? first : second).client());
     await clients[at]!.login(name, PASSWORD);
   }
-}, 180_000);
+});
 afterAll(async () => {
   await second?.[Symbol.asyncDispose]();
   await first?.[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(Math.random() * from.length)];
 

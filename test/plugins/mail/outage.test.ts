@@ -16,4 +16,4 @@ test('a mail server that takes the connection and does not greet is given up aft
   transport.close();
   for (const socket of open) socket.destroy();
   server.close();
-}, 30_000);
+});

@@ -90,7 +90,7 @@ describe('what members write', () => {
         expect(clean(html), source).toBe(html);
       }
     }
-  }, 120_000);
+  });
 
   it.each(INTRICATE.map((source) => [source.slice(0, 20), source] as const))(
     'does not grow out of proportion when it begins with %j',

@@ -19,10 +19,10 @@ beforeAll(async () => {
       return clients;
     }),
   );
-}, 120_000);
+});
 afterAll(async () => {
   for (const forum of forums.toReversed()) await forum[Symbol.asyncDispose]();
-}, 60_000);
+});
 
 test('marks that come to two processes at once agree on the greatest, and neither shows an older page, nor what is muted', async () => {
   const started = await ada![0]!.post('/api/discussions', {

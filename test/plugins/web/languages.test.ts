@@ -196,7 +196,7 @@ describe('no page has English words', () => {
     expect(there.length).toBeGreaterThan(40);
     expect(await english(root, [...pathsFor(() => true), ...there])).toEqual([]);
     await root.submit('/appearance', { language: '' });
-  }, 60_000);
+  });
 });
 
 describe('what the forum named by itself', () => {

@@ -51,7 +51,7 @@ beforeAll(async () => {
   );
   if (status !== 201) throw new Error(text);
   secret = body.secret;
-}, 120_000);
+});
 afterAll(async () => {
   await server?.end('SIGKILL').catch(() => undefined);
   await receiver?.[Symbol.asyncDispose]();
