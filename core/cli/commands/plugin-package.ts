@@ -10,6 +10,7 @@ import { addToConfiguration, isConfigured, removeFromConfiguration } from '../co
 import { npm } from '../npm.ts';
 import { Program } from '../program.ts';
 import { inRepository } from '../scaffold.ts';
+import { operate } from './operation.ts';
 
 type Dependencies = Readonly<Record<string, string>>;
 
@@ -123,6 +124,18 @@ function findPackage({ installer, kernel }: App, name: string): { readonly id: s
   throw new ConfigurationError(`"${name}" is no plugin that npm installed; ${didYouMean(name, packages, otherwise)}`);
 }
 
+/** Where what it stored cannot be removed it runs on. */
+async function removeData({ plugins, kernel }: App, id: string): Promise<void> {
+  const ran = kernel.state(id) === 'active';
+  await plugins.disable(id);
+  try {
+    await plugins.uninstall(id);
+  } catch (error) {
+    if (ran) await plugins.enable(id);
+    throw error;
+  }
+}
+
 export const pluginRemove = defineCommand({
   name: 'plugin remove',
   summary: 'Takes a plugin’s package out of the site. What it stored stays, unless --data is given.',
@@ -141,12 +154,10 @@ export const pluginRemove = defineCommand({
       throw new ConfigurationError(`"${id}" cannot be removed: config/forum.ts lists it under \`required\``);
     if (dependents.length > 0)
       throw new ConfigurationError(`"${id}" is needed by ${dependents.join(', ')}; remove those first`);
-    await app.hooks.emit(operated, { done: 'removed', subject: id });
-    if (data) {
-      await app.plugins.disable(id);
-      await app.plugins.uninstall(id);
-    }
-    await removeFromConfiguration(SITE, from);
+    await operate(app, { done: 'removed', id }, async () => {
+      if (data) await removeData(app, id);
+      await removeFromConfiguration(SITE, from);
+    });
     await app.installer.remove(id);
     await npm(SITE, ['uninstall', from], console);
     console.print(`${id} is removed${data ? ', with its data' : '; what it stored is kept'}.`);

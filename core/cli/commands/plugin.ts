@@ -1,8 +1,9 @@
 import type { App } from '../../host/app.ts';
-import { defineCommand, operated, type Command } from '../command.ts';
+import { defineCommand, type Command } from '../command.ts';
 import { Plugins, type PluginInfo } from '../../plugins/desired-state.ts';
 import { Type } from '../../schema.ts';
 import { Program } from '../program.ts';
+import { operate } from './operation.ts';
 import { pluginNew } from './plugin-new.ts';
 import { pluginCheck } from './plugin-check.ts';
 import { pluginPack } from './plugin-pack.ts';
@@ -13,30 +14,7 @@ const Id = { id: Type.String({ description: 'The plugin’s id, as `plugin list`
 
 const stateOf = (plugin: PluginInfo): string => (plugin.state === 'active' ? 'on' : plugin.state);
 
-interface Operation {
-  readonly done: 'enabled' | 'disabled' | 'uninstalled';
-  readonly id: string;
-  readonly others?: readonly string[];
-  /** `work` says why without having begun: there is nothing to tell. */
-  readonly refused: boolean;
-}
 const find = (app: App, id: string): PluginInfo | undefined => app.plugins.list().find((plugin) => plugin.id === id);
-
-/** Tells it before it is done, since no transaction holds it, and afterwards where it failed. */
-async function operate<T>(
-  { hooks }: App,
-  { done, id, others = [], refused }: Operation,
-  work: () => Promise<T>,
-): Promise<T> {
-  if (refused) return work();
-  await hooks.emit(operated, { done, subject: id, others });
-  try {
-    return await work();
-  } catch (error) {
-    await hooks.emit(operated, { done: 'stayed', subject: id });
-    throw error;
-  }
-}
 
 const list = defineCommand({
   name: 'plugin list',
