@@ -264,7 +264,7 @@ const NONE: readonly Link[] = [];
  * What a check threw for the caller to see, or that it cannot check at all, which names the plugin to those who can
  * switch it off.
  */
-function refusal({ plugin, task }: Task, error: unknown): HttpError {
+export function refusal({ plugin, task }: Task, error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   const operators = `The plugin "${plugin}" could not check this, so it was refused: ${chainOf(error)} (${task}). Mend it, or switch it off`;
   return new HttpError(503, 'This cannot be checked at the moment, so it was not accepted; try again in a minute', {

@@ -226,10 +226,7 @@ export class SettingsStore implements Settings {
     const { data, cluster } = this.#parts;
     await data.transaction(async () => {
       await data.all(statement);
-      await data.afterCommit(async () => {
-        await this.load();
-        await cluster.publish('settings');
-      });
+      await data.afterCommit(() => this.load().finally(() => cluster.publish('settings')));
     });
   }
 

@@ -185,9 +185,7 @@ export class Database implements Data {
         batch: fresh,
       };
     });
-    await this.outside(async () => {
-      for (const send of batch.afterCommit) await send();
-    });
+    await this.outside(() => inTurn(batch.afterCommit));
     return result;
   }
 
@@ -387,6 +385,13 @@ export class Database implements Data {
     }
     return ran;
   }
+}
+
+/** Does each whatever becomes of those before it; then throws what the first that failed threw. */
+async function inTurn(work: ReadonlyArray<() => Promise<void>>): Promise<void> {
+  const errors: unknown[] = [];
+  for (const one of work) await one().catch((error: unknown) => errors.push(error));
+  if (errors.length > 0) throw errors[0];
 }
 
 function wasRolledBack(error: unknown): boolean {

@@ -1,6 +1,14 @@
 import { messageOf, PluginError } from '../errors.ts';
 import type { Extensions } from '../extensions.ts';
-import type { Action, Delivery, Durability, Hook, HookBus, ListenOptions } from '../hooks.ts';
+import {
+  refusal,
+  type Action,
+  type Delivery,
+  type Durability,
+  type Hook,
+  type HookBus,
+  type ListenOptions,
+} from '../hooks.ts';
 import type { Deprecations } from './deprecations.ts';
 import type { JobQueue } from '../jobs/queue.ts';
 import type { Logger } from '../logger.ts';
@@ -9,10 +17,10 @@ import type { Awaitable, Ref } from '../ref.ts';
 import { readAddress } from '../http/path-matcher.ts';
 import type { Mount, Permission, RouteInfo, RouteRegistry } from '../http/routes.ts';
 import { Type } from '../schema.ts';
-import type { SettingsStore } from '../settings.ts';
+import type { SettingsCheck, SettingsStore } from '../settings.ts';
 import type { Container } from './container.ts';
 import { pluginChanged } from './actions.ts';
-import { inTime, type Supervisor } from './supervisor.ts';
+import { inTime, type FailurePolicy, type Supervisor, type Task } from './supervisor.ts';
 
 /** What the kernel is made of; one of each per process. */
 export interface KernelDeps {
@@ -87,6 +95,13 @@ export function createHandle(
   const running = (): void => {
     if (undo.disposed) throw new PluginError(id, 'has stopped, so it can register nothing any more');
   };
+  /** A task that ends with the plugin. */
+  const supervised = (name: string, policy: FailurePolicy): Task => {
+    running();
+    const task = supervisor.task(id, name, policy);
+    undo.defer(() => supervisor.forget(id, task));
+    return task;
+  };
   const end = (run: () => Awaitable<void>): Promise<void> =>
     inTime(run, supervisor.limits.deadline, 'something to be undone');
   return {
@@ -95,12 +110,19 @@ export function createHandle(
     signal: abort.signal,
     settings: settings.live(plugin.settings ?? Type.Object({})),
     onSettings: (run) => {
-      running();
-      undo.defer(settings.watch(id, run));
+      const task = supervised('onSettings', 'retry');
+      undo.defer(settings.watch(id, async (keys) => void (await supervisor.attempt(task, () => run(keys)))));
     },
     checkSettings: (run) => {
-      running();
-      undo.defer(settings.guard(id, run));
+      const task = supervised('checkSettings', 'refuse');
+      const check: SettingsCheck = async (values) => {
+        try {
+          return (await supervisor.run(task, () => run(values))) ?? [];
+        } catch (error) {
+          throw refusal(task, error);
+        }
+      };
+      undo.defer(settings.guard(id, check));
     },
     on: (hook: Hook, run: (...args: any[]) => unknown, options?: object) => {
       expectRef(hook, ['action', 'filter', 'query'], 'listens to');

@@ -18,13 +18,22 @@ const settings = Type.Object({
 
 let starts = 0;
 let changes: string[] = [];
+/** Whatever the plugin is asked throws. */
+let torn = false;
 const lamp = definePlugin({
   id: 'lamp',
   settings,
   provides: { lamp: Lamp },
   setup(_services, plugin) {
     starts++;
-    plugin.onSettings((keys) => void changes.push(...keys));
+    plugin.onSettings((keys) => {
+      if (torn) throw new Error('the lamp is torn');
+      changes.push(...keys);
+    });
+    plugin.checkSettings(() => {
+      if (torn) throw new Error('the lamp is torn');
+      return [];
+    });
     return { lamp: { brightness: () => plugin.settings['lamp.brightness'] } };
   },
 });
@@ -95,6 +104,32 @@ describe('a setting', () => {
     expect(running.app.service(Lamp).brightness()).toBe(9);
     expect(changes).toEqual(['lamp.brightness']);
     expect(starts).toBe(before);
+  });
+
+  test('is in force though its plugin fails when it is told, and so are others of the same transaction', async () => {
+    const { data, settings: other } = running.app;
+    let sent = false;
+    const changed = data.transaction(async () => {
+      await other.set({ 'lamp.brightness': 4 });
+      await data.afterCommit(() => Promise.reject(new Error('cannot be sent')));
+      await data.afterCommit(async () => void (sent = true));
+      torn = true;
+    });
+    await expect(changed).rejects.toThrow('cannot be sent');
+    torn = false;
+    expect([running.app.service(Lamp).brightness(), sent]).toEqual([4, true]);
+    expect(running.lines).toContainEqual(expect.objectContaining({ plugin: 'lamp', task: 'onSettings' }));
+    await store().reset(['lamp.brightness']);
+  });
+
+  test('that its plugin cannot check is refused, with the plugin’s name for those who can switch it off', async () => {
+    torn = true;
+    await expect(store().set({ 'lamp.brightness': 1 })).rejects.toMatchObject({
+      status: 503,
+      operators: expect.stringContaining('The plugin "lamp" could not check this'),
+    });
+    torn = false;
+    expect(about('lamp.brightness')!.stored).toBe(false);
   });
 
   test('marked so restarts its plugin', async () => {
