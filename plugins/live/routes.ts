@@ -56,7 +56,8 @@ export function addRoutes(
     if (hub.count(caller) >= maxStreams())
       throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
     res.writeHead(200, HEADERS);
-    if (req.method === 'HEAD' || http.closing.aborted || plugin.signal.aborted) return void res.end();
+    // Whoever left while this was looked up is told nothing: of a response that is closed nothing else comes.
+    if (req.method === 'HEAD' || res.closed || http.closing.aborted || plugin.signal.aborted) return void res.end();
     const stream = new Stream({
       req,
       res,

@@ -1,6 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { Discussions } from 'parley-forum/plugins/discussions';
 import { EventLog } from 'parley-forum/plugins/events';
 import { expectStatus, PASSWORD, useForum } from '../discussions/forum.ts';
 import { settled } from '../events/settled.ts';
@@ -179,6 +180,35 @@ describe('a stream', () => {
     const guests = await Promise.all(Array.from({ length: 3 }, () => listen(forum.app, undefined)));
     expect((await forum.guest.get('/api/live')).status).toBe(429);
     for (const stream of guests) stream.close();
+  });
+
+  test('that is left before it begins is none of them', async () => {
+    const { id } = await forum.start('bob', 'Looked up slowly');
+    const discussions = forum.app.app.service(Discussions);
+    const find = discussions.find.bind(discussions);
+    const left = Array.from({ length: 3 }, () => ({
+      asked: Promise.withResolvers<void>(),
+      gone: new AbortController(),
+    }));
+    let calls = 0;
+    const found = Promise.withResolvers<void>();
+    const slowly = vi.spyOn(discussions, 'find').mockImplementation(async (...all) => {
+      left[calls++]?.asked.resolve();
+      await found.promise;
+      return find(...all);
+    });
+    for (const { asked, gone } of left) {
+      const asking = fetch(`${forum.app.url}/api/live?discussion_id=${id}`, { signal: gone.signal });
+      await asked.promise;
+      gone.abort();
+      await expect(asking).rejects.toThrow('aborted');
+    }
+    await quiet();
+    slowly.mockRestore();
+    found.resolve();
+    await quiet();
+    await using stream = await listen(forum.app, undefined);
+    expect(stream.status).toBe(200);
   });
 });
 
