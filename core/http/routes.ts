@@ -384,6 +384,7 @@ export class RouteRegistry implements Routes {
     const reading = read as unknown as CheckedExchange;
     const query = checkUrl(info, params ?? {}, reading);
     if (!query.ok) throw new InvalidInput(query.problems);
+    if (info.can === 'member') this.#requireIdentity(reading);
     await this.#authorize(info, reading);
     return (await handler(reading)) as object;
   }
@@ -425,7 +426,9 @@ export class RouteRegistry implements Routes {
 
   /** Lets the surface answer; what is the server's own fault is logged. */
   async #fail(error: unknown, exchange: RequestExchange, { surface, behaviour }: Table[number]): Promise<void> {
-    const { req, route } = exchange;
+    const { req, res, route } = exchange;
+    // Whoever asked has gone in the middle of the answer.
+    if (res.destroyed && (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     const failure = failureOf(error);
     if (failure.status >= 500) this.#deps.failed({ error, req, surface: surface.id, path: loggedPath(req, route) });
     await behaviour.fail(exchange, failure);

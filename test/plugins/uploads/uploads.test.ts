@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import sharp from 'sharp';
@@ -227,6 +229,17 @@ describe('a file’s address', () => {
         'no-store',
       ]);
     }
+  });
+
+  test('that is left in the middle is no fault of the server', async () => {
+    const { body } = await send(forum.as.ada, 'x'.repeat(5_000_000), 'long.txt');
+    const socket = connect(Number(new URL(forum.app.url).port), '127.0.0.1');
+    socket.write(`GET ${new URL(body.upload.url).pathname} HTTP/1.1\r\nHost: forum.test\r\n\r\n`);
+    await once(socket, 'readable');
+    const before = forum.app.lines.length;
+    socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(forum.app.lines.slice(before).filter(({ level }) => level === 'error')).toEqual([]);
   });
 
   test('works under its own name only', async () => {
