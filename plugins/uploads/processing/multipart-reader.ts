@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { HttpError, InvalidInput, type Request } from 'parley-forum';
 import { MAX_CHUNKS, tooManyChunks } from 'parley-forum/plugins/protection';
+import { removeWithRequest } from './temporary-files.ts';
 
 /** A received file. It is at `path` until it is moved away or its request ends. */
 export interface ReceivedFile {
@@ -117,7 +118,6 @@ export class MultipartReader {
   async #write(part: BusboyFileStream, name: string, req: Request): Promise<ReceivedFile> {
     const { folder } = this.#options;
     const path = join(folder, crypto.randomUUID());
-    const remove = (): void => void rm(path, { force: true }).catch(() => undefined);
     const sum = createHash('sha256');
     const count = { size: 0 };
     try {
@@ -132,11 +132,10 @@ export class MultipartReader {
     } catch (error) {
       // Otherwise the sender would wait for a reader.
       part.destroy(error as Error);
-      remove();
+      await rm(path, { force: true }).catch(() => undefined);
       throw error;
     }
-    if (req.res?.closed ?? true) remove();
-    else req.res?.once('close', remove);
+    removeWithRequest(req, path);
     return { path, name, size: count.size, sha256: sum.digest('hex') };
   }
 }

@@ -1,10 +1,10 @@
-import { rm } from 'node:fs/promises';
 import type { Request } from 'parley-forum';
 import { extensionsOf, formatOf, picturesOf, type Format } from './formats.ts';
 import { checkSignature, fileProblem } from './signature-check.ts';
 import type { MultipartReader, ReceivedFile, ReceivedPart } from './multipart-reader.ts';
 import { parseFileName } from './file-names.ts';
 import type { Picture, PictureCopy, Pictures } from './pictures.ts';
+import { removeWithRequest } from './temporary-files.ts';
 
 /** A file that may be stored as it is at `path`. */
 export interface ProcessedFile {
@@ -41,10 +41,10 @@ export class UploadProcessor {
     const { sha256 } = file;
     if (!format.picture)
       return { path: file.path, name: `${stem}.${format.extensions[0]}`, type: format.type, size: file.size, sha256 };
-    const path = temporaryPath(req, file);
-    const picture = await pictures.rewrite(file.path, path, format);
+    const path = besides(file);
+    const picture = await pictures.rewrite(file.path, path, format).finally(() => removeWithRequest(req, path));
     const copies = await pictures.copies(path, picture);
-    for (const copy of copies) removeLater(req, copy.path);
+    for (const copy of copies) removeWithRequest(req, copy.path);
     return { path, ...storedAs(stem, picture), copies, sha256 };
   }
 
@@ -53,8 +53,9 @@ export class UploadProcessor {
     const { reader, pictures, types } = this.#deps;
     const file = reader.fileOf(part);
     await checkFile(file, picturesOf(types()));
-    const path = temporaryPath(req, file);
-    return { path, ...storedAs('avatar', await pictures.avatar(file.path, path)), sha256: file.sha256 };
+    const path = besides(file);
+    const picture = await pictures.avatar(file.path, path).finally(() => removeWithRequest(req, path));
+    return { path, ...storedAs('avatar', picture), sha256: file.sha256 };
   }
 }
 
@@ -82,13 +83,5 @@ async function checkFile(
   return { stem, format };
 }
 
-/** Next to the file. */
-function temporaryPath(req: Request, { path }: ReceivedFile): string {
-  const made = `${path}.new`;
-  removeLater(req, made);
-  return made;
-}
-
-/** When the request ends, unless it was moved away. */
-const removeLater = (req: Request, path: string): void =>
-  void req.res?.once('close', () => void rm(path, { force: true }).catch(() => undefined));
+/** Where a file is made of this one. */
+const besides = ({ path }: ReceivedFile): string => `${path}.new`;

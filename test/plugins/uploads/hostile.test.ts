@@ -295,6 +295,18 @@ test('an upload that is broken off leaves nothing on the disk', async () => {
   await vi.waitFor(async () => expect(await lying('incoming')).toEqual([]), { timeout: 10_000 });
 });
 
+test('an upload whose sender leaves while its picture is read leaves nothing on the disk either', async () => {
+  const bytes = await picture('png', { width: 1_000, height: 1_000 });
+  const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="x.png"\r\n\r\n';
+  const body = Buffer.concat([Buffer.from(head), bytes, Buffer.from('\r\n--b--\r\n')]);
+  const socket = await begin(forum.as.ada, '/api/uploads', `Content-Length: ${body.length}`);
+  socket.write(body);
+  const made = async (): Promise<boolean> => (await lying('incoming')).some((name) => name.endsWith('.new'));
+  await vi.waitUntil(made, { timeout: 10_000, interval: 1 });
+  socket.destroy();
+  await vi.waitFor(async () => expect(await lying('incoming')).toEqual([]), { timeout: 10_000 });
+});
+
 test('nothing of all this stays where files come in, or is a fault of the server', async () => {
   await vi.waitUntil(async () => (await lying('incoming')).length === 0, { timeout: 10_000 });
   expect(

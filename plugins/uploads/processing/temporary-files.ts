@@ -1,0 +1,14 @@
+import { rm } from 'node:fs/promises';
+import type { Request } from 'parley-forum';
+import { fileProblem } from './signature-check.ts';
+
+/**
+ * Removes a file that has been made when its request ends, unless it was moved away by then. Throws where nobody waits
+ * for an answer any more: it is removed at once.
+ */
+export function removeWithRequest({ res }: Request, path: string): void {
+  const remove = (): void => void rm(path, { force: true }).catch(() => undefined);
+  if (res && !res.closed) return void res.once('close', remove);
+  remove();
+  throw fileProblem('was broken off');
+}
