@@ -282,7 +282,10 @@ export interface Accounts {
   records(ids: readonly string[], viewer: Viewer): Promise<readonly UserRecord[]>;
   /** Ids of active accounts. One statement, whatever its length. 400 for a cursor of another list. */
   list(request: MemberListRequest): Promise<Page<string>>;
-  /** Whose username or display name contains `text`, in any case: those that begin with it first, then by username. */
+  /**
+   * Active accounts whose username or display name contains `text`, in any case: those that begin with it first, then by
+   * username.
+   */
   searchNames(find: {
     readonly text: string;
     readonly limit: number;

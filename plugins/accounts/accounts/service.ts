@@ -208,7 +208,8 @@ export class AccountsService implements Accounts {
   async searchNames({ text, limit, offset }: Parameters<Accounts['searchNames']>[0]): Promise<readonly Account[]> {
     const { matches, order } = namesLike(text);
     return this.#deps.data.all(
-      sql<Account>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
+      sql<Account>`select ${COLUMNS} from account
+        where ${matches} and status = 'active' order by ${order} limit ${limit} offset ${offset}`,
     );
   }
 

@@ -87,7 +87,7 @@ export class UserRecords {
     return ids.flatMap((id) => found.get(id) ?? []);
   }
 
-  /** Names that begin with `text` first, then those that contain it; by username. */
+  /** Active ones: names that begin with `text` first, then those that contain it; by username. */
   async search(
     text: string,
     { limit, offset }: { limit: number; offset: number },
@@ -95,7 +95,8 @@ export class UserRecords {
   ): Promise<readonly User[]> {
     const { matches, order } = namesLike(text);
     const rows = await this.#data.all(
-      sql<Row>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
+      sql<Row>`select ${COLUMNS} from account
+        where ${matches} and status = 'active' order by ${order} limit ${limit} offset ${offset}`,
     );
     return this.#records(rows, viewer);
   }

@@ -34,8 +34,16 @@ describe('suggestions', () => {
     expect(await suggested('  MA   var ')).toEqual({ Discussions: ['Varnish for a mast'] });
     expect(await suggested('100%_s')).toEqual({ Discussions: ['Mast and boom: 100%_sure'] });
     expect(await suggested('%a')).toEqual({});
+    const named = async (): Promise<readonly boolean[]> =>
+      Promise.all(
+        ['/api/users/search?q=mastermind', '/search?type=users&q=mastermind'].map(async (path) =>
+          /"username":"Mastermind"|href="\/u\/Mastermind"/.test((await forum.guest.get(path)).text),
+        ),
+      );
+    expect(await named()).toEqual([true, true]);
     await forum.app.app.service(Accounts).setStatus(id, 'disabled');
     expect(await suggested('mast')).not.toHaveProperty('Members');
+    expect(await named()).toEqual([false, false]);
     const { body } = await forum.guest.get('/api/search/suggestions?q=varnish');
     expect(body.groups[0].suggestions[0]).toEqual({
       label: 'Varnish for a mast',
