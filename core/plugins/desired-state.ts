@@ -128,16 +128,20 @@ export class PluginControl implements Plugins {
   }
 
   async uninstall(id: string): Promise<void> {
-    const { kernel, data, jobs, settings } = this.#options;
+    const { kernel, data, jobs, settings, cluster } = this.#options;
     const plugin = kernel.graph.get(id);
     if (kernel.state(id) === 'active') throw new HttpError(409, `"${id}" is on; switch it off before uninstalling it`);
     // First what may be refused.
     const { migrations = [] } = plugin;
     await data.assertUndoable(id, migrations);
+    // Off for every process, and at every start: one that still ran it, or began to, would miss its tables or make them
+    // anew.
+    await this.#keep([id], false);
+    await this.reconcile();
+    await cluster.publish('plugins');
     await data.migrateDown(id, migrations);
     await jobs.forget(id);
     await settings.reset(Object.keys((plugin.settings?.properties as object | undefined) ?? {}));
-    await this.#keep([id], false);
   }
 
   release(id: string): void {

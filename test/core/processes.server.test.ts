@@ -56,6 +56,15 @@ describe('several processes on one database and one Redis', () => {
     await expect.poll(() => answer(second, '/greeting'), { timeout: SOON }).toEqual([200, 'Ahoy']);
   });
 
+  test('agree that what one of them uninstalls is off, whatever became of it there', async () => {
+    await first.app.plugins.fail('guest', new Error('it does harm here'));
+    expect((await answer(second, '/guest'))[0]).toBe(200);
+    await first.app.plugins.uninstall('guest');
+    await expect.poll(async () => (await answer(second, '/guest'))[0], { timeout: SOON }).toBe(404);
+    await first.app.plugins.enable('guest');
+    await expect.poll(() => answer(second, '/guest'), { timeout: SOON }).toEqual([200, 'guest']);
+  });
+
   test('one that comes later finds what the others decided', async () => {
     await first.app.plugins.disable('guest');
     const { databaseUrl, redisUrl } = first.app.environment;
