@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql, type Backfill, type Data, type Logger } from 'parley-forum';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { vectorOf, type Language } from './languages.ts';
@@ -7,6 +8,9 @@ import type { SearchProjection } from './projection.ts';
 const BATCH = 500;
 /** Posts between two lines of the log. */
 const LOG_INTERVAL = 50_000;
+/** Milliseconds after which posts that were locked are tried again. */
+const AGAIN = 500;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 interface IndexMaintenanceDeps {
   readonly data: Data;
@@ -60,7 +64,7 @@ export class IndexMaintenance {
     const { data, log } = this.#deps;
     const language = this.#deps.language();
     if ((await this.#indexed()) === language) return;
-    let after = '00000000-0000-0000-0000-000000000000';
+    let after = FIRST_ID;
     for (let indexed = 0; !signal.aborted;) {
       const rows = await data.all(sql<{ id: string }>`
         update search_post s
@@ -69,14 +73,26 @@ export class IndexMaintenance {
         from (select id from search_post where id > ${after} and language <> ${language} order by id
             limit ${BATCH} for update skip locked) o (same) where s.id = o.same returning s.id`);
       indexed += rows.length;
-      if (rows.length < BATCH) {
-        await data.all(sql`update search_state set language = ${language}`);
+      if (indexed % LOG_INTERVAL === 0 && rows.length > 0)
+        log.info({ posts: indexed, language }, 'the search index changes its language');
+      after = rows.reduce((last, { id }) => (id > last ? id : last), after);
+      if (rows.length > 0) continue;
+      if (await this.#finish(language)) {
         if (indexed > 0) log.info({ posts: indexed, language }, 'the search index is in its new language');
         return;
       }
-      if (indexed % LOG_INTERVAL === 0) log.info({ posts: indexed, language }, 'the search index changes its language');
-      after = rows.reduce((last, { id }) => (id > last ? id : last), after);
+      // Some were skipped, because somebody was writing them.
+      after = FIRST_ID;
+      await sleep(AGAIN, undefined, { signal }).catch(() => undefined);
     }
+  }
+
+  /** False where some posts are in another language still. */
+  async #finish(language: Language): Promise<boolean> {
+    const { data } = this.#deps;
+    const done = await data.all(sql`update search_state set language = ${language}
+      where not exists (select from search_post where language <> ${language}) returning language`);
+    return done.length > 0;
   }
 
   /** The language in which every post is indexed; null before the first time. */

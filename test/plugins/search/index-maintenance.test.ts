@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
+import { onServer } from '../../kit/database.ts';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();
@@ -107,5 +108,28 @@ describe('another language', () => {
     await forum.start('ada', 'Later', 'Some mussels');
     expect([await forum.titles('mussel'), await forum.titles('mussels')]).toEqual([[], ['Later']]);
     await expect(forum.app.app.settings.set({ 'search.language': 'klingon' })).rejects.toMatchObject({ status: 400 });
+  });
+
+  // On the embedded database one transaction follows the other.
+  test.runIf(onServer)('reaches those, too, that somebody is writing meanwhile', async () => {
+    const { data, settings } = forum.app.app;
+    const others = async (): Promise<number> =>
+      (await data.one(
+        sql<{ count: number }>`select count(*)::int as count from search_post where language <> 'english'`,
+      ))!.count;
+    await forum.start('ada', 'Written', 'Several limpets');
+    const [begun, written] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const writing = data.transaction(async () => {
+      await data.all(sql`select from search_post where title = 'Written' for update`);
+      begun.resolve();
+      await written.promise;
+    });
+    await begun.promise;
+    await settings.set({ 'search.language': 'english' });
+    await expect.poll(others).toBe(1);
+    written.resolve();
+    await writing;
+    await expect.poll(others).toBe(0);
+    expect(await forum.titles('limpet')).toEqual(['Written']);
   });
 });
