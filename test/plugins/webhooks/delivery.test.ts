@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { Discussions } from 'parley-forum/plugins/discussions';
 import { expectStatus } from '../discussions/forum.ts';
+import { createCategoryLookup } from '../../../plugins/webhooks/events/category-lookup.ts';
 import { settled, until, useWebhooks } from './forum.ts';
 import { verify, type Receiver } from './receiver.ts';
 
@@ -129,6 +132,23 @@ describe('an event', () => {
       'user.registered',
     ]);
     expect(receiver.received.map(({ text }) => text).join()).not.toMatch(/Elsewhere|not heard/);
+  });
+
+  test('is of the category of the post or the discussion that it names, whichever plugin raises it', async () => {
+    const { app } = forum.app;
+    const { id, postId } = await forum.start('Where it happens', 'help');
+    const [help] = (await forum.app.client().get('/api/categories')).body.categories.filter(
+      ({ slug }: { readonly slug: string }) => slug === 'help',
+    );
+    const payloads = [
+      { post_id: postId },
+      { vote: { discussion_id: id } },
+      { category_id: 'x', post_id: postId },
+      { at: 1 },
+    ];
+    const events = payloads.map((payload, at) => ({ id: String(at), event: 'boat.launched', payload, data: {} }));
+    const found = await createCategoryLookup(app.service(Access), app.service(Discussions))(events);
+    expect([...found.values()]).toEqual([help.id, help.id, 'x', undefined]);
   });
 
   test('that is undone goes nowhere, and one that comes while a webhook is off neither', async () => {
