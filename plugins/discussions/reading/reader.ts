@@ -224,7 +224,7 @@ export class DiscussionReader {
 
   async recordsOf(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]> {
     const wanted = ids.filter(isId);
-    const visible = this.#visible(viewer, undefined);
+    const visible = await this.#visible(viewer);
     if (wanted.length === 0 || visible.length === 0) return [];
     const rows = await this.#deps.data.all(sql<DiscussionRow>`
       select ${discussionColumns(wanted.length)} from discussion d join post f on f.id = d.first_post_id
@@ -235,7 +235,7 @@ export class DiscussionReader {
 
   async postsOf(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]> {
     const wanted = ids.filter(isId);
-    const visible = this.#visible(viewer, undefined);
+    const visible = await this.#visible(viewer);
     if (wanted.length === 0 || visible.length === 0) return [];
     const rows = await this.#deps.data.all(sql<PostRow>`
       select ${postColumns(wanted.length)} from post p join discussion d on d.id = p.discussion_id
@@ -346,7 +346,7 @@ export class DiscussionReader {
     { limit, offset, before }: AuthorPostsPage,
     viewer: Viewer,
   ): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
-    const visible = this.#visible(viewer, undefined);
+    const visible = await this.#visible(viewer);
     if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before)))
       return { items: [], hasMore: false };
     const rows = await this.#deps.data.all(sql<PostRow>`
@@ -360,11 +360,9 @@ export class DiscussionReader {
   }
 
   async visible(viewer: Viewer): Promise<DiscussionIds> {
-    const { categories, access } = this.#deps;
-    await categories.refresh();
-    const notDeleted = access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
+    const notDeleted = this.#deps.access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
     return sql`select id as discussion_id from discussion
-      where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${notDeleted}`;
+      where category_id = any(${await this.#visible(viewer)}::uuid[])${notDeleted}`;
   }
 
   async visiblePosts(viewer: Viewer): Promise<PostIds> {
@@ -374,11 +372,10 @@ export class DiscussionReader {
 
   /** A select of what `postsOf` finds. */
   async readablePosts(viewer: Viewer): Promise<ReadablePosts> {
-    await this.#deps.categories.refresh();
     return sql`select p.id, p.number, p.content, p.discussion_id, d.title, d.category_id from post p
       join discussion d on d.id = p.discussion_id
       where p.deleted_at is null and d.deleted_at is null
-        and d.category_id = any(${this.#visible(viewer, undefined)}::uuid[])`;
+        and d.category_id = any(${await this.#visible(viewer)}::uuid[])`;
   }
 
   /** The discussions in which these posts are by now, by post; those that the viewer may not see are missing. */
@@ -398,8 +395,11 @@ export class DiscussionReader {
     return category !== undefined && (!head.deleted || this.#deps.access.allows(viewer, moderate));
   }
 
-  #visible(viewer: Viewer, only: string | undefined): readonly string[] {
-    const ids = this.#deps.categories.visible(viewer).map((category) => category.id);
+  /** Ids of the categories, or of the one that is asked for, that the viewer may see. */
+  async #visible(viewer: Viewer, only?: string): Promise<readonly string[]> {
+    const { categories } = this.#deps;
+    await categories.refresh();
+    const ids = categories.visible(viewer).map((category) => category.id);
     return only === undefined ? ids : ids.filter((id) => id === only);
   }
 
@@ -423,9 +423,8 @@ export class DiscussionReader {
 
   async #rows(request: ListRequest, order: OrderName, viewer: Viewer): Promise<readonly DiscussionRow[]> {
     const { cache, data, access, categories } = this.#deps;
-    await categories.refresh();
     const { category, categoryIds, authorId, within, where, limit, offset = 0, cursor } = request;
-    const visible = this.#visible(viewer, category?.id).filter((id) => categoryIds?.includes(id) ?? true);
+    const visible = (await this.#visible(viewer, category?.id)).filter((id) => categoryIds?.includes(id) ?? true);
     if (visible.length === 0 || (authorId !== undefined && !isId(authorId))) return [];
     const query = listQuery({ request, order, visible, all: categories.all().length });
     if (within || where) return data.all(query);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Categories } from 'parley-forum/plugins/discussions';
+import { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
@@ -57,4 +58,18 @@ test('a category that one process hides is neither followed nor named by the oth
   expect(await named()).toEqual(['Shed']);
   await categories.save({ ...shed, view: ['admin'] });
   expect(await follow(shed.id)).toBe(404);
+});
+
+test('records by id are missing in one process once another has hidden their category', async () => {
+  const categories = first.app.service(Categories);
+  const cabin = await categories.save({ name: 'Cabin' });
+  const started = await mia.post('/api/discussions', { title: 'Inside', content: 'x', category_id: cabin.id });
+  const { id } = started.body.discussion;
+  const [{ id: post }] = (await mia.get(`/api/discussions/${id}/posts`)).body.posts;
+  const [discussions, { guest }] = [second.app.service(Discussions), second.app.service(Access)];
+  const found = async (): Promise<readonly number[]> =>
+    [await discussions.records([id], guest), await discussions.posts([post], guest)].map(({ length }) => length);
+  expect(await found()).toEqual([1, 1]);
+  await categories.save({ ...cabin, view: ['admin'] });
+  expect(await found()).toEqual([0, 0]);
 });
