@@ -74,11 +74,12 @@ export class Notifier implements Notifications {
     const { visibility } = this.#deps;
     const heads = new Map<string, DiscussionHead | undefined>();
     for (const id of discussionIds) heads.set(id, await visibility.head(id));
+    const canSee = await visibility.rules();
     return batch.flatMap((one): Entry[] => {
       const { type, userId, actorId, discussionId, postId, url, title, key } = one;
       const head = discussionId === undefined ? undefined : heads.get(discussionId);
       const categoryId = head?.categoryId ?? NONE;
-      if ((discussionId !== undefined && !head) || !visibility.canSee(categoryId, viewers.get(userId)!)) return [];
+      if ((discussionId !== undefined && !head) || !canSee(categoryId, viewers.get(userId)!)) return [];
       const group = one.group ?? discussionId ?? key;
       return [
         {

@@ -33,9 +33,10 @@ export class Visibility {
     return [NONE, ...this.#categories.visible(viewer).map(({ id }) => id)];
   }
 
-  /** Whether the viewer may read what is in a category; after `categories` or `head` only. */
-  canSee(categoryId: string, viewer: Viewer): boolean {
-    return categoryId === NONE || this.#categories.find(categoryId, viewer) !== undefined;
+  /** What tells whether a viewer may read what is in a category, by the rules as they are now. */
+  async rules(): Promise<(categoryId: string, viewer: Viewer) => boolean> {
+    await this.#categories.refresh();
+    return (categoryId, viewer) => categoryId === NONE || this.#categories.find(categoryId, viewer) !== undefined;
   }
 
   /** Where a discussion is, whoever may see it; undefined once it is deleted. */
@@ -49,12 +50,12 @@ export class Visibility {
    * missing. Two statements.
    */
   async unread(userIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    await this.#categories.refresh();
+    const canSee = await this.rules();
     const [viewers, counts] = [await this.#accounts.viewers(userIds), await this.#store.counts(userIds)];
     const sums = new Map<string, number>();
     for (const { userId, categoryId, unread } of counts) {
       const viewer = viewers.get(userId);
-      if (viewer && this.canSee(categoryId, viewer)) sums.set(userId, (sums.get(userId) ?? 0) + unread);
+      if (viewer && canSee(categoryId, viewer)) sums.set(userId, (sums.get(userId) ?? 0) + unread);
     }
     return sums;
   }

@@ -88,12 +88,11 @@ async function digestsOf(
   const rows = await store.newest(new Map(recipients.map(({ id, since }) => [id, since])), until, MAX_IN_DIGEST + 1);
   const actors = await accounts.authors([...new Set(rows.flatMap(({ actorId }) => actorId ?? []))]);
   const textsOf = await emails.textsFor(ids);
+  const canSee = await visibility.rules();
   const byMember = Map.groupBy(rows, ({ userId }) => userId);
   return recipients.flatMap(({ id, due }) => {
     const [viewer, to] = [viewers.get(id), addresses.get(id)];
-    const visible = viewer
-      ? (byMember.get(id) ?? []).filter(({ categoryId }) => visibility.canSee(categoryId, viewer))
-      : [];
+    const visible = viewer ? (byMember.get(id) ?? []).filter(({ categoryId }) => canSee(categoryId, viewer)) : [];
     if (to === undefined || visible.length === 0) return [];
     const more = visible.length > MAX_IN_DIGEST;
     return emails.digest(visible.slice(0, MAX_IN_DIGEST), actors, { to, more, due, texts: textsOf(id) });
