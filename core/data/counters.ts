@@ -8,7 +8,7 @@ export interface Counter {
   /** What is counted, as the command shows it: `lines of orders`. */
   readonly name: string;
   /**
-   * At most `limit` keys of what has numbers, in order: those after one, or with `falling` those from the last one on.
+   * At most `limit` keys of what has numbers, in order: those after one, or with `descending` those from the last one on.
    */
   keys(part: {
     readonly after?: string | undefined;

@@ -39,9 +39,9 @@ export class CachedResponse {
   readonly headers: readonly string[];
   readonly gzipHeaders: readonly string[];
 
-  constructor(plain: Buffer, protection: readonly HeaderPair[], terms: CachedResponseOptions) {
+  constructor(plain: Buffer, protection: readonly HeaderPair[], options: CachedResponseOptions) {
     this.body = new ReusableBody(plain);
-    this.options = terms;
+    this.options = options;
     this.protection = protection;
     this.etag = etagOf(plain);
     this.headers = [
@@ -51,7 +51,7 @@ export class CachedResponse {
       'Cache-Control',
       PRIVATE,
       'Vary',
-      terms.vary,
+      options.vary,
       'ETag',
       this.etag,
     ];

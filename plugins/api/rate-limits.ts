@@ -57,7 +57,7 @@ export function setRateHeaders(res: ServerResponse, { limit, remaining, resetAt 
   res.setHeader('X-RateLimit-Reset', seconds(resetAt));
 }
 
-/** As `showRate`, as names and values in turn for `writeHead`. */
+/** As `setRateHeaders`, as names and values in turn for `writeHead`. */
 export const rateHeaders = ({ limit, remaining, resetAt }: Allowance): string[] => [
   'X-RateLimit-Limit',
   String(limit),

@@ -52,7 +52,7 @@ export class Authenticator {
     return this.#check(identifier, password, { address, confirming: false });
   }
 
-  /** For a member who is asked again in their session: throws as `check` does, and counts with it. */
+  /** For a member who is asked again in their session: throws as `authenticate` does, and counts with it. */
   async confirmPassword({ username }: Account, password: string, address: string): Promise<void> {
     await this.#check(username, password, { address, confirming: true });
   }

@@ -42,16 +42,16 @@ export class AccountSessions {
 
   /** Those that could be used now, the one seen last first. An id that was replaced does not make another session. */
   async list(account: Account, current: Login | undefined): Promise<readonly SessionSummary[]> {
-    const authenticator = new Map<string, Login>();
+    const newest = new Map<string, Login>();
     for (const { login } of await this.#store.byAccount(account.id)) {
-      const known = authenticator.get(login.csrf);
+      const known = newest.get(login.csrf);
       if (
         this.#rules.endCause(login, account) === undefined &&
         (known === undefined || known.issuedAt < login.issuedAt)
       )
-        authenticator.set(login.csrf, login);
+        newest.set(login.csrf, login);
     }
-    return [...authenticator.values()]
+    return [...newest.values()]
       .map((login) => ({
         id: publicId(login),
         device: login.device,
@@ -63,7 +63,7 @@ export class AccountSessions {
       .sort((a, b) => b.seenAt - a.seenAt || (a.id < b.id ? -1 : 1));
   }
 
-  /** Ends one of the account's sessions by its `OwnSession.id`; false when there is none (any more). */
+  /** Ends one of the account's sessions by its `SessionSummary.id`; false when there is none (any more). */
   async revoke(account: string, id: string): Promise<boolean> {
     const ended = await this.end(account, (login) => publicId(login) === id);
     // Responses that go on, such as live streams, reauthenticate then.

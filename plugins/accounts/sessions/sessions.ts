@@ -176,7 +176,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   async logIn(req: Request, res: Response, account: Account, { remember }: { remember: boolean }): Promise<Viewer> {
     const { clock, cookies, http, accountSessions, store } = this.#deps;
     const before = loginOf(req) ? req.sessionID : undefined;
-    // A session that `identify` ended has left express-session at work on this answer; otherwise it is called now.
+    // A session that `authenticate` ended has left express-session at work on this answer; otherwise it is called now.
     if (before !== undefined || this.#ended.has(req)) generate(store, req);
     else if (!req.session) await this.#open(req, res);
     if (before !== undefined) await store.remove(before);

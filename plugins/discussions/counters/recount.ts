@@ -33,7 +33,7 @@ export const discussionCounters = ({ data, cache }: RecountDeps): readonly Count
 
 type RepairAndPurge = (work: () => Promise<unknown>) => Promise<void>;
 
-/** In order, or with `falling` from the last one on. */
+/** In order, or with `descending` from the last one on. */
 const keysOf =
   (data: Data, table: string): Counter['keys'] =>
   ({ after, limit, descending = false }) =>

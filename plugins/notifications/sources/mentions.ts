@@ -1,5 +1,5 @@
 /** Usernames in a text, in lower case. */
-export interface CheckedAddress {
+export interface MentionedNames {
   readonly mentioned: readonly string[];
   readonly quoted: readonly string[];
 }
@@ -15,7 +15,7 @@ const POST_HREF = /\bhref="\/d\/\d+(\/\d+#post-\d+)?"/;
  * Parses the rendered HTML, so that a mention here is one on the page. Mentions inside quotations do not count: there, a
  * link to a post under the name of its author is how the composer quotes.
  */
-export function parseMentions(html: string): CheckedAddress {
+export function parseMentions(html: string): MentionedNames {
   const [mentioned, quoted] = [new Set<string>(), new Set<string>()];
   let depth = 0;
   for (const [, closing, attributes, text = ''] of html.matchAll(TAG)) {
