@@ -69,6 +69,7 @@ export { failureOf } from './http/failures.ts';
 export { BodyTemplate } from './http/body-template.ts';
 export { acceptsEncoding, etagOf, isFresh } from './http/freshness.ts';
 export { ReusableBody } from './http/reusable-body.ts';
+export { runMiddleware } from './http/run-middleware.ts';
 export { Http } from './http/http.ts';
 export { Jobs } from './jobs/queue.ts';
 export { Clock, Environment } from './environment.ts';

@@ -2,6 +2,7 @@ import session from 'express-session';
 import { LRUCache } from 'lru-cache';
 import {
   HttpError,
+  runMiddleware,
   type Clock,
   type Http,
   type Logger,
@@ -310,11 +311,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   #open(req: Request, res: Response): Promise<void> {
     const secure = this.#deps.cookies.secure(req);
     if (secure) Object.defineProperty(req, 'secure', { value: true, configurable: true });
-    return new Promise((resolve, reject) => {
-      void this.#expressSession[secure ? 'secure' : 'plain'](req, res, (error?: unknown) =>
-        error ? reject(error as Error) : resolve(),
-      );
-    });
+    return runMiddleware(this.#expressSession[secure ? 'secure' : 'plain'], req, res);
   }
 
   #clear(req: Request, res: Response): void {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   HttpError,
   isFresh,
+  runMiddleware,
   type Cache,
   type Clock,
   type Environment,
@@ -255,13 +256,11 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
    */
   async sendErrorPage(req: Request, res: Response, failure: HttpError): Promise<boolean> {
     if (!isPageNavigation(req)) return false;
-    const entered = new Promise<void>((resolve, reject) => {
-      void this.#deps.sessions.middleware(req, res, (problem?: unknown) =>
-        problem ? reject(problem as Error) : resolve(),
-      );
-    });
+    const { sessions, guest } = this.#deps;
     // The viewer only matters for the page's frame.
-    const actor = await entered.then(() => this.#deps.sessions.authenticate(req, res)).catch(() => this.#deps.guest);
+    const actor = await runMiddleware(sessions.middleware, req, res)
+      .then(() => sessions.authenticate(req, res))
+      .catch(() => guest);
     await this.fail({ req, res, actor, route: undefined, readBody: () => Promise.resolve(undefined) }, failure);
     return true;
   }
@@ -277,7 +276,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     // Only the user can put a file into a form, so they have to choose it again.
     const pending =
       route &&
-      !route?.options.multipart &&
+      !route.options.multipart &&
       this.#deps.pendingForms.seal(
         { route, action: req.path, page, body: await context.readBody().catch(() => undefined) },
         actor,
