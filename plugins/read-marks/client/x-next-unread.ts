@@ -1,10 +1,5 @@
 import { define } from '@forum/client';
-
-/** What parts of the page add before it is left: the discussion to go on in first, and what is being sent. */
-interface Leaving {
-  in?: string;
-  readonly sending: Promise<unknown>[];
-}
+import type { Leaving } from './parts/leaving.ts';
 
 /** The link to the next unread post. A page that has it itself goes there instead. */
 class NextUnread extends HTMLElement {

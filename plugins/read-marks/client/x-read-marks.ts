@@ -1,4 +1,5 @@
 import { define, page, request } from '@forum/client';
+import type { Leaving } from './parts/leaving.ts';
 import { markOf, setMark } from './parts/marks.ts';
 
 /** Milliseconds for which a post is in view before it counts as read, and between looks. */
@@ -7,10 +8,6 @@ const LOOK = 250;
 /** Milliseconds for which what was read is collected before it is sent. */
 const BATCH = 3_000;
 
-interface Leaving {
-  in?: string;
-  readonly sending: Promise<unknown>[];
-}
 const numberOf = (post: Element): number => Number((post as HTMLElement).dataset['number']);
 
 /**
