@@ -254,8 +254,14 @@ export class JobQueue implements Jobs {
     return undefined;
   }
 
-  /** The id of a job with this key that has not ended; a schedule that only waits for its next moment is none. */
+  /**
+   * The id of a job with this key that has not ended, or that the transaction under way adds; a schedule that only waits
+   * for its next moment is none.
+   */
   async #stored({ name }: Listener, key: string | undefined): Promise<string | undefined> {
+    const collected = this.#collected.get(this.#parts.data.batch()!) ?? [];
+    const added = collected.find((work) => work.listener === name && work.key === key);
+    if (added) return added.id;
     const row = await this.#parts.data.one(sql<{ id: string }>`select id from job
       where listener = ${name} and key is not distinct from ${key}::text and failed_at is null
         and (cron is null or owner is not null) order by run_at, id limit 1`);
@@ -288,10 +294,16 @@ export class JobQueue implements Jobs {
  */
 function insertions(works: readonly Work[]): readonly RawBuilder<unknown>[] {
   const added = works.filter(({ upsert }) => !upsert);
-  // One statement cannot change a row twice.
-  const upserted = new Map(works.filter((work) => work.upsert).map((work) => [`${work.id} ${work.listener}`, work]));
+  // One statement cannot change a row twice: the one that is due first stays, as among those that are stored.
+  const upserted = new Map<string, Work>();
+  for (const work of works.filter(({ upsert }) => upsert)) {
+    const same = `${work.id} ${work.listener}`;
+    if (dueAt(work) < dueAt(upserted.get(same))) upserted.set(same, work);
+  }
   return [...insertion(added, sql``), ...insertion([...upserted.values()], STORED_BEFORE)];
 }
+
+const dueAt = (work: Work | undefined): number => (work ? (work.at?.getTime() ?? -Infinity) : Infinity);
 
 function* insertion(works: readonly Work[], conflict: RawBuilder<unknown>): Generator<RawBuilder<unknown>> {
   for (let at = 0; at < works.length; at += TOGETHER) {

@@ -37,7 +37,7 @@ export interface JobDelivery<P> extends Delivery {
 export interface Job<P> {
   /**
    * Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one
-   * waits or runs already. `at` is real time by the database's clock: the clock that tests move does not move it. `id`:
+   * waits or runs already, or the same transaction added one; two transactions at once may add one each. `at` is real time by the database's clock: the clock that tests move does not move it. `id`:
    * of a job that was added before; where that waits, or runs and goes on later, it is due at `at` if that is earlier,
    * where it failed for good it begins anew, where it is gone it is added again, and where it runs nothing else changes.
    */

@@ -127,7 +127,22 @@ describe('a job', () => {
     const first = await job.add({ of: 'a' }, { at, once: true });
     expect(await job.add({ of: 'a' }, { once: true })).toBe(first);
     expect(await job.add({ of: 'b' }, { at, once: true })).not.toBe(first);
-    expect(await data.all(sql`delete from job returning id`)).toHaveLength(2);
+    await data.transaction(async () => {
+      const third = await job.add({ of: 'c' }, { at, once: true });
+      expect(await job.add({ of: 'c' }, { once: true })).toBe(third);
+    });
+    expect(await data.all(sql`delete from job returning id`)).toHaveLength(3);
+  });
+
+  it('that one transaction adds twice under an id is due at the earlier time', async () => {
+    const { job } = jobs.define('walker', 'twice', { schema: Type.Object({}), run: () => undefined });
+    const id = '0197a000-0000-7000-8000-000000000001';
+    await data.transaction(async () => {
+      for (const year of ['2102', '2101', '2103']) await job.add({}, { id, at: new Date(`${year}-01-01T00:00:00Z`) });
+    });
+    expect(
+      await data.all(sql`delete from job returning extract(year from run_at at time zone 'utc')::int as year`),
+    ).toEqual([{ year: 2101 }]);
   });
 
   it('that breaks off because the process stops is put back, and no failure of its plugin', async () => {
