@@ -59,6 +59,12 @@ export const mayChange = (access: Access, viewer: Viewer, group: Group | undefin
 /** What of a limited thing this viewer may have: staff, who work through queues, five times as much as others. */
 export const limitFor = (viewer: Viewer, limit: number): number => (isStaff(viewer) ? limit * 5 : limit);
 
+/** What counts as a member's share of a limited thing. */
+export const memberKey = (id: string): string => `user:${id}`;
+/** Whose share it is: the viewer's own, or that of all guests at an address (`Limits.ipKey`). */
+export const shareKey = (viewer: Viewer, ipKey: string): string =>
+  viewer.id === undefined ? `ip:${ipKey}` : memberKey(viewer.id);
+
 /** While it lasts, a member may read what they may read, and do no more than guests. Ends by itself. */
 export interface Suspension {
   readonly userId: string;

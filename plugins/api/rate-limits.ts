@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpError, Http, RouteInfo, Settings } from 'parley-forum';
 import type { ApiOptions, RouteBucket } from 'parley-forum/plugins/api';
-import { limitFor, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
 import { tooMany, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /** One bucket for the whole prefix, per member or per IP. */
@@ -29,9 +29,9 @@ export class RateLimits {
   ): Promise<Allowance> {
     const { limits, settings } = this.#deps;
     const own = route?.options.bucket;
-    const member = viewer?.id !== undefined;
-    const limit = Number(settings.get(own?.limit ?? (member ? 'api.rate_limit_user' : 'api.rate_limit_ip')));
-    const key = member ? `user:${viewer.id}` : this.#address(req);
+    const id = viewer?.id;
+    const limit = Number(settings.get(own?.limit ?? (id === undefined ? 'api.rate_limit_ip' : 'api.rate_limit_user')));
+    const key = id === undefined ? this.#address(req) : memberKey(id);
     return limits.consume(own ?? DEFAULT_BUCKET, key, viewer ? limitFor(viewer, limit) : limit);
   }
 

@@ -1,5 +1,5 @@
 import { messageOf, type Logger } from 'parley-forum';
-import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { memberKey, type Viewer } from 'parley-forum/plugins/access';
 import type { EventLog, LoggedEvent } from 'parley-forum/plugins/events';
 import type { Callers } from './callers.ts';
 import { eventFrame, heartbeatFrame, openingFrame, resetFrame, signalFrame } from './frames.ts';
@@ -210,8 +210,3 @@ export class Hub {
     if (stream.open) this.#reset(stream, this.#position);
   }
 }
-
-const memberKey = (id: string): string => `user:${id}`;
-
-/** Who a stream counts for: its member, or the IP address of a guest. */
-export const callerKey = (viewer: Viewer, ip: string): string => (isGuest(viewer) ? `ip:${ip}` : memberKey(viewer.id!));

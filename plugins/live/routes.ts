@@ -1,10 +1,11 @@
 import { HttpError, notFound, Type, type Http, type PluginHandle } from 'parley-forum';
+import { shareKey } from 'parley-forum/plugins/access';
 import { api, Id } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { After, EventNames } from 'parley-forum/plugins/events';
 import type { Limits } from 'parley-forum/plugins/limits';
 import type { Callers } from './callers.ts';
-import { callerKey, type Hub } from './hub.ts';
+import type { Hub } from './hub.ts';
 import { Stream } from './stream.ts';
 
 export interface RouteDeps {
@@ -52,7 +53,7 @@ export function addRoutes(
         ? query.discussion_id
         : (await discussions.find(query.discussion_id, actor))?.id;
     if (query.discussion_id !== undefined && discussion === undefined) throw notFound('There is no such discussion');
-    const caller = callerKey(actor, limits.ipKey(http.ip(req)));
+    const caller = shareKey(actor, limits.ipKey(http.ip(req)));
     if (hub.count(caller) >= maxStreams())
       throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
     res.writeHead(200, HEADERS);

@@ -8,7 +8,7 @@ import {
   type PluginHandle,
   type RawBuilder,
 } from 'parley-forum';
-import { limitFor, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
 
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
@@ -112,7 +112,7 @@ export class ReportWriter {
   async #countReport(viewer: Viewer): Promise<void> {
     const { limits, plugin } = this.#deps;
     const rate = plugin.settings['reports.rate_limit'];
-    const allowance = await limits.consume(REPORTS, viewer.id ?? '', limitFor(viewer, rate));
+    const allowance = await limits.consume(REPORTS, memberKey(viewer.id!), limitFor(viewer, rate));
     assertAllowed(allowance, (seconds) => `You have reported many posts; wait ${seconds} s before the next`);
   }
 }

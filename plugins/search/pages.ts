@@ -1,5 +1,5 @@
 import { HttpError, Type, type Http, type PluginHandle, type Request } from 'parley-forum';
-import { isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, shareKey, type Viewer } from 'parley-forum/plugins/access';
 import { assertAllowed, type Limits } from 'parley-forum/plugins/limits';
 import type { Categories } from 'parley-forum/plugins/discussions';
 import {
@@ -79,12 +79,8 @@ export function addPages(
   { web, limits, http, categories, tagged }: PageDeps,
 ): void {
   const consumeRateLimit = async (req: Request, viewer: Viewer): Promise<void> => {
-    const limit = plugin.settings['search.rate_limit'] * (isStaff(viewer) ? 5 : 1);
-    const allowance = await limits.consume(
-      BUCKET,
-      viewer.id === undefined ? `ip:${limits.ipKey(http.ip(req))}` : `user:${viewer.id}`,
-      limit,
-    );
+    const key = shareKey(viewer, limits.ipKey(http.ip(req)));
+    const allowance = await limits.consume(BUCKET, key, limitFor(viewer, plugin.settings['search.rate_limit']));
     assertAllowed(allowance, (seconds) => `You have searched a lot; wait ${seconds} s before the next search`);
   };
   const find = async (req: Request, viewer: Viewer, { q, type, sort, page }: SearchParams): Promise<SearchOutcome> => {
