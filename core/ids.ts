@@ -25,3 +25,15 @@ export function createId(at: number): string {
   const moment = last.time.toString(16).padStart(12, '0');
   return `${moment.slice(0, 8)}-${moment.slice(8)}-7${last.sequence.toString(16).padStart(3, '0')}-${random.slice(19)}`;
 }
+
+/** Sorts before every id, and is none. */
+export const ZERO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** The moment in an id of version 7: when it was made, however late it is written down. */
+export const timeOf = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
+
+/** No id of that moment (epoch milliseconds) or a later one is less, so that the index of ids finds what is older. */
+export const firstIdAt = (time: number): string => {
+  const hex = Math.max(0, time).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+};

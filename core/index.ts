@@ -15,7 +15,7 @@ export { writeTemplate } from './cli/scaffold.ts';
 export { Setup, type OpenSetup, type DatabaseReport, type DataLocation, type Site } from './host/setup.ts';
 export { RUN, type SiteConfiguration } from './host/site.ts';
 export type { Extension } from './extensions.ts';
-export { createId } from './ids.ts';
+export { createId, firstIdAt, timeOf, ZERO_ID } from './ids.ts';
 export {
   Accepted,
   type AnonymousContext,

@@ -6,6 +6,7 @@ import { sql, type Database, type RawBuilder } from '../data/database.ts';
 import { messageOf } from '../errors.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Delivery, Durability } from '../hooks.ts';
+import { ZERO_ID } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Supervisor, Task } from '../plugins/supervisor.ts';
 
@@ -32,7 +33,7 @@ const WHOLE_LOOKS = 0.02;
  */
 const WINDOW = { least: 250, most: 16_000, by: 4 };
 /** Before all work. */
-const BEGINNING: Place = { at: '-infinity', id: '00000000-0000-0000-0000-000000000000' };
+const BEGINNING: Place = { at: '-infinity', id: ZERO_ID };
 /** Seconds before each further attempt, where a listener does not say. */
 const RETRY = [5, 300, 1_800, 7_200];
 /** Seconds until a row whose process has died is taken by another; renewed every third of it. */

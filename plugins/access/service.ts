@@ -3,6 +3,7 @@ import {
   InvalidInput,
   notFound,
   sql,
+  ZERO_ID,
   type Cache,
   type Clock,
   type Data,
@@ -52,7 +53,7 @@ export interface AccessDeps {
 }
 
 /** An id that no account has: a viewer without one would be a guest. */
-const NO_ONE = '00000000-0000-0000-0000-000000000000';
+const NO_ONE = ZERO_ID;
 
 const rank = (level: Level): number => LEVELS.indexOf(level);
 const decisionKey = (groupId: string, permission: string): string => `${groupId} ${permission}`;

@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import { jsonList, readInBatches, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Row {
@@ -6,7 +6,6 @@ interface Row {
   readonly post_id: string;
   readonly accepted_at: Date;
 }
-const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Which answers a member accepted. What is accepted stays when they leave: others look for it. */
 export const answersPersonalData = (data: Data): PersonalData => ({

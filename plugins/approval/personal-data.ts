@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import { jsonList, readInBatches, type PersonalData } from 'parley-forum/ports/personal-data';
 import type { HeldPosts } from './held-posts.ts';
 
@@ -12,7 +12,6 @@ interface Row {
   readonly reviewed_at: Date | null;
   readonly review_reason: string;
 }
-const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /** What is held of a member's, or was rejected. What was approved is a post. */
 export const approvalData = (data: Data, posts: HeldPosts): PersonalData => ({
@@ -22,7 +21,7 @@ export const approvalData = (data: Data, posts: HeldPosts): PersonalData => ({
       data.all(sql<Row>`select id, status, discussion_id, category_id, draft, created_at, reviewed_at, review_reason
         from held_post
       where author_id = ${accountId} and status <> 'approved'
-        and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+        and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
     );
     yield { path: 'held-posts.json', content: jsonList(rows) };
   },

@@ -1,11 +1,9 @@
-import { Batcher, commandLine, sql, type Data, type Logger } from 'parley-forum';
+import { Batcher, commandLine, sql, timeOf, type Data, type Logger } from 'parley-forum';
 import type { AuditEntry } from 'parley-forum/ports/audit';
 import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
 
 const MAX_TEXT_LENGTH = 200;
 
-/** The moment in an id of version 7: when the action was raised, however late it is written down. */
-const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
 const truncated = <V>(value: V): V | string =>
   typeof value === 'string' && value.length > MAX_TEXT_LENGTH ? `${value.slice(0, MAX_TEXT_LENGTH - 1)}…` : value;
 
@@ -18,7 +16,7 @@ function unsealed(id: string, { action, actor, subject, address, details = {} }:
       .map(([key, value]) => [key, truncated(value)]),
   );
   const to = { subjectType: subject?.type ?? null, subjectId: subject?.id ?? null };
-  return { id, action, actor: who.actor, ...to, address: address ?? null, details: facts, createdAt: raisedAt(id) };
+  return { id, action, actor: who.actor, ...to, address: address ?? null, details: facts, createdAt: timeOf(id) };
 }
 
 export interface LogWriterDeps {

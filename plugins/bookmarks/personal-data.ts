@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import { jsonList, readInBatches, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Row {
@@ -9,7 +9,6 @@ interface Row {
   readonly reminded_at: Date | null;
   readonly created_at: Date;
 }
-const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** What a member bookmarked, with their notes. A reminder whose bookmark is erased finds nothing to remind of. */
 export const bookmarksPersonalData = (data: Data): PersonalData => ({

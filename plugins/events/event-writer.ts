@@ -1,4 +1,4 @@
-import { Batcher, sql, type Data } from 'parley-forum';
+import { Batcher, sql, timeOf, type Data } from 'parley-forum';
 
 /** What is to be added: an action as integrators may know it, under the id under which it was raised. */
 export interface Entry {
@@ -6,15 +6,6 @@ export interface Entry {
   readonly event: string;
   readonly data: object;
 }
-
-/** The moment in an id of version 7: when the action was raised, however late it is written down. */
-const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
-
-/** No id of that moment or a later one is less, so that the index of ids finds what is older. */
-export const firstIdAt = (time: number): string => {
-  const hex = Math.max(0, time).toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-};
 
 /** Adds entries at the end of the log, all pending ones in one short transaction. */
 export class EventWriter {
@@ -34,7 +25,7 @@ export class EventWriter {
   }
 
   async #write(entries: readonly Entry[]): Promise<void> {
-    const rows = entries.map((entry) => ({ ...entry, at: raisedAt(entry.id) }));
+    const rows = entries.map((entry) => ({ ...entry, at: timeOf(entry.id) }));
     await this.#data.transaction(async () => {
       // Held until the commit: who takes a later position becomes visible later.
       await this.#data.lock('events:log');

@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Cluster, Hooks, Settings, sql, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Cluster, Hooks, Settings, sql, Type, firstIdAt } from 'parley-forum';
 import { EventLog, eventsTag } from 'parley-forum/plugins/events';
 import { eventRules } from 'parley-forum/ports/events';
 import { repeatInBatches, LAST, personalData } from 'parley-forum/ports/personal-data';
@@ -7,7 +7,7 @@ import { eventsPersonalData } from './personal-data.ts';
 import { EventReader } from './event-reader.ts';
 import { addRoutes } from './routes.ts';
 import { Tail } from './tail.ts';
-import { firstIdAt, EventWriter } from './event-writer.ts';
+import { EventWriter } from './event-writer.ts';
 
 const DAY = 86_400_000;
 

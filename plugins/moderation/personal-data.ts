@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 
@@ -11,7 +11,6 @@ interface Row {
   readonly until: Date | null;
   readonly created_at: Date;
 }
-const FIRST = '00000000-0000-0000-0000-000000000000';
 /** What a member is notified of; by whom it was done is left out. */
 const NOTIFIED = sql`action not in ('report.resolved', 'report.dismissed')`;
 
@@ -25,7 +24,7 @@ export const moderationData = (data: Data, access: Access): PersonalData => ({
     const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`
       select id, action, discussion_number, post_number, reason, until, created_at from moderation_entry
-      where user_id = ${accountId} and actor_id <> ${accountId} and ${NOTIFIED} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+      where user_id = ${accountId} and actor_id <> ${accountId} and ${NOTIFIED} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
     );
     yield { path: 'moderation.json', content: jsonList(rows) };
   },

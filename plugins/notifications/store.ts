@@ -1,9 +1,9 @@
-import { createId, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { createId, sql, ZERO_ID, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import { batched } from './batches.ts';
 
 /** In place of a category, and of a member, where there is none. */
-export const NONE = '00000000-0000-0000-0000-000000000000';
+export const NONE = ZERO_ID;
 
 /** A notification on its way into the table. */
 export interface Entry {

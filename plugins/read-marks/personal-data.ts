@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import { jsonList, readInBatches, repeatInBatches, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Row {
@@ -6,7 +6,6 @@ interface Row {
   readonly last_read_number: number;
   readonly read_at: Date;
 }
-const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** How far a member has read. */
 export const readMarksPersonalData = (data: Data): PersonalData => ({

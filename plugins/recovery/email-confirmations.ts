@@ -1,4 +1,4 @@
-import { sql } from 'parley-forum';
+import { sql, ZERO_ID } from 'parley-forum';
 import type { Account, EmailConfirmation } from 'parley-forum/plugins/accounts';
 import type { Deletions } from 'parley-forum/ports/personal-data';
 import { emailConfirmed } from 'parley-forum/plugins/recovery';
@@ -13,7 +13,6 @@ export interface EmailConfirmationsDeps extends EmailChangesDeps {
 }
 const DAY = 86_400_000;
 /** Before all others. */
-const FIRST = '00000000-0000-0000-0000-000000000000';
 
 type NewMember = Pick<Account, 'id' | 'username' | 'email'>;
 
@@ -120,7 +119,7 @@ export class EmailConfirmations implements EmailConfirmation {
     const next = (after: string): Promise<{ readonly id: string } | undefined> =>
       data.one(sql<{ id: string }>`select account_id as id from recovery_unconfirmed
         where account_id > ${after} and since < ${before} order by account_id limit 1`);
-    for (let row = await next(FIRST); row && !signal.aborted; row = await next(row.id)) {
+    for (let row = await next(ZERO_ID); row && !signal.aborted; row = await next(row.id)) {
       if (await accounts.loggedInSince(row.id, new Date(0))) continue;
       await deletions
         .erase(row.id, 'remove')

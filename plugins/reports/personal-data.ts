@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Row {
@@ -9,7 +9,6 @@ interface Row {
   readonly status: string;
   readonly created_at: Date;
 }
-const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /**
  * The reports that a member made; those about them are the moderators'. They stay without their notes, so that
@@ -20,7 +19,7 @@ export const reportsData = (data: Data): PersonalData => ({
   async *entries(accountId) {
     const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`select id, post_id, reason, note, status, created_at from report
-      where reporter_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+      where reporter_id = ${accountId} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
     );
     yield { path: 'reports.json', content: jsonList(rows) };
   },

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sql, type Backfill, type Data, type Logger } from 'parley-forum';
+import { sql, ZERO_ID, type Backfill, type Data, type Logger } from 'parley-forum';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { vectorOf, type Language } from './languages.ts';
 import type { SearchProjection } from './projection.ts';
@@ -10,7 +10,6 @@ const BATCH = 500;
 const LOG_INTERVAL = 50_000;
 /** Milliseconds after which posts that were locked are tried again. */
 const AGAIN = 500;
-const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 
 interface IndexMaintenanceDeps {
   readonly data: Data;
@@ -64,7 +63,7 @@ export class IndexMaintenance {
     const { data, log } = this.#deps;
     const language = this.#deps.language();
     if ((await this.#indexed()) === language) return;
-    let after = FIRST_ID;
+    let after = ZERO_ID;
     for (let indexed = 0; !signal.aborted;) {
       const rows = await data.all(sql<{ id: string }>`
         update search_post s
@@ -82,7 +81,7 @@ export class IndexMaintenance {
         return;
       }
       // Some were skipped, because somebody was writing them.
-      after = FIRST_ID;
+      after = ZERO_ID;
       await sleep(AGAIN, undefined, { signal }).catch(() => undefined);
     }
   }

@@ -1,4 +1,4 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 import type { FollowService } from './follow-service.ts';
 
@@ -7,7 +7,6 @@ interface Row {
   readonly level: string;
   readonly created_at: Date;
 }
-const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** What a member follows and has muted. */
 export const subscriptionsPersonalData = (data: Data, follows: FollowService): PersonalData => ({

@@ -1,11 +1,10 @@
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 
 interface Row {
   readonly discussion_id: string;
   readonly tags: readonly string[];
 }
-const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** The tags of a member's discussions. They belong to the discussions, and go with them. */
 export const tagsPersonalData = (data: Data): PersonalData => ({

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { sql, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Data } from 'parley-forum';
 import { readInBatches, jsonList, type PersonalData } from 'parley-forum/ports/personal-data';
 import type { FileStorage } from './storage/file-storage.ts';
 import { urlFileName } from './processing/file-names.ts';
@@ -19,7 +19,6 @@ interface Parts {
   readonly files: FileStorage;
   readonly uploads: Uploads;
 }
-const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /** A member's files, with their bytes. They go with the account, those in posts too: pictures show people. */
 export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
@@ -28,7 +27,7 @@ export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
     const rows = (): AsyncIterable<Row> =>
       readInBatches<Row>((after, limit) =>
         data.all(sql<Row>`select id, purpose, name, type, size, created_at from upload
-      where account_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+      where account_id = ${accountId} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
       );
     yield { path: 'uploads.json', content: jsonList(rows()) };
     for await (const { id, name } of rows()) {

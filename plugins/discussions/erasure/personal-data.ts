@@ -1,4 +1,4 @@
-import { sql, type Data, type RawBuilder } from 'parley-forum';
+import { sql, ZERO_ID, type Data, type RawBuilder } from 'parley-forum';
 import { readInBatches, jsonList, type PersonalData, type PersonalFile } from 'parley-forum/ports/personal-data';
 import type { Erasure } from './erasure.ts';
 
@@ -28,7 +28,6 @@ interface OwnRevision {
   readonly content: string | null;
   readonly replaced_at: Date;
 }
-const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Posts in one Markdown file. */
 const IN_A_FILE = 1_000;

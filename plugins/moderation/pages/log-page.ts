@@ -1,4 +1,4 @@
-import { Type } from 'parley-forum';
+import { Type, ZERO_ID } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { ACTIONS, openModeration } from 'parley-forum/plugins/moderation';
 import { pagerOf, pages, phrase, view } from 'parley-forum/plugins/web';
@@ -12,7 +12,7 @@ const Query = Type.Object({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
 });
 /** An id that no account has, so that an unknown name finds nothing. */
-const NO_ONE = '00000000-0000-0000-0000-000000000000';
+const NO_ONE = ZERO_ID;
 
 /** /mod/log: what moderators did, by what, by whom and to whom. */
 export function logPages({ plugin, accounts, log }: PagesDeps): void {

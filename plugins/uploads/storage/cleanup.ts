@@ -1,4 +1,4 @@
-import { sql, type Clock, type Data } from 'parley-forum';
+import { sql, ZERO_ID, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { FileTexts } from 'parley-forum/ports/pictures';
 import type { FileStorage } from './file-storage.ts';
@@ -71,7 +71,7 @@ export class UploadCleanup {
 
   async #removeOrphans(signal: AbortSignal): Promise<void> {
     const { accounts, data, store } = this.#deps;
-    for (let after = '00000000-0000-0000-0000-000000000000', more = true; more && !signal.aborted;) {
+    for (let after = ZERO_ID, more = true; more && !signal.aborted;) {
       const owners = (
         await data.all(sql<{ id: string }>`
         select distinct account_id as id from upload where account_id > ${after} order by account_id limit ${BATCH}`)

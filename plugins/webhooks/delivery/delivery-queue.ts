@@ -1,4 +1,4 @@
-import { createId, sql, type Clock, type Data, type Job } from 'parley-forum';
+import { createId, sql, ZERO_ID, type Clock, type Data, type Job } from 'parley-forum';
 import type { WebhookSecrets } from '../signatures.ts';
 
 /** Minutes after which a pending delivery is looked after in case its job was lost. */
@@ -155,7 +155,7 @@ export class DeliveryQueue {
         for (const { webhook, job: id } of rows) await job.add({ webhook }, { id });
         return rows;
       });
-    for (let last: string | undefined = '00000000-0000-0000-0000-000000000000'; last !== undefined;) {
+    for (let last: string | undefined = ZERO_ID; last !== undefined;) {
       const rows = await page(last);
       last = rows.length < PAGE ? undefined : rows.at(-1)!.id;
     }

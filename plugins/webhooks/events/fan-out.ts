@@ -1,4 +1,4 @@
-import { Batcher, sql, type Data } from 'parley-forum';
+import { Batcher, sql, timeOf, type Data } from 'parley-forum';
 import type { DeliveryQueue } from '../delivery/delivery-queue.ts';
 
 /** A public event as it was raised. */
@@ -21,9 +21,6 @@ export interface FanOutDeps {
   /** The category of each event, if any. Called only when a webhook is limited to categories. */
   readonly findCategories: (events: readonly RaisedEvent[]) => Promise<ReadonlyMap<RaisedEvent, string | undefined>>;
 }
-
-/** The time in a UUIDv7: when the event was raised, however late it is sent. */
-const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
 
 /** Creates one delivery of each event for every subscribed webhook; a repeated event creates none. */
 export class FanOut {
@@ -69,7 +66,7 @@ export class FanOut {
   /** Returns the ids of those that were new. */
   async #storeEvents(events: readonly RaisedEvent[]): Promise<ReadonlySet<string>> {
     const rows = events.map(({ id, event, data }) => {
-      const at = raisedAt(id);
+      const at = timeOf(id);
       return { id, event, at, body: JSON.stringify({ id, event, timestamp: at.toISOString(), data }) };
     });
     const fresh = await this.#deps.data.all(sql<{ id: string }>`insert into webhook_event (id, event, body, created_at)
