@@ -174,7 +174,10 @@ type Call<Context extends SurfaceContext, P, Q, B, T> = Context &
 export interface RouteDefinition<Context extends SurfaceContext, P, Q, B, R, T, Options extends object = {}> {
   /** Of HTTP, in lower case. */
   readonly method: Method;
-  /** Below the surface's prefix: `/books/:id`, `/files/*path`. */
+  /**
+   * Below the surface's prefix: `/books/:id`, `/files/*path`. A credential in it is called `:token`: the log then has
+   * the path as it is written here.
+   */
   readonly path: string;
   /** One sentence for the reference and OpenAPI. */
   readonly summary?: string;
