@@ -6,6 +6,8 @@ interface Suggestion {
   readonly detail: string | null;
 }
 interface Group {
+  /** Id of the plugin that suggests them. */
+  readonly of?: string;
   readonly label: string;
   readonly suggestions: readonly Suggestion[];
 }
@@ -24,7 +26,11 @@ function recentSearches(): readonly string[] {
 }
 const searchPath = (q: string): string => `/search?${new URLSearchParams({ q })}`;
 
-/** A search field that suggests where to go while one types, and what this browser searched for lately. */
+/**
+ * A search field that suggests where to go while one types, and what this browser searched for lately. With `data-take`,
+ * the id of a plugin, it is a field of another form: it suggests what that plugin has, except for the path in
+ * `data-except`, and takes the path of what is chosen.
+ */
 class SearchBox extends HTMLElement {
   readonly #popup = document.createElement('div');
   readonly #list = document.createElement('div');
@@ -50,7 +56,8 @@ class SearchBox extends HTMLElement {
     input.addEventListener('input', () => this.#later(), { signal });
     input.addEventListener('focus', () => this.#later(), { signal });
     input.addEventListener('keydown', (event) => this.#key(event), { signal });
-    input.form?.addEventListener('submit', () => this.#remember(), { signal });
+    if (this.#take === undefined) input.form?.addEventListener('submit', () => this.#remember(), { signal });
+    else this.#list.addEventListener('click', (event) => this.#accept(event), { signal });
     this.addEventListener(
       'focusout',
       ({ relatedTarget }) => {
@@ -72,6 +79,10 @@ class SearchBox extends HTMLElement {
   /** The page's headings by the labels of the API, which has one language. */
   get #headings(): Readonly<Record<string, string>> {
     return JSON.parse(this.dataset['headings'] ?? '{}') as Record<string, string>;
+  }
+
+  get #take(): string | undefined {
+    return this.dataset['take'];
   }
 
   get #options(): HTMLElement[] {
@@ -102,15 +113,25 @@ class SearchBox extends HTMLElement {
       // Without suggestions the field is what it was: Enter searches.
       if (!answer.ok) return this.#close();
       const { groups } = (await answer.json()) as { readonly groups: readonly Group[] };
-      this.#known.set(text, groups);
-      if (document.activeElement === this.#input) this.#show(groups);
+      const offered = this.#take === undefined ? groups : this.#takeable(groups);
+      this.#known.set(text, offered);
+      if (document.activeElement === this.#input) this.#show(offered);
     } catch {
       if (!asking.signal.aborted) this.#close();
     }
   }
 
+  #takeable(groups: readonly Group[]): readonly Group[] {
+    return groups
+      .filter(({ of }) => of === this.#take)
+      .map(({ label, suggestions }) => ({
+        label,
+        suggestions: suggestions.filter(({ path }) => path !== this.dataset['except']),
+      }));
+  }
+
   #showRecent(text: string): void {
-    const found = recentSearches().filter((q) => q.toLowerCase().startsWith(text));
+    const found = (this.#take === undefined ? recentSearches() : []).filter((q) => q.toLowerCase().startsWith(text));
     const suggestions = found.map((q) => ({ label: q, path: searchPath(q), detail: null }));
     this.#show(suggestions.length > 0 ? [{ label: this.dataset['recent'] ?? '', suggestions }] : []);
     if (suggestions.length === 0) return;
@@ -174,6 +195,15 @@ class SearchBox extends HTMLElement {
     if (option) this.#input.setAttribute('aria-activedescendant', option.id);
     else this.#input.removeAttribute('aria-activedescendant');
     option?.scrollIntoView({ block: 'nearest' });
+  }
+
+  /** The path of what was pressed, in place of going there; in a new tab it opens as any link. */
+  #accept(event: MouseEvent): void {
+    const chosen = (event.target as Element).closest('a');
+    if (!chosen || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    this.#input.value = chosen.getAttribute('href')!;
+    this.#close();
   }
 
   #close(): void {
