@@ -1,3 +1,4 @@
+import type { Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { profileTabs, userFields, type Accounts } from 'parley-forum/plugins/accounts';
 import type { Admin } from 'parley-forum/plugins/admin';
@@ -19,6 +20,7 @@ import { profileTabsOf } from './lists/profile-tabs.ts';
 import { writingPages } from './writing/new-pages.ts';
 
 interface AddPagesDeps {
+  readonly data: Data;
   readonly statistics: AuthorStatistics;
   readonly views: PageViewCounter;
   readonly access: Access;
@@ -28,7 +30,10 @@ interface AddPagesDeps {
 }
 
 /** All pages of discussions, and what they add to other plugins' pages. */
-export function addPages(deps: PageDeps, { statistics, views, access, accounts, web, admin }: AddPagesDeps): void {
+export function addPages(
+  deps: PageDeps,
+  { data, statistics, views, access, accounts, web, admin }: AddPagesDeps,
+): void {
   const { plugin, categories, rights } = deps;
   listPages(deps);
   discussionPages(deps, () => web?.zone ?? siteZone(deps));
@@ -37,7 +42,7 @@ export function addPages(deps: PageDeps, { statistics, views, access, accounts, 
   if (web) postMenuPage(deps, web);
   managePages(deps);
   bulkPages(deps, { accounts });
-  movePages(deps);
+  movePages(deps, { data });
   historyPages(deps);
   if (admin && web) adminPages(deps, { admin, access, web });
 

@@ -251,7 +251,7 @@ export default definePlugin({
       if (keys.includes('discussions.new_author_days')) await cache.purge(discussionCacheTags.all);
     });
     const statistics = new AuthorStatistics(data, categories);
-    addPages({ ...deps, markdown, newFor }, { statistics, views, access, accounts, web, admin });
+    addPages({ ...deps, markdown, newFor }, { data, statistics, views, access, accounts, web, admin });
 
     plugin.extend(suggestionSources, titleSuggestions(data, categories));
     plugin.extend(pageVisibilityRules, pageVisibility({ data, access, categories }));

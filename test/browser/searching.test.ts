@@ -79,3 +79,55 @@ test('filters are fields that write the query, without script as well', async ()
   expect(await movesSideways(page)).toBe(false);
   await page.context().close();
 });
+
+test.each([
+  [320, 'dark'],
+  [1280, 'light'],
+] as const)(
+  'moderators find the discussion that posts go to by its title, at %i pixels in %s colours',
+  async (width, colorScheme) => {
+    const page = await forum.open('mia', { viewport: { width, height: 800 }, colorScheme });
+    await page.goto('/d/1/move');
+    const [own, words] = [TITLES[0]!, TITLES[1]!];
+    const field = page.getByLabel('The other discussion');
+    await field.focus();
+    await defined(page, 'x-search');
+    const options = page.getByRole('option');
+    await typeAtOnce(page, words.slice(0, 6));
+    const option = options.filter({ hasText: words });
+    await option.waitFor();
+    expect(await judge(page)).toEqual([]);
+    expect(await movesSideways(page)).toBe(false);
+    const path = await option.getAttribute('href');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    // It is filled in, and nothing is sent or left.
+    expect([await field.inputValue(), new URL(page.url()).pathname]).toEqual([path, '/d/1/move']);
+    await option.waitFor({ state: 'hidden' });
+    // The discussion itself is none of them, nor are members and tags.
+    await field.fill(own.slice(0, 6));
+    await page.waitForTimeout(400);
+    expect(await options.filter({ hasText: own }).count()).toBe(0);
+    await field.fill(words.slice(0, 6));
+    await page.getByRole('button', { name: 'Merge with the other discussion' }).click();
+    await page.getByRole('radio', { name: words }).waitFor();
+    expect(await judge(page)).toEqual([]);
+    expect(await movesSideways(page)).toBe(false);
+    await page.context().close();
+  },
+);
+
+test('moderators choose among what was found by words of a title, with what they had typed, without script', async () => {
+  const page = await forum.open('mia', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
+  await page.goto('/d/1/move');
+  await page.getByLabel('The other discussion').fill(TITLES[1]!.slice(0, 6));
+  await page.getByLabel('Reason').fill('Twice the same');
+  await page.getByRole('button', { name: 'Merge with the other discussion' }).click();
+  await page.getByText('names no discussion yet').first().waitFor();
+  expect(await page.getByLabel('Reason').inputValue()).toBe('Twice the same');
+  expect(await movesSideways(page)).toBe(false);
+  await page.getByRole('radio', { name: TITLES[1]! }).check();
+  await page.getByRole('button', { name: 'Merge with the other discussion' }).click();
+  await page.getByText('The discussions are merged').waitFor();
+  await page.context().close();
+});

@@ -1,46 +1,66 @@
 import { sql, type Data } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import { discussionCacheTags, type Categories } from 'parley-forum/plugins/discussions';
 import { findAlike, type SuggestionSource } from 'parley-forum/ports/suggestions';
 import { discussionPath } from '../identifiers.ts';
 
 interface Row {
+  readonly id: string;
   readonly number: number;
   readonly slug: string;
   readonly title: string;
   readonly category_id: string;
 }
+interface FoundByTitle extends Row {
+  /** Name of its category. */
+  readonly category: string | undefined;
+}
 /** More words than these narrow nothing. */
 const MAX_WORDS = 8;
 
+/** What discussions are found among. */
+interface TitleDeps {
+  readonly data: Data;
+  readonly categories: Categories;
+}
+
 /**
- * Discussions in whose title words begin like those of a text: those that begin with all of it first, then the latest.
- * A word begins after a space; so the index of parts of titles finds beginnings of two letters, too.
+ * Discussions that the viewer may see in whose title words begin like those of a text, which is in lower case with
+ * single spaces: those that begin with all of it first, then the latest. A word begins after a space; so the index of
+ * parts of titles finds beginnings of two letters, too.
  */
+export async function findByTitle(
+  { data, categories }: TitleDeps,
+  text: string,
+  viewer: Viewer,
+  limit: number,
+): Promise<readonly FoundByTitle[]> {
+  await categories.refresh();
+  const visible = categories.visible(viewer);
+  const title = sql`(' ' || lower(d.title))`;
+  const words = text
+    .split(' ')
+    .slice(0, MAX_WORDS)
+    .map((word) => sql`${title} like ${`% ${word.replace(/[\\%_]/g, '\\$&')}%`}`);
+  // Found first: in the order of activity the planner would read titles until some fit.
+  const rows = await data.all(sql<Row>`
+    with found as materialized (
+      select d.id, d.number, d.slug, d.title, d.category_id, d.last_post_at from discussion d
+      where d.deleted_at is null and d.category_id = any(${visible.map(({ id }) => id)}::uuid[])
+        and ${sql.join(words, sql` and `)}
+    )
+    select id, number, slug, title, category_id from found
+    order by starts_with(lower(title), ${text}) desc, last_post_at desc, id desc limit ${limit}`);
+  return rows.map((row) => ({ ...row, category: visible.find(({ id }) => id === row.category_id)?.name }));
+}
+
+/** What a search field suggests of them. */
 export const titleSuggestions = (data: Data, categories: Categories): SuggestionSource => ({
   label: 'discussions:home.title',
   tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
   async find(text, viewer, limit) {
-    await categories.refresh();
-    const visible = categories.visible(viewer);
-    const title = sql`(' ' || lower(d.title))`;
-    const words = text
-      .split(' ')
-      .slice(0, MAX_WORDS)
-      .map((word) => sql`${title} like ${`% ${word.replace(/[\\%_]/g, '\\$&')}%`}`);
-    // Found first: in the order of activity the planner would read titles until some fit.
-    const rows = await data.all(sql<Row>`
-      with found as materialized (
-        select d.id, d.number, d.slug, d.title, d.category_id, d.last_post_at from discussion d
-        where d.deleted_at is null and d.category_id = any(${visible.map(({ id }) => id)}::uuid[])
-          and ${sql.join(words, sql` and `)}
-      )
-      select number, slug, title, category_id from found
-      order by starts_with(lower(title), ${text}) desc, last_post_at desc, id desc limit ${limit}`);
-    return rows.map((row) => ({
-      label: row.title,
-      path: discussionPath(row),
-      detail: visible.find(({ id }) => id === row.category_id)?.name,
-    }));
+    const found = await findByTitle({ data, categories }, text, viewer, limit);
+    return found.map((one) => ({ label: one.title, path: discussionPath(one), detail: one.category }));
   },
   async alike({ word, swapped }, viewer, limit) {
     await categories.refresh();

@@ -22,8 +22,20 @@ export function destinationOf({
   return { title, categoryId };
 }
 
-/** Id or number of the discussion that somebody names by number or by an address that they pasted. */
-export function namedDiscussion(text: string): string {
-  const named = text.trim();
-  return /(?:^|\/)d\/(\d+)/.exec(named)?.[1] ?? named.replace(/^#/, '');
+const NAMES = [/(?:^|\/)d\/(\d+)/, /^#?(\d+)$/, /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i];
+
+/** Id or number of the discussion that somebody names by either, or by an address that they pasted; undefined for words. */
+export function namedDiscussion(text: string): string | undefined {
+  const name = text.trim();
+  return NAMES.map((pattern) => pattern.exec(name)?.[1]).find((found) => found !== undefined);
+}
+
+/** Letters of at least one word by which titles are looked for. */
+const MIN_LETTERS = 2;
+
+/** Words as titles are looked for by them; undefined where they are too short, or a discussion is named. */
+export function titleWords(text: string): string | undefined {
+  const words = text.toWellFormed().toLowerCase().trim().replace(/\s+/g, ' ');
+  const enough = words.split(' ').some(({ length }) => length >= MIN_LETTERS);
+  return enough && namedDiscussion(text) === undefined ? words : undefined;
 }

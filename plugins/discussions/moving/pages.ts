@@ -1,26 +1,43 @@
-import { InvalidInput, notFound, Type } from 'parley-forum';
+import { InvalidInput, notFound, Type, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { moderate, type DiscussionHead } from 'parley-forum/plugins/discussions';
 import { pagerOf, pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, numberOf, postPath } from '../identifiers.ts';
 import { draftOf, findByPath, problemsByField, queryOf, textOf, type FormDraft, type PageDeps } from '../page-parts.ts';
 import { ReasonField } from '../schemas.ts';
-import { MAX_CHOSEN, namedDiscussion } from './destination.ts';
+import { findByTitle } from '../lists/suggestions.ts';
+import { MAX_CHOSEN, namedDiscussion, titleWords } from './destination.ts';
 import type { Moved } from './post-mover.ts';
 
 /** Posts to choose from on one page. */
 const PAGE = 50;
 /** Characters of each. */
 const EXCERPT = 160;
+/** Discussions that are offered where words were typed. */
+const MOST_FOUND = 10;
 const Text = Type.Optional(Type.String({ maxLength: 2_000 }));
+
+/** How the form names the other discussion: as it is typed, or as one of those found for what was typed before. */
+interface Chosen {
+  readonly discussion_id?: string | undefined;
+  readonly found_for?: string | undefined;
+  readonly found_id?: string | undefined;
+}
 
 const pageOf = (number: number): number => Math.ceil(number / PAGE);
 
 /** /d/…/move: which posts, and where to; or all of them, which merges the discussion. */
-export function movePages(deps: PageDeps): void {
+export function movePages(deps: PageDeps, { data }: { readonly data: Data }): void {
   const { plugin, categories, reader, mover, markdown, records } = deps;
   const load = findByPath(deps);
   const authorize = ({ target }: { readonly target: DiscussionHead }): boolean => !target.deleted;
+
+  /** Others whose titles have the words that were typed; none where they name one. */
+  const foundBy = async (head: DiscussionHead, text: string, viewer: Viewer) => {
+    const words = titleWords(text);
+    const found = words === undefined ? [] : await findByTitle({ data, categories }, words, viewer, MOST_FOUND + 1);
+    return found.filter(({ id }) => id !== head.id).slice(0, MOST_FOUND);
+  };
 
   const moveView = async (head: DiscussionHead, viewer: Viewer, page: number, draft: FormDraft): Promise<View> => {
     const found = await reader.discussion(head, viewer);
@@ -33,6 +50,8 @@ export function movePages(deps: PageDeps): void {
     );
     const open = categories.visible(viewer).filter((category) => categories.rights(category, viewer).create);
     const path = `/d/${head.number}/move`;
+    const typed = textOf(values['discussion_id']);
+    const others = await foundBy(head, typed, viewer);
     const model = {
       message: draft.message,
       problems: draft.problems,
@@ -51,7 +70,13 @@ export function movePages(deps: PageDeps): void {
       title: textOf(values['title']),
       category_id: textOf(values['category_id']) || head.categoryId,
       options: open.map(({ id, name }) => ({ value: id, label: name })),
-      discussion_id: textOf(values['discussion_id']),
+      discussion_id: typed,
+      found: others.map((other) => ({
+        value: discussionPath(other),
+        label: other.title,
+        help: [`#${other.number}`, other.category].filter(Boolean).join(' · '),
+      })),
+      found_id: textOf(values['found_id']),
       reason: textOf(values['reason']),
       pager: pagerOf(page, last, (number) => (number > 1 ? `${path}?page=${number}` : path)),
     };
@@ -78,10 +103,21 @@ export function movePages(deps: PageDeps): void {
     return moveView(head, actor, page ?? (post ? pageOf(post.row.number) : 1), { values });
   });
 
-  /** The discussion that the form names. */
-  const named = async (head: DiscussionHead, text: string, viewer: Viewer): Promise<string> => {
+  /** The discussion that the form names: itself, or one of those that were found by the words in it. */
+  const named = async (head: DiscussionHead, body: Chosen, viewer: Viewer): Promise<string> => {
     const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'discussion_id', message }]);
-    const other = await reader.find(namedDiscussion(text), viewer);
+    const { discussion_id: text = '', found_for: words, found_id: chosen = '' } = body;
+    if (text.trim() === '') throw wrong('is required');
+    const name = namedDiscussion(words === text && chosen !== '' ? chosen : text);
+    if (name === undefined) {
+      const found = await foundBy(head, text, viewer);
+      throw wrong(
+        found.length > 0
+          ? 'names no discussion yet: choose one of those found'
+          : 'matches no title of a discussion you can see',
+      );
+    }
+    const other = await reader.find(name, viewer);
     if (!other || other.deleted) throw wrong('is not a discussion you can see');
     if (other.id === head.id) throw wrong('is the discussion in which the posts are already');
     return other.id;
@@ -100,18 +136,20 @@ export function movePages(deps: PageDeps): void {
       title: Text,
       category_id: Text,
       discussion_id: Text,
+      found_for: Text,
+      found_id: Text,
       page: Text,
       merge: Text,
       reason: ReasonField,
     }),
   })(async ({ actor, target: head, body }) => {
     const by = { viewer: actor, reason: body.reason };
-    const { post_ids: ids = [], to, discussion_id: other = '' } = body;
-    if (body.merge !== undefined) return done(await mover.merge(head, await named(head, other, actor), by), 'merged');
+    const { post_ids: ids = [], to } = body;
+    if (body.merge !== undefined) return done(await mover.merge(head, await named(head, body, actor), by), 'merged');
     if (ids.length === 0) throw new InvalidInput([{ field: 'post_ids', message: 'has none: choose at least one' }]);
     const destination =
       to === 'existing'
-        ? { discussionId: await named(head, other, actor) }
+        ? { discussionId: await named(head, body, actor) }
         : { title: textOf(body.title), categoryId: textOf(body.category_id) };
     return done(await mover.move(head, ids, destination, by), 'moved');
   });

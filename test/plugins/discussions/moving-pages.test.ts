@@ -11,6 +11,9 @@ const boxes = (text: string): readonly string[] =>
   [...text.matchAll(/<input type="checkbox" name="post_ids\[\]" value="([^"]+)"/g)].map(([, id = '']) => id);
 const ticked = (text: string): readonly string[] =>
   [...text.matchAll(/name="post_ids\[\]" value="([^"]+)" checked/g)].map(([, id = '']) => id);
+/** Paths of the discussions that are offered. */
+const found = (text: string): readonly string[] =>
+  [...text.matchAll(/name="found_id" value="([^"]+)"/g)].map(([, path = '']) => path);
 
 describe('the page on which posts are moved', () => {
   test('offers the replies, and has ticked the one from whose menu one came', async () => {
@@ -61,14 +64,14 @@ describe('the page on which posts are moved', () => {
     expect(text).toContain('2 posts were moved.');
   });
 
-  test.each(['NUMBER', '#NUMBER', 'http://forum.test/d/NUMBER-target?page=1#post-2', '/d/NUMBER/2'])(
+  test.each(['NUMBER', '#NUMBER', 'http://forum.test/d/NUMBER-target?page=1#post-2', '/d/NUMBER/2', 'ID'])(
     'takes a discussion named as %s',
     async (named) => {
       const [from, to] = [await talk('Source', ['bob']), await talk('Target', [])];
       const answer = await forum.as.mia.submit(`/d/${from.number}/move`, {
         'post_ids[]': from.replies[0].id,
         to: 'existing',
-        discussion_id: ` ${named.replace('NUMBER', String(to.number))} `,
+        discussion_id: ` ${named.replace('NUMBER', String(to.number)).replace('ID', to.id)} `,
       });
       expect([answer.status, answer.headers.get('location')]).toEqual([303, `/d/${to.number}/2#post-2`]);
     },
@@ -92,10 +95,50 @@ describe('the page on which posts are moved', () => {
     expect((await shown(from)).discussion.reply_count).toBe(1);
   });
 
+  test('finds the other discussion by words of its title, of those that the moderator may see', async () => {
+    const from = await talk('Rigging on old boats', ['bob']);
+    const to = await talk('Rigging of old ships', []);
+    await forum.start('mia', 'Rigging rota', 'staff');
+    const gone = await talk('Rigging sold', []);
+    await forum.as.mia.delete(`/api/discussions/${gone.id}`);
+    const path = `/d/${from.number}/move`;
+    const form = {
+      'post_ids[]': from.replies[0].id,
+      to: 'existing',
+      title: 'Kept title',
+      discussion_id: ' Rigging  O ',
+      reason: 'Kept reason',
+    };
+    const text = expectStatus(await forum.as.mia.submit(path, form), 400).text;
+    expect(text).toContain('names no discussion yet: choose one of those found');
+    expect(found(text)).toEqual([`/d/${to.number}-rigging-of-old-ships`]);
+    expect(text).toContain(`#${to.number} · General`);
+    expect(text).toMatch(/value="Kept title"[^]*value=" Rigging {2}O "[^]*value="Kept reason"/);
+    expect(ticked(text)).toEqual([from.replies[0].id]);
+    const chosen = { ...form, found_for: form.discussion_id, found_id: found(text)[0]! };
+    // Other words are looked for anew, whatever was chosen of what was found before.
+    const other = expectStatus(await forum.as.mia.submit(path, { ...chosen, discussion_id: 'rigging ro' }), 400).text;
+    expect(found(other)).toEqual([expect.stringMatching(/-rigging-rota$/)]);
+    const answer = await forum.as.mia.submit(path, chosen);
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `/d/${to.number}/2#post-2`]);
+  });
+
+  test.each(['Unheard of', 'x', 'zzz 100%'])('says that no title matches %s', async (words) => {
+    const from = await talk('Matched by nothing', ['bob']);
+    const form = { 'post_ids[]': from.replies[0].id, to: 'existing', discussion_id: words };
+    const path = `/d/${from.number}/move`;
+    const { text } = expectStatus(await forum.as.mia.submit(path, form), 400);
+    expect(text).toContain('matches no title of a discussion you can see');
+    expect([found(text), text.includes(`value="${words}"`)]).toEqual([[], true]);
+    const merged = await forum.as.mia.submit(path, { merge: '1', discussion_id: words });
+    expect(merged.text).toContain('matches no title of a discussion you can see');
+  });
+
   test('merges, where that button is pressed', async () => {
     const [from, to] = [await talk('Pressed', ['bob']), await talk('Pressed into', [])];
     const path = `/d/${from.number}/move`;
-    expectStatus(await forum.as.mia.submit(path, { merge: '1', discussion_id: '' }), 400);
+    const { text } = expectStatus(await forum.as.mia.submit(path, { merge: '1', discussion_id: '' }), 400);
+    expect(text).toMatch(/The other discussion: is required/);
     const answer = await forum.as.mia.submit(path, { merge: '1', discussion_id: String(to.number) });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, `/d/${to.number}/2#post-2`]);
     expect((await forum.as.mia.get(path)).status).toBe(404);
