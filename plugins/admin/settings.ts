@@ -14,13 +14,31 @@ import { by, type PanelDeps } from './shared.ts';
 import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
 import type { Actor, SecurityWarnings } from './security-warnings.ts';
 
+interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly help?: string;
+  readonly danger?: boolean;
+}
 /** The part of a form's model that is added to here. */
 interface Form {
   readonly groups: readonly {
     readonly title: string | undefined;
-    readonly fields: readonly { readonly name: string; readonly danger?: boolean }[];
+    readonly fields: readonly Field[];
   }[];
 }
+
+/** The key of a field's setting: a list of choices is sent with brackets. */
+const keyOf = ({ name }: Field): string => name.replace('[]', '');
+
+/** Whether every word of a query is in one of these texts, whatever the case. */
+const matcherOf = (q: string): ((...texts: readonly string[]) => boolean) => {
+  const words = q.toLocaleLowerCase().split(/\s+/).filter(Boolean);
+  return (...texts) => {
+    const text = texts.join('\n').toLocaleLowerCase();
+    return words.every((word) => text.includes(word));
+  };
+};
 
 /** `bulk-mail` → "Bulk mail". */
 const titleOf = (group: string): string => group.charAt(0).toUpperCase() + group.slice(1).replaceAll('-', ' ');
@@ -90,9 +108,8 @@ export function addSettings(
   /** What there is to choose from, where the machine knows it and the schema does not. */
   const choices = (key: string): object => (key === 'site.theme' ? { enum: web.themes } : {});
 
-  const groupView = (group: string, typed?: Pick<Retry, 'body' | 'problems' | 'message'>): View => {
-    const own = shown().filter((setting) => groupOf(setting) === group);
-    const schema = Type.Object(
+  const schemaOf = (own: readonly SettingInfo[]): object =>
+    Type.Object(
       Object.fromEntries(
         own.map(({ key, plugin: owner, schema: given }) => [
           key,
@@ -100,19 +117,22 @@ export function addSettings(
         ]),
       ),
     );
+
+  const groupView = (group: string, typed?: Pick<Retry, 'body' | 'problems' | 'message'>): View => {
+    const own = shown().filter((setting) => groupOf(setting) === group);
     // A stored secret is shown as set, never as what it is.
     const values = Object.fromEntries(
       own.map((setting) => [setting.key, isSecret(setting) ? (setting.stored ? 'set' : '') : setting.value]),
     );
-    const form = web.form(schema, { ...values, ...typed?.body }, typed?.problems ?? standing()) as Form;
+    const form = web.form(schemaOf(own), { ...values, ...typed?.body }, typed?.problems ?? standing()) as Form;
     const changed = new Set(own.filter(differs).map(({ key }) => key));
     const groups = form.groups.map(({ title, fields }) => ({
       title: form.groups.length > 1 ? title : undefined,
       fields: fields.map((field) => ({
         field,
         danger: field.danger,
-        changed: changed.has(field.name.replace('[]', '')),
-        key: field.name.replace('[]', ''),
+        changed: changed.has(keyOf(field)),
+        key: keyOf(field),
       })),
     }));
     return panel.view(
@@ -122,8 +142,8 @@ export function addSettings(
     );
   };
 
-  plugin.route(pages, { method: 'get', path: '/admin/settings', can })(() => {
-    const groups = [...Map.groupBy(shown(), groupOf)]
+  const groupsView = () =>
+    [...Map.groupBy(shown(), groupOf)]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([group, own]) => ({
         title: web.declared(nameOf(group)),
@@ -133,10 +153,46 @@ export function addSettings(
           .map(({ schema, key, plugin: owner }) => web.declared((schema as { title?: string }).title ?? key, owner))
           .join(', '),
       }));
-    const fixed = fixedIn(environment);
-    return negotiated(panel.view('@admin/settings', { title: phrase('admin:settings') }, { groups, fixed }), {
+
+  /** Settings in whose key, label, help or group the words are, in the order in which the groups have them. */
+  const found = (matches: ReturnType<typeof matcherOf>) =>
+    [...Map.groupBy(shown(), groupOf)]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .flatMap(([group, own]) => {
+        const title = web.declared(nameOf(group));
+        const { groups } = web.form(schemaOf(own), {}) as Form;
+        const fields = groups.flatMap((part) => part.fields);
+        return fields
+          .filter((field) => matches(keyOf(field), field.label, field.help ?? '', title))
+          .map((field) => ({
+            key: keyOf(field),
+            label: field.label,
+            help: field.help,
+            group: title,
+            href: pathOf(group),
+            field: `${pathOf(group)}#f-${encodeURIComponent(field.name)}`,
+          }));
+      });
+
+  plugin.route(pages, {
+    method: 'get',
+    path: '/admin/settings',
+    can,
+    query: Type.Object({
+      q: Type.Optional(Type.String({ maxLength: 100, description: 'Words of names, labels and descriptions' })),
+    }),
+  })(({ query: { q = '' } }) => {
+    const text = q.trim();
+    const matches = matcherOf(text);
+    const fixed = fixedIn(environment).filter(({ variable }) => matches(variable));
+    const results = text === '' ? undefined : found(matches);
+    const keys = results && new Set(results.map(({ key }) => key));
+    const model = results ? { text, results, fixed } : { groups: groupsView(), fixed };
+    return negotiated(panel.view('@admin/settings', { title: phrase('admin:settings') }, model), {
       success: true,
-      settings: shown().map(plain),
+      settings: shown()
+        .filter(({ key }) => keys?.has(key) ?? true)
+        .map(plain),
       environment: fixed,
     });
   });

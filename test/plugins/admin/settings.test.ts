@@ -13,6 +13,11 @@ const boats = definePlugin({
     'boats.crew': Type.Array(Type.String(), { default: [] }),
     'boats.rig': Type.Enum(['sloop', 'ketch', 'cat'], { default: 'sloop' }),
     'boats.place': Type.Object({ north: Type.Number(), east: Type.Number() }, { default: { north: 50, east: -5 } }),
+    'boats.oven': Type.Array(Type.Enum(['gas', 'spirit']), {
+      default: [],
+      title: 'Ovens of the crew',
+      description: 'Signed for by the cook.',
+    }),
     'boats.key': Type.String({ 'x-secret': true, default: '' }),
     'boats.note': Type.String({ default: '', 'x-group': 'hidden' }),
   }),
@@ -44,6 +49,40 @@ describe('/admin/settings', () => {
     expect(text).not.toContain('boats.note');
     expect((await ada.get('/admin/settings/nothing')).status).toBe(404);
     expect((await ada.get('/admin/settings/hidden')).status).toBe(404);
+  });
+
+  it('finds settings by words of their names, labels, descriptions and groups, and leads to their fields', async () => {
+    const find = async (q: string): Promise<readonly (string | undefined)[]> =>
+      [
+        ...(await ada.get(`/admin/settings?q=${encodeURIComponent(q)}`)).text.matchAll(
+          /<h2><a href="([^"]*#f-[^"]*)">([^<]*)</g,
+        ),
+      ].map(([, href, label]) => `${label} ${href}`);
+    const name = 'Name of the boat /admin/settings/boats#f-boats.name';
+    expect(await find('BOAT  name')).toEqual([name]);
+    expect(await find('boats.rig')).toEqual(['Rig /admin/settings/boats#f-boats.rig']);
+    expect(await find('signed oven')).toEqual(['Ovens of the crew /admin/settings/boats#f-boats.oven%5B%5D']);
+    expect(await find('boats')).toHaveLength(8);
+    const { text } = await ada.get('/admin/settings?q=boat+name');
+    expect(text).toMatch(/type="search" value="boat name"/);
+    expect(text).toMatch(/<a href="\/admin\/settings\/boats">Boats<\/a> · <code>boats.name<\/code>/);
+    // Each of these is the id of a field on the page of the group.
+    const own = await page();
+    for (const id of ['boats.name', 'boats.rig', 'boats.crew', 'boats.afloat', 'boats.place', 'boats.oven[]'])
+      expect(own).toContain(`id="f-${id}"`);
+    const { body } = await ada.get('/admin/settings?q=boats+rig', json);
+    expect(body.settings.map(({ key }: { key: string }) => key)).toEqual(['boats.rig']);
+    expect((await ada.get('/admin/settings?q=smtp_url')).text).toMatch(/<code>SMTP_URL<\/code>/);
+  });
+
+  it('says that no setting has what was looked for, and neither hidden ones nor values are found', async () => {
+    for (const q of ['no such thing', 'boats.note', 'Corribee', '<b>']) {
+      const { status, text } = await ada.get(`/admin/settings?q=${encodeURIComponent(q)}`);
+      expect([status, text.includes('No setting has these words')]).toEqual([200, true]);
+    }
+    expect((await ada.get('/admin/settings?q=%3Cb%3E')).text).toContain('value="&lt;b&gt;"');
+    expect((await ada.get('/admin/settings?q=+')).text).toContain('<a href="/admin/settings/boats">Boats</a>');
+    expect((await ada.get(`/admin/settings?q=${'x'.repeat(101)}`)).status).toBe(400);
   });
 
   it('gives programs values and defaults, but never a secret', async () => {

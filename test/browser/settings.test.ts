@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { movesSideways } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+
+test.each([
+  [320, 'dark', true],
+  [1280, 'light', true],
+  [320, 'light', false],
+] as const)(
+  'a setting is found by a word and shown on its page, at %i pixels in %s colours, script: %s',
+  async (width, colorScheme, script) => {
+    const page = await forum.open('root', {
+      viewport: { width, height: 800 },
+      colorScheme,
+      javaScriptEnabled: script,
+    });
+    const good = async (): Promise<void> => {
+      expect(await movesSideways(page)).toBe(false);
+      // What judges needs script in the page.
+      if (script) expect(await judge(page)).toEqual([]);
+    };
+    await page.goto('/admin/settings');
+    const search = page.getByRole('search', { name: 'Find a setting' });
+    await search.getByRole('searchbox').fill('no such thing');
+    await search.getByRole('button', { name: 'Find' }).click();
+    await page.getByRole('heading', { name: 'No setting has these words' }).waitFor();
+    await good();
+    await search.getByRole('searchbox').fill('suggestions a minute');
+    await search.getByRole('button', { name: 'Find' }).click();
+    const link = page.getByRole('link', { name: 'Suggestions a minute' });
+    await link.waitFor();
+    await good();
+    await link.click();
+    const field = page.getByLabel('Suggestions a minute');
+    await expect.poll(() => field.evaluate((input) => input.matches(':target'))).toBe(true);
+    expect((await field.boundingBox())!.y).toBeGreaterThan(0);
+    expect((await field.boundingBox())!.y).toBeLessThan(800);
+    await good();
+    await page.context().close();
+  },
+);
