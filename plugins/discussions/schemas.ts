@@ -25,7 +25,9 @@ export function withFields<S extends TObject>(
   const properties = (): object => {
     const now = plugin.extensions(point);
     if (now !== known) {
-      const fields = now.flatMap(({ value }) => (value[part] ? [[value.name, value[part]] as const] : []));
+      // What imports alone can store is nothing that anybody sends.
+      const taken = part === 'body' ? now.filter(({ value }) => value.save !== undefined) : now;
+      const fields = taken.flatMap(({ value }) => (value[part] ? [[value.name, value[part]] as const] : []));
       [known, composed] = [now, { ...schema.properties, ...Object.fromEntries(fields) }];
     }
     return composed;
