@@ -1,5 +1,6 @@
-import { Type } from 'parley-forum';
+import { Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
+import { Time } from 'parley-forum/plugins/api';
 import type { Field } from 'parley-forum/plugins/discussions';
 import type { ReadMark } from 'parley-forum/plugins/read-marks';
 import { memberOf, type ReadMarkService } from './read-mark-service.ts';
@@ -8,6 +9,15 @@ const FIELDS = {
   last_read_number: 'Members only: the greatest number of a post that the caller has seen; 0: none yet',
   unread_count: 'Members only: posts behind it that are not deleted; 0 in what is muted or old',
 } as const;
+
+/** How far members have read an imported discussion. */
+const Imported = Type.Array(
+  Type.Object({
+    user_id: Type.String({ format: 'uuid' }),
+    last_read_number: Type.Integer({ minimum: 1, maximum: 2_147_483_647 }),
+    read_at: Time,
+  }),
+);
 
 /** Of the record of a discussion. */
 export function readMarkFields(marks: ReadMarkService): readonly Field[] {
@@ -18,10 +28,28 @@ export function readMarkFields(marks: ReadMarkService): readonly Field[] {
     loading.set(ids, loaded);
     return loaded;
   };
-  return (['last_read_number', 'unread_count'] as const).map((name) => ({
+  const field = (name: keyof typeof FIELDS): Field => ({
     name,
     personal: true,
     result: Type.Integer({ description: FIELDS[name] }),
     loadMany: async (ids, viewer) => (await load(ids, viewer)).map((mark) => mark[name]),
-  }));
+  });
+  return [
+    {
+      ...field('last_read_number'),
+      body: Imported,
+      saveMany: (_em, values) =>
+        marks.importMarks(
+          [...values].flatMap(([discussionId, given]) =>
+            (given as Static<typeof Imported>).map((one) => ({
+              discussionId,
+              userId: one.user_id,
+              number: one.last_read_number,
+              readAt: new Date(one.read_at),
+            })),
+          ),
+        ),
+    },
+    field('unread_count'),
+  ];
 }

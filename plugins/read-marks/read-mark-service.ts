@@ -39,6 +39,13 @@ export interface VisitStart {
   readonly number: number;
   readonly at: Date;
 }
+/** How far somebody had read a discussion that is imported, and when. */
+interface ImportedMark {
+  readonly discussionId: string;
+  readonly userId: string;
+  readonly number: number;
+  readonly readAt: Date;
+}
 interface ListRequest {
   readonly onlyNew: boolean;
   readonly limit: number;
@@ -193,6 +200,30 @@ export class ReadMarkService {
         left join read_mark o on o.user_id = t.id and o.discussion_id = ${discussionId}
       where coalesce(o.last_read_number, 0) >= ${first - 1} order by t.id ${this.#onward(now)} returning user_id as id`);
     if (marked.length > 0) await this.#deps.cache.purge(...marked.map(({ id }) => accountTag(id)));
+  }
+
+  /**
+   * Marks of discussions that come from elsewhere. From when on something can be unread for their members is when the
+   * first of these was made: what was written before is read where it has no mark.
+   */
+  async importMarks(marks: readonly ImportedMark[]): Promise<void> {
+    if (marks.length === 0) return;
+    const rows = marks.map(({ userId, discussionId, number, readAt }) => ({
+      user_id: userId,
+      discussion_id: discussionId,
+      number,
+      read_at: readAt.toISOString(),
+    }));
+    await this.#deps.data.all(sql`insert into read_mark (user_id, discussion_id, last_read_number, read_at)
+      select t.user_id, d.id, least(t.number, d.last_number), t.read_at from json_to_recordset(${JSON.stringify(rows)}::json)
+        as t (user_id uuid, discussion_id uuid, number integer, read_at timestamptz)
+      join discussion d on d.id = t.discussion_id order by t.user_id, d.id on conflict do nothing`);
+    const members = [...Map.groupBy(marks, ({ userId }) => userId)].map(([id, own]) => ({
+      id,
+      since: new Date(Math.min(...own.map(({ readAt }) => readAt.getTime()))),
+    }));
+    await this.#deps.starts.begin(members);
+    await this.#deps.cache.purge(...members.map(({ id }) => accountTag(id)));
   }
 
   /** Marks everything read that the viewer sees, or all in one category, by id or slug. 400 where they see no such category. */

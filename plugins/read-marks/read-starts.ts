@@ -47,6 +47,17 @@ export class ReadStarts {
     return made!;
   }
 
+  /** Both moments are these, or earlier ones that were there already. */
+  async begin(members: readonly { readonly id: string; readonly since: Date }[]): Promise<void> {
+    const since = members.map((member) => member.since.toISOString());
+    await this.#deps.data.all(sql`insert into read_start as s (user_id, new_since, all_read_until)
+      select t.id, t.since, t.since
+      from unnest(${members.map(({ id }) => id)}::uuid[], ${since}::timestamptz[]) as t (id, since) order by t.id
+      on conflict (user_id) do update set new_since = least(s.new_since, excluded.new_since),
+        all_read_until = least(s.all_read_until, excluded.all_read_until)`);
+    await this.#deps.cache.purge(...members.map(({ id }) => tagOf(id)));
+  }
+
   /** Both moments move on, and never back; `unless` somebody has changed the second one since it was read. */
   async advance({ userId, allReadUntil }: ReadStart, to: Row, { unless = false } = {}): Promise<void> {
     await this.#deps.data.all(sql`update read_start

@@ -1,5 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import type { Client } from 'parley-forum/testing';
 import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
 
@@ -335,4 +337,71 @@ test('marks are forgotten once nobody has read on for as long as they are kept',
     sql<{ id: string }>`select discussion_id as id from read_mark where discussion_id in (${old.id}, ${young.id})`,
   );
   expect(left).toEqual([{ id: young.id }]);
+});
+
+describe('an import', () => {
+  // So much time has gone by that they are logged out.
+  beforeAll(async () => {
+    for (const name of ['ada', 'bob'] as const) await forum.as[name].login(name, PASSWORD);
+  });
+
+  test('brings along how far members had read: the rest of that is unread, and what began since', async () => {
+    const { kernel } = forum.app.app;
+    const { ada, bob } = forum.ids;
+    const now = forum.app.clock.now();
+    const at = (days: number): Date => new Date(now - days * DAY);
+    const general = kernel
+      .service(Categories)!
+      .all()
+      .find(({ slug }) => slug === 'general')!;
+    const { id: newcomer } = await kernel.service(Accounts)!.create({
+      username: 'nell',
+      email: 'nell@forum.test',
+      password: PASSWORD,
+      groupId: 'member',
+    });
+    const nell = forum.app.client();
+    const made = (title: string, days: readonly number[], marks?: readonly object[]) => ({
+      title,
+      categoryId: general.id,
+      authorId: ada,
+      createdAt: at(days[0]!),
+      posts: days.map((day) => ({ authorId: ada, content: title, html: `<p>${title}</p>`, createdAt: at(day) })),
+      ...(marks && { fields: { last_read_number: marks } }),
+    });
+    const mark = (number: number, days: number, user = newcomer) => ({
+      user_id: user,
+      last_read_number: number,
+      read_at: at(days).toISOString(),
+    });
+    const imported = [
+      made('Imported, old', [20, 15]),
+      made('Imported, begun', [14, 9, 3, 2], [mark(2, 8), mark(3, 2, bob)]),
+      made('Imported, read', [14, 9], [mark(99, 4)]),
+      made('Imported, new', [5]),
+    ];
+    await kernel.service(Importer)!.importDiscussions(imported);
+    await nell.login('nell', PASSWORD);
+    const found = (await unread(nell)).filter(({ title }) => title.startsWith('Imported'));
+    expect(found.map(({ title, last_read_number: read, unread_count: count }) => [title, read, count])).toEqual([
+      ['Imported, begun', 2, 2],
+      ['Imported, new', 0, 1],
+    ]);
+    const { discussions } = (await nell.get('/api/discussions?limit=100')).body;
+    const whole = discussions.find(({ title }: { title: string }) => title === 'Imported, read');
+    expect([whole.last_read_number, whole.unread_count]).toEqual([2, 0]);
+    const begun = (await unread(forum.as.bob)).find(({ title }) => title === 'Imported, begun');
+    expect([begun.last_read_number, begun.unread_count]).toEqual([3, 1]);
+    const wrong = made('Imported, wrong', [1], [{ ...mark(1, 1), user_id: 'nobody' }]);
+    await expect(kernel.service(Importer)!.importDiscussions([wrong])).rejects.toThrow();
+  });
+
+  test('is what alone takes marks with a discussion', async () => {
+    const discussion = { title: 'Sent with marks', content: 'Text', category_id: 'general' };
+    const marks = [{ user_id: forum.ids.bob, last_read_number: 1, read_at: new Date().toISOString() }];
+    const { body } = await forum.as.ada.post('/api/discussions', { ...discussion, last_read_number: marks });
+    expect(await markOf('bob', body.discussion.id)).toEqual([0, 1]);
+    const { paths } = (await forum.guest.get('/api/openapi.json')).body;
+    expect(JSON.stringify(paths['/api/discussions'].post.requestBody)).not.toContain('last_read_number');
+  });
 });
