@@ -6,6 +6,7 @@ import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parl
 import type { DemoContent, Progress } from 'parley-forum/plugins/installer';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { ReactionGenerator } from './demo-reactions.ts';
+import { ReadingGenerator } from './demo-reading.ts';
 import { readContent, type Content } from './content.ts';
 import { loginNames, memberEmail, type Logins } from './logins.ts';
 
@@ -122,6 +123,7 @@ export class ContentInstaller implements DemoContent {
     }
     const now = this.#deps.clock.now();
     const generator = new ReactionGenerator(members.values(), now);
+    const reading = new ReadingGenerator(members, now);
     return found.map((discussion) => {
       const begin = now - discussion.age;
       const { title, tags, views, pinned, locked } = discussion;
@@ -160,7 +162,7 @@ export class ContentInstaller implements DemoContent {
         ...(pinned && { pinned }),
         locked,
         posts,
-        fields: { tags },
+        fields: { tags, last_read_number: reading.marksIn(posts) },
       };
     });
   }

@@ -121,6 +121,32 @@ describe('the demonstration’s discussions', () => {
   });
 });
 
+describe('whoever logs in to the demonstration for the first time', () => {
+  test.each(['ingrid', 'mira.k', 'nadia.r'])('finds some of it unread as %s, read to a place or new', async (name) => {
+    const client = site.client();
+    await client.login(name, passwordOf(await run('demo'), name));
+    const { discussions } = (await client.get('/api/unread?limit=100')).body as {
+      discussions: readonly { last_read_number: number; unread_count: number; reply_count: number }[];
+    };
+    const begun = discussions.filter(({ last_read_number: read }) => read > 0);
+    expect(begun.length).toBeGreaterThan(1);
+    expect(discussions.length - begun.length).toBeGreaterThan(0);
+    expect(discussions.length).toBeLessThan(40);
+    for (const { last_read_number: read, unread_count: unread, reply_count: replies } of discussions)
+      expect(read + unread).toBe(replies + 1);
+    const { text } = await client.get('/');
+    expect(text).toMatch(/\d+ new/);
+    // What they wrote themselves they have read.
+    const { posts } = (await client.get('/api/users/posts?limit=100')).body as {
+      posts: readonly { discussion_id: string; number: number }[];
+    };
+    for (const { discussion_id: id, number } of posts.slice(0, 20)) {
+      const { discussion } = (await client.get(`/api/discussions/${id}`)).body;
+      if (discussion.unread_count > 0) expect(discussion.last_read_number).toBeGreaterThanOrEqual(number);
+    }
+  });
+});
+
 describe('seeding', () => {
   test('adds exactly what was asked for, and every counter agrees', async () => {
     const before = await totals();

@@ -1,0 +1,53 @@
+import { Random } from './random.ts';
+
+/** A mark as the field `last_read_number` of an imported discussion takes it. */
+export interface DemoReadMark {
+  readonly user_id: string;
+  readonly last_read_number: number;
+  readonly read_at: string;
+}
+interface ReadPost {
+  readonly authorId: string;
+  readonly createdAt: Date;
+}
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+/** Hours since each of those who can log in was here, before which they read: later than all that they wrote. */
+const AWAY: Readonly<Record<string, number>> = { ingrid: 30, 'mira.k': 60, 'nadia.r': 84 };
+/** Milliseconds within which members know every discussion; what had its last post before is of no interest any more. */
+const KNOWN = 30 * DAY;
+/** Shares of what they did not write in that they never opened, and that they read to a place on an earlier visit. */
+const NEVER = 0.1;
+const EARLIER = 0.4;
+/** Milliseconds between that visit and the last one, at most. */
+const BEFORE = 10 * DAY;
+
+/** How far those who can log in have read, the same each time: as of members who come by every few days. */
+export class ReadingGenerator {
+  readonly #random = new Random(1_912);
+  readonly #readers: readonly { readonly id: string; readonly lastVisit: number }[];
+  readonly #now: number;
+
+  /** `members`: ids by username. */
+  constructor(members: ReadonlyMap<string, string>, now: number) {
+    this.#readers = Object.entries(AWAY).flatMap(([username, hours]) => {
+      const id = members.get(username);
+      return id === undefined ? [] : [{ id, lastVisit: now - hours * HOUR }];
+    });
+    this.#now = now;
+  }
+
+  marksIn(posts: readonly ReadPost[]): readonly DemoReadMark[] {
+    if (posts.at(-1)!.createdAt.getTime() < this.#now - KNOWN) return [];
+    return this.#readers.flatMap(({ id, lastVisit }) => {
+      const [opened, earlier] = [this.#random.next() >= NEVER, this.#random.next() < EARLIER];
+      const visit = lastVisit - (earlier ? this.#random.next() * BEFORE : 0);
+      const wrote = posts.findLast(({ authorId }) => authorId === id)?.createdAt.getTime() ?? 0;
+      const readAt = Math.max(visit, wrote);
+      const read = posts.filter(({ createdAt }) => createdAt.getTime() <= readAt).length;
+      if (read === 0 || (wrote === 0 && !opened)) return [];
+      return [{ user_id: id, last_read_number: read, read_at: new Date(readAt).toISOString() }];
+    });
+  }
+}
