@@ -5,7 +5,8 @@ import { defineSlot } from 'parley-forum/plugins/web';
 
 /**
  * A notification as the API shows it. Those of one type about one thing are one while unread: `count` says how many,
- * `actor` who was last, `url` leads to the first of them. `title` is what it is about.
+ * `actor` who was last, `actors` the last two people, of `actor_count`; `url` leads to the first of them. `title` is what
+ * it is about.
  */
 export const NotificationRecord = Type.Object({
   id: Type.String(),
@@ -13,6 +14,8 @@ export const NotificationRecord = Type.Object({
   title: Type.String(),
   url: Type.String(),
   actor: nullable(Author),
+  actors: Type.Optional(Type.Array(Author, { description: 'The last two people, the last first' })),
+  actor_count: Type.Optional(Type.Integer({ description: 'How many people did it; 1,000 at most' })),
   discussion_id: nullable(Type.String()),
   post_id: nullable(Type.String()),
   count: Type.Integer(),

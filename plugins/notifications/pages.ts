@@ -21,6 +21,7 @@ import {
 } from 'parley-forum/plugins/web';
 import type { NotificationReader } from './reader.ts';
 import { readTags } from './routes.ts';
+import { sentenceOf } from './sentence.ts';
 
 export interface PagesDeps {
   readonly cache: Cache;
@@ -67,7 +68,11 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
       notifications: items.map((one) => ({
         ...one,
         title: one.untitled === undefined ? one.title : web.say(phrase(one.untitled)),
-        sentence: types().find(({ type }) => type === one.type)?.sentence ?? '',
+        says: sentenceOf(
+          types().find(({ type }) => type === one.type),
+          one.told,
+          (key, values) => web.say(phrase(key, values)),
+        ),
       })),
       unread: await reader.unread(actor),
       only: unread,

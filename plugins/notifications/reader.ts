@@ -4,6 +4,7 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Page } from 'parley-forum/plugins/api';
 import type { NotificationRecord } from 'parley-forum/plugins/notifications';
 import type { Texts } from 'parley-forum/plugins/web';
+import type { sentenceOf } from './sentence.ts';
 import type { Visibility } from './visibility.ts';
 import type { NotificationRow, Store } from './store.ts';
 
@@ -24,6 +25,7 @@ export type ShownNotification = NotificationRecord & {
   readonly path: string;
   /** Text key of the title, where it is the type's. */
   readonly untitled: string | undefined;
+  readonly told: Parameters<typeof sentenceOf>[1];
 };
 
 /** Members' own notifications; `viewer` is always a member here. */
@@ -37,7 +39,7 @@ export class NotificationReader {
   async list(viewer: Viewer, request: Parameters<Store['list']>[2]): Promise<Page<ShownNotification>> {
     const { store, visibility, accounts } = this.#deps;
     const page = await store.list(viewer.id!, await visibility.categories(viewer), request);
-    const actors = await accounts.authors([...new Set(page.items.flatMap(({ actorId }) => actorId ?? []))]);
+    const actors = await accounts.authors([...new Set(page.items.flatMap(({ actorIds }) => actorIds))]);
     const texts = await this.#deps.textsFor(viewer.id!);
     return { ...page, items: page.items.map((row) => this.#record(row, actors, texts)) };
   }
@@ -63,20 +65,29 @@ export class NotificationReader {
     actors: Awaited<ReturnType<Accounts['authors']>>,
     texts: Texts | undefined,
   ): ShownNotification {
-    const { id, type, title, url, actorId, discussionId, postId, count, isRead, createdAt } = row;
+    const { id, type, title, url, actorId, actorIds, people, discussionId, postId, count, isRead, createdAt } = row;
     const untitled = title === '' ? this.#deps.untitled(type) : undefined;
     const actor = actorId === null ? null : (actors.get(actorId) ?? null);
+    const last = actorIds.map((one) => actors.get(one));
     const record = {
       id,
       type,
       title: untitled === undefined ? title : (texts?.text(untitled) ?? untitled),
       url: this.#deps.environment.baseUrl + url,
       actor,
+      actors: last.filter((one) => one !== undefined),
+      actor_count: people,
       discussion_id: discussionId,
       post_id: postId,
       count,
       is_read: isRead,
     };
-    return { ...record, created_at: createdAt.toISOString(), path: url, untitled };
+    return {
+      ...record,
+      created_at: createdAt.toISOString(),
+      path: url,
+      untitled,
+      told: { actors: last, people, count },
+    };
   }
 }

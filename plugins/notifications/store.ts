@@ -24,6 +24,10 @@ export interface NotificationRow {
   readonly userId: string;
   readonly type: string;
   readonly actorId: string | null;
+  /** The last two people, the last first. */
+  readonly actorIds: readonly string[];
+  /** How many people. */
+  readonly people: number;
   readonly discussionId: string | null;
   readonly postId: string | null;
   readonly categoryId: string;
@@ -55,9 +59,17 @@ interface ListRequest {
 }
 
 const COLUMNS = sql<NotificationRow>`n.id, n.user_id as "userId", n.type, n.actor_id as "actorId",
+  n.actor_ids[1:2] as "actorIds", least(cardinality(n.actor_ids), n.count) as people,
   n.discussion_id as "discussionId", n.post_id as "postId",
   n.category_id as "categoryId", n.url, coalesce(n.title, n.discussion_title, '') as title, n.count,
   n.is_read as "isRead", n.created_at as "createdAt"`;
+
+/** People that one notification remembers; beyond them it tells of no more. */
+const MOST_ACTORS = 1_000;
+/** Each once, in order. */
+const people = (ids: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`array(select a from unnest(${ids}) with ordinality as u(a, place) where a is not null
+    group by a order by min(place) limit ${MOST_ACTORS})`;
 
 /**
  * The tables of notifications. Each change and the counters it moves are one statement; rows are locked before
@@ -88,18 +100,21 @@ export class Store {
         order by g."userId", g.key on conflict do nothing returning user_id, key
       ), one as (
         select distinct on (g."userId", g.type, g."group") g.*,
-          count(*) over (partition by g."userId", g.type, g."group")::integer as n
+          count(*) over same::integer as n, array_agg(g."actorId") over same as actors
         from given g join fresh f on f.user_id = g."userId" and f.key = g.key
+        window same as (partition by g."userId", g.type, g."group" order by g.id
+          rows between unbounded preceding and unbounded following)
         order by g."userId", g.type, g."group", g.id
       ), kept as (
-        insert into notification as n (id, user_id, type, actor_id, discussion_id, post_id, category_id, url, title,
+        insert into notification as n (id, user_id, type, actor_id, actor_ids, discussion_id, post_id, category_id, url, title,
             discussion_title, group_key,
           count, created_at)
-        select id, "userId", type, "actorId", "discussionId", "postId", "categoryId", url, title, "discussionTitle",
+        select id, "userId", type, "actorId", ${people(sql`actors`)}, "discussionId", "postId", "categoryId", url, title, "discussionTitle",
           "group", n, ${now}
         from one order by "userId", type, "group"
         on conflict (user_id, type, group_key) where not is_read
-          do update set count = n.count + excluded.count, actor_id = excluded.actor_id, created_at = excluded.created_at
+          do update set count = n.count + excluded.count, actor_id = excluded.actor_id,
+            actor_ids = ${people(sql`excluded.actor_ids || n.actor_ids`)}, created_at = excluded.created_at
         returning n.id, n.user_id, n.type, n.category_id, xmax = 0 as added
       ), counted as (
         insert into notification_count as c (user_id, category_id, unread)

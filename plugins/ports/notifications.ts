@@ -8,6 +8,8 @@ export interface NotificationType {
   readonly label: string;
   /** A text that stands before the title, with `{name}`, who was last, and `count`. */
   readonly sentence: string;
+  /** A text in place of `sentence` where it was more than one person, with `{names}`, such as “ada, bob and 3 others”, and `count`. */
+  readonly several?: string;
   /** A text in place of the title of those that have none. */
   readonly untitled?: string;
   /** Whether the default channel is email. */

@@ -53,13 +53,12 @@ async function emailOne(
 ): Promise<void> {
   const row = await store.find(id);
   if (!row || row.isRead) return;
-  const { userId, type, actorId } = row;
+  const { userId, type } = row;
   const viewer = (await accounts.viewers([userId])).get(userId);
   const to = (await accounts.emails([userId])).get(userId);
   if (!viewer || to === undefined || !(await visibility.categories(viewer)).includes(row.categoryId)) return;
   if (preferences.channel((await preferences.of([userId]))(userId), type) !== 'mail') return;
-  const actor = actorId === null ? undefined : (await accounts.authors([actorId])).get(actorId);
-  await mail.send(await emails.single(row, actor, to));
+  await mail.send(await emails.single(row, await accounts.authors(row.actorIds), to));
 }
 
 /** Each member gets one a day or week, whichever process runs the job and however often. */
@@ -86,7 +85,7 @@ async function digestsOf(
   const ids = recipients.map(({ id }) => id);
   const [viewers, addresses] = [await accounts.viewers(ids), await accounts.emails(ids)];
   const rows = await store.newest(new Map(recipients.map(({ id, since }) => [id, since])), until, MAX_IN_DIGEST + 1);
-  const actors = await accounts.authors([...new Set(rows.flatMap(({ actorId }) => actorId ?? []))]);
+  const actors = await accounts.authors([...new Set(rows.flatMap(({ actorIds }) => actorIds))]);
   const textsOf = await emails.textsFor(ids);
   const canSee = await visibility.rules();
   const byMember = Map.groupBy(rows, ({ userId }) => userId);

@@ -1,8 +1,9 @@
 import type { Environment, Secrets } from 'parley-forum';
-import { nameOf, type Author } from 'parley-forum/plugins/accounts';
+import type { Author } from 'parley-forum/plugins/accounts';
 import type { Message } from 'parley-forum/ports/mail';
 import type { NotificationType } from 'parley-forum/ports/notifications';
 import type { Texts, Web } from 'parley-forum/plugins/web';
+import { sentenceOf } from '../sentence.ts';
 import type { NotificationRow } from '../store.ts';
 
 const PURPOSE = 'notifications.unsubscribe';
@@ -35,20 +36,17 @@ export class NotificationEmails {
   }
 
   /** The notification in one line. */
-  #summary({ type, title, count }: NotificationRow, actor: Author | undefined, texts: Texts): string {
-    const { sentence, untitled } = this.#deps.types().find((known) => known.type === type) ?? {};
-    return [
-      sentence && texts.text(sentence, { name: actor ? nameOf(actor) : '', count }),
-      title || (untitled && texts.text(untitled)),
-    ]
-      .filter(Boolean)
-      .join(' ');
+  #summary(row: NotificationRow, actors: ReadonlyMap<string, Author>, texts: Texts): string {
+    const type = this.#deps.types().find((known) => known.type === row.type);
+    const told = { ...row, actors: row.actorIds.map((id) => actors.get(id)) };
+    const title = row.title || (type?.untitled && texts.text(type.untitled));
+    return [sentenceOf(type, told, (key, values) => texts.text(key, values)), title].filter(Boolean).join(' ');
   }
 
-  async single(row: NotificationRow, actor: Author | undefined, to: string): Promise<Message> {
+  async single(row: NotificationRow, actors: ReadonlyMap<string, Author>, to: string): Promise<Message> {
     const { web, environment } = this.#deps;
     const texts = (await web.textsFor([row.userId]))(row.userId);
-    const subject = this.#summary(row, actor, texts);
+    const subject = this.#summary(row, actors, texts);
     const unsubscribe = this.#unsubscribeUrl(row.userId, row.type);
     const content = {
       language: texts.id,
@@ -75,7 +73,7 @@ export class NotificationEmails {
       title,
       paragraphs: [],
       links: rows.map((row) => ({
-        label: this.#summary(row, actors.get(row.actorId ?? ''), texts),
+        label: this.#summary(row, actors, texts),
         href: environment.baseUrl + row.url,
       })),
       action: {

@@ -39,7 +39,11 @@ export function addSources(
   plugin: PluginHandle,
   { environment, accounts, discussions, subscriptions, notifications, visibility }: SourcesDeps,
 ): void {
-  const type = (name: string, mailed: boolean, more: Pick<NotificationType, 'fromMuted' | 'untitled'> = {}): void =>
+  const type = (
+    name: string,
+    mailed: boolean,
+    more: Pick<NotificationType, 'fromMuted' | 'untitled' | 'several'> = {},
+  ): void =>
     plugin.extend(notificationTypes, {
       type: name,
       label: `notifications:tell.${name}`,
@@ -47,11 +51,11 @@ export function addSources(
       mailed,
       ...more,
     });
-  type('reply', true);
+  type('reply', true, { several: 'notifications:several.reply' });
   type('mention', true, { fromMuted: true });
   type('quote', true);
   type('new_discussion', false);
-  type('reaction', false);
+  type('reaction', false, { several: 'notifications:several.reaction' });
   type('report_handled', false, { fromMuted: true, untitled: 'notifications:untitled.report_handled' });
   const pathOf = (url: string): string => url.slice(environment.baseUrl.length);
   const about = ({ authorId, discussionId, postId, url, key }: WrittenPost) => ({

@@ -148,12 +148,15 @@ describe('digests', () => {
     forum.app.clock.advance(1_000);
     await notify('ada', { title: 'Ropes' });
     await notify('ada', { title: 'Sails', type: 'reply' });
+    await notify('ada', { title: 'Masts', type: 'reply', group: 'masts' });
+    await notify('ada', { title: 'Masts', type: 'reply', group: 'masts', actorId: forum.ids.bob });
     expect(await digests()).toEqual([]);
     forum.app.clock.advance(DAY);
     const [mail, ...others] = await digests();
     expect(others).toEqual([]);
-    expect(mail!.headers).toMatchObject({ to: 'ada@forum.test', subject: '2 things you have not read' });
+    expect(mail!.headers).toMatchObject({ to: 'ada@forum.test', subject: '3 things you have not read' });
     expect(mail!.body).toContain('mia mentioned you in Ropes');
+    expect(mail!.body).toContain('bob and mia replied in Masts');
     expect(await digests()).toEqual([]);
     forum.app.clock.advance(DAY);
     expect(await digests()).toEqual([]);

@@ -34,6 +34,8 @@ describe('replies', () => {
       title: 'Watched',
       url: `http://forum.test/d/${number}/2#post-2`,
       actor: expect.objectContaining({ username: 'mia' }),
+      actors: [expect.objectContaining({ username: 'mia' }), expect.objectContaining({ username: 'bob' })],
+      actor_count: 2,
       discussion_id: id,
       post_id: first.id,
       count: 2,
@@ -44,6 +46,63 @@ describe('replies', () => {
     await readAll(forum.as.ada);
     await forum.reply('bob', id, 'Three');
     expect(await notified('ada')).toEqual([['reply', 'Watched', 1, false]]);
+  });
+
+  test('name those who wrote them: two, and how many others, each once', async () => {
+    const { id } = await forum.start('ada', 'Named');
+    const names = async (): Promise<string | undefined> => {
+      await settled(forum);
+      const { text } = await forum.as.ada.get('/notifications');
+      return /<a href="[^"]*" dir="auto"><span class="hidden">Unread: <\/span>([^<]*) <strong>Named</.exec(text)?.[1];
+    };
+    const write = async (name: Name): Promise<any> => forum.reply(name, id, `By ${name}`);
+    await write('bob');
+    expect(await names()).toBe('bob replied in');
+    await write('bob');
+    expect(await names()).toBe('2 new replies, the last by bob, in');
+    await settled(forum);
+    const third = await write('mia');
+    expect(await names()).toBe('mia and bob replied in');
+    await write('root');
+    expect(await names()).toBe('root, mia and 1 other replied in');
+    // Whoever writes again comes first, and is one of them.
+    await write('bob');
+    expect(await names()).toBe('bob, root and 1 other replied in');
+    const [one] = await listOf(forum.as.ada, '?unread=true');
+    expect([one.count, one.actor_count, one.actors.map(({ username }: { username: string }) => username)]).toEqual([
+      5,
+      3,
+      ['bob', 'root'],
+    ]);
+    const german = await forum.as.ada.put(`/api/users/${forum.ids.ada}`, { language: 'de' });
+    expectStatus(german, 200);
+    expect((await forum.as.ada.get('/notifications')).text).toContain('bob, root und 1 andere Person antworten in');
+    expectStatus(await forum.as.ada.put(`/api/users/${forum.ids.ada}`, { language: null }), 200);
+    // Read ones are not added to.
+    await readAll(forum.as.ada);
+    await write('mia');
+    expect(await names()).toBe('mia replied in');
+    expect(third.number).toBe(4);
+  });
+
+  test('of many people are one, and those whose account is gone are others', async () => {
+    const data = forum.app.app.service(Data);
+    const { id } = await forum.start('ada', 'Busy');
+    const rows = await data.all(sql<{ id: string }>`
+      select gen_random_uuid() as id from generate_series(1, 30)`);
+    const notifications = forum.app.app.service(Notifications);
+    const tell = (actorId: string) =>
+      notifications.notify([
+        { type: 'reply', userId: forum.ids.ada, actorId, discussionId: id, url: '/d/1', key: `busy:${actorId}` },
+      ]);
+    for (const row of rows) await tell(row.id);
+    await tell(forum.ids.bob);
+    const shown = async () => (await forum.as.ada.get('/notifications')).text;
+    expect(await shown()).toContain('bob and 30 others replied in <strong>Busy</strong>');
+    await tell(forum.ids.mia);
+    expect(await shown()).toContain('mia, bob and 30 others replied in <strong>Busy</strong>');
+    const few = await forum.app.statements(() => listOf(forum.as.ada, '?unread=true'));
+    expect(few).toBeLessThan(12);
   });
 
   test('are not told to their writer, to those who track, and to those who muted', async () => {

@@ -70,7 +70,20 @@ describe('reactions', () => {
       actor: { username: 'root' },
     });
     expect((await forum.as.bob.get('/notifications')).text).toContain(
-      '2 reactions, the last by root, to your post in <strong>Liked</strong>',
+      'root and mia reacted to your post in <strong>Liked</strong>',
+    );
+  });
+
+  test('of one person to one post are counted, not named twice', async () => {
+    const { id } = await forum.start('ada', 'Liked and loved');
+    const post = await forum.reply('bob', id, 'Hello');
+    await react('mia', post, 'bob');
+    await settled(forum);
+    await react('mia', post, 'bob', 'love');
+    const [one] = await unread('bob');
+    expect([one.count, one.actor_count]).toEqual([2, 1]);
+    expect((await forum.as.bob.get('/notifications')).text).toContain(
+      '2 reactions, the last by mia, to your post in <strong>Liked and loved</strong>',
     );
   });
 
