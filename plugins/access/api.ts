@@ -120,6 +120,11 @@ export interface Access {
   /** By id or, regardless of case, by name. */
   findGroup(idOrName: string): Group | undefined;
   allows(viewer: Viewer, permission: Permission): boolean;
+  /**
+   * As `allows`; a viewer who would be allowed but for a suspension gets 403 with its end and reason, a banned one 403
+   * that says so.
+   */
+  admitted(viewer: Viewer, permission: Permission): boolean;
   admits(audience: Audience, viewer: Viewer): boolean;
   /** Whether the viewer stands on a higher step of the ladder than the group: only then may they act on those in it. */
   outranks(viewer: Viewer, group: Group): boolean;

@@ -134,10 +134,6 @@ export class AccessService implements Access {
     return this.#grants(this.suspension(id) ? this.groupOf('guest') : group, permission);
   }
 
-  /**
-   * As `allows`; a viewer who would be allowed but for a suspension gets 403 with its end and reason, a banned one 403
-   * that says so.
-   */
   admitted(viewer: Viewer, permission: Permission): boolean {
     if (this.allows(viewer, permission)) return true;
     if (viewer.group.level === 'banned' && this.#grants(this.groupOf('member'), permission)) {

@@ -188,7 +188,7 @@ export default definePlugin({
     });
     const authenticator = new Authenticator({ accounts, passwords, limits, settings, emit, log });
     const forms = new Forms(passwords, honeypot);
-    addRoutes(plugin, { data, users, accounts, clock });
+    addRoutes(plugin, { access, data, users, accounts, clock });
     addPages(plugin, { sessions, csrf, authenticator, registration, forms, http, environment });
     addConfirmPages(plugin, { accounts, sessions, authenticator, forms, http, environment, steps });
     addSettingsPages(plugin, { access, accounts, sessions, tokens, authenticator, forms, http, confirmation });

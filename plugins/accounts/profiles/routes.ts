@@ -1,5 +1,5 @@
-import { Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import { HttpError, Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
 import {
   api,
   decodePosition,
@@ -25,6 +25,7 @@ const MAX_AGE = 60_000;
 const IDS_PER_ENTRY = 5;
 
 interface RouteDeps {
+  readonly access: Access;
   readonly data: Data;
   readonly users: UserRecords;
   readonly accounts: Pick<AccountsService, 'setProfile' | 'setLocale'>;
@@ -32,7 +33,7 @@ interface RouteDeps {
 }
 
 /** /api/users/search and /api/users/{id}. */
-export function addRoutes(plugin: PluginHandle, { data, users, accounts, clock }: RouteDeps): void {
+export function addRoutes(plugin: PluginHandle, { access, data, users, accounts, clock }: RouteDeps): void {
   /** Records who was shown others' IP addresses. True where any were shown. */
   const recordViews = async (shown: readonly User[], { id: by = '' }: Viewer): Promise<boolean> => {
     const ids = shown.filter((user) => user.id !== by && 'last_ip' in user).map(({ id }) => id);
@@ -82,7 +83,7 @@ export function addRoutes(plugin: PluginHandle, { data, users, accounts, clock }
     method: 'put',
     path: '/users/:id',
     summary: 'Change what others see of the caller, and their language and time zone; what is left out stays',
-    can: editProfile,
+    can: 'member',
     params: IdParams,
     body: Type.Object({
       display_name: Type.Optional(
@@ -100,6 +101,9 @@ export function addRoutes(plugin: PluginHandle, { data, users, accounts, clock }
     load: ({ actor, params }) => users.find(params.id, actor),
     authorize: ({ actor, target }) => target.id === actor.id,
   })(async ({ actor, target: { id }, body: { display_name: name, bio, language, timezone } }) => {
+    // Language and time zone concern nobody else: on their page, too, every member may choose them.
+    if ((bio !== undefined || name !== undefined) && !access.admitted(actor, editProfile))
+      throw new HttpError(403, `You may not ${editProfile.label}`);
     await data.transaction(async () => {
       await accounts.setProfile(id, { bio, displayName: name === null ? '' : name });
       if (language !== undefined || timezone !== undefined) await accounts.setLocale(id, { language, timezone });

@@ -283,6 +283,20 @@ describe.each(Object.entries(SANCTIONS))('a %s member', (kind, make) => {
     expect((await forum.app.app.service(Accounts).find(one.id))?.bio).toBe('');
   });
 
+  test('chooses language and time zone, by the API as on the page, and nothing else with them', async () => {
+    const one = await make();
+    const change = (body: object): Promise<Answer> => one.client.put(`/api/users/${one.id}`, body);
+    const { status, body } = await change({ language: 'de', timezone: 'Europe/Lisbon' });
+    expect([status, body.user]).toEqual([200, expect.objectContaining({ language: 'de', timezone: 'Europe/Lisbon' })]);
+    const refused = await change({ language: 'en', bio: 'Buy my ropes' });
+    expect([refused.status, refused.body.code]).toEqual([403, kind]);
+    expect((await change({ display_name: null })).status).toBe(403);
+    expect((await one.client.put(`/api/users/${forum.ids.ada}`, { language: 'de' })).status).toBe(403);
+    const { language, timezone, bio } = (await forum.app.app.service(Accounts).find(one.id))!;
+    expect([language, timezone, bio]).toEqual(['de', 'Europe/Lisbon', '']);
+    expect((await change({ language: 'tlh' })).status).toBe(400);
+  });
+
   test('reads, keeps the account safe, takes the data along and logs out', async () => {
     const one = await make();
     for (const path of [
