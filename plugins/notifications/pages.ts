@@ -70,7 +70,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
         title: one.untitled === undefined ? one.title : web.say(phrase(one.untitled)),
         says: sentenceOf(
           types().find(({ type }) => type === one.type),
-          one.told,
+          one.values,
           (key, values) => web.say(phrase(key, values)),
         ),
       })),

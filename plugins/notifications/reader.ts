@@ -25,7 +25,7 @@ export type ShownNotification = NotificationRecord & {
   readonly path: string;
   /** Text key of the title, where it is the type's. */
   readonly untitled: string | undefined;
-  readonly told: Parameters<typeof sentenceOf>[1];
+  readonly values: Parameters<typeof sentenceOf>[1];
 };
 
 /** Members' own notifications; `viewer` is always a member here. */
@@ -87,7 +87,7 @@ export class NotificationReader {
       created_at: createdAt.toISOString(),
       path: url,
       untitled,
-      told: { actors: last, people, count },
+      values: { actors: last, people, count },
     };
   }
 }

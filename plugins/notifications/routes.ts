@@ -31,7 +31,7 @@ export function addRoutes(
   })(async ({ actor, query: { limit, offset, cursor, unread } }) => {
     const page = await reader.list(actor, { limit: limitOf(settings, limit), offset, cursor, unread });
     return {
-      notifications: page.items.map(({ path: _path, untitled: _untitled, told: _told, ...record }) => record),
+      notifications: page.items.map(({ path: _path, untitled: _untitled, values: _values, ...record }) => record),
       ...pageFields(page),
     };
   });

@@ -2,7 +2,7 @@ import { nameOf, type Author } from 'parley-forum/plugins/accounts';
 import type { NotificationType } from 'parley-forum/ports/notifications';
 
 /** What a sentence about a notification is made of. */
-interface Told {
+interface SentenceValues {
   /** The last two people, the last first; undefined for one whose account is gone. */
   readonly actors: readonly (Author | undefined)[];
   readonly people: number;
@@ -11,7 +11,11 @@ interface Told {
 type Say = (key: string, values?: Readonly<Record<string, string | number>>) => string;
 
 /** What stands before the title of a notification; empty where nobody knows its type any more. */
-export function sentenceOf(type: NotificationType | undefined, { actors, people, count }: Told, say: Say): string {
+export function sentenceOf(
+  type: NotificationType | undefined,
+  { actors, people, count }: SentenceValues,
+  say: Say,
+): string {
   if (!type) return '';
   const [first, second] = actors.flatMap((actor) => (actor ? [nameOf(actor)] : []));
   if (type.several === undefined || people < 2 || first === undefined) {

@@ -38,9 +38,10 @@ export class NotificationEmails {
   /** The notification in one line. */
   #summary(row: NotificationRow, actors: ReadonlyMap<string, Author>, texts: Texts): string {
     const type = this.#deps.types().find((known) => known.type === row.type);
-    const told = { ...row, actors: row.actorIds.map((id) => actors.get(id)) };
+    const known = row.actorIds.map((id) => actors.get(id));
+    const sentence = sentenceOf(type, { ...row, actors: known }, (key, values) => texts.text(key, values));
     const title = row.title || (type?.untitled && texts.text(type.untitled));
-    return [sentenceOf(type, told, (key, values) => texts.text(key, values)), title].filter(Boolean).join(' ');
+    return [sentence, title].filter(Boolean).join(' ');
   }
 
   async single(row: NotificationRow, actors: ReadonlyMap<string, Author>, to: string): Promise<Message> {

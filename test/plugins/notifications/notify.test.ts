@@ -91,15 +91,15 @@ describe('replies', () => {
     const rows = await data.all(sql<{ id: string }>`
       select gen_random_uuid() as id from generate_series(1, 30)`);
     const notifications = forum.app.app.service(Notifications);
-    const tell = (actorId: string) =>
+    const add = (actorId: string) =>
       notifications.notify([
         { type: 'reply', userId: forum.ids.ada, actorId, discussionId: id, url: '/d/1', key: `busy:${actorId}` },
       ]);
-    for (const row of rows) await tell(row.id);
-    await tell(forum.ids.bob);
+    for (const row of rows) await add(row.id);
+    await add(forum.ids.bob);
     const shown = async () => (await forum.as.ada.get('/notifications')).text;
     expect(await shown()).toContain('bob and 30 others replied in <strong>Busy</strong>');
-    await tell(forum.ids.mia);
+    await add(forum.ids.mia);
     expect(await shown()).toContain('mia, bob and 30 others replied in <strong>Busy</strong>');
     const few = await forum.app.statements(() => listOf(forum.as.ada, '?unread=true'));
     expect(few).toBeLessThan(12);

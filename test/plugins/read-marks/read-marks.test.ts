@@ -393,7 +393,7 @@ describe('an import', () => {
     const begun = (await unread(forum.as.bob)).find(({ title }) => title === 'Imported, begun');
     expect([begun.last_read_number, begun.unread_count]).toEqual([3, 1]);
     const wrong = made('Imported, wrong', [1], [{ ...mark(1, 1), user_id: 'nobody' }]);
-    await expect(kernel.service(Importer)!.importDiscussions([wrong])).rejects.toThrow();
+    await expect(kernel.service(Importer)!.importDiscussions([wrong])).rejects.toThrow('last_read_number');
   });
 
   test('is what alone takes marks with a discussion', async () => {
