@@ -23,6 +23,7 @@ export {
   definePermission,
   defineSurface,
   Routes,
+  runMiddleware,
   type CheckedUrl,
   type Exchange,
   type RequestContext,
@@ -69,7 +70,6 @@ export { failureOf } from './http/failures.ts';
 export { BodyTemplate } from './http/body-template.ts';
 export { acceptsEncoding, etagOf, isFresh } from './http/freshness.ts';
 export { ReusableBody } from './http/reusable-body.ts';
-export { runMiddleware } from './http/run-middleware.ts';
 export { Http } from './http/http.ts';
 export { Jobs } from './jobs/queue.ts';
 export { Clock, Environment } from './environment.ts';

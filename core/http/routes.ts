@@ -8,7 +8,6 @@ import { Http } from './http.ts';
 import { PathMatcher, type Address, type Match } from './path-matcher.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type RefOptions, type Token } from '../ref.ts';
 import { check, parse, type Checked } from '../schema.ts';
-import { runMiddleware } from './run-middleware.ts';
 
 /** Express’s own, of the version that runs. */
 export type { Request, RequestHandler, Response } from 'express';
@@ -575,3 +574,14 @@ async function passes(all: readonly RequestHandler[], req: Request, res: Respons
   for (const middleware of all) await runMiddleware(middleware, req, res);
   return !res.headersSent && !res.closed;
 }
+
+/** Waits for a connect middleware to call `next`, or for the connection to end without it; rejects with what it passes on. */
+export const runMiddleware = (middleware: RequestHandler, req: Request, res: Response): Promise<void> =>
+  new Promise((resolve, reject) => {
+    res.once('close', resolve);
+    void middleware(req, res, (error?: unknown) => {
+      res.off('close', resolve);
+      if (error) reject(error instanceof Error ? error : new Error(String(error)));
+      else resolve();
+    });
+  });
