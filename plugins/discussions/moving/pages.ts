@@ -17,6 +17,10 @@ const EXCERPT = 160;
 const MOST_FOUND = 10;
 const Text = Type.Optional(Type.String({ maxLength: 2_000 }));
 
+/** Where posts are to go: whoever names the other discussion, and no title, need not choose it as well. */
+const meant = ({ to, title, discussion_id: other }: Readonly<Record<string, unknown>>): 'new' | 'existing' =>
+  to === 'existing' || (textOf(other).trim() !== '' && textOf(title).trim() === '') ? 'existing' : 'new';
+
 /** How the form names the other discussion: as it is typed, or as one of those found for what was typed before. */
 interface Chosen {
   readonly discussion_id?: string | undefined;
@@ -66,7 +70,7 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
         label: `#${number} ${author.display_name ?? author.username}`,
         help: markdown.excerpt(content, EXCERPT),
       })),
-      to: textOf(values['to']) || 'new',
+      to: meant(values),
       title: textOf(values['title']),
       category_id: textOf(values['category_id']) || head.categoryId,
       options: open.map(({ id, name }) => ({ value: id, label: name })),
@@ -144,11 +148,11 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
     }),
   })(async ({ actor, target: head, body }) => {
     const by = { viewer: actor, reason: body.reason };
-    const { post_ids: ids = [], to } = body;
+    const { post_ids: ids = [] } = body;
     if (body.merge !== undefined) return done(await mover.merge(head, await named(head, body, actor), by), 'merged');
     if (ids.length === 0) throw new InvalidInput([{ field: 'post_ids', message: 'has none: choose at least one' }]);
     const destination =
-      to === 'existing'
+      meant(body) === 'existing'
         ? { discussionId: await named(head, body, actor) }
         : { title: textOf(body.title), categoryId: textOf(body.category_id) };
     return done(await mover.move(head, ids, destination, by), 'moved');

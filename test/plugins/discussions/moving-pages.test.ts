@@ -92,6 +92,8 @@ describe('the page on which posts are moved', () => {
       'is the discussion in which the posts are already',
     );
     expect(await send({ ...post, to: 'new', title: ' ', category_id: 'help' })).toContain('is required');
+    // Whoever names the other one alone means that.
+    expect(await send({ ...post, to: 'new', discussion_id: '999999' })).toMatch(/value="existing"[^>]* checked/);
     expect((await shown(from)).discussion.reply_count).toBe(1);
   });
 
