@@ -238,6 +238,11 @@ export interface Field {
   loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
   readonly body?: TSchema;
   /**
+   * How a form shows what is in a record, and sends it where nobody touches it, so that what others change meanwhile
+   * stays. Text, numbers and booleans need none.
+   */
+  formValue?(value: unknown): string;
+  /**
    * Throws what `save` would for a value that it does not take: of a discussion that is held, nothing is saved before it
    * is published.
    */

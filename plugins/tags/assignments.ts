@@ -18,6 +18,9 @@ interface AssignmentsDeps {
 }
 type Assigned = TagReference & { readonly discussionId: string };
 
+/** Names with commas between, as a form has them. */
+export const listed = (tags: readonly TagReference[]): string => tags.map(({ name }) => name).join(', ');
+
 /** Which discussion has which tags. */
 export class Assignments {
   readonly #deps: AssignmentsDeps;
@@ -66,6 +69,7 @@ export class Assignments {
           'Names, slugs or ids; forms may send one text with commas between. New names are created for members who may',
       }),
       loadMany: (ids) => this.of(ids),
+      formValue: (tags) => listed(tags as readonly TagReference[]),
       check: async (value, viewer) => tags.check(wordsOf(value), await rights(viewer)),
       save: async (_em, id, value, viewer) => {
         await this.#assign(new Map([[id, wordsOf(value)]]), await rights(viewer));

@@ -24,7 +24,7 @@ import {
   type SafeHtml,
   type Web,
 } from 'parley-forum/plugins/web';
-import type { Assignments } from './assignments.ts';
+import { listed, type Assignments } from './assignments.ts';
 import { byUsage, findTag, shownTags, type TagDeps } from './routes.ts';
 
 /** Tags on one page. */
@@ -119,7 +119,7 @@ export function tagSlots(
   const chosen = async ({ discussion, values }: ComposerSlot): Promise<string> => {
     if (values['tags'] !== undefined || !discussion) return [values['tags'] ?? []].flat().join(', ');
     const [tags = []] = await assignments.of([discussion.id]);
-    return tags.map(({ name }) => name).join(', ');
+    return listed(tags);
   };
   plugin.extend(
     slotFillings,

@@ -6,6 +6,10 @@ import { HttpError } from 'parley-forum';
 export const changedMeanwhile = (): HttpError =>
   new HttpError(409, 'This discussion has just been changed by a moderator; try again');
 
+/** What one has changed in a form is not as one saw it there. */
+export const editedMeanwhile = (): HttpError =>
+  new HttpError(409, 'This discussion was changed meanwhile. Save once more to put what you entered in place of that.');
+
 export const movedMeanwhile = (): HttpError =>
   new HttpError(409, 'This post has just been moved to another discussion; try again');
 

@@ -20,7 +20,9 @@ import {
 } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { endOfDay } from '../reading/days.ts';
+import { editedMeanwhile } from './conflicts.ts';
 import { SWITCHES, type Changes } from './editor.ts';
+import { collides, formValues, openedForm, touchedIn, type FormValues } from './opened-form.ts';
 import type { FoundPost } from '../reading/reader.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { ReasonField, withFields } from '../schemas.ts';
@@ -31,7 +33,6 @@ import {
   previewOf,
   draftOf,
   textOf,
-  pinValues,
   siteZone,
   problemsByField,
   type PageDeps,
@@ -214,11 +215,23 @@ export function managePages(deps: PageDeps): void {
   const EditForm = withFields(
     plugin,
     discussionFields,
-    Type.Object({ title: Text, category_id: Text, reason: ReasonField, pinned_in: PinnedIn, pinned_until: PinEnd }),
+    Type.Object({
+      title: Text,
+      category_id: Text,
+      reason: ReasonField,
+      pinned_in: PinnedIn,
+      pinned_until: PinEnd,
+      opened: Text,
+    }),
     'body',
   );
 
   const zone = (): string => siteZone(deps);
+  const shownOf = async (head: DiscussionHead, viewer: Viewer): Promise<FormValues> => {
+    const found = await reader.discussion(head, viewer);
+    if (!found) throw notFound();
+    return formValues(plugin, found.record, zone());
+  };
   const editView = (head: DiscussionHead, viewer: Viewer, draft: FormDraft): View => {
     const open = categories
       .visible(viewer)
@@ -233,6 +246,7 @@ export function managePages(deps: PageDeps): void {
       pins: rights.inCategory(head.categoryId, viewer).moderate,
       pinned_in: textOf(draft.values['pinned_in']),
       pinned_until: textOf(draft.values['pinned_until']),
+      opened: textOf(draft.values['opened']),
       action: `/d/${head.number}/edit`,
       back: discussionPath(head),
       ...reasonOf(viewer, head.authorId, draft),
@@ -247,7 +261,11 @@ export function managePages(deps: PageDeps): void {
   const rerender = async (retry: Retry): Promise<View> => {
     const head = await load(retry);
     if (!head) throw notFound();
-    return editView(head, retry.actor, draftOf(retry));
+    const draft = draftOf(retry);
+    if (retry.status !== 409) return editView(head, retry.actor, draft);
+    // Whoever has been told of another change may replace it; what they have not touched is shown as it is now.
+    const now = openedForm(await shownOf(head, retry.actor));
+    return editView(head, retry.actor, { ...draft, values: { ...now, ...touchedIn(draft.values) } });
   };
 
   plugin.route(pages, {
@@ -256,15 +274,7 @@ export function managePages(deps: PageDeps): void {
     can: 'member',
     load,
     authorize,
-  })(async ({ actor, target: head }) => {
-    const found = await reader.discussion(head, actor);
-    const values = {
-      title: head.title,
-      category_id: head.categoryId,
-      ...(found && pinValues(found.record, zone())),
-    };
-    return editView(head, actor, { values });
-  });
+  })(async ({ actor, target: head }) => editView(head, actor, { values: openedForm(await shownOf(head, actor)) }));
 
   plugin.route(pages, {
     method: 'post',
@@ -275,9 +285,16 @@ export function managePages(deps: PageDeps): void {
     load,
     authorize,
   })(async ({ actor, target: head, body }) => {
-    const { title, category_id: categoryId } = body;
-    const pin = rights.inCategory(head.categoryId, actor).moderate ? pinIn(body, zone()) : {};
-    await editor.change(head, { title, categoryId, ...pin, fields: body }, { viewer: actor, reason: body.reason });
+    const touched = touchedIn(body);
+    const pin = rights.inCategory(head.categoryId, actor).moderate ? pinIn(touched, zone()) : {};
+    await editor.change(
+      head,
+      { title: touched.title, categoryId: touched.category_id, ...pin, fields: touched },
+      { viewer: actor, reason: body.reason },
+      async () => {
+        if (collides(body, await shownOf(head, actor))) throw editedMeanwhile();
+      },
+    );
     return redirect(`/d/${head.number}`, { notice: phrase('discussions:saved') });
   });
 

@@ -168,7 +168,8 @@ export class DiscussionEditor {
     this.#deps = deps;
   }
 
-  async change(head: DiscussionHead, changes: Changes, by: ChangedBy): Promise<void> {
+  /** `check` runs while nobody else can change the discussion, and may refuse. */
+  async change(head: DiscussionHead, changes: Changes, by: ChangedBy, check?: () => Promise<void>): Promise<void> {
     const { rights, drafts, projections, revisions, moderationLog } = this.#deps;
     const { viewer } = by;
     const { pinned, pinnedIn, pinnedUntil, locked } = changes;
@@ -186,6 +187,7 @@ export class DiscussionEditor {
       head,
       async (em, stored, now) => {
         this.#requireStill(head, stored, stored.authorId, by);
+        await check?.();
         if (target && target.id !== stored.categoryId) await this.#move(stored, target.id);
         const before = stateOf(stored);
         Object.assign(stored, {
