@@ -23,11 +23,6 @@ export interface ErasureDeps {
   /** In place of every title that is erased. */
   title(): string;
 }
-type OwnDiscussion = DiscussionHead & {
-  /** Others have replied, and those replies are there. */
-  readonly shared: boolean;
-};
-
 interface Author {
   readonly id: string;
   readonly username: string;
@@ -64,20 +59,30 @@ export class Erasure {
 
   async #discussions(viewer: Viewer, limit: number, signal: AbortSignal): Promise<number> {
     const { data, editor, title } = this.#deps;
-    const own = await data.all(sql<OwnDiscussion>`
-      select ${headOf('d')}, exists (select 1 from post p where p.discussion_id = d.id and p.author_id <> d.author_id
-          and p.deleted_at is null) as shared
+    const own = await data.all(sql<DiscussionHead>`
+      select ${headOf('d')}
       from discussion d join post f on f.id = d.first_post_id
       where d.author_id = ${viewer.id} and (d.title <> ${title()} or (d.deleted_at is null and f.deleted_at is null))
       order by d.id limit ${limit}`);
-    for (const { shared, ...head } of own) {
+    for (const head of own) {
       if (signal.aborted) break;
       if (head.deleted) await this.#rename(head);
       else await editor.change(head, { title: title() }, { viewer, regardless: true });
-      if (shared) await this.#stub(head);
-      else await editor.remove(head, { viewer, regardless: true });
+      await data.transaction(async () => {
+        if (await this.#isShared(head)) await this.#stub(head);
+        else await editor.remove(head, { viewer, regardless: true });
+      });
     }
     return own.length;
+  }
+
+  /** Others have replied, and those replies are there. It is locked, so that nobody replies until it is erased. */
+  async #isShared({ id, authorId }: DiscussionHead): Promise<boolean> {
+    const { data } = this.#deps;
+    await data.one(sql`select id from discussion where id = ${id} for no key update`);
+    const reply = await data.one(sql`select id from post
+      where discussion_id = ${id} and author_id <> ${authorId} and deleted_at is null limit 1`);
+    return reply !== undefined;
   }
 
   /** Replies, and what was deleted before. */

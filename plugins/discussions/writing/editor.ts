@@ -179,10 +179,7 @@ export class DiscussionEditor {
     refuseBadPin(changes, this.#deps.clock.now());
     const target = changes.categoryId === undefined ? undefined : this.#target(changes.categoryId, head, viewer);
     const fields = drafts.fields(changes.fields ?? {}, viewer);
-    const title =
-      changes.title === undefined || changes.title === head.title
-        ? undefined
-        : await drafts.acceptTitle(changes.title, viewer, target?.id ?? head.categoryId);
+    const title = await this.#newTitle(head, changes, by, target?.id ?? head.categoryId);
     await this.#write(
       head,
       async (em, stored, now) => {
@@ -229,6 +226,17 @@ export class DiscussionEditor {
       });
     }
     return ended.length;
+  }
+
+  /** As filters have it, which do not stand in the way of work that is done regardless. */
+  async #newTitle(
+    head: DiscussionHead,
+    { title }: Changes,
+    { viewer, regardless }: ChangedBy,
+    categoryId: string,
+  ): Promise<string | undefined> {
+    if (title === undefined || title === head.title) return undefined;
+    return regardless ? title : this.#deps.drafts.acceptTitle(title, viewer, categoryId);
   }
 
   /** The category that a discussion goes to, by id or slug. */

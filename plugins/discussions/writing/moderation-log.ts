@@ -8,7 +8,7 @@ import type { ActionName } from 'parley-forum/plugins/moderation';
 export interface ChangedBy {
   readonly viewer: Viewer;
   readonly reason?: string | undefined;
-  /** Of work that no lock and no moderator stands in the way of. */
+  /** Of work that no lock, no moderator and no filter of drafts stands in the way of. */
   readonly regardless?: boolean;
 }
 /** What of a discussion a moderator may have changed. */
