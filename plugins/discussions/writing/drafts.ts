@@ -13,10 +13,15 @@ import { discussionFields, draftAccepted, type Field } from 'parley-forum/plugin
 import type { Markdown } from 'parley-forum/plugins/markdown';
 
 /** Characters of a title, the same for forms, the API and the database's index of titles. */
-const TITLE = { minLength: 1, maxLength: 200 } as const;
-/** Characters of a post, and bytes: the bound under which Markdown is rendered. */
-const CONTENT = { minLength: 1, maxLength: 65_536 } as const;
+const TITLE_LENGTH = 200;
+/** Bytes of a post: the bound under which Markdown is rendered. */
+const CONTENT_BYTES = 65_536;
 
+/** A part that is not written is absent. */
+interface Draft {
+  readonly title?: string;
+  readonly content?: string;
+}
 /** A draft that was validated, passed every plugin's filter, and was rendered. */
 export interface AcceptedDraft {
   readonly title: string;
@@ -32,14 +37,14 @@ interface GivenField {
   readonly value: unknown;
 }
 
-function problems(title: string | undefined, content: string): FieldProblem[] {
+function problems({ title, content }: Draft): FieldProblem[] {
   const found: FieldProblem[] = [];
-  if (title !== undefined && title === '') found.push({ field: 'title', message: 'is required' });
-  if (title !== undefined && title.length > TITLE.maxLength)
-    found.push({ field: 'title', message: `must have at most ${TITLE.maxLength} characters` });
+  if (title === '') found.push({ field: 'title', message: 'is required' });
+  if (title !== undefined && title.length > TITLE_LENGTH)
+    found.push({ field: 'title', message: `must have at most ${TITLE_LENGTH} characters` });
   if (content === '') found.push({ field: 'content', message: 'is required' });
-  if (Buffer.byteLength(content) > CONTENT.maxLength)
-    found.push({ field: 'content', message: `must have at most ${CONTENT.maxLength} bytes` });
+  if (content !== undefined && Buffer.byteLength(content) > CONTENT_BYTES)
+    found.push({ field: 'content', message: `must have at most ${CONTENT_BYTES} bytes` });
   return found;
 }
 
@@ -57,6 +62,17 @@ function withoutBlankLines(text: string): string {
   return end === 0 ? '' : text.slice(0, after < 0 ? undefined : after).replace(/^\s*\n/, '');
 }
 
+/** As it is stored. 400 naming each field that is wrong. */
+function checked({ title, content }: { readonly [K in keyof Draft]?: string | undefined }): Draft {
+  const draft = {
+    ...(title !== undefined && { title: normalizeTitle(title) }),
+    ...(content !== undefined && { content: withoutBlankLines(normalize(content)) }),
+  };
+  const wrong = problems(draft);
+  if (wrong.length > 0) throw new InvalidInput(wrong);
+  return draft;
+}
+
 /** Validates, filters and renders drafts. */
 export class Drafts {
   readonly #plugin: PluginHandle;
@@ -69,29 +85,27 @@ export class Drafts {
 
   /** 400 naming each field that is wrong, or the error with which a filter of `discussion.draft` refuses it. */
   async accept(
-    draft: { readonly title?: string; readonly content: string },
+    draft: Draft & { readonly content: string },
     author: Viewer,
     categoryId: string,
   ): Promise<AcceptedDraft> {
-    const title = draft.title === undefined ? undefined : normalizeTitle(draft.title);
-    const content = withoutBlankLines(normalize(draft.content));
-    const wrong = problems(title, content);
-    if (wrong.length > 0) throw new InvalidInput(wrong);
-    const final = await this.#plugin.filter(
-      draftAccepted,
-      { ...(title !== undefined && { title }), content },
-      { author, categoryId },
-    );
-    const accepted = { title: final.title ?? '', content: final.content ?? content };
-    return { ...accepted, html: await this.#markdown.render(accepted.content) };
+    const { title = '', content = '' } = await this.#filtered(draft, author, categoryId);
+    return { title, content, html: await this.#markdown.render(content) };
   }
 
   /** As `accept`, for a new title of a discussion that is there. */
   async acceptTitle(title: string, author: Viewer, categoryId: string): Promise<string> {
-    const cleaned = normalizeTitle(title);
-    const wrong = problems(cleaned, '-');
-    if (wrong.length > 0) throw new InvalidInput(wrong);
-    return (await this.#plugin.filter(draftAccepted, { title: cleaned }, { author, categoryId })).title ?? cleaned;
+    return (await this.#filtered({ title }, author, categoryId)).title ?? title;
+  }
+
+  /** What filters make of a draft is checked as what was sent. */
+  async #filtered(draft: Draft, author: Viewer, categoryId: string): Promise<Draft> {
+    const sent = checked(draft);
+    const { title = sent.title, content = sent.content } = await this.#plugin.filter(draftAccepted, sent, {
+      author,
+      categoryId,
+    });
+    return checked({ title, content });
   }
 
   /** The fields of other plugins that `body` has values for. 400 for a value its plugin does not take. */

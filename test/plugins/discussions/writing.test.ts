@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { definePlugin, HttpError } from 'parley-forum';
 import { draftAccepted } from 'parley-forum/plugins/discussions';
+import type { Answer } from 'parley-forum/testing';
 import { install, useForum } from './forum.ts';
 
 const forum = useForum();
@@ -162,5 +163,42 @@ describe('replying', () => {
     expect((await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Fair' })).status).toBe(200);
     expect((await forum.guest.get(`/api/discussions/${id}`)).body.discussion.reply_count).toBe(1);
     await forum.app.app.kernel.disable('test-refusal');
+  });
+
+  test('checks what a listener makes of a draft as it checks what was sent', async () => {
+    await install(
+      forum.app,
+      definePlugin({
+        id: 'test-words',
+        setup(_services, plugin) {
+          const filtered = (text: string): string => text.replaceAll('darn', '').replaceAll('!', '!'.repeat(50));
+          plugin.on(draftAccepted, ({ title, content }) => ({
+            ...(title !== undefined && { title: filtered(title) }),
+            ...(content !== undefined && { content: filtered(content) }),
+          }));
+        },
+      }),
+    );
+    const { id, postId } = await forum.start('ada', 'A darn market');
+    const market = async () => (await forum.guest.get(`/api/discussions/${id}`)).body.discussion;
+    expect(await market()).toMatchObject({ title: 'A market', content: 'About A  market' });
+    const wrong = async (answer: Promise<Answer>): Promise<unknown> => {
+      const { status, body } = await answer;
+      return [status, body.details?.map(({ field, message }: any) => `${field} ${message}`)];
+    };
+    const whole = { title: 'darn darn', content: ' darn\n', category_id: 'general' };
+    const renamed = (title: string) => wrong(forum.as.ada.put(`/api/discussions/${id}`, { title }));
+    const required = (...fields: string[]) => [400, fields.map((field) => `${field} is required`)];
+    expect(await wrong(forum.as.ada.post('/api/discussions', whole))).toEqual(required('title', 'content'));
+    expect(await wrong(forum.as.ada.post('/api/posts', { discussion_id: id, content: 'darn' }))).toEqual(
+      required('content'),
+    );
+    expect(await wrong(forum.as.ada.put(`/api/posts/${postId}`, { content: 'darn' }))).toEqual(required('content'));
+    expect(await renamed('darn')).toEqual(required('title'));
+    expect(await renamed('Now!!!!!')).toEqual([400, ['title must have at most 200 characters']]);
+    const { status, body } = await forum.as.ada.put(`/api/posts/${postId}`, { content: '!'.repeat(2_000) });
+    expect([status, body.details]).toEqual([400, [{ field: 'content', message: 'must have at most 65536 bytes' }]]);
+    expect(await market()).toMatchObject({ title: 'A market', content: 'About A  market', reply_count: 0 });
+    await forum.app.app.kernel.disable('test-words');
   });
 });
