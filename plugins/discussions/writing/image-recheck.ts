@@ -18,12 +18,14 @@ interface ImageRecheckDeps {
  * that survive a stop.
  */
 export async function recheckImages({ plugin, data, cache, markdown: { permitted } }: ImageRecheckDeps): Promise<void> {
-  const job = plugin.job<{ readonly after?: string }>('pictures', {
-    schema: Type.Object({ after: Type.Optional(Type.String()) }),
-    key: () => 'pictures',
+  const job = plugin.job<{ readonly rule: string; readonly after?: string }>('pictures', {
+    schema: Type.Object({ rule: Type.String(), after: Type.Optional(Type.String()) }),
+    key: ({ rule }) => rule,
     perKey: 1,
     // One batch an attempt, which leaves the rest to the next one in the same transaction.
-    run: async ({ after }, { continueWith }) => {
+    run: async ({ rule, after }, { continueWith }) => {
+      // What it has checked so far, it has checked by rules that are no more; there is another one for these.
+      if (rule !== permitted.rule) return;
       const changed = await data.transaction(async () => {
         const posts = await data.all(sql<{
           id: string;
@@ -38,8 +40,8 @@ export async function recheckImages({ plugin, data, cache, markdown: { permitted
           await data.all(sql`update post set html = ${checked} where id = ${id} and html = ${html}`);
           some = true;
         }
-        if (posts.length === BATCH) await continueWith({ after: posts.at(-1)!.id });
-        else await data.all(sql`update post_pictures set rule = ${permitted.rule}`);
+        if (posts.length === BATCH) await continueWith({ rule, after: posts.at(-1)!.id });
+        else await data.all(sql`update post_pictures set rule = ${rule}`);
         return some;
       });
       if (changed) await cache.purge(discussionCacheTags.lists, discussionCacheTags.all);
@@ -48,5 +50,5 @@ export async function recheckImages({ plugin, data, cache, markdown: { permitted
   // Where there is no post yet, all of them are written under this rule.
   await data.all(sql`update post_pictures set rule = ${permitted.rule} where not exists (select 1 from post)`);
   const due = await data.one(sql`select 1 as due from post_pictures where rule is distinct from ${permitted.rule}`);
-  if (due) await job.add({}, { once: true });
+  if (due) await job.add({ rule: permitted.rule }, { once: true });
 }

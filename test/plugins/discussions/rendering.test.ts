@@ -28,6 +28,12 @@ test('A post is answered while guests and members preview the worst there is, wi
   expect(order.indexOf('post')).toBeLessThan(order.lastIndexOf('preview'));
 });
 
+const restart = async () => {
+  for (const id of (await forum.app.app.kernel.disable('discussions')).toReversed())
+    await forum.app.app.kernel.enable(id);
+};
+const ruleOfAll = () => forum.app.app.data.one(sql`select rule from post_pictures`);
+
 test('Posts stored before the rules for pictures lose those that would call a route, once and in the background', async () => {
   const { id, number, postId } = await forum.start('ada', 'Old pictures');
   const other = await forum.reply('ada', id, 'other');
@@ -38,10 +44,6 @@ test('Posts stored before the rules for pictures lose those that would call a ro
     (await data.one(
       sql<{ html: string; updated: string }>`select html, updated_at::text as updated from post where id = ${post}`,
     ))!;
-  const restart = async () => {
-    for (const id of (await forum.app.app.kernel.disable('discussions')).toReversed())
-      await forum.app.app.kernel.enable(id);
-  };
   await put(
     postId,
     `${shown}<p><img src="/api/discussions?x=1&amp;y=2" alt="list" /> <img src="http://forum.test/logout" alt="" /></p>`,
@@ -59,11 +61,31 @@ test('Posts stored before the rules for pictures lose those that would call a ro
     updated: before[0]!.updated,
   });
   expect(await stored(other.id)).toEqual(before[1]);
-  await expect.poll(() => data.one(sql`select rule from post_pictures`)).toEqual({ rule: '1 http://forum.test' });
+  await expect.poll(ruleOfAll).toEqual({ rule: '1 http://forum.test' });
   const page = (await forum.guest.get(`/d/${number}-old-pictures`)).text;
   expect([
     page.includes('src="/api/'),
     page.includes('http://forum.test/logout'),
     page.includes('<img src="/uploads/1/a.png"'),
   ]).toEqual([false, true, true]);
+});
+
+test('What was left of a check by other rules is not taken for one by these', async () => {
+  const { postId } = await forum.start('ada', 'Half checked');
+  const { data } = forum.app.app;
+  const html = '<p><img src="/api/discussions" alt="list" /></p>';
+  await data.all(sql`update post set html = ${html} where id = ${postId}`);
+  await data.all(sql`update post_pictures set rule = '1 http://elsewhere.test'`);
+  for (const [key, payload] of [
+    ['pictures', { after: postId }],
+    ['1 http://elsewhere.test', { rule: '1 http://elsewhere.test', after: postId }],
+  ] as const)
+    await data.all(sql`insert into job (id, listener, key, payload)
+      values (gen_random_uuid(), 'discussions/job:pictures', ${key}, ${JSON.stringify(payload)}::jsonb)`);
+  await restart();
+  await expect.poll(ruleOfAll, { timeout: 20_000 }).toEqual({ rule: '1 http://forum.test' });
+  expect(await data.one(sql`select html from post where id = ${postId}`)).toEqual({ html: '<p>list</p>' });
+  await expect
+    .poll(() => data.one(sql`select count(*)::int as left from job where listener = 'discussions/job:pictures'`))
+    .toEqual({ left: 0 });
 });
