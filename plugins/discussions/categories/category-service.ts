@@ -87,7 +87,10 @@ export class CategoryService implements Categories {
     await this.refresh();
     if (this.#snapshot.length > 0) return;
     await this.#data.transaction(async () => {
-      for (const [position, category] of DEFAULT_CATEGORIES.entries()) await this.#write({ ...category, position });
+      const stored = await this.#locked();
+      if (stored.length > 0) return;
+      for (const [position, category] of DEFAULT_CATEGORIES.entries())
+        await this.#write({ ...category, position }, stored);
     });
     await this.#changed();
   }
@@ -144,21 +147,21 @@ export class CategoryService implements Categories {
     category: Partial<Category> & { readonly name: string },
     done?: (saved: Category, em: EntityManager) => Promise<void>,
   ): Promise<Category> {
-    const { id } = await this.#data.transaction(async (em) => {
-      const saved = await this.#write(category);
+    const written = await this.#data.transaction(async (em) => {
+      const saved = await this.#write(category, await this.#locked());
       await done?.(saved, em);
       return saved;
     });
     await this.#changed();
-    return this.#snapshot.find((other) => other.id === id)!;
+    return written;
   }
 
   async remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void> {
-    if (!this.#snapshot.some((category) => category.id === id)) throw notFound('There is no such category');
-    if (moveTo !== undefined && (moveTo === id || !this.#snapshot.some((category) => category.id === moveTo))) {
-      throw new InvalidInput([{ field: 'move_to', message: 'is not another category' }]);
-    }
     await this.#data.transaction(async (em) => {
+      const stored = await this.#locked();
+      if (!stored.some((category) => category.id === id)) throw notFound('There is no such category');
+      if (moveTo !== undefined && (moveTo === id || !stored.some((category) => category.id === moveTo)))
+        throw wrong('move_to', 'is not another category');
       await this.#data.all(
         sql`select id from category where id = any(${[id, ...(moveTo === undefined ? [] : [moveTo])]}::uuid[])
           order by id for update`,
@@ -176,10 +179,7 @@ export class CategoryService implements Categories {
 
   async #requireEmpty(id: string): Promise<void> {
     const found = await this.#data.one(sql`select 1 from discussion where category_id = ${id} limit 1`);
-    if (found)
-      throw new InvalidInput([
-        { field: 'move_to', message: 'is required: the category has discussions; say where they go' },
-      ]);
+    if (found) throw wrong('move_to', 'is required: the category has discussions; say where they go');
   }
 
   async #moveAll(id: string, moveTo: string): Promise<void> {
@@ -201,13 +201,19 @@ export class CategoryService implements Categories {
     await this.#data.all(sql`delete from discussion_author where category_id = ${id}`);
   }
 
-  /** Inside a transaction. */
-  async #write(changes: Partial<Category> & { readonly name: string }): Promise<Category> {
-    const known = this.#snapshot.find((category) => category.id === changes.id);
+  /** As they are stored: nobody else, of whichever process, writes one until the transaction ends. */
+  async #locked(): Promise<readonly Category[]> {
+    await this.#data.lock('discussions:categories');
+    return this.#stored();
+  }
+
+  /** Inside a transaction that holds the lock; `stored`: those that are there. */
+  async #write(changes: Partial<Category> & { readonly name: string }, stored: readonly Category[]): Promise<Category> {
+    const known = stored.find((category) => category.id === changes.id);
     if (changes.id !== undefined && !known) throw notFound('There is no such category');
     const now = new Date(this.#clock.now());
-    const category = withDefaults(changes, known, createId(now.getTime()), this.#snapshot);
-    this.#validate(category);
+    const category = withDefaults(changes, known, createId(now.getTime()), stored);
+    this.#validate(category, stored);
     await this.#data
       .em()
       .upsert(
@@ -218,25 +224,25 @@ export class CategoryService implements Categories {
     return category;
   }
 
-  #validate(category: Category): void {
+  #validate(category: Category, stored: readonly Category[]): void {
     const { id, slug, name, description } = category;
     if (name.length < 1 || name.length > 80) throw wrong('name', 'must have 1 to 80 characters');
     if (description.length > 500) throw wrong('description', 'must have at most 500 characters');
     if (isId(slug) || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(slug))
       throw wrong('slug', 'may have letters and digits with single hyphens between them');
-    if (this.#snapshot.some((other) => other.slug === slug && other.id !== id))
+    if (stored.some((other) => other.slug === slug && other.id !== id))
       throw wrong('slug', 'is taken by another category');
-    this.#validateParent(category);
+    this.#validateParent(category, stored);
     this.#validateAudiences(category);
   }
 
   /** There are two levels of categories. */
-  #validateParent({ id, parentId }: Category): void {
+  #validateParent({ id, parentId }: Category, stored: readonly Category[]): void {
     if (parentId === null) return;
-    const parent = this.#snapshot.find((other) => other.id === parentId);
+    const parent = stored.find((other) => other.id === parentId);
     if (!parent || parent.id === id || parent.parentId !== null)
       throw wrong('parent_id', 'is not a category of the first level');
-    if (this.#snapshot.some((other) => other.parentId === id))
+    if (stored.some((other) => other.parentId === id))
       throw wrong('parent_id', 'cannot be set: the category has others below it');
   }
 
@@ -254,12 +260,14 @@ export class CategoryService implements Categories {
   }
 
   async #read(): Promise<void> {
-    this.#snapshot = await this.#cache.remember(KEY, [discussionCacheTags.categories], () =>
-      this.#data.all(sql<Category>`
+    this.#snapshot = await this.#cache.remember(KEY, [discussionCacheTags.categories], () => this.#stored());
+  }
+
+  #stored(): Promise<readonly Category[]> {
+    return this.#data.all(sql<Category>`
       select id, slug, name, description, parent_id as "parentId", hue, icon, position,
         view_audience as view, create_audience as "create", reply_audience as reply
-      from category order by position, lower(name), id`),
-    );
+      from category order by position, lower(name), id`);
   }
 }
 

@@ -7,6 +7,8 @@ const JSON_ONLY = { accept: 'application/json' };
 const save = (body: object) => forum.as.root.post('/admin/categories/save', body, JSON_ONLY);
 const remove = (body: object) => forum.as.root.post('/admin/categories/delete', body, JSON_ONLY);
 
+const made = async (name: string): Promise<string> => (await save({ name })).body.category.id;
+
 describe('an admin', () => {
   test('creates a category, changes it, and what is not said stays', async () => {
     const made = await save({ name: 'Boat yard', description: 'Wood and paint', hue: 75, create: 'staff' });
@@ -36,6 +38,49 @@ describe('an admin', () => {
   ])('is told what is wrong with %j', async (body, field) => {
     const answer = await save(body);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
+  });
+
+  test.each([
+    [
+      'save categories of one name',
+      [201, 400],
+      async () => {
+        const make = () => save({ name: 'Twice' });
+        return [make, make];
+      },
+    ],
+    [
+      'put categories below one another',
+      [200, 400],
+      async () => {
+        const [one, two, three] = await Promise.all(['One', 'Two', 'Three'].map((name) => made(name)));
+        return [
+          () => save({ id: one, name: 'One', parent_id: two }),
+          () => save({ id: two, name: 'Two', parent_id: three }),
+        ];
+      },
+    ],
+    [
+      'delete a category',
+      [200, 404],
+      async () => {
+        const id = await made('Gone once');
+        return [() => remove({ id }), () => remove({ id })];
+      },
+    ],
+    [
+      'move discussions into what the other one deletes',
+      [200, 400],
+      async () => {
+        const [one, two] = [await made('To and fro'), await made('Fro and to')];
+        await forum.start('ada', 'To', one);
+        await forum.start('ada', 'Fro', two);
+        return [() => remove({ id: one, move_to: two }), () => remove({ id: two, move_to: one })];
+      },
+    ],
+  ])('and another one who %s at once are told apart', async (_what, statuses, begin) => {
+    const answers = await Promise.all((await begin()).map((write) => write()));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual(statuses);
   });
 
   test('opens a category to one group only', async () => {
