@@ -53,10 +53,12 @@ export class Uploads {
   async delete(upload: Upload, by: Viewer): Promise<void> {
     const { plugin, store } = this.#deps;
     const { id, type, purpose, accountId } = upload;
-    await store.remove(upload, async () => {
-      if (purpose === 'avatar') await this.#unsetAvatar(upload);
-      await plugin.emit(uploadDeleted, { upload: { id, owner_id: accountId, type, purpose }, by: by.id ?? '' });
-    });
+    await store.exclusively(accountId, () =>
+      store.remove(upload, async () => {
+        if (purpose === 'avatar') await this.#unsetAvatar(upload);
+        await plugin.emit(uploadDeleted, { upload: { id, owner_id: accountId, type, purpose }, by: by.id ?? '' });
+      }),
+    );
   }
 
   /** The member's picture from now on; the one before is removed. */
@@ -71,14 +73,20 @@ export class Uploads {
   }
 
   async removeAvatar(accountId: string): Promise<void> {
-    await this.#deps.accounts.setAvatar(accountId, undefined);
-    await this.#deps.store.removeWhere(sql`account_id = ${accountId} and purpose = 'avatar'`);
+    const { accounts, store } = this.#deps;
+    await store.exclusively(accountId, async () => {
+      await accounts.setAvatar(accountId, undefined);
+      await store.removeWhere(sql`account_id = ${accountId} and purpose = 'avatar'`);
+    });
   }
 
   /** Their picture counts as one of their files. */
   async removeAll(accountId: string): Promise<void> {
-    if (await this.#deps.accounts.find(accountId)) await this.#deps.accounts.setAvatar(accountId, undefined);
-    await this.#deps.store.removeWhere(sql`account_id = ${accountId}`);
+    const { accounts, store } = this.#deps;
+    await store.exclusively(accountId, async () => {
+      if (await accounts.find(accountId)) await accounts.setAvatar(accountId, undefined);
+      await store.removeWhere(sql`account_id = ${accountId}`);
+    });
   }
 
   async #unsetAvatar(avatar: Upload): Promise<void> {

@@ -62,10 +62,8 @@ export class UploadStore {
     const quotaLimit = quota();
     let moved: string | undefined;
     try {
-      return await data.transaction(async () => {
-        // One after the other for each member, so that they are counted right, and of two avatars the one with the
-        // greater id is the last.
-        await data.lock(`uploads:${accountId}`);
+      // Files are counted right, and of two avatars the one with the greater id is the last.
+      return await this.exclusively(accountId, async () => {
         const now = clock.now();
         const id = createId(now);
         const room =
@@ -95,6 +93,15 @@ export class UploadStore {
       if (moved !== undefined) await files.remove([moved]);
       throw error;
     }
+  }
+
+  /** A transaction in which nobody else changes the member's files or picture. */
+  exclusively<T>(accountId: string, work: () => Promise<T>): Promise<T> {
+    const { data } = this.#deps;
+    return data.transaction(async () => {
+      await data.lock(`uploads:${accountId}`);
+      return work();
+    });
   }
 
   /** Cached in memory; `undefined` also for a malformed id. */
@@ -146,20 +153,19 @@ export class UploadStore {
   }
 
   /**
-   * Resolves to the ids of those that were removed. Rows first: a file without a row is removed later, a row without a
-   * file would be a dead link.
+   * Resolves to the ids of those that were removed. Rows first, and files after the commit: a file without a row is
+   * removed later, a row without a file would be a dead link.
    */
   async removeWhere(condition: RawBuilder<unknown>, also?: () => Promise<void>): Promise<readonly string[]> {
     const { data, cache, files } = this.#deps;
-    const ids = await data.transaction(async () => {
+    return data.transaction(async () => {
       const rows = await data.all(sql<{ id: string }>`delete from upload where ${condition} returning id`);
       if (rows.length > 0) await also?.();
       const gone = rows.map(({ id }) => id);
       if (gone.length > 0) await cache.purge(...gone.map(tagOf));
+      await data.afterCommit(() => files.remove(gone));
       return gone;
     });
-    await files.remove(ids);
-    return ids;
   }
 
   /** Pixels of those of the ids that are pictures, and what their copies' URLs need. One statement. */

@@ -2,7 +2,9 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import sharp from 'sharp';
-import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+import { definePlugin } from 'parley-forum';
+import { userChanged } from 'parley-forum/plugins/accounts';
+import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
 import { formWith, picture, send } from './forum.ts';
 
 const forum = useForum({ 'uploads.rate_limit': 1_000, 'uploads.max_size': 100_000 });
@@ -122,6 +124,35 @@ describe('a member’s picture', () => {
       submit('bob', '/settings/avatar', await picture('gif'), 'b.gif'),
     ]);
     expect((await forum.guest.get((await avatarOf('bob'))!)).status).toBe(200);
+  });
+
+  test('set in the moment in which another one is removed stays', async () => {
+    const [first, second] = [await picture('png'), await picture('gif')];
+    let onChange: (() => Promise<unknown>) | undefined;
+    await install(
+      forum.app,
+      definePlugin({
+        id: 'test-moment',
+        setup(_services, plugin) {
+          const change = async (): Promise<void> => {
+            const work = onChange;
+            onChange = undefined;
+            await work?.();
+          };
+          plugin.on(userChanged, change, { awaited: true });
+        },
+      }),
+    );
+    for (const remove of [
+      () => forum.as.bob.submit('/settings/avatar/remove'),
+      async () => forum.as.bob.delete(`/api/uploads/${(await avatarOf('bob'))!.split('/')[2]}`),
+    ]) {
+      await submit('bob', '/settings/avatar', first, 'a.png');
+      onChange = () => submit('bob', '/settings/avatar', second, 'b.gif');
+      await remove();
+      expect((await forum.guest.get((await avatarOf('bob'))!)).status).toBe(200);
+    }
+    await forum.app.app.kernel.disable('test-moment');
   });
 
   test('must be a picture', async () => {
