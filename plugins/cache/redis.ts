@@ -1,12 +1,9 @@
 import { createRequire } from 'node:module';
 import type * as Library from 'ioredis';
-import { chainOf, ConfigurationError, type Logger, type Redis } from 'parley-forum';
+import { chainOf, ConfigurationError, messageOf, type Logger, type Redis } from 'parley-forum';
 
-/**
- * Milliseconds. A connection without replies is closed, so that only commands of the first two seconds of an outage
- * wait; one that only subscribes, and whose other end has vanished, is detected within 20 s.
- */
-const TIMEOUTS = { connectTimeout: 5_000, commandTimeout: 2_000, socketTimeout: 2_000, keepAlive: 10_000 } as const;
+/** Milliseconds. A connection that only subscribes, and whose other end has vanished, is detected within 20 s. */
+const TIMEOUTS = { connectTimeout: 5_000, commandTimeout: 2_000, keepAlive: 10_000 } as const;
 
 /** What ioredis does with each reply it has read. */
 interface ReplyHandler {
@@ -14,9 +11,14 @@ interface ReplyHandler {
   returnFatalError(error: Error): void;
 }
 
+/** The message of ioredis's error for a command that took longer than `commandTimeout`. */
+const TIMED_OUT = 'Command timed out';
+
 /**
  * ioredis ends a connection whose bytes are no replies, but throws uncaught when a reply has not the shape that its
- * command promises, which would end the process. Both mean that nothing on this connection can be relied on.
+ * command promises, which would end the process; and it keeps a connection on which a reply never ends. All of this
+ * means that nothing on this connection can be relied on, so it is closed: what waits is then what was sent in the first
+ * two seconds of an outage, and each request only once.
  */
 async function loadRedis(): Promise<Pick<typeof Library, 'Redis'>> {
   const { default: handler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js') as {
@@ -31,7 +33,25 @@ async function loadRedis(): Promise<Pick<typeof Library, 'Redis'>> {
       }
     },
   });
-  return import('ioredis');
+  const { Redis } = await import('ioredis');
+  return {
+    Redis: class extends Redis {
+      /** Commands that were sent; ioredis sends those without a reply once more on its next connection. */
+      readonly #sent = new WeakSet<Library.Command>();
+
+      override sendCommand(...call: Parameters<Library.Redis['sendCommand']>): unknown {
+        const [command] = call;
+        const reply = super.sendCommand(...call);
+        const connection = this.stream as Library.Redis['stream'] | undefined;
+        if (connection && !this.#sent.has(command))
+          command.promise.catch((error: unknown) => {
+            if (messageOf(error) === TIMED_OUT) connection.destroy();
+          });
+        this.#sent.add(command);
+        return reply;
+      }
+    },
+  };
 }
 
 /**

@@ -60,6 +60,24 @@ describe('an answer of Redis that is none', () => {
     }
   });
 
+  it('is given up when it never ends, and what is asked next on a new connection is answered', async () => {
+    const line = await connect(url, { warn: () => undefined });
+    const liars = [...sockets];
+    for (const socket of liars) socket.write('*1000000000\r\n');
+    const drip = setInterval(() => liars.forEach((socket) => socket.writable && socket.write(':1\r\n')), 100);
+    try {
+      await expect(line.get('first')).rejects.toThrow();
+      // Its connection is closed with it, so that the next one does not wait in vain as well.
+      const asked = performance.now();
+      await line.get('second').catch(() => undefined);
+      expect(performance.now() - asked).toBeLessThan(1_000);
+      await expect.poll(() => line.ping().catch(() => undefined), { timeout: 5_000 }).toBe('PONG');
+    } finally {
+      clearInterval(drip);
+      line.disconnect();
+    }
+  });
+
   it('makes a look at an address fail, and nothing else', async () => {
     const liar = createServer(
       (socket) => void socket.on('error', () => undefined).on('data', () => void socket.write('*0\r\n')),
