@@ -1,6 +1,7 @@
 import {
   defineExtensionPoint,
   defineSurface,
+  defineToken,
   HttpError,
   InvalidInput,
   isMoment,
@@ -8,6 +9,7 @@ import {
   Type,
   type Http,
   type Request,
+  type Response,
   type Settings,
   type TSchema,
 } from 'parley-forum';
@@ -83,6 +85,13 @@ export const api = defineSurface<ApiContext, object, ApiOptions>('api', {
       'What it answers with 202 where it took on what was asked for, which is not done yet: the handler returns it as `Accepted`.',
   },
 });
+
+/** Answers what is not let through to the API as the API refuses. */
+export interface ApiRefusals {
+  /** With the failure's envelope and every header of an answer; counts the call as a guest's. */
+  refuse(req: Request, res: Response, failure: HttpError): Promise<void>;
+}
+export const ApiRefusals = defineToken<ApiRefusals>('ApiRefusals');
 
 /**
  * The option `multipart` of a route here or among the pages: reads a body of multipart/form-data, in place of the

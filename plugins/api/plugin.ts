@@ -12,7 +12,7 @@ import {
 } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Csrf, Sessions } from 'parley-forum/plugins/accounts';
-import { api, errorTranslators, responsesTag } from 'parley-forum/plugins/api';
+import { api, ApiRefusals, errorTranslators, responsesTag } from 'parley-forum/plugins/api';
 import { Limits } from 'parley-forum/plugins/limits';
 import { LAST, personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
@@ -42,6 +42,7 @@ export default definePlugin({
     settings: Settings,
     environment: Environment,
   },
+  provides: { refusals: ApiRefusals },
   extensionPoints: [errorTranslators],
   settings: Type.Object({
     'api.rate_limit_user': Type.Integer({
@@ -90,25 +91,23 @@ export default definePlugin({
       run: () => idempotency.deleteExpired(),
     });
     plugin.extend(personalData, answersData(data), LAST);
-    plugin.surface(
-      api,
-      new ApiSurface({
-        access,
-        sessions,
-        csrf,
-        rateLimits,
-        idempotency,
-        cache,
-        clock,
-        http,
-        routes,
-        settings,
-        environment,
-        protection,
-        log: plugin.log,
-        errorTranslators: () => plugin.extensions(errorTranslators).map(({ value }) => value),
-      }),
-    );
+    const surface = new ApiSurface({
+      access,
+      sessions,
+      csrf,
+      rateLimits,
+      idempotency,
+      cache,
+      clock,
+      http,
+      routes,
+      settings,
+      environment,
+      protection,
+      log: plugin.log,
+      errorTranslators: () => plugin.extensions(errorTranslators).map(({ value }) => value),
+    });
+    plugin.surface(api, surface);
 
     plugin.route(api, {
       method: 'get',
@@ -127,5 +126,6 @@ export default definePlugin({
     });
     // The page size is a setting.
     plugin.onSettings(() => cache.purge(responsesTag));
+    return { refusals: { refuse: (req, res, failure) => surface.fail({ req, res, route: undefined }, failure) } };
   },
 });

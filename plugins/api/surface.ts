@@ -208,7 +208,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
   }
 
   async fail(
-    { req, res, route, actor }: Exchange<ApiOptions> & Partial<OwnContext>,
+    { req, res, route, actor }: Pick<Exchange<ApiOptions>, 'req' | 'res' | 'route'> & Partial<OwnContext>,
     failure: HttpError,
   ): Promise<void> {
     if (res.headersSent) return void res.destroy();

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Clock, Data, definePlugin, Environment, Http, Settings, Setup, type RequestHandler } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { ApiRefusals } from 'parley-forum/plugins/api';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { RedisProbe } from 'parley-forum/plugins/cache';
 import { DemoContent, forumInstalled, Installer } from 'parley-forum/plugins/installer';
@@ -33,12 +34,12 @@ export default definePlugin({
     settings: Settings,
     web: Web,
   },
-  wants: { demo: DemoContent },
+  wants: { api: ApiRefusals, demo: DemoContent },
   provides: { installer: Installer, setup: Setup },
   hooks: [forumInstalled],
   commands: [install],
 
-  async setup({ accounts, clock, data, environment, http, protection, redis, settings, web, demo }, plugin) {
+  async setup({ accounts, clock, data, environment, http, protection, redis, settings, web, api, demo }, plugin) {
     const configFile = new ConfigFile(environment.dataDir);
     const installer = new InstallerService({
       data,
@@ -72,6 +73,7 @@ export default definePlugin({
       environment,
       protection,
       http,
+      api,
       configured,
       restartPage,
       failed: (error) => plugin.log.error({ error }, 'an installation broke off'),

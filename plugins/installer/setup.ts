@@ -11,6 +11,7 @@ import {
   type Setup,
   type Site,
 } from 'parley-forum';
+import type { ApiRefusals } from 'parley-forum/plugins/api';
 import { Installer, type Installation } from 'parley-forum/plugins/installer';
 import type { Protection } from 'parley-forum/plugins/protection';
 import { Attempt } from './attempt.ts';
@@ -25,6 +26,7 @@ export interface SetupDeps {
   readonly environment: Environment;
   readonly protection: Protection;
   readonly http: Http;
+  readonly api: ApiRefusals | undefined;
   /** DATA_DIR/config.json says that there is a forum, whatever the database says. */
   readonly configured: string | undefined;
   /** Serves requests while the program restarts on other data. */
@@ -50,6 +52,7 @@ export class SetupService implements Setup {
       environment: { baseUrl },
       protection,
       http,
+      api,
       configured,
     } = this.#options;
     this.#site = site;
@@ -57,7 +60,7 @@ export class SetupService implements Setup {
       configured === undefined
         ? invitation(`${baseUrl}/install?token=${visits.invite()}`)
         : databaseMissing(configured);
-    return { notice, gate: createGate({ protection, http, installed: () => installer.installed }) };
+    return { notice, gate: createGate({ protection, http, api, installed: () => installer.installed }) };
   }
 
   /** There is a forum, or there was one: no one may install from a browser. */

@@ -1,5 +1,4 @@
 import type { Http, RequestHandler } from 'parley-forum';
-import { unavailable } from './gate.ts';
 import { renderDocument, restartSheet, STYLE } from './pages.ts';
 import type { Text } from './connection-tests.ts';
 import { HEADERS } from './surface.ts';
@@ -20,8 +19,13 @@ export function createRestartPage({ text, language, style, http }: RestartPageDe
   return (req, res) => {
     res.set({ ...HEADERS, 'X-Request-Id': http.requestId(req) });
     if (req.path === STYLE) return void res.type('css').send(style);
-    if (req.path.startsWith('/api'))
-      return unavailable(req, res, http, { error: 'The forum is starting', seconds: '5' });
+    if (req.path.startsWith('/api')) {
+      const failure = { error: 'The forum is starting', code: 'unavailable', request_id: http.requestId(req) };
+      return void res
+        .status(503)
+        .set('Retry-After', '5')
+        .json({ success: false, ...failure });
+    }
     res
       .status(page.status)
       .set({ 'Retry-After': '2', Refresh: `2; url=${page.next ?? '/'}` })

@@ -45,6 +45,9 @@ describe('a server on which nothing is installed', () => {
         code: 'unavailable',
         request_id: headers.get('x-request-id'),
       });
+      const counted = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+      expect(counted.map((name) => Number(headers.get(name)) > 0)).toEqual([true, true, true]);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
     }
     expect((await site.client().get('/healthz')).body).toEqual({ success: true });
     expect((await site.client().get('/readyz')).body).toMatchObject({ success: true, checks: { database: 'ok' } });
