@@ -32,22 +32,27 @@ export class IndexMaintenance {
   /** The posts that are not in the index yet, and a line of the log when they are. */
   backfill(): Backfill {
     const { discussions, projection, log, changed } = this.#deps;
-    let copied = 0;
+    let batchSize = 0;
     const posts = discussions.postBackfill({
       posts: async (em, batch) => {
         await projection.posts(em, batch);
         await changed();
-        copied += batch.length;
+        batchSize = batch.length;
       },
     });
+    /** By checkpoint: a start begins the next backfill while the batches of an earlier one take turns with it. */
+    const counts = new Map<string | undefined, number>();
     return {
       ...posts,
       run: async (since, after) => {
+        batchSize = 0;
         const next = await posts.run(since, after);
         const done = next === undefined;
+        const copied = (counts.get(since) ?? 0) + batchSize;
         if (copied > 0 && (done || copied % LOG_INTERVAL === 0))
           log.info({ posts: copied, done }, 'posts were looked through for the search');
-        if (done) copied = 0;
+        if (done) counts.delete(since);
+        else counts.set(since, copied);
         return next;
       },
     };

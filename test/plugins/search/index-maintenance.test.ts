@@ -95,6 +95,24 @@ describe('switched off and on again', () => {
     expect(count!.missing).toBe(0);
     expect(await forum.titles('keel')).toEqual(['In between']);
   });
+
+  test('what an earlier start left and what is new take turns, and each says alone how much it was', async () => {
+    const { app, lines } = forum.app;
+    const before = lines.length;
+    let posts = 0;
+    await without(async () => {
+      forum.app.clock.advance(120_000);
+      await forum.start('ada', 'Turns', 'Rudder');
+      await app.data.all(
+        sql`insert into job (id, listener, key, payload) values (gen_random_uuid(), 'search/job:catch-up', 'catch-up', '{}')`,
+      );
+      const [all] = await app.data.all(sql<{ count: number }>`select count(*)::int as count from post`);
+      posts = all!.count;
+    });
+    const told = lines.slice(before).filter(({ message }) => message.includes('looked through'));
+    expect(posts).toBeGreaterThan(1_000);
+    expect(told.map((line) => [line['posts'], line['done']])).toContainEqual([posts, true]);
+  });
 });
 
 describe('another language', () => {
