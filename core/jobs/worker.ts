@@ -523,16 +523,19 @@ export class Worker {
   /**
    * The first works of keys that have room: of those of a window of what waits, of those that have got room since what
    * waits under them was passed, and of those whose pause is over. The window moves on past what it took and what waits
-   * under full keys, so that neither how much waits, nor under how many keys, nor what has run counts. Of a paused key
-   * nothing is taken. While another process is at a key, no more is taken of it than may run. What waits under a
-   * key is named so that no index will do but the one that begins with keys: whatever the statistics of the table say, an
-   * other one would read what waits under all of them.
+   * under full keys, so that neither how much waits, nor under how many keys, nor what has run counts. Where more keys
+   * have got room than a look asks for, they take turns. Of a paused key nothing is taken. While another process is at a
+   * key, no more is taken of it than may run. What waits under a key is named so that no index will do but the one that
+   * begins with keys: whatever the statistics of the table say, an other one would read what waits under all of them.
    */
   async #claimByKey(listener: Listener, room: number, perKey: number): Promise<Look> {
     const { name } = listener;
     const pace = this.#paceOf(listener);
     const depth = perKey + this.#aheadOf(listener, perKey);
-    const again = [...pace.keys];
+    const again = pace.keys
+      .values()
+      .take(room + pace.window / WINDOW.by)
+      .toArray();
     const order = sql`order by j.key, j.listener, j.run_at, j.id`;
     const waiting = sql`j.failed_at is null and j.owner is null and j.key is not null`;
     const rows = await this.#parts.data.all(sql<LookRow>`
@@ -584,11 +587,17 @@ export class Worker {
         n.nth is null and not exists (select from beyond) as complete,
         array(select key from beyond where nth = 0) as "left"
       from next n left join seen s on s.nth = n.nth left join taken t on true`);
-    const { at, place, complete, left } = rows[0]!;
+    const { at, place, left, complete: seen } = rows[0]!;
     const jobs = rows.filter((row) => row.id !== null);
-    const goesOn = at !== pace.place.at || place !== pace.place.id || left.length < again.length;
+    const others = pace.keys.size > again.length;
+    const complete = seen && !others;
+    const goesOn = others || at !== pace.place.at || place !== pace.place.id || left.length < again.length;
     pace.place = { at, id: place };
-    for (const key of again) if (!left.includes(key)) pace.keys.delete(key);
+    // Those under which more waits come after all others.
+    for (const key of again) {
+      pace.keys.delete(key);
+      if (left.includes(key)) pace.keys.add(key);
+    }
     if (complete) pace.anew = false;
     pace.window = !complete && jobs.length === 0 ? Math.min(WINDOW.most, pace.window * WINDOW.by) : WINDOW.least;
     // What others have locked is looked for later, and not again and again.
