@@ -144,4 +144,10 @@ describe('what a process remembers', () => {
     await cache.purge('all');
     expect(cache.peek('page 499')).toBeUndefined();
   });
+
+  it('holds 32 MiB where nothing else is said', () => {
+    const cache = start();
+    for (let n = 0; n < 33; n++) cache.set(`page ${n}`, [], 'x', cache.version(), { bytes: 1024 * 1024 });
+    expect([cache.peek('page 0'), cache.peek('page 1'), cache.peek('page 32')]).toEqual([undefined, 'x', 'x']);
+  });
 });

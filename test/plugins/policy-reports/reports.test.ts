@@ -48,6 +48,15 @@ describe('a report', () => {
     });
   });
 
+  test('of more than twenty violations counts the first twenty', async () => {
+    const one = {
+      type: 'csp-violation',
+      body: { effectiveDirective: 'font-src', blockedURL: 'https://fonts.example/a' },
+    };
+    expect((await send(Array(25).fill(one), NEW)).status).toBe(204);
+    expect((await shown()).find(({ directive }) => directive === 'font-src')?.count).toBe(20);
+  });
+
   test('of a browser extension is counted by its scheme alone', async () => {
     await send(old('script-src', 'chrome-extension://abcdefgh/page.js'));
     await send(old('script-src', 'data'));
