@@ -66,7 +66,7 @@ describe('an answer of Redis that is none', () => {
     for (const socket of liars) socket.write('*1000000000\r\n');
     const drip = setInterval(() => liars.forEach((socket) => socket.writable && socket.write(':1\r\n')), 100);
     try {
-      await expect(line.get('first')).rejects.toThrow();
+      await expect(line.get('first')).rejects.toThrow('timed out');
       // Its connection is closed with it, so that the next one does not wait in vain as well.
       const asked = performance.now();
       await line.get('second').catch(() => undefined);

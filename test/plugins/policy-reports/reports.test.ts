@@ -53,7 +53,14 @@ describe('a report', () => {
       type: 'csp-violation',
       body: { effectiveDirective: 'font-src', blockedURL: 'https://fonts.example/a' },
     };
-    expect((await send(Array(25).fill(one), NEW)).status).toBe(204);
+    expect(
+      (
+        await send(
+          Array.from({ length: 25 }, () => one),
+          NEW,
+        )
+      ).status,
+    ).toBe(204);
     expect((await shown()).find(({ directive }) => directive === 'font-src')?.count).toBe(20);
   });
 

@@ -109,9 +109,9 @@ describe('switched off and on again', () => {
       const [all] = await app.data.all(sql<{ count: number }>`select count(*)::int as count from post`);
       posts = all!.count;
     });
-    const told = lines.slice(before).filter(({ message }) => message.includes('looked through'));
+    const logged = lines.slice(before).filter(({ message }) => message.includes('looked through'));
     expect(posts).toBeGreaterThan(1_000);
-    expect(told.map((line) => [line['posts'], line['done']])).toContainEqual([posts, true]);
+    expect(logged.map((line) => [line['posts'], line['done']])).toContainEqual([posts, true]);
   });
 });
 
