@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { pino } from 'pino';
 import { causesOf, messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -34,7 +35,8 @@ const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : un
 export function createLogger({ level = 'info', terminal = process.stdout.isTTY === true } = {}): Logger {
   const options = {
     level,
-    base: null,
+    // Of several processes, on several machines, each says which it is.
+    base: terminal ? null : { host: hostname(), pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
     serializers: {
