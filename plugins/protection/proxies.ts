@@ -30,6 +30,8 @@ function normalizedIp(text: string): string | undefined {
 /** Unique over processes, cheap to make: the process's random part and a count. */
 const PROCESS = crypto.randomUUID().slice(0, 8);
 let counter = 0;
+/** What may stand for an id wherever one is shown. */
+const GIVEN_ID = /^[\w.:-]{8,128}$/;
 
 /** Stored on the request itself: a WeakMap would cost the garbage collector more than the rest of a guest's page. */
 const ADDRESS = Symbol('address');
@@ -89,7 +91,13 @@ export class TrustedProxies implements Http {
   }
 
   requestId(req: ProxiedRequest): string {
-    return (req[ID] ??= `${PROCESS}-${(++counter).toString(36)}`);
+    return (req[ID] ??= this.#givenId(req) ?? `${PROCESS}-${(++counter).toString(36)}`);
+  }
+
+  /** The id that a trusted proxy gave it. */
+  #givenId(req: IncomingMessage): string | undefined {
+    const id = header(req, 'x-request-id');
+    return GIVEN_ID.test(id) && this.#trusts(socketOf(req)?.remoteAddress ?? '') ? id : undefined;
   }
 
   #encrypted(req: IncomingMessage): boolean {

@@ -142,3 +142,16 @@ describe('the list of trusted proxies', () => {
     for (const other of ['11.0.0.1', '172.32.0.1', '2001:db9::1']) expect(claimed(list, other), other).toBe(other);
   });
 });
+
+describe('the id of a request', () => {
+  const ID = 'proxy-4711:a.b';
+
+  it('is the one that a trusted proxy gives it, and an own one otherwise', () => {
+    proxies.set(['192.0.2.0/24']);
+    const idOf = (remote: string, id: string): string => proxies.requestId(from(remote, { 'x-request-id': id }));
+    expect(idOf('192.0.2.7', ID)).toBe(ID);
+    for (const id of ['short', 'x'.repeat(129), 'with space', '<script>', 'new\nline-id', ''])
+      expect(idOf('192.0.2.7', id), id).toMatch(/^[\da-f]{8}-[\da-z]+$/);
+    expect(idOf('198.51.100.7', ID)).toMatch(/^[\da-f]{8}-[\da-z]+$/);
+  });
+});
