@@ -96,6 +96,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
       [...Object.keys(variables), ...Object.keys(kept)].filter((name) => (text(name) ?? kept[name]) !== undefined),
     ),
     safeMode: flag('SAFE_MODE'),
+    logRequests: flag('LOG_REQUESTS'),
     serverTiming: flag('SERVER_TIMING'),
     production,
     development: false,

@@ -28,6 +28,8 @@ export interface Environment {
   /** Names of the variables that were set, here or in DATA_DIR/config.json. */
   readonly given: ReadonlySet<string>;
   readonly safeMode: boolean;
+  /** Each request leaves a line in the log. */
+  readonly logRequests: boolean;
   /** Each answer says what it took: `Server-Timing`. */
   readonly serverTiming: boolean;
   /**

@@ -21,6 +21,7 @@ import { createExpressApp, type Check } from './express-app.ts';
 import { compose } from './composition.ts';
 import { openDatabase } from './databases/open.ts';
 import { PluginInstaller } from './plugin-installer.ts';
+import { logRequests } from '../http/request-log.ts';
 import { closeServer, drainServer, listen, type Around } from './server.ts';
 import { KERNEL_MIGRATIONS, loadMigrations, loadPlugins } from './loader.ts';
 import { PROGRAM, type SiteConfiguration } from './site.ts';
@@ -166,11 +167,21 @@ export async function createApp({
     async listen({ gate, open } = {}) {
       await jobs.start();
       supervisor.watch();
+      const layers: readonly Around[] = [
+        ...(environment.logRequests ? [logRequests(log, routes)] : []),
+        ...(calls ? [calls.around] : []),
+        around,
+      ];
       server = await listen(
         createExpressApp({ routes, log, checks, draining: () => draining, gate }),
         routes,
         environment,
-        { open, around: calls ? (req, res, answer) => calls.around(req, res, () => around(req, res, answer)) : around },
+        {
+          open,
+          around: layers.reduceRight(
+            (inner, outer) => (req, res, answer) => outer(req, res, () => inner(req, res, answer)),
+          ),
+        },
       );
       return (server.address() as { port: number }).port;
     },

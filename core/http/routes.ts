@@ -369,6 +369,14 @@ export class RouteRegistry implements Routes {
     return at?.behaviour.fastPath !== undefined && !at.mount.pause && at.behaviour.fastPath(req, res);
   }
 
+  /** Without its query; as the route has it where a credential is part of it. */
+  pathForLog({ method = '', url = '/' }: IncomingMessage): string {
+    const path = url.split('?', 1)[0]!;
+    const at = this.#surfaceOf(path);
+    const named = [method, 'GET', 'POST'].map((one) => at?.paths.find(one, pathBelow(at.surface, path)).value?.info);
+    return named.find((route) => route !== undefined && hasCredential(route))?.path ?? path;
+  }
+
   readonly middleware: RequestHandler = (req, res, next) => {
     const answer = this.#answering.run(req, () => this.#answer(req, res));
     answer.then((answered) => (answered ? undefined : next()), next);
@@ -429,11 +437,11 @@ export class RouteRegistry implements Routes {
 
   /** Lets the surface answer; what is the server's own fault is logged. */
   async #fail(error: unknown, exchange: RequestExchange, { surface, behaviour }: Table[number]): Promise<void> {
-    const { req, res, route } = exchange;
+    const { req, res } = exchange;
     // Whoever asked has gone in the middle of the answer.
     if (res.destroyed && (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     const failure = failureOf(error);
-    if (failure.status >= 500) this.#deps.failed({ error, req, surface: surface.id, path: loggedPath(req, route) });
+    if (failure.status >= 500) this.#deps.failed({ error, req, surface: surface.id, path: this.pathForLog(req) });
     await behaviour.fail(exchange, failure);
   }
 
@@ -537,8 +545,7 @@ const pathBelow = ({ prefix }: Surface<any, any, any>, path: string): string =>
   path.slice(prefix === '/' ? 0 : prefix.length) || '/';
 
 /** A parameter `:token` is a credential, so it stays out of logs. */
-const loggedPath = (req: Request, route: RouteInfo<any> | undefined): string =>
-  route?.path.includes('/:token') ? route.path : req.path;
+const hasCredential = ({ path }: RouteInfo<any>): boolean => path.includes('/:token');
 
 function compile(mounts: readonly Mount[]): Table {
   const table: Table = mounts.flatMap((mount) =>

@@ -127,6 +127,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     allowedPorts: [80, 443],
     given: new Set(),
     safeMode: false,
+    logRequests: false,
     serverTiming: false,
     quickHashes: 8,
     production: false,

@@ -30,7 +30,7 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
   ],
   MAIL_FROM: ['The address that mails come from', '`noreply@` and the site’s host'],
   TRUSTED_PROXIES: [
-    'Addresses and CIDR ranges, with commas between them, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed',
+    'Addresses and CIDR ranges, with commas between them, whose `X-Forwarded-For`, `X-Forwarded-Proto` and `X-Request-Id` are believed',
     'nobody is believed',
   ],
   WEBHOOKS_ALLOWED_HOSTS: [
@@ -43,6 +43,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
     'none',
   ],
   SAFE_MODE: ['`1` starts only the admin panel and what it needs', '`0`'],
+  LOG_REQUESTS: [
+    '`1`: each request leaves a line in the log, with its id, address, method, path without query, status and milliseconds',
+    '`0`',
+  ],
   SERVER_TIMING: [
     '`1`: each answer says in `Server-Timing` how long the listeners, filters and handlers of each plugin took, and its SQL; `parley dev` sets it',
     '`0`',
