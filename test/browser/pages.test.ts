@@ -233,7 +233,11 @@ function failures(): readonly string[] {
 const LONGEST = 300;
 
 /** Windows that a page is looked at in. What is drawn depends on the colours, what is there and where on the width. */
-const WINDOWS = { narrow: { width: 320, height: 700 }, wide: { width: 1280, height: 900 } } as const;
+const WINDOWS = {
+  narrow: { width: 320, height: 700 },
+  middle: { width: 768, height: 1_024 },
+  wide: { width: 1_280, height: 900 },
+} as const;
 type Add = (what: string, list: readonly string[]) => void;
 
 /** How it is laid out in windows of this width; `closely`: with wide spacing and the Tab key, too. */
@@ -244,6 +248,21 @@ async function lookAtLayout(page: Page, width: keyof typeof WINDOWS, closely: bo
   if (closely) add(`${width}, focused but unseen`, await walkFocus(page));
   // Wherever the walk left it, something would lie half below the bar.
   await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
+}
+
+/** As everybody may see it: in windows of each width, in both schemes and in both directions. */
+async function lookAtAll(page: Page, add: Add): Promise<void> {
+  for (const direction of ['ltr', 'rtl'])
+    for (const [width, size] of Object.entries(WINDOWS))
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.setViewportSize(size);
+        await page.evaluate(`document.documentElement.dir = '${direction}'`);
+        const what = `${width}, ${colorScheme}, ${direction}`;
+        if (await movesSideways(page)) add(what, ['moves sideways']);
+        add(what, await judge(page));
+      }
+  await page.evaluate(`document.documentElement.dir = 'ltr'`);
 }
 
 async function lookAt(page: Page, path: string, seen: Set<string>): Promise<readonly string[]> {
@@ -264,6 +283,7 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
     await page.emulateMedia({ colorScheme: 'dark' });
     add('wide, dark', await judge(page));
   }
+  if (FULL) await lookAtAll(page, add);
   add('moves', await moving(page));
   add('shown though hidden', await shownThoughHidden(page));
   await page.emulateMedia({ forcedColors: 'active' });
@@ -300,6 +320,6 @@ describe('every page', () => {
       await page.context().close();
       expect(found).toEqual([]);
     },
-    400_000,
+    FULL ? 3_600_000 : 400_000,
   );
 });
