@@ -185,7 +185,7 @@ export class Database implements Data {
         batch: fresh,
       };
     });
-    await this.outside(() => inTurn(batch.afterCommit));
+    await this.outside(() => doAll(batch.afterCommit));
     return result;
   }
 
@@ -388,7 +388,7 @@ export class Database implements Data {
 }
 
 /** Does each whatever becomes of those before it; then throws what the first that failed threw. */
-async function inTurn(work: ReadonlyArray<() => Promise<void>>): Promise<void> {
+async function doAll(work: ReadonlyArray<() => Promise<void>>): Promise<void> {
   const errors: unknown[] = [];
   for (const one of work) await one().catch((error: unknown) => errors.push(error));
   if (errors.length > 0) throw errors[0];
