@@ -46,9 +46,9 @@ export async function listen(
   { open, around = (_req, _res, answer) => answer(), unread = UNREAD }: ListenOptions = {},
 ): Promise<Server> {
   const answer: RequestListener = inTurn((req, res) => {
-    if (!hasOneHost(req)) return refuseHost(routes, res);
     around(req, res, () => {
-      if (!routes.fastPath(req, res)) app(req, res);
+      if (!hasOneHost(req)) refuseHost(routes, res);
+      else if (!routes.fastPath(req, res)) app(req, res);
     });
   });
   if (open) return open.removeAllListeners('request').on('request', answer);

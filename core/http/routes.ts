@@ -371,7 +371,7 @@ export class RouteRegistry implements Routes {
 
   /** Without its query; as the route has it where a credential is part of it. */
   pathForLog({ method = '', url = '/' }: IncomingMessage): string {
-    const path = url.split('?', 1)[0]!;
+    const path = url.replace(WHOLE_ADDRESS, '').split('?', 1)[0] || '/';
     const at = this.#surfaceOf(path);
     const named = [method, 'GET', 'POST'].map((one) => at?.paths.find(one, pathBelow(at.surface, path)).value?.info);
     return named.find((route) => route !== undefined && hasCredential(route))?.path ?? path;
@@ -543,6 +543,9 @@ function checkUrl(info: RouteInfo<any>, raw: Match<Entry>['params'], call: Check
 
 const pathBelow = ({ prefix }: Surface<any, any, any>, path: string): string =>
   path.slice(prefix === '/' ? 0 : prefix.length) || '/';
+
+/** What clients of proxies put in front of the path. */
+const WHOLE_ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^/?]*/i;
 
 /** A parameter `:token` is a credential, so it stays out of logs. */
 const hasCredential = ({ path }: RouteInfo<any>): boolean => path.includes('/:token');

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { startForum, type LogLine } from 'parley-forum/testing';
 
@@ -23,6 +25,22 @@ test('each request leaves a line, kept answers and refusals too, without what is
     expect.objectContaining({ ...line, method: 'HEAD', path: '/nowhere', status: 404 }),
   ]);
   expect(JSON.stringify(answered(forum.lines))).not.toContain('quokka');
+});
+
+test('a whole address in place of a path tells no more of a credential, and what is refused for its Host is told, too', async () => {
+  await using forum = await startForum({ environment: { logRequests: true } });
+  const ask = async (target: string, host: string): Promise<void> => {
+    const socket = connect(Number(new URL(forum.url).port), '127.0.0.1');
+    socket.end(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`).resume();
+    await once(socket, 'close');
+  };
+  await ask('http://forum.test/password/reset/quokka?x=quokka', 'forum.test');
+  await ask('/healthz', 'not a host');
+  await expect.poll(() => answered(forum.lines)).toHaveLength(2);
+  expect(answered(forum.lines).map(({ path, status }) => [path, status])).toEqual([
+    ['/password/reset/:token', expect.any(Number)],
+    ['/healthz', 400],
+  ]);
 });
 
 test('whoever left before the end of the answer is said to have left; without being asked for nothing is logged', async () => {
