@@ -335,13 +335,10 @@ export interface Categories {
   /** What the viewer may do in a category. */
   rights(category: Category, viewer: Viewer): CategoryRights;
   /**
-   * Creates, or changes where an id is given. 400 naming the field. `done`, here and below, runs in the transaction of
-   * the change.
+   * Creates, or changes where an id is given: what is not said stays, or gets its first value; a new one needs a name. 400
+   * naming the field. `done`, here and below, runs in the transaction of the change.
    */
-  save(
-    category: Partial<Category> & { readonly name: string },
-    done?: (saved: Category) => Promise<void>,
-  ): Promise<Category>;
+  save(category: Partial<Category>, done?: (saved: Category) => Promise<void>): Promise<Category>;
   /** Its discussions go to `moveTo`; without it only an empty category can be deleted (400). */
   remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void>;
 }

@@ -3,6 +3,7 @@ import {
   defineExtensionPoint,
   defineSurface,
   defineToken,
+  Type,
   type Awaitable,
   type FieldProblem,
   type HttpError,
@@ -226,6 +227,40 @@ export const errorsByField = (problems: readonly FieldProblem[]): Readonly<Recor
       own.map(({ message }) => message).join('; '),
     ]),
   );
+
+type FormValues = Readonly<Record<string, unknown>>;
+/** For the body of a form that is written with `form … opened=`. */
+export const OpenedField = { _opened: Type.Optional(Type.String()) } as const;
+/** What a form begins with, for `form … opened=`: what nobody touches in it stays as others make it meanwhile. */
+export const openedForm = (values: FormValues): string => JSON.stringify(values);
+
+/** By what values are compared: choices have no order, and forms send an empty one besides. */
+const comparable = (value: unknown): string =>
+  Array.isArray(value) ? value.map(String).filter(Boolean).sort().join() : String(value ?? '');
+
+/** What the fields held when the form was opened; nothing where it does not say. */
+export function openedIn({ _opened: text }: FormValues): FormValues {
+  try {
+    return Object(typeof text === 'string' ? JSON.parse(text) : {}) as FormValues;
+  } catch {
+    return {};
+  }
+}
+
+/**
+ * The fields that are not as they were when the form was opened; all where it does not say how that was. Of those in
+ * `together` one counts for all.
+ */
+export function touchedIn<T extends FormValues>(sent: T, together: readonly string[] = []): Partial<T> {
+  const opened = openedIn(sent);
+  const names = Object.keys(sent).filter((name) => name !== '_opened' && sent[name] !== undefined);
+  const isTouched = (name: string): boolean =>
+    !Object.hasOwn(opened, name) || comparable(sent[name]) !== comparable(opened[name]);
+  const all = names.some((name) => together.includes(name) && isTouched(name));
+  return Object.fromEntries(
+    names.filter((name) => isTouched(name) || (all && together.includes(name))).map((name) => [name, sent[name]]),
+  ) as Partial<T>;
+}
 
 /** What a route among the pages may say of itself. */
 export interface PageOptions {

@@ -1,5 +1,5 @@
 import { Type } from 'parley-forum';
-import type { Access, Audience } from 'parley-forum/plugins/access';
+import type { Access, Audience, Viewer } from 'parley-forum/plugins/access';
 import { pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/ports/audit';
@@ -10,9 +10,21 @@ import {
   manageCategories,
   type Category,
 } from 'parley-forum/plugins/discussions';
-import { negotiated, pages, phrase, redirect, type Retry, type View, type Web } from 'parley-forum/plugins/web';
+import {
+  negotiated,
+  OpenedField,
+  openedForm,
+  pages,
+  phrase,
+  redirect,
+  touchedIn,
+  type Retry,
+  type View,
+  type Web,
+} from 'parley-forum/plugins/web';
 import { CategoryBody, plainCategory, withFields } from '../schemas.ts';
 import { fieldSaves } from '../writing/drafts.ts';
+import { shownFields } from '../writing/opened-form.ts';
 import { queryOf, draftOf, problemsByField, type PageDeps, type FormDraft } from '../page-parts.ts';
 
 const AUDIENCE_WORDS = ['everyone', 'members', 'staff'] as const;
@@ -68,7 +80,7 @@ const withStored = (options: readonly Option[], stored: readonly Option[]): read
 
 /** /admin/categories. */
 export function adminPages(
-  { plugin, categories }: PageDeps,
+  { plugin, categories, records }: PageDeps,
   { admin, access, web }: { admin: Admin; access: Access; web: Web },
 ): void {
   plugin.extend(adminSections, {
@@ -120,6 +132,7 @@ export function adminPages(
       problems: draft.problems,
       wrong: problemsByField(draft),
       values: draft.values,
+      opened: draft.values['_opened'],
       extra: { category: edited, values: draft.values },
       edited: edited && plainCategory(edited),
       audiences,
@@ -159,6 +172,13 @@ export function adminPages(
           reply: choiceOf(category.reply),
         }
       : { hue: 195, position: categories.all().length, view: 'everyone', create: 'members', reply: 'members' };
+  const initialValues = async (category: Category | undefined, viewer: Viewer): Promise<FormDraft['values']> => {
+    const values = valuesOf(category);
+    const [record] = category ? await records.categories([category], viewer) : [];
+    if (!record) return values;
+    const others = shownFields(plugin.extensions(categoryFields), { ...record });
+    return { ...values, _opened: openedForm({ ...values, ...others }) };
+  };
   const rerender = (retry: Retry): View =>
     shown(
       draftOf(retry),
@@ -170,11 +190,11 @@ export function adminPages(
     path: '/admin/categories',
     can,
     query: Type.Object(Paging),
-  })(async ({ req, query }) => {
+  })(async ({ actor, req, query }) => {
     await categories.refresh();
     const edited = categories.all().find(({ id }) => id === queryOf(req)['id']);
     const page = pageOf(categories.all().map(plainCategory), query);
-    return negotiated(shown({ values: valuesOf(edited) }, edited), {
+    return negotiated(shown({ values: await initialValues(edited, actor) }, edited), {
       success: true,
       categories: page.items,
       ...pageFields(page),
@@ -187,23 +207,25 @@ export function adminPages(
     can,
     summary: 'Save a category',
     options: { rerender },
-    body: withFields(plugin, categoryFields, CategoryBody, 'body'),
+    body: withFields(plugin, categoryFields, Type.Object({ ...CategoryBody.properties, ...OpenedField }), 'body'),
   })(async ({ actor, body }) => {
     await categories.refresh();
-    const fields = fieldSaves(plugin.extensions(categoryFields), body, actor);
+    const id = given(body.id);
+    const changes = touchedIn(body);
+    const fields = fieldSaves(plugin.extensions(categoryFields), changes, actor);
     const category = await categories.save(
       withoutUndefined({
-        id: given(body.id),
-        name: body.name,
-        slug: given(body.slug),
-        description: body.description,
-        hue: body.hue,
-        icon: body.icon,
-        position: body.position,
-        parentId: body.parent_id === undefined ? undefined : (given(body.parent_id) ?? null),
-        view: audienceOf(body.view),
-        create: audienceOf(body.create),
-        reply: audienceOf(body.reply),
+        id,
+        name: changes.name,
+        slug: given(changes.slug),
+        description: changes.description,
+        hue: changes.hue,
+        icon: changes.icon,
+        position: changes.position,
+        parentId: changes.parent_id === undefined ? undefined : (given(changes.parent_id) ?? null),
+        view: audienceOf(changes.view),
+        create: audienceOf(changes.create),
+        reply: audienceOf(changes.reply),
       }),
       async ({ id, name }, em) => {
         for (const save of fields) await save(em, id);
@@ -211,7 +233,7 @@ export function adminPages(
       },
     );
     plugin.log.info({ category: category.id, name: category.name }, 'a category was saved');
-    const status = given(body.id) === undefined ? 201 : 200;
+    const status = id === undefined ? 201 : 200;
     return negotiated(
       redirect('/admin/categories', { notice: phrase('discussions:admin.saved', { name: category.name }) }),
       { success: true, category: plainCategory(category) },

@@ -26,7 +26,7 @@ import type { Projections } from '../projections/projections.ts';
 
 const KEY = 'discussions.categories';
 /** What a fresh forum begins with. */
-const DEFAULT_CATEGORIES: readonly (Partial<Category> & { readonly name: string })[] = [
+const DEFAULT_CATEGORIES: readonly Partial<Category>[] = [
   {
     name: 'Announcements',
     description: 'News from the people who run this place.',
@@ -144,7 +144,7 @@ export class CategoryService implements Categories {
   }
 
   async save(
-    category: Partial<Category> & { readonly name: string },
+    category: Partial<Category>,
     done?: (saved: Category, em: EntityManager) => Promise<void>,
   ): Promise<Category> {
     const written = await this.#data.transaction(async (em) => {
@@ -208,7 +208,7 @@ export class CategoryService implements Categories {
   }
 
   /** Inside a transaction that holds the lock; `stored`: those that are there. */
-  async #write(changes: Partial<Category> & { readonly name: string }, stored: readonly Category[]): Promise<Category> {
+  async #write(changes: Partial<Category>, stored: readonly Category[]): Promise<Category> {
     const known = stored.find((category) => category.id === changes.id);
     if (changes.id !== undefined && !known) throw notFound('There is no such category');
     const now = new Date(this.#clock.now());
@@ -275,12 +275,12 @@ const wrong = (field: string, message: string): InvalidInput => new InvalidInput
 
 /** What is not said stays as it was, or gets its first value. */
 function withDefaults(
-  changes: Partial<Category> & { readonly name: string },
+  changes: Partial<Category>,
   known: Category | undefined,
   id: string,
   others: readonly Category[],
 ): Category {
-  const name = changes.name.trim();
+  const name = (changes.name ?? known?.name ?? '').trim();
   const fresh: Category = {
     id,
     name,

@@ -9,6 +9,7 @@ import {
   type PinPlace,
 } from 'parley-forum/plugins/discussions';
 import {
+  OpenedField,
   pages,
   phrase,
   type Phrase,
@@ -22,7 +23,7 @@ import { discussionPath, postPath } from '../identifiers.ts';
 import { endOfDay } from '../reading/days.ts';
 import { editedMeanwhile } from './conflicts.ts';
 import { SWITCHES, type Changes } from './editor.ts';
-import { collides, formValues, openedForm, touchedIn, type FormValues } from './opened-form.ts';
+import { collides, formValues, initialForm, touchedFields, type FormValues } from './opened-form.ts';
 import type { FoundPost } from '../reading/reader.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
 import { ReasonField, withFields } from '../schemas.ts';
@@ -221,7 +222,7 @@ export function managePages(deps: PageDeps): void {
       reason: ReasonField,
       pinned_in: PinnedIn,
       pinned_until: PinEnd,
-      opened: Text,
+      ...OpenedField,
     }),
     'body',
   );
@@ -246,7 +247,7 @@ export function managePages(deps: PageDeps): void {
       pins: rights.inCategory(head.categoryId, viewer).moderate,
       pinned_in: textOf(draft.values['pinned_in']),
       pinned_until: textOf(draft.values['pinned_until']),
-      opened: textOf(draft.values['opened']),
+      opened: textOf(draft.values['_opened']),
       action: `/d/${head.number}/edit`,
       back: discussionPath(head),
       ...reasonOf(viewer, head.authorId, draft),
@@ -264,8 +265,8 @@ export function managePages(deps: PageDeps): void {
     const draft = draftOf(retry);
     if (retry.status !== 409) return editView(head, retry.actor, draft);
     // Whoever has been told of another change may replace it; what they have not touched is shown as it is now.
-    const now = openedForm(await shownOf(head, retry.actor));
-    return editView(head, retry.actor, { ...draft, values: { ...now, ...touchedIn(draft.values) } });
+    const now = initialForm(await shownOf(head, retry.actor));
+    return editView(head, retry.actor, { ...draft, values: { ...now, ...touchedFields(draft.values) } });
   };
 
   plugin.route(pages, {
@@ -274,7 +275,7 @@ export function managePages(deps: PageDeps): void {
     can: 'member',
     load,
     authorize,
-  })(async ({ actor, target: head }) => editView(head, actor, { values: openedForm(await shownOf(head, actor)) }));
+  })(async ({ actor, target: head }) => editView(head, actor, { values: initialForm(await shownOf(head, actor)) }));
 
   plugin.route(pages, {
     method: 'post',
@@ -285,7 +286,7 @@ export function managePages(deps: PageDeps): void {
     load,
     authorize,
   })(async ({ actor, target: head, body }) => {
-    const touched = touchedIn(body);
+    const touched = touchedFields(body);
     const pin = rights.inCategory(head.categoryId, actor).moderate ? pinIn(touched, zone()) : {};
     await editor.change(
       head,

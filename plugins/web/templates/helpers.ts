@@ -200,14 +200,16 @@ export function createHelpers(scope: () => RenderScope): Helpers {
     json: (value: unknown) => safeJson(value),
     /** `csrf`: the hidden field with the forgery token; `form` adds it by itself. */
     csrf: () => csrfField,
-    /** `#form "/path" class="…" data-enhance=true`: a POST form with its forgery token; `data-enhance` sends it without leaving the page, and with the value `stay` it is not left afterwards either. */
+    /** `#form "/path" class="…" data-enhance=true`: a POST form with its forgery token; `data-enhance` sends it without leaving the page, and with the value `stay` it is not left afterwards either. `opened=values`: what the form begins with, so that what nobody touches in it stays as others make it meanwhile. */
     form: function (this: unknown, action: unknown, { hash, fn }: HelperOptions) {
       const attributes = Object.entries(hash).filter(([key]) => FORM_ATTRIBUTES.has(key));
       const shown = attributes.map(([key, value]) =>
         value === undefined || value === false ? '' : html` ${key}="${value === true ? '' : value}"`,
       );
       const inner = new SafeHtml(fn?.() ?? '');
-      return html`<form method="post" action="${safeUrl(action)}"${shown}>${csrfField}${inner}</form>`;
+      const opened =
+        hash['opened'] === undefined ? '' : html`<input type="hidden" name="_opened" value="${hash['opened']}">`;
+      return html`<form method="post" action="${safeUrl(action)}"${shown}>${csrfField}${opened}${inner}</form>`;
     },
     /** `slot "id" context`: what plugins put into the slot, whose id is written out; as a block, what stands there where they put nothing. */
     slot: function (this: unknown, id: unknown, ...rest: unknown[]) {

@@ -1,29 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { formFields } from '../web/form-fields.ts';
 import { expectStatus, useForum, type Name } from './forum.ts';
 
 /** Two who change one discussion, each in a form that was opened before the other one saved. */
 const forum = useForum({ 'discussions.rate_limit': 1_000 });
 const DAY = 86_400_000;
 const CONFLICT = 'This discussion was changed meanwhile.';
-
-const unescape = (text: string): string =>
-  text
-    .replace(/&#(\d+);/g, (_all, code) => String.fromCharCode(Number(code)))
-    .replace(/&quot;/g, '"')
-    .replace(/&amp;/g, '&');
-/** What a form has in its fields, as a browser sends it. */
-function fieldsOf(html: string): Record<string, string> {
-  const [form = ''] = /<form[^>]*action="\/d\/\d+\/edit"[\s\S]*?<\/form>/.exec(html) ?? [];
-  const inputs = [...form.matchAll(/<input [^>]*>/g)].map(([input]) => [
-    /name="([^"]*)"/.exec(input)![1]!,
-    /value="([^"]*)"/.exec(input)?.[1] ?? '',
-  ]);
-  const selects = [...form.matchAll(/<select [^>]*name="([^"]*)"[\s\S]*?<\/select>/g)].map(([select, name]) => [
-    name!,
-    /<option value="([^"]*)" selected/.exec(select)?.[1] ?? '',
-  ]);
-  return Object.fromEntries([...inputs, ...selects].map(([name, value]) => [name, unescape(value!)]));
-}
 
 async function begin(title: string, body: object = {}) {
   const { id, number } = await forum.start('ada', title);
@@ -34,7 +16,7 @@ async function begin(title: string, body: object = {}) {
     number,
     record: async (): Promise<any> =>
       expectStatus(await forum.as.mia.get(`/api/discussions/${id}`), 200).body.discussion,
-    open: async (name: Name) => fieldsOf(expectStatus(await forum.as[name].get(path), 200).text),
+    open: async (name: Name) => formFields(expectStatus(await forum.as[name].get(path), 200).text, path),
     save: (name: Name, fields: Record<string, string>) => forum.as[name].submit(path, fields),
     change: async (changes: object) =>
       expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { reason: 'x', ...changes }), 200),
@@ -86,7 +68,7 @@ describe('of a discussion that two change at once', () => {
     ['a pin', { pinned_in: 'everywhere' }, { pinned_in: 'category' }],
     ['a pin that the other one ended', { is_pinned: false }, { pinned_until: '2099-01-01' }],
   ])('%s that both change is the other one’s until it is saved once more', async (_what, first, second) => {
-    const { record, open, save, change } = await begin('By ada', { pinned_in: 'category', tags: ['ada'] });
+    const { number, record, open, save, change } = await begin('By ada', { pinned_in: 'category', tags: ['ada'] });
     const pinned = 'pinned_in' in second ? { is_pinned: false } : {};
     await change(pinned);
     const fields = { ...(await open('root')), ...second, reason: 'Mine' };
@@ -96,11 +78,11 @@ describe('of a discussion that two change at once', () => {
     expect(refused.status).toBe(409);
     expect(refused.text).toContain(CONFLICT);
     expect(await record()).toMatchObject({ title: before.title, tags: before.tags, pinned_in: before.pinned_in });
-    const again = fieldsOf(refused.text);
+    const again = formFields(refused.text, `/d/${number}/edit`);
     // What was typed is there; what was not touched is as it is now.
     expect(again).toMatchObject({ ...second, reason: 'Mine', category_id: before.category_id });
     expectStatus(await save('root', again), 303);
-    const after = fieldsOf((await forum.as.root.get(`/d/${before.number}/edit`)).text);
+    const after = await open('root');
     expect(after).toMatchObject(second);
     expect((await record()).category.slug).toBe('help');
     // What one has sent already is no other change.
@@ -118,12 +100,12 @@ describe('of a discussion that two change at once', () => {
   });
 
   test('a form that is refused for something else still knows what it began with', async () => {
-    const { record, open, save, change } = await begin('Too empty');
+    const { number, record, open, save, change } = await begin('Too empty');
     const fields = await open('ada');
     await change({ category_id: 'help' });
     const refused = await save('ada', { ...fields, title: '' });
     expect(refused.status).toBe(400);
-    expectStatus(await save('ada', { ...fieldsOf(refused.text), title: 'Full' }), 303);
+    expectStatus(await save('ada', { ...formFields(refused.text, `/d/${number}/edit`), title: 'Full' }), 303);
     expect(await record()).toMatchObject({ title: 'Full', category: { slug: 'help' } });
   });
 });

@@ -2,6 +2,7 @@ import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Access } from 'parley-forum/plugins/access';
 import { Categories, type Category } from 'parley-forum/plugins/discussions';
+import { formFields } from '../web/form-fields.ts';
 import { useForum } from './forum.ts';
 
 const forum = useForum({ 'site.name': 'The Slipway' });
@@ -146,21 +147,6 @@ describe('the form of a reply', () => {
 });
 
 describe('the form of a category', () => {
-  const form = (text: string): Record<string, string> => {
-    const section = text.slice(text.indexOf('action="/admin/categories/save"'));
-    const body = section.slice(0, section.indexOf('</form>'));
-    const inputs = [...body.matchAll(/<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"/g)].map(([, name, value]) => [
-      name,
-      value,
-    ]);
-    const selects = [...body.matchAll(/<select[^>]* name="([^"]+)".*?<\/select>/gs)].map(([whole, name]) => [
-      name,
-      /value="([^"]*)" selected/.exec(whole)?.[1],
-    ]);
-    const description = /<textarea[^>]* name="description"[^>]*>\n?([^<]*)</.exec(body)?.[1];
-    return Object.fromEntries([...inputs, ...selects, ['description', description]]);
-  };
-
   test('shows and saves what was stored, although it offers less', async () => {
     const { app } = forum.app;
     const [categories, access] = [app.service(Categories), app.service(Access)];
@@ -181,7 +167,8 @@ describe('the form of a category', () => {
       reply: 'members',
     } as const;
     const { id } = await categories.save(given as unknown as Category);
-    const fields = form((await forum.as.root.get(`/admin/categories?id=${id}`)).text);
+    const page = await forum.as.root.get(`/admin/categories?id=${id}`);
+    const { _opened, ...fields } = formFields(page.text, '/admin/categories/save');
     expect(fields).toMatchObject({
       hue: '205',
       parent_id: parent.id,
