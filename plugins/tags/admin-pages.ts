@@ -8,10 +8,13 @@ import type { Tag } from 'parley-forum/ports/tags';
 import {
   formErrors,
   negotiated,
+  OpenedField,
+  openedForm,
   pagerOf,
   pages,
   phrase,
   redirect,
+  touchedIn,
   type Retry,
   type View,
 } from 'parley-forum/plugins/web';
@@ -24,6 +27,7 @@ const Body = Type.Object({
   name: Type.String({ maxLength: 200 }),
   slug: Type.Optional(Type.String({ maxLength: 80 })),
   hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 359 })),
+  ...OpenedField,
 });
 
 /** /admin/tags. */
@@ -65,6 +69,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
       pager,
       edited,
       values: retry?.body ?? edited ?? {},
+      opened: retry ? retry.body['_opened'] : edited && openedForm({ ...edited }),
       ...formErrors(retry),
     };
     return admin.view('@tags/admin', { title: phrase('tags:title'), noindex: true, current: '/admin/tags' }, model);
@@ -101,7 +106,8 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
   })(async ({ actor, body }) => {
     await tags.refresh();
     const id = given(body.id);
-    const saved = await tags.save({ id, name: body.name, slug: given(body.slug), hue: body.hue }, (changed) =>
+    const { name, slug, hue } = touchedIn(body);
+    const saved = await tags.save({ id, name, slug: given(slug), hue }, (changed) =>
       plugin.emit(tagSaved, { id: changed.id, name: changed.name, actor: actor.id }),
     );
     plugin.log.info({ tag: saved.id, name: saved.name }, 'a tag was saved');

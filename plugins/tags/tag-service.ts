@@ -19,7 +19,7 @@ const SLUG = /^[\p{L}\p{N}\p{M}]+(?:-[\p{L}\p{N}\p{M}]+)*$/u;
 /** An administrator's changes of a tag; undefined fields keep their value, or get a default. */
 export interface TagChanges {
   readonly id?: string | undefined;
-  readonly name: string;
+  readonly name?: string | undefined;
   readonly slug?: string | undefined;
   readonly hue?: number | undefined;
 }
@@ -29,6 +29,7 @@ export interface TagRights {
   readonly create: boolean;
   readonly hidden: readonly string[];
 }
+const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
 const missingTags = (missing: readonly string[]): InvalidInput =>
   new InvalidInput([
     { field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` },
@@ -88,25 +89,39 @@ export class TagService {
 
   /** `done`, here and below, runs in the transaction of the change. */
   async save(changes: TagChanges, done?: (tag: Tag) => Promise<void>): Promise<Tag> {
-    const known = this.#snapshot.find(({ id }) => id === changes.id);
-    if (changes.id !== undefined && !known) throw notFound('There is no such tag');
-    const name = nameOf(changes.name, 'name');
-    const slug = changes.slug ?? known?.slug ?? slugOfName(name);
-    this.#validate(known, name, slug);
-    const hue = changes.hue ?? known?.hue ?? hueOf(name);
-    const saved = await this.#data.transaction(async () => {
-      const row = await this.#data.one(
-        sql<Tag>`${
-          known
-            ? sql`update tag set name = ${name}, key = ${keyOf(name)}, slug = ${slug}, hue = ${hue} where id = ${known.id}`
-            : sql`insert into tag (name, key, slug, hue) values (${name}, ${keyOf(name)}, ${slug}, ${hue})`
-        } returning id, slug, name, hue`,
-      );
-      await done?.(row!);
-      return row!;
-    });
+    const saved = await this.#data
+      .transaction(() => this.#write(changes, done))
+      .catch((error: unknown) => {
+        // Somebody who writes has made a tag of the same name at the same moment.
+        throw (error as { code?: string }).code === '23505' ? wrong('name', 'is taken by another tag') : error;
+      });
     await this.#changed();
     return saved;
+  }
+
+  async #write(changes: TagChanges, done?: (tag: Tag) => Promise<void>): Promise<Tag> {
+    // Administrators wait for each other; each changes only what they said.
+    await this.#data.lock('tags:changes');
+    const stored = await this.#stored();
+    const known = stored.find(({ id }) => id === changes.id);
+    if (changes.id !== undefined && !known) throw notFound('There is no such tag');
+    const name = nameOf(changes.name ?? known?.name ?? '', 'name');
+    const slug = changes.slug ?? known?.slug ?? slugOfName(name);
+    validate(
+      { name, slug },
+      stored.filter((tag) => tag !== known),
+    );
+    const hue = changes.hue ?? known?.hue ?? hueOf(name);
+    const row = await this.#data.one(
+      sql<Tag>`${
+        known
+          ? sql`update tag set name = ${name}, key = ${keyOf(name)}, slug = ${slug}, hue = ${hue} where id = ${known.id}`
+          : sql`insert into tag (name, key, slug, hue) values (${name}, ${keyOf(name)}, ${slug}, ${hue})`
+      } returning id, slug, name, hue`,
+    );
+    if (!row) throw notFound('There is no such tag');
+    await done?.(row);
+    return row;
   }
 
   /** What has it loses it, or gets `into` (an id, slug or name) instead. */
@@ -150,15 +165,6 @@ export class TagService {
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
   }
 
-  #validate(known: Tag | undefined, name: string, slug: string): void {
-    const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
-    const others = this.#snapshot.filter((tag) => tag !== known);
-    if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
-    if (isId(slug) || !SLUG.test(slug))
-      throw wrong('slug', 'may have letters and digits with single hyphens between them');
-    if (others.some((other) => other.slug === slug)) throw wrong('slug', 'is taken by another tag');
-  }
-
   /** A name wins over another tag's slug. */
   async #known(words: readonly string[], hidden: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#data.all(sql<{ id: string; slug: string; key: string }>`select id, slug, key from tag
@@ -190,8 +196,18 @@ export class TagService {
   }
 
   async #read(): Promise<void> {
-    this.#snapshot = await this.#cache.remember(KEY, [tagsTag], () =>
-      this.#data.all(sql<Tag>`select id, slug, name, hue from tag order by key, id`),
-    );
+    this.#snapshot = await this.#cache.remember(KEY, [tagsTag], () => this.#stored());
   }
+
+  #stored(): Promise<readonly Tag[]> {
+    return this.#data.all(sql<Tag>`select id, slug, name, hue from tag order by key, id`);
+  }
+}
+
+/** 400 for a name or slug that another tag has, or that no tag can have. */
+function validate({ name, slug }: Pick<Tag, 'name' | 'slug'>, others: readonly Tag[]): void {
+  if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
+  if (isId(slug) || !SLUG.test(slug))
+    throw wrong('slug', 'may have letters and digits with single hyphens between them');
+  if (others.some((other) => other.slug === slug)) throw wrong('slug', 'is taken by another tag');
 }
