@@ -3,7 +3,18 @@ import { pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { manageReactions, reactionTypeSaved, type ReactionType } from 'parley-forum/plugins/reactions';
-import { formErrors, negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  formErrors,
+  negotiated,
+  OpenedField,
+  openedForm,
+  pages,
+  phrase,
+  redirect,
+  touchedIn,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import type { RouteDeps } from './routes.ts';
 import type { ReactionTypes } from './reaction-types.ts';
 
@@ -13,7 +24,11 @@ const Body = Type.Object({
   label: Type.Optional(Type.String({ maxLength: 40 })),
   position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
   enabled: Type.Optional(Type.Boolean()),
+  ...OpenedField,
 });
+
+/** What the form of a kind can change; its slug stays. */
+const settable = ({ slug: _slug, ...values }: ReactionType): Omit<ReactionType, 'slug'> => values;
 
 /** /admin/reactions. */
 export function adminPages(
@@ -38,6 +53,7 @@ export function adminPages(
       types: types.all(),
       edited,
       values: retry?.body ?? edited ?? { position: types.all().length, enabled: true },
+      opened: retry ? retry.body['_opened'] : edited && openedForm({ ...settable(edited) }),
       ...formErrors(retry),
     };
     return admin.view(
@@ -76,7 +92,7 @@ export function adminPages(
     body: Body,
   })(async ({ actor, body }) => {
     await types.refresh();
-    const { type, created } = await types.save(body, ({ slug, enabled }) =>
+    const { type, created } = await types.save({ ...touchedIn(body), slug: body.slug }, ({ slug, enabled }) =>
       plugin.emit(reactionTypeSaved, { slug, enabled, actor: actor.id }),
     );
     plugin.log.info({ reaction: type.slug }, 'a kind of reaction was saved');

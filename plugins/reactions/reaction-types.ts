@@ -76,36 +76,19 @@ export class ReactionTypes {
     changes: TypeChanges,
     done?: (type: ReactionType) => Promise<void>,
   ): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
-    const { slug, emoji = '', label = '', position, enabled } = changes;
-    const known = this.#snapshot.find((type) => type.slug === slug);
-    const next = Math.max(-1, ...this.#snapshot.map((other) => other.position)) + 1;
-    const type: ReactionType = {
-      slug,
-      emoji: emoji.trim() || (known?.emoji ?? ''),
-      label: label.trim() || (known?.label ?? ''),
-      position: position ?? known?.position ?? next,
-      enabled: enabled ?? known?.enabled ?? true,
-    };
-    this.#validate(type);
-    await this.#data.transaction(async () => {
+    const saved = await this.#data.transaction(async () => {
+      // Administrators wait for each other; each changes only what they said.
+      await this.#data.lock('reactions:types');
+      const stored = await this.#stored();
+      const known = stored.find(({ slug }) => slug === changes.slug);
+      const type = withDefaults(changes, known, stored);
+      validate(type, stored);
       await this.#write(type);
       await done?.(type);
+      return { type, created: !known };
     });
     await this.#changed();
-    return { type, created: !known };
-  }
-
-  #validate({ slug, emoji, label }: ReactionType): void {
-    const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
-    if (!/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug))
-      throw wrong('slug', 'may have small letters and digits with single hyphens between them');
-    if (!/^(?=.*[\p{Emoji_Presentation}\p{Extended_Pictographic}\u20e3])\S{1,20}$/u.test(emoji))
-      throw wrong('emoji', 'must be an emoji');
-    if (label === '') throw wrong('label', 'is required');
-    if (
-      this.#snapshot.some((other) => other.slug !== slug && withoutVariation(other.emoji) === withoutVariation(emoji))
-    )
-      throw wrong('emoji', 'is used by another reaction');
+    return saved;
   }
 
   #write({ slug, emoji, label, position, enabled }: ReactionType): Promise<unknown> {
@@ -121,10 +104,39 @@ export class ReactionTypes {
   }
 
   async #read(): Promise<void> {
-    this.#snapshot = await this.#cache.remember(KEY, [reactionsTag], () =>
-      this.#data.all(
-        sql<ReactionType>`select slug, emoji, label, position, enabled from reaction_type order by position, slug`,
-      ),
+    this.#snapshot = await this.#cache.remember(KEY, [reactionsTag], () => this.#stored());
+  }
+
+  #stored(): Promise<readonly ReactionType[]> {
+    return this.#data.all(
+      sql<ReactionType>`select slug, emoji, label, position, enabled from reaction_type order by position, slug`,
     );
   }
+}
+
+/** What is not said stays as it was, or gets its first value. */
+function withDefaults(
+  { slug, emoji = '', label = '', position, enabled }: TypeChanges,
+  known: ReactionType | undefined,
+  stored: readonly ReactionType[],
+): ReactionType {
+  return {
+    slug,
+    emoji: emoji.trim() || (known?.emoji ?? ''),
+    label: label.trim() || (known?.label ?? ''),
+    position: position ?? known?.position ?? Math.max(-1, ...stored.map((other) => other.position)) + 1,
+    enabled: enabled ?? known?.enabled ?? true,
+  };
+}
+
+/** 400 naming the field. */
+function validate({ slug, emoji, label }: ReactionType, stored: readonly ReactionType[]): void {
+  const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
+  if (!/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug))
+    throw wrong('slug', 'may have small letters and digits with single hyphens between them');
+  if (!/^(?=.*[\p{Emoji_Presentation}\p{Extended_Pictographic}\u20e3])\S{1,20}$/u.test(emoji))
+    throw wrong('emoji', 'must be an emoji');
+  if (label === '') throw wrong('label', 'is required');
+  if (stored.some((other) => other.slug !== slug && withoutVariation(other.emoji) === withoutVariation(emoji)))
+    throw wrong('emoji', 'is used by another reaction');
 }
