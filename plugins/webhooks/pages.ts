@@ -8,7 +8,17 @@ import {
   webhookSecretRotated,
   webhookTested,
 } from 'parley-forum/plugins/webhooks';
-import { negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import {
+  negotiated,
+  OpenedField,
+  openedForm,
+  pages,
+  phrase,
+  redirect,
+  touchedIn,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import { BlockedUrl } from 'parley-forum/plugins/protection';
 import { subscribableEvents } from './events/event-subscriber.ts';
 import { recordOf, type WebhookInput, type WebhookRow } from './webhook-store.ts';
@@ -27,15 +37,22 @@ const SaveBody = Type.Object({
   event: Type.Optional(Type.String({ maxLength: 100 })),
   active: Type.Optional(Type.Boolean()),
   categories: Type.Optional(Texts),
+  ...OpenedField,
 });
-/** What a new webhook has that no one said anything of; its URL has to be said. */
-const BLANK: Omit<WebhookInput, 'url'> & { readonly url?: string } = {
-  name: '',
-  events: [],
+const NO_EVENTS = 'must name at least one event';
+const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
+const required = (field: string, message: string): never => {
+  throw new InvalidInput([{ field, message }]);
+};
+/** A new webhook; 400 where it has no URL or no events. */
+const complete = ({ url, events, name, ...others }: Partial<WebhookInput>): WebhookInput => ({
   categories: [],
   active: true,
-};
-const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
+  ...others,
+  url: url ?? required('url', 'is required'),
+  events: events ?? required('events', NO_EVENTS),
+  name: name ?? hostOf(url ?? ''),
+});
 type Values = Readonly<Record<string, unknown>>;
 const list = (value: readonly string[] | string): readonly string[] =>
   (typeof value === 'string' ? [value] : value).filter((text) => text !== '');
@@ -76,6 +93,7 @@ export function addWebhookPages({
         events: list((values['events'] ?? []) as string[]),
         categories: list((values['categories'] ?? []) as string[]),
       },
+      opened: values['_opened'],
       events,
       edited: edited && {
         ...recordOf(edited),
@@ -96,7 +114,9 @@ export function addWebhookPages({
     return admin.view('@webhooks/list', { title: phrase('webhooks:pages'), current: ROOT }, model);
   };
   const valuesOf = (webhook: WebhookRow | undefined): Values =>
-    webhook ? { ...recordOf(webhook) } : { active: true, events: ['discussion.created', 'post.created'] };
+    webhook
+      ? { ...recordOf(webhook), _opened: openedForm({ ...recordOf(webhook) }) }
+      : { active: true, events: ['discussion.created', 'post.created'] };
   const rerender = async (retry: Retry): Promise<View> => {
     const rows = await webhooks.list();
     return shown(
@@ -127,7 +147,7 @@ export function addWebhookPages({
   };
   const checkedEvents = (names: readonly string[], kept: readonly string[]): readonly string[] => {
     const unknown = names.filter((name) => !subscribableEvents(hooks).includes(name) && !kept.includes(name));
-    if (names.length === 0) throw new InvalidInput([{ field: 'events', message: 'must name at least one event' }]);
+    if (names.length === 0) throw new InvalidInput([{ field: 'events', message: NO_EVENTS }]);
     if (unknown.length > 0)
       throw new InvalidInput([
         {
@@ -150,18 +170,18 @@ export function addWebhookPages({
     ];
   };
 
-  /** The webhook as it is to be: what the form leaves out stays as `before` has it. */
-  const draftOf = async (body: Static<typeof SaveBody>, before: WebhookRow | undefined): Promise<WebhookInput> => {
-    const { url: known, name, events, categories: chosen, active }: typeof BLANK = before ?? BLANK;
-    const url = body.url ?? known;
-    if (url === undefined) throw new InvalidInput([{ field: 'url', message: 'is required' }]);
-    const asked = body.events ?? body.event;
+  /** What is said of the webhook, checked; what it has already stays whatever has become of it. */
+  const changesOf = async (
+    { url, events, event, categories: chosen, name, active }: Partial<Static<typeof SaveBody>>,
+    before: WebhookRow | undefined,
+  ): Promise<Partial<WebhookInput>> => {
+    const asked = events ?? event;
     return {
-      url: url === known ? url : await checkedUrl(url),
-      events: before && asked === undefined ? events : checkedEvents(list(asked ?? []), events),
-      categories: body.categories === undefined ? chosen : await checkedCategories(list(body.categories)),
-      name: body.name?.trim() || name || hostOf(url),
-      active: body.active ?? active,
+      ...(url !== undefined && url !== before?.url && { url: await checkedUrl(url) }),
+      ...(asked !== undefined && { events: checkedEvents(list(asked), before?.events ?? []) }),
+      ...(chosen !== undefined && { categories: await checkedCategories(list(chosen)) }),
+      ...(name !== undefined && name.trim() !== '' && { name: name.trim() }),
+      ...(active !== undefined && { active }),
     };
   };
 
@@ -186,11 +206,11 @@ export function addWebhookPages({
     body: SaveBody,
   })(async ({ actor, body }) => {
     const before = body.id === undefined || body.id === '' ? undefined : await found(body.id);
-    const draft = await draftOf(body, before);
+    const changes = await changesOf(touchedIn(body), before);
     const { webhook, secret } = await data.transaction(async () => {
       const saved = before
-        ? { webhook: await webhooks.update(before.id, draft), secret: undefined }
-        : await webhooks.create(draft);
+        ? { webhook: await webhooks.update(before.id, changes), secret: undefined }
+        : await webhooks.create(complete(changes));
       const { id, name, url: target, active } = saved.webhook;
       await plugin.emit(webhookSaved, {
         actor: actor.id,

@@ -104,18 +104,20 @@ export class WebhookStore implements SealedStore {
     return { webhook: webhook!, secret };
   }
 
-  /** Switching it on resets its failures; switching it off cancels pending deliveries. */
-  async update(id: string, { name, url, events, categories, active }: WebhookInput): Promise<WebhookRow> {
+  /** What is not said stays. Switching it on resets its failures; switching it off cancels pending deliveries. */
+  async update(id: string, changes: Partial<WebhookInput>): Promise<WebhookRow> {
     const { data, queue } = this.#deps;
+    const { name = null, url = null, events = null, categories = null, active = null } = changes;
     return data.transaction(async () => {
       const row = await data.one(sql<WebhookRow>`update webhook
-          set name = ${name}, url = ${url}, events = ${events}::text[], categories = ${categories}::uuid[],
-          disabled = case when active
-            or not ${active}::boolean then disabled end, failing_since = case when active then failing_since end,
-          failures = 0, active = ${active}
+          set name = coalesce(${name}, name), url = coalesce(${url}, url), events = coalesce(${events}::text[], events),
+          categories = coalesce(${categories}::uuid[], categories),
+          disabled = case when active or not coalesce(${active}::boolean, active) then disabled end,
+          failing_since = case when active then failing_since end,
+          failures = 0, active = coalesce(${active}::boolean, active)
         where id = ${id} returning ${COLUMNS}`);
       if (!row) throw notFound('There is no such webhook');
-      await (active ? queue.resume(id) : queue.cancel(id));
+      await (row.active ? queue.resume(id) : queue.cancel(id));
       return row;
     });
   }
