@@ -22,20 +22,22 @@ const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.st
 
 /**
  * What a form sent, as values of the settings' own types: text becomes numbers, switches and lists; an empty secret and
- * whatever is as it was are left out. Throws 400 naming each field whose text is no such value.
+ * whatever is as it was when the form was `opened` are left out. Throws 400 naming each field whose text is no such value.
  */
 export function fromForm(
   sent: Readonly<Record<string, unknown>>,
   settings: readonly SettingInfo[],
+  opened: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
   const problems: FieldProblem[] = [];
   const changes: Record<string, unknown> = {};
   for (const setting of settings) {
     const { key, value } = setting;
     const input = sent[key];
+    const before = Object.hasOwn(opened, key) ? opened[key] : value;
     if (input === undefined || (isSecret(setting) && input === '')) continue;
     const parsed = parseValue(setting, input);
-    if (parsed.ok && !equal(parsed.value, value)) changes[key] = parsed.value;
+    if (parsed.ok && !equal(parsed.value, before)) changes[key] = parsed.value;
     if (!parsed.ok) problems.push(...parsed.problems.map(({ message }) => ({ field: key, message })));
   }
   if (problems.length > 0) throw new InvalidInput(problems);

@@ -9,7 +9,17 @@ import {
   type Settings,
 } from 'parley-forum';
 import { configure, adminSections, settingsChanged, settingsSaving } from 'parley-forum/plugins/admin';
-import { negotiated, pages, phrase, redirect, type Retry, type View, type Web } from 'parley-forum/plugins/web';
+import {
+  negotiated,
+  openedForm,
+  openedIn,
+  pages,
+  phrase,
+  redirect,
+  type Retry,
+  type View,
+  type Web,
+} from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
 import type { Actor, SecurityWarnings } from './security-warnings.ts';
@@ -126,6 +136,8 @@ export function addSettings(
     );
     const form = web.form(schemaOf(own), { ...values, ...typed?.body }, typed?.problems ?? standing()) as Form;
     const changed = new Set(own.filter(differs).map(({ key }) => key));
+    const open = own.filter((setting) => !isSecret(setting)).map(({ key, value }) => [key, value]);
+    const opened = typed?.body['_opened'] ?? openedForm(Object.fromEntries(open));
     const groups = form.groups.map(({ title, fields }) => ({
       title: form.groups.length > 1 ? title : undefined,
       fields: fields.map((field) => ({
@@ -138,7 +150,7 @@ export function addSettings(
     return panel.view(
       '@admin/settings-group',
       { title: web.declared(nameOf(group)), current: '/admin/settings' },
-      { group, form: { ...form, groups }, message: typed?.message },
+      { group, opened, form: { ...form, groups }, message: typed?.message },
     );
   };
 
@@ -234,7 +246,7 @@ export function addSettings(
     const unknown = Object.keys(sent).filter((key) => !shown().some((setting) => setting.key === key));
     if (unknown.length > 0)
       throw new InvalidInput(unknown.map((field) => ({ field, message: 'is not a setting of any installed plugin' })));
-    const changes = req.is('json') ? sent : fromForm(sent, shown());
+    const changes = req.is('json') ? sent : fromForm(sent, shown(), openedIn(body));
     const keys = Object.keys(changes);
     const problems = await plugin.filter(settingsSaving, [], { actor: actor.id, changes });
     if (problems.length > 0) throw new InvalidInput(problems);
