@@ -154,11 +154,14 @@ describe('with script', () => {
         const row = [...document.querySelectorAll('[role="feed"] > *')].find((one) => one.getBoundingClientRect().bottom > 0);
         return [row.getAttribute('aria-labelledby'), row.getBoundingClientRect().top];
       })()`);
+    // What the wheel began goes on for a while.
     await expect
       .poll(async () => {
+        const [earlier, was] = await place();
+        await pass(page, 300);
         const [row, top] = await place();
         const feed = await page.evaluate<{ row: string; top: number } | undefined>('history.state?.feed');
-        return feed?.row === row && Math.abs(feed.top - top) < 1;
+        return row === earlier && top === was && feed?.row === row && Math.abs(feed.top - top) < 1;
       })
       .toBe(true);
     const [row, top] = await place();
