@@ -225,12 +225,13 @@ export class Store {
    * that are older than `known`. `changed` gets the members whose unread counts changed.
    */
   async cleanUp({ read, old, most, known, changed }: CleanupLimits): Promise<void> {
-    const drop = async (which: RawBuilder<unknown>): Promise<readonly unknown[]> => {
-      const gone = await this.#drop(which);
-      const members = new Set(gone.filter(({ isRead }) => !isRead).map(({ userId }) => userId));
-      if (members.size > 0) await changed([...members]);
-      return gone;
-    };
+    const drop = (which: RawBuilder<unknown>): Promise<readonly unknown[]> =>
+      this.#data.transaction(async () => {
+        const gone = await this.#drop(which);
+        const members = new Set(gone.filter(({ isRead }) => !isRead).map(({ userId }) => userId));
+        if (members.size > 0) await changed([...members]);
+        return gone;
+      });
     await batched((limit) =>
       drop(sql`select id from notification where is_read and created_at < ${read} order by created_at limit ${limit}`),
     );
