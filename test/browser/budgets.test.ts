@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { windowedPath } from '../../config/tools/suites.ts';
+import { painted } from './checks.ts';
 import { useForum, type Visitor } from './forum.ts';
 
 // Chromium is started without its cache of whole pages when it is driven; here it is what is tested.
@@ -71,6 +72,23 @@ describe('what a page sends', () => {
     expect(boot).toHaveLength(2);
     expect(await sum(boot)).toBeLessThanOrEqual(9 * KILOBYTE);
   });
+});
+
+test.each(['/', '/d/1'])('what changes on %s has little of the rest styled anew', async (path) => {
+  const page = await forum.open('ada');
+  await page.goto(path, { waitUntil: 'networkidle' });
+  await forum.browser.startTracing(page, { categories: ['devtools.timeline'] });
+  await page.evaluate(`document.querySelector('main h1, main .card-title').append(document.createElement('b'), 'and more')`);
+  await painted(page);
+  const { traceEvents } = JSON.parse((await forum.browser.stopTracing()).toString()) as {
+    readonly traceEvents: readonly { readonly name: string; readonly args: { readonly elementCount?: number } }[];
+  };
+  await page.context().close();
+  const styled = traceEvents.flatMap(({ name, args }) =>
+    name === 'UpdateLayoutTree' && args.elementCount ? [args.elementCount] : [],
+  );
+  expect(styled).not.toEqual([]);
+  expect(Math.max(...styled)).toBeLessThan(100);
 });
 
 /** True when going back brought the page as it was left, without loading it again. */

@@ -94,6 +94,7 @@ class FormDock extends HTMLElement implements Dock {
     if (!panel.isConnected) this.#reply.after(panel);
     panel.hidden = false;
     panel.classList.add('docked');
+    document.documentElement.classList.add('docking');
     panel.prepend(this.#head);
     panel.addEventListener('keydown', this.#key);
     this.#size.observe(panel);
@@ -104,6 +105,7 @@ class FormDock extends HTMLElement implements Dock {
     if (!panel) return;
     this.#panel = undefined;
     panel.classList.remove('docked');
+    document.documentElement.classList.remove('docking');
     panel.removeEventListener('keydown', this.#key);
     this.#head.remove();
     this.#size.disconnect();

@@ -39,10 +39,12 @@ class Position extends HTMLElement {
       this.#go(Number(link.dataset['number']), true);
     });
     document.addEventListener('discussions:at', () => this.#at(), { signal });
+    document.body.classList.add('positioned');
     this.#at();
   }
 
   disconnectedCallback(): void {
+    document.body.classList.remove('positioned');
     this.#gone?.abort();
     clearTimeout(this.#settling);
   }
