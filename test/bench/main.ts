@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { browserPath } from '../../config/tools/suites.ts';
 import { startChild } from './child.ts';
 import { measureCold } from './crowd/cold.ts';
 import { measureLife } from './crowd/life.ts';
+import { measureBrowser } from './browser.ts';
 import { createDatabase } from './database.ts';
 import type { Prepared } from './data.ts';
 import { measureFeeds } from './feeds.ts';
@@ -95,6 +98,9 @@ async function measurePrepared(): Promise<void> {
     await add('reads', () => measureReads(forum, prepared, member, seconds));
     await add('lists', () => measureLists(forum, prepared, member, quick));
     await add('feeds', () => measureFeeds(forum, seconds));
+    if (existsSync(browserPath(process.env, existsSync)))
+      await add('browser', () => measureBrowser(forum.url, prepared));
+    else say('There is no Chromium, so that no page is measured in it; set CHROMIUM_PATH.');
     await add('hostile', () => measureHostile(forum, prepared, member, quick));
     if (database) await add('writes', () => measureWrites(forum, database.url, prepared, member, seconds));
     await add('memory', async () => [
