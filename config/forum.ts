@@ -30,6 +30,7 @@ const forum = {
     'members',
     'profiles',
     'first-steps',
+    'site-pages',
     'answers',
     'subscriptions',
     'read-marks',

@@ -39,6 +39,7 @@ export const PLUGINS = [
   'read-marks/read-marks',
   'recovery/reset',
   'reports/reports',
+  'site-pages/site-pages',
   'sitemap/sitemap',
   'subscriptions/subscriptions',
   'tags/tags',

@@ -78,7 +78,9 @@ test.each(['/', '/d/1'])('what changes on %s has little of the rest styled anew'
   const page = await forum.open('ada');
   await page.goto(path, { waitUntil: 'networkidle' });
   await forum.browser.startTracing(page, { categories: ['devtools.timeline'] });
-  await page.evaluate(`document.querySelector('main h1, main .card-title').append(document.createElement('b'), 'and more')`);
+  await page.evaluate(
+    `document.querySelector('main h1, main .card-title').append(document.createElement('b'), 'and more')`,
+  );
   await painted(page);
   const { traceEvents } = JSON.parse((await forum.browser.stopTracing()).toString()) as {
     readonly traceEvents: readonly { readonly name: string; readonly args: { readonly elementCount?: number } }[];

@@ -1,0 +1,98 @@
+import { Cache, definePlugin, Type } from 'parley-forum';
+import { registerFields } from 'parley-forum/plugins/accounts';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import {
+  fill,
+  navigation,
+  negotiated,
+  pages,
+  phrase,
+  renderedTag,
+  SafeHtml,
+  slotFillings,
+  view,
+  Web,
+} from 'parley-forum/plugins/web';
+import { NAMES, OWN_TEXTS, type PageName } from './names.ts';
+
+/** Characters of one text. */
+const MAX_LENGTH = 20_000;
+/** Characters of what search engines are told of a page. */
+const DESCRIPTION_LENGTH = 160;
+/** Pages that whoever signs up is referred to. */
+const BINDING: readonly PageName[] = ['guidelines', 'terms', 'privacy'];
+
+const text = (title: string) =>
+  Type.String({
+    default: '',
+    maxLength: MAX_LENGTH,
+    title,
+    'x-markdown': true,
+    description:
+      'In place of the text that comes with the program. Terms and a legal notice are there once they have one.',
+  });
+
+export default definePlugin({
+  id: 'site-pages',
+  name: 'Site pages',
+  version: '1.0.0',
+  description: 'Guidelines, help, privacy, terms and legal notice: pages whose text administrators may write.',
+  needs: { cache: Cache, markdown: Markdown, web: Web },
+  settings: Type.Object({
+    'site-pages.shown': Type.Array(Type.Enum([...NAMES]), {
+      default: [...NAMES],
+      uniqueItems: true,
+      title: 'Pages that are there',
+      description: 'With a link at the foot of every page.',
+    }),
+    'site-pages.guidelines': text('Guidelines'),
+    'site-pages.help': text('Help'),
+    'site-pages.privacy': text('Privacy'),
+    'site-pages.terms': text('Terms of use'),
+    'site-pages.imprint': text('Legal notice'),
+  }),
+  setup({ cache, markdown, web }, plugin) {
+    const written = (name: PageName): string => plugin.settings[`site-pages.${name}`].trim();
+    const isShown = (name: PageName): boolean =>
+      plugin.settings['site-pages.shown'].includes(name) && (OWN_TEXTS.includes(name) || written(name) !== '');
+    plugin.onSettings(() => cache.purge(renderedTag));
+
+    for (const [place, name] of NAMES.entries()) {
+      const label = `site-pages:${name}`;
+      /** The text, in the reader's language where nobody here has written one. */
+      const source = (): string => written(name) || web.say(phrase(`${label}.text`));
+      plugin.extend(navigation, { area: 'footer', label, href: `/${name}`, visible: () => isShown(name) }, 100 + place);
+      plugin.route(pages, {
+        method: 'get',
+        path: `/${name}`,
+        can: 'public',
+        load: () => (isShown(name) ? name : undefined),
+        cacheTags: () => [renderedTag],
+      })(async () => {
+        const content = source();
+        const html = await cache.remember(`site-pages ${markdown.permitted.rule} ${content}`, [], () =>
+          markdown.render(content),
+        );
+        const description = markdown.excerpt(content, DESCRIPTION_LENGTH);
+        return negotiated(
+          view(
+            '@site-pages/page',
+            { name: 'text', title: phrase(label), description, canonical: `/${name}` },
+            { title: label, html: new SafeHtml(html) },
+          ),
+          { success: true, page: { name, content, html } },
+        );
+      });
+    }
+
+    plugin.extend(
+      slotFillings,
+      fill(registerFields, async (forms, viewer) => {
+        const links = BINDING.filter(isShown).map((name) => ({ label: `site-pages:${name}`, href: `/${name}` }));
+        if (links.length === 0) return [];
+        const note = await web.fragment(viewer, '@site-pages/register-note', { links });
+        return forms.map(() => note);
+      }),
+    );
+  },
+});
