@@ -59,6 +59,10 @@ beforeAll(async () => {
   const { posts } = (await forum.app.client().get('/api/discussions/1/posts')).body as {
     posts: readonly { id: string }[];
   };
+  // There once somebody has written them.
+  await app
+    .service(Settings)
+    .set({ 'site-pages.terms': '# You\n\nbring your own boat.', 'site-pages.imprint': 'Harbour Street 1' });
   await introduce();
   const left = await split();
   // In every discussion the people here take turns.
