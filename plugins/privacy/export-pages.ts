@@ -1,9 +1,8 @@
-import { create as createDisposition } from 'content-disposition';
-import { type Clock, type Http, type PluginHandle, type Response } from 'parley-forum';
+import type { Clock, PluginHandle } from 'parley-forum';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { exportRequested } from 'parley-forum/plugins/privacy';
 import { personalData, type PersonalFile } from 'parley-forum/ports/personal-data';
-import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
+import type { Protection } from 'parley-forum/plugins/protection';
 import { pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { PRIVACY } from './forms.ts';
 import type { PrivacySettings } from './settings.ts';
@@ -12,7 +11,6 @@ const EXPORTS: Bucket = { name: 'privacy.exports', window: 86_400 };
 
 export interface ExportPagesDeps {
   readonly clock: Clock;
-  readonly http: Http;
   readonly limits: Limits;
   readonly protection: Protection;
   rerender(retry: Retry): Promise<View>;
@@ -21,7 +19,7 @@ export interface ExportPagesDeps {
 /** A copy of all that a member has here, as a download that is made while it is sent. */
 export function addExportPages(
   plugin: PluginHandle<PrivacySettings>,
-  { clock, http, limits, protection, rerender }: ExportPagesDeps,
+  { clock, limits, protection, rerender }: ExportPagesDeps,
 ): void {
   const filesOf = async function* (accountId: string): AsyncGenerator<PersonalFile, void> {
     for (const { value } of plugin.extensions(personalData)) if (value.entries) yield* value.entries(accountId);
@@ -30,28 +28,18 @@ export function addExportPages(
     const allowance = await limits.consume(EXPORTS, accountId, plugin.settings['privacy.export_rate_limit']);
     assertAllowed(allowance, () => 'You have asked for your data several times today; come back tomorrow');
   };
-  const setHeaders = (res: Response, id: string): void => {
-    for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
-    const day = new Date(clock.now()).toISOString().slice(0, 10);
-    res.set({
-      'Content-Type': 'application/zip',
-      'Content-Disposition': createDisposition(`my-data-${day}.zip`),
-      'Cache-Control': 'no-store',
-      'X-Request-Id': id,
-    });
-  };
-
   plugin.route(pages, {
     method: 'post',
     path: `${PRIVACY}/export`,
     can: 'member',
     summary: 'All that the member has here, as a ZIP.',
     options: { confirm: true, rerender },
-  })(async ({ actor, req, res }) => {
+  })(async ({ actor, res }) => {
     const id = actor.id!;
     await countExport(id);
     await plugin.emit(exportRequested, { id });
-    setHeaders(res, http.requestId(req));
+    const day = new Date(clock.now()).toISOString().slice(0, 10);
+    protection.startDownload(res, { name: `my-data-${day}.zip`, type: 'application/zip' });
     const { sendArchive } = await import('./archive.ts');
     await sendArchive(filesOf(id), res, plugin.signal);
     // The response was sent already: this is ignored.

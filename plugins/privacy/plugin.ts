@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Environment, Http, Type, type Job } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Environment, Type, type Job } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts, lastSeenRules, loggedIn } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
@@ -27,7 +27,6 @@ export default definePlugin({
     data: Data,
     cache: Cache,
     clock: Clock,
-    http: Http,
     environment: Environment,
     access: Access,
     accounts: Accounts,
@@ -41,7 +40,7 @@ export default definePlugin({
   extensionPoints: [personalData],
   settings: privacySettings,
   commands,
-  setup({ data, cache, clock, http, environment, access, accounts, limits, protection, web, mail }, plugin) {
+  setup({ data, cache, clock, environment, access, accounts, limits, protection, web, mail }, plugin) {
     const choices = new VisibilityChoiceStore(data);
     plugin.extend(hiddenMembers, { hidden: (ids) => choices.hiddenAmong('presence', ids) });
     plugin.extend(lastSeenRules, {
@@ -74,7 +73,7 @@ export default definePlugin({
     addAuditRules(plugin);
     addPages(plugin, { cache, accounts, choices, deletions });
     const page = pageOf(choices);
-    addExportPages(plugin, { clock, http, limits, protection, rerender: (retry) => page(retry.actor.id, retry) });
+    addExportPages(plugin, { clock, limits, protection, rerender: (retry) => page(retry.actor.id, retry) });
     return { deletions };
   },
 });

@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineToken, HttpError, type Request } from 'parley-forum';
+import { defineExtensionPoint, defineToken, HttpError, type Request, type Response } from 'parley-forum';
 
 /** A header's name and value. */
 export type HeaderPair = readonly [name: string, value: string];
@@ -83,6 +83,8 @@ export interface UrlGuard {
 export interface Protection {
   /** The protecting headers with this policy. The same list until something changes, so it may be cached per policy. */
   headers(policy: Policy): readonly HeaderPair[];
+  /** The head of an answer that is saved as a file, and kept nowhere on its way. */
+  startDownload(res: Response, file: { readonly name: string; readonly type: string }): void;
   /** A page's `policy` with the foreign sources of all plugins, and where it is reported to, added. */
   open(policy: Policy): Policy;
   /** Counts changes: what was made from headers of an earlier count is out of date. */

@@ -1,3 +1,4 @@
+import { create as createDisposition } from 'content-disposition';
 import { definePlugin, Environment, Http, pluginChanged, Routes, Type } from 'parley-forum';
 import { DATA_POLICY, foreignSources, Protection, reportPaths, type HeaderPair, type Policy } from './api.ts';
 import { readBody, readBytes, readJson } from './body.ts';
@@ -72,6 +73,15 @@ export default definePlugin({
         let headers = made.get(policy);
         if (!headers) made.set(policy, (headers = collectHeaders(policy, options())));
         return headers;
+      },
+      startDownload(res, { name, type }) {
+        for (const [header, value] of protection.headers(DATA_POLICY)) res.setHeader(header, value);
+        res.set({
+          'Content-Type': type,
+          'Content-Disposition': createDisposition(name),
+          'Cache-Control': 'no-store',
+          'X-Request-Id': http.requestId(res.req),
+        });
       },
       open(policy) {
         const added = Map.groupBy(plugin.extensions(foreignSources), ({ value }) => value.directive);
