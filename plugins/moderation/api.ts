@@ -55,6 +55,9 @@ export const moderationActed = defineAction<{ readonly entry: ModerationEntry }>
  */
 export const memberNoted = defineAction<{ readonly userId: string; readonly by: string }>('moderation.member-noted');
 
+/** A moderator saved the log as a file. */
+export const moderationLogExported = defineAction<{ readonly by: string }>('moderation.log-exported');
+
 export const openModeration = definePermission('moderation.open', {
   label: 'see the moderators’ pages and log, and read and write notes on members',
   default: 'moderator',

@@ -2,7 +2,13 @@ import type { PluginHandle } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { type Discussions, moderated, postReviewed } from 'parley-forum/plugins/discussions';
-import { moderationActed, ACTIONS, memberNoted, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import {
+  moderationActed,
+  ACTIONS,
+  memberNoted,
+  moderationLogExported,
+  type ModerationEntry,
+} from 'parley-forum/plugins/moderation';
 import { reportHandled } from 'parley-forum/ports/reports';
 import type { ModerationLog } from './moderation-log.ts';
 
@@ -85,6 +91,13 @@ export function subscribe(plugin: PluginHandle, { access, discussions, log }: Su
       action: 'moderation.member.noted',
       actor: by,
       subject: { type: 'account', id: userId },
+    })),
+  );
+  plugin.extend(
+    auditRules,
+    audited(moderationLogExported, ['moderation.log-exported'], ({ by }) => ({
+      action: 'moderation.log-exported',
+      actor: by,
     })),
   );
 }

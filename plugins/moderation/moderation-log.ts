@@ -23,13 +23,17 @@ export interface NamedEntry extends EntryRow {
   readonly actor: Author | undefined;
   readonly member: Author | undefined;
 }
-export interface LogQuery {
+export interface LogFilters {
   readonly action?: ActionName | undefined;
   readonly actions?: readonly ActionName[] | undefined;
   readonly actorId?: string | undefined;
   readonly userId?: string | undefined;
+}
+interface LogQuery extends LogFilters {
   readonly limit: number;
   readonly offset?: number | undefined;
+  /** Only what is older than this entry. */
+  readonly before?: Pick<EntryRow, 'id' | 'created_at'> | undefined;
 }
 interface EntryPage {
   readonly items: readonly NamedEntry[];
@@ -42,6 +46,8 @@ interface ModerationLogDeps {
   readonly discussions: Pick<Discussions, 'visible'>;
 }
 
+/** Entries that are read at once where all are wanted. */
+const PART = 500;
 const COLUMNS = sql.raw(
   'id, action, actor_id, user_id, discussion_id, discussion_number, title, post_number, report_id, reason, until, created_at',
 );
@@ -77,13 +83,22 @@ export class ModerationLog {
     return this.#entries(request, sql`(discussion_id is null or discussion_id in (${visible}))`);
   }
 
+  /** As `list`, all of them one after another, of which a part is in memory. */
+  async *all(filters: LogFilters, viewer: Viewer): AsyncGenerator<NamedEntry, void> {
+    for (let before: NamedEntry | undefined, more = true; more;) {
+      const { items, hasMore } = await this.list({ ...filters, limit: PART, before }, viewer);
+      yield* items;
+      [before, more] = [items.at(-1), hasMore];
+    }
+  }
+
   /** What was done to a member, for that member alone. */
   aboutMember(userId: string, request: Pick<LogQuery, 'actions' | 'limit' | 'offset'>): Promise<EntryPage> {
     return this.#entries({ ...request, userId }, sql`true`);
   }
 
   async #entries(
-    { action, actions, actorId, userId, limit, offset = 0 }: LogQuery,
+    { action, actions, actorId, userId, limit, offset = 0, before }: LogQuery,
     condition: RawBuilder<unknown>,
   ): Promise<EntryPage> {
     const { data, accounts } = this.#deps;
@@ -92,6 +107,7 @@ export class ModerationLog {
     if (actions !== undefined) conditions.push(sql`action = any(${actions}::text[])`);
     if (actorId !== undefined) conditions.push(sql`actor_id = ${actorId}`);
     if (userId !== undefined) conditions.push(sql`user_id = ${userId}`);
+    if (before !== undefined) conditions.push(sql`(created_at, id) < (${before.created_at}, ${before.id}::uuid)`);
     const rows = await data.all(sql<EntryRow>`
       select ${COLUMNS} from moderation_entry
         where ${sql.join(conditions, sql` and `)} order by created_at desc, id desc

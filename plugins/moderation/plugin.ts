@@ -2,9 +2,16 @@ import { Clock, Data, definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories, Discussions } from 'parley-forum/plugins/discussions';
-import { moderationActed, memberNoted, openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
+import {
+  memberNoted,
+  moderationActed,
+  moderationLogExported,
+  openModeration,
+  sanctionMembers,
+} from 'parley-forum/plugins/moderation';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
+import { Protection } from 'parley-forum/plugins/protection';
 import { Reports } from 'parley-forum/plugins/reports';
 import { Web } from 'parley-forum/plugins/web';
 import { syncBans } from './ban-sync.ts';
@@ -33,11 +40,12 @@ export default definePlugin({
     accounts: Accounts,
     categories: Categories,
     discussions: Discussions,
+    protection: Protection,
   },
   wants: { reports: Reports, notifications: Notifications, web: Web },
-  hooks: [moderationActed, memberNoted],
+  hooks: [moderationActed, memberNoted, moderationLogExported],
   permissions: [openModeration, sanctionMembers],
-  setup({ data, clock, access, accounts, categories, discussions, reports, notifications, web }, plugin) {
+  setup({ data, clock, access, accounts, categories, discussions, protection, reports, notifications, web }, plugin) {
     const log = new ModerationLog({ plugin, data, accounts, discussions });
     const sanctions = new Sanctions({ data, clock, access, accounts, log });
     const notes = new StaffNotes({ plugin, data, clock, accounts });
@@ -48,7 +56,7 @@ export default definePlugin({
 
     const deps = { plugin, access, accounts, discussions, reports, log, sanctions, notes };
     homePages(deps);
-    logPages(deps);
+    logPages({ ...deps, clock, protection });
     memberPages(deps);
     standingPages(deps);
     if (web) fillSlots(plugin, { access, accounts, web });

@@ -192,6 +192,7 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
     '/mod/members/ada/notes',
     { content: 'Between us' },
   ]),
+  '/mod/log/export': onForm('moderation.log-exported', async () => ['/mod/log/export', {}]),
   '/mod/members/:username/addresses': onForm(
     'account.addresses-viewed',
     async () => ['/mod/members/ada/addresses', {}],

@@ -115,6 +115,46 @@ describe('the log', () => {
       expect(text).toContain(words);
   });
 
+  test('is saved as a file: what is chosen, without what its reader may not read, and no cell is a formula', async () => {
+    const saved = async (name: Name, filters: Record<string, string> = {}): Promise<readonly string[]> => {
+      const answer = await forum.as[name].submit('/mod/log/export', filters);
+      expect([answer.status, answer.headers.get('content-type'), answer.headers.get('cache-control')]).toEqual([
+        200,
+        'text/csv; charset=utf-8',
+        'no-store',
+      ]);
+      expect(answer.headers.get('content-disposition')).toMatch(/^attachment; filename=moderation-log-[\d-]+\.csv$/);
+      return answer.text.trim().split('\n');
+    };
+    const { id, number } = await forum.start('ada', '=HYPERLINK("http://x.test")');
+    await forum.as.mia.put(`/api/discussions/${id}`, { is_locked: true, reason: 'Heated, "too much"' });
+    await logged('discussion.locked', id);
+    const access = forum.app.app.service(Access);
+    const helm = await access.saveGroup({ name: 'Helm', level: 'member' });
+    const categories = forum.app.app.service(Categories);
+    const hidden = await categories.save({ name: 'Helm only', view: [helm.id], create: 'everyone' });
+    const secret = await forum.start('ada', 'Seen for a while', 'help');
+    await forum.as.mia.put(`/api/discussions/${secret.id}`, { is_locked: true });
+    await logged('discussion.locked', secret.id);
+    await forum.as.root.put(`/api/discussions/${secret.id}`, { category_id: hidden.id, reason: 'x' });
+    const [head, ...lines] = await saved('mia');
+    expect(head!.replace('\ufeff', '')).toBe('time,action,by,member,discussion,post,title,report,reason,until');
+    expect(lines.length).toBeGreaterThan(3);
+    const line = lines.find((one) => one.includes(`,${number},`));
+    expect(line).toContain(
+      `discussion.locked,mia,ada,${number},,"'=HYPERLINK(""http://x.test"")",,"Heated, ""too much""",`,
+    );
+    expect((await saved('mia', { action: 'discussion.locked', actor: 'mia' })).slice(1)).toContain(line);
+    expect(await saved('mia', { action: 'discussion.locked', actor: 'root' })).toHaveLength(1);
+    expect(await saved('mia', { action: 'no.such-thing' })).toHaveLength(1);
+    const form = /<form[^>]*action="\/mod\/log\/export"[^]*?<\/form>/.exec(await page('/mod/log?actor=mia'))![0];
+    expect(form).toContain('name="actor" value="mia"');
+    expect(form).not.toContain('name="member"');
+    for (const name of ['bob', 'bad'] as const)
+      expect((await forum.as[name].submit('/mod/log/export')).status).toBe(403);
+    expect((await forum.guest.submit('/mod/log/export')).status).toBe(401);
+  });
+
   test('has nothing of what authors do with their own', async () => {
     const { id } = await forum.start('ada', 'My own');
     const reply = await forum.reply('mia', id, 'Mine');

@@ -92,6 +92,7 @@ const PRESSED = [
   '/bookmarks/remove',
   '/p/:id/answer',
   '/follows',
+  '/mod/log/export',
 ];
 
 test('every form in which something is typed or chosen has a way to come back with it', () => {
