@@ -22,6 +22,10 @@ const DESCRIPTION_LENGTH = 160;
 /** Pages that whoever signs up is referred to. */
 const BINDING: readonly PageName[] = ['guidelines', 'terms', 'privacy'];
 
+/** With the headings of posts, which stand below those of their authors, one level higher. */
+const raised = (html: string): string =>
+  html.replace(/<(\/?)h([3-6])\b/g, (_all, end: string, level: string) => `<${end}h${Number(level) - 1}`);
+
 const text = (title: string) =>
   Type.String({
     default: '',
@@ -71,7 +75,7 @@ export default definePlugin({
       })(async () => {
         const content = source();
         const html = await cache.remember(`site-pages ${markdown.permitted.rule} ${content}`, [], () =>
-          markdown.render(content),
+          markdown.render(content).then(raised),
         );
         const description = markdown.excerpt(content, DESCRIPTION_LENGTH);
         return negotiated(

@@ -37,11 +37,12 @@ describe('a page of the site', () => {
   test('has what an administrator wrote in its place, whatever language that is in', async () => {
     const saved = await forum.as.root.submit('/admin/settings/save', {
       _group: 'site-pages',
-      'site-pages.guidelines': 'Be **kind**. <script>alert(1)</script>',
+      'site-pages.guidelines': '# First\n\nBe **kind**. <script>alert(1)</script>',
     });
     expectStatus(saved, 303);
     const { text } = await forum.guest.get('/guidelines');
     expect(text).toContain('<strong>kind</strong>');
+    expect(text).toMatch(/<h2[^>]*>First<\/h2>/);
     expect(text).not.toContain('alert(1)</script>');
     expect(text).not.toContain('Talk to each other');
     const { body } = await asJson('/guidelines', 'de');
