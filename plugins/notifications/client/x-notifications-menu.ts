@@ -1,0 +1,63 @@
+import { define, fragment, togglePopover } from '@forum/client';
+
+/** Notifications that it shows. */
+const MOST = 10;
+/** Where there is less room, their page has more of it. */
+const ROOM = matchMedia('(min-width: 48rem)');
+
+/** The newest notifications beside the bell, in place of the page of all of them, to which it leads. */
+class NotificationsMenu extends HTMLElement {
+  readonly #menu = Object.assign(document.createElement('div'), {
+    className: 'menu notifications-menu',
+    popover: 'auto',
+  });
+  #gone: AbortController | undefined;
+
+  connectedCallback(): void {
+    this.#menu.role = 'dialog';
+    this.#menu.ariaLabel = this.dataset['title'] ?? '';
+    this.append(this.#menu);
+    this.#gone = new AbortController();
+    const { signal } = this.#gone;
+    const bell = document.querySelector<HTMLAnchorElement>('.bell');
+    bell?.addEventListener('click', (event) => this.#press(bell, event), { signal });
+    document.addEventListener(
+      'parley:notifications',
+      () => void (bell && this.#menu.matches(':popover-open') && this.#fill(bell).catch(() => undefined)),
+      { signal },
+    );
+  }
+
+  disconnectedCallback(): void {
+    this.#gone?.abort();
+  }
+
+  #press(bell: HTMLAnchorElement, event: MouseEvent): void {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey || !ROOM.matches) return;
+    event.preventDefault();
+    this.#fill(bell).then(
+      () => togglePopover(this.#menu, bell, event),
+      () => location.assign(bell.href),
+    );
+  }
+
+  async #fill(bell: HTMLAnchorElement): Promise<void> {
+    const page = await fragment(bell.pathname);
+    const list = page.querySelector('.cards');
+    for (const item of [...(list?.children ?? [])].slice(MOST)) item.remove();
+    // Whoever opens one has read it.
+    for (const form of list?.querySelectorAll('form') ?? []) form.remove();
+    const readAll = page.querySelector('.page-head-actions form');
+    readAll?.setAttribute('data-enhance', 'stay');
+    const head = Object.assign(document.createElement('p'), { className: 'menu-head row' });
+    head.append(this.dataset['title'] ?? '', ...(readAll ? [readAll] : []));
+    const all = Object.assign(document.createElement('a'), {
+      className: 'menu-item',
+      href: bell.href,
+      textContent: this.dataset['all'] ?? '',
+    });
+    const shown = list ?? page.querySelector('.empty');
+    this.#menu.replaceChildren(head, ...(shown ? [shown] : []), all);
+  }
+}
+define('x-notifications-menu', NotificationsMenu);

@@ -1,0 +1,81 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { defined, listen, movesSideways, pass } from './checks.ts';
+import { PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const bell = (page: Page) => page.locator('.bell');
+const menu = (page: Page) => page.getByRole('dialog', { name: 'Notifications' });
+
+/** Ada mentions bob so many times, each in a discussion of its own. */
+beforeAll(async () => {
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  for (let number = 1; number <= 12; number++) {
+    const body = { title: `Called ${number} times`, content: '@bob, come and look', category_id: 'general' };
+    await ada.post('/api/discussions', body);
+  }
+  const bob = forum.app.client();
+  await bob.login('bob', PASSWORD);
+  await vi.waitUntil(async () => (await bob.get('/api/notifications/count')).body.count === 12, { timeout: 30_000 });
+});
+
+describe('the bell', () => {
+  test('shows the newest notifications beside it, and leads from there', async () => {
+    const page = await forum.open('bob');
+    const heard = listen(page);
+    await page.goto('/');
+    await bell(page).hover();
+    await defined(page, 'x-notifications-menu');
+    await bell(page).click();
+    await menu(page).getByText('Called 12 times').waitFor();
+    expect(await menu(page).locator('.notification').count()).toBe(10);
+    expect(await menu(page).getByText('Called 2 times').count()).toBe(0);
+    expect(page.url()).toBe(`${forum.url}/`);
+    expect(await judge(page)).toEqual([]);
+    expect(await movesSideways(page)).toBe(false);
+    await bell(page).click();
+    await menu(page).waitFor({ state: 'hidden' });
+    // A click so soon belongs to the press that closed it.
+    await pass(page, 500);
+    await bell(page).click();
+    await menu(page)
+      .getByRole('link', { name: /Called 11 times/ })
+      .click();
+    await page.getByRole('heading', { name: 'Called 11 times' }).waitFor();
+    expect(heard).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is used by keyboard, and marks all of them read', async () => {
+    const page = await forum.open('bob');
+    await page.goto('/categories');
+    await bell(page).focus();
+    await defined(page, 'x-notifications-menu');
+    await page.keyboard.press('Enter');
+    await menu(page).waitFor();
+    expect(await page.evaluate('document.activeElement.closest(".notifications-menu") !== null')).toBe(true);
+    await page.keyboard.press('Escape');
+    expect(await page.evaluate('document.activeElement.classList.contains("bell")')).toBe(true);
+    await page.keyboard.press('Enter');
+    await menu(page).getByRole('button', { name: 'Mark all as read' }).click();
+    await page.locator('.bell-count').waitFor({ state: 'hidden' });
+    await expect.poll(() => menu(page).locator('.notification.unread').count()).toBe(0);
+    expect(new URL(page.url()).pathname).toBe('/categories');
+    await menu(page).getByRole('link', { name: 'All notifications' }).click();
+    await page.getByRole('heading', { name: 'Notifications', level: 1 }).waitFor();
+    await page.context().close();
+  });
+
+  test.each([
+    { where: 'on a phone', options: { viewport: { width: 412, height: 800 } } },
+    { where: 'without script', options: { javaScriptEnabled: false } },
+  ])('leads to the page of all of them $where', async ({ options }) => {
+    const page = await forum.open('bob', options);
+    await page.goto('/');
+    await bell(page).click();
+    await page.getByRole('heading', { name: 'Notifications', level: 1 }).waitFor();
+    await page.context().close();
+  });
+});
