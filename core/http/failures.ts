@@ -48,7 +48,12 @@ const READ_ONLY_CODE = '25006';
  */
 export function failureOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+  // A `TypeError` is `fetch`'s own: below it stands why another server was not reached, in the same codes.
+  for (
+    let at = error, depth = 0;
+    at instanceof Error && !(at instanceof TypeError) && depth < 8;
+    at = at.cause, depth++
+  ) {
     const code = String((at as { code?: unknown }).code ?? '');
     if (DISK_FULL_CODES.has(code)) {
       const headers = { 'Retry-After': RETRY_AFTER.full };

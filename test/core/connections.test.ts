@@ -296,3 +296,14 @@ it('a connection whose answer is not read is closed after a while, and one that 
     server.close();
   }
 });
+
+it('another server that a plugin calls and does not reach is a fault of its own, not of the data', async () => {
+  const closed = createServer().listen(0, '127.0.0.1');
+  await once(closed, 'listening');
+  const { port } = closed.address() as AddressInfo;
+  closed.close();
+  await once(closed, 'close');
+  const error = await fetch(`http://127.0.0.1:${port}/`).catch((failure: unknown) => failure);
+  expect((error as Error).cause).toMatchObject({ code: 'ECONNREFUSED' });
+  expect(failureOf(error).status).toBe(500);
+});
