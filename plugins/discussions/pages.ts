@@ -35,7 +35,7 @@ export function addPages(
   { data, statistics, views, access, accounts, web, admin }: AddPagesDeps,
 ): void {
   const { plugin, categories, rights } = deps;
-  listPages(deps);
+  listPages(deps, access);
   discussionPages(deps, () => web?.zone ?? siteZone(deps));
   writingPages(deps);
   postPages(deps);

@@ -23,6 +23,7 @@ import {
   type Web,
 } from 'parley-forum/plugins/web';
 import { CategoryBody, plainCategory, withFields } from '../schemas.ts';
+import { audienceName } from './audience-names.ts';
 import { fieldSaves } from '../writing/drafts.ts';
 import { shownFields } from '../writing/opened-form.ts';
 import { queryOf, draftOf, problemsByField, type PageDeps, type FormDraft } from '../page-parts.ts';
@@ -116,10 +117,7 @@ export function adminPages(
       .groups()
       .filter(({ builtIn }) => !builtIn)
       .map(({ id, name }) => ({ value: id, label: name }));
-    const namesOf = (audience: Audience): string =>
-      typeof audience === 'string'
-        ? say(`audience.${audience}`)
-        : audience.map((id) => access.group(id)?.name ?? id).join(' + ');
+    const namesOf = (audience: Audience): string => audienceName(audience, access, web);
     const chosen = edited ? [edited.view, edited.create, edited.reply] : [];
     const audiences = withStored(
       [...AUDIENCE_WORDS.map((word) => ({ value: word, label: say(`audience.${word}`) })), ...groups],

@@ -1,5 +1,5 @@
 import { Type } from 'parley-forum';
-import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
+import { isAdmin, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { Paging } from 'parley-forum/plugins/api';
 import { discussionCacheTags, SORTS, type Category, type Sort } from 'parley-forum/plugins/discussions';
 import { pages, phrase, shared, view, type View } from 'parley-forum/plugins/web';
@@ -7,7 +7,9 @@ import { chooseFilter } from './list-filters.ts';
 import { listModel } from './list-page.ts';
 import { narrowingOf } from './narrowings.ts';
 import { bulkPath } from '../bulk/pages.ts';
+import { audienceName } from '../categories/audience-names.ts';
 import { listCacheTags } from '../discussion-routes.ts';
+import { discussionPath } from '../identifiers.ts';
 import type { PageDeps } from '../page-parts.ts';
 
 const ListQuery = Type.Object({
@@ -17,8 +19,13 @@ const ListQuery = Type.Object({
 });
 
 /** The front page, the categories, and the list of each. */
-export function listPages(deps: PageDeps): void {
-  const { plugin, categories, records, rights } = deps;
+export function listPages(deps: PageDeps, access: Access): void {
+  const { plugin, categories, reader, records, rights, web } = deps;
+  /** Who alone begins discussions in a category that is not for all members. */
+  const lockOf = ({ create }: Category): string | undefined =>
+    web && create !== 'everyone' && create !== 'members'
+      ? web.say(phrase('discussions:categories.only', { who: audienceName(create, access, web) }))
+      : undefined;
   const cacheTags = ({ query }: { readonly query: { readonly sort?: Sort } }): readonly string[] =>
     query.sort === 'most_viewed' ? [...listCacheTags, discussionCacheTags.views] : listCacheTags;
   const countOf = async (list: readonly Category[]): Promise<number> => {
@@ -62,7 +69,18 @@ export function listPages(deps: PageDeps): void {
     shared(async (actor) => {
       await categories.refresh();
       const visible = categories.visible(actor);
-      const shown = await records.categories(visible, actor);
+      const [listed, latest] = await Promise.all([
+        records.categories(visible, actor),
+        reader.latestIn(visible.map(({ id }) => id)),
+      ]);
+      const shown = listed.map((record, index) => {
+        const last = latest.get(record.id);
+        return {
+          ...record,
+          locked: lockOf(visible[index]!),
+          last: last && { title: last.title, url: discussionPath(last), at: last.at },
+        };
+      });
       const below = Map.groupBy(shown, (category) => category.parent_id ?? '');
       const roots = shown.filter(
         (category) => category.parent_id === null || !shown.some((other) => other.id === category.parent_id),

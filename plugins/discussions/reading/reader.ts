@@ -66,6 +66,11 @@ export interface FoundDiscussion {
   readonly firstPostId: string;
 }
 
+/** The discussion of a category in which somebody wrote last. */
+export interface LatestDiscussion extends Pick<DiscussionHead, 'number' | 'slug' | 'title'> {
+  readonly at: Date;
+}
+
 /** The discussion that a post has moved to. */
 export type NewPlace = Pick<DiscussionHead, 'id' | 'title'>;
 
@@ -98,6 +103,17 @@ export class DiscussionReader {
 
   constructor(deps: ReaderDeps) {
     this.#deps = deps;
+  }
+
+  /** By the ids of these categories; of those in which there is something. */
+  async latestIn(categoryIds: readonly string[]): Promise<ReadonlyMap<string, LatestDiscussion>> {
+    const rows = await this.#deps.data.all(sql<LatestDiscussion & { readonly categoryId: string }>`
+      select c.id as "categoryId", d.number, d.slug, d.title, d.last_post_at as at
+      from unnest(${categoryIds}::uuid[]) c (id) cross join lateral (
+        select number, slug, title, last_post_at from discussion where category_id = c.id and deleted_at is null
+        order by last_post_at desc, id desc limit 1
+      ) d order by c.id`);
+    return new Map(rows.map(({ categoryId, ...latest }) => [categoryId, latest]));
   }
 
   /** By id or public number. Cached until it is renamed, moved, locked, pinned, deleted or restored. */

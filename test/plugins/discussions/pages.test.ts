@@ -48,6 +48,26 @@ describe('reading without script', () => {
     expect((await forum.guest.get('/c/staff')).status).toBe(404);
   });
 
+  test('say in which discussion somebody wrote last, and who alone begins one', async () => {
+    const card = async (slug: string): Promise<string> => {
+      const [, ...cards] = (await page('/categories')).split('<article class="category');
+      return cards.find((one) => one.includes(`href="/c/${slug}"`))!;
+    };
+    const first = await forum.start('ada', 'Oars of ash', 'help');
+    forum.app.clock.advance(1_000);
+    const second = await forum.start('ada', 'Oars of spruce', 'help');
+    expect(await card('help')).toContain(`href="/d/${second.number}-oars-of-spruce"`);
+    forum.app.clock.advance(1_000);
+    await forum.reply('bob', first.id, 'Ash lasts');
+    expect(await card('help')).toContain(`href="/d/${first.number}-oars-of-ash"`);
+    expect(await card('help')).not.toContain('Oars of spruce');
+    await forum.as.ada.delete(`/api/discussions/${first.id}`);
+    await forum.as.mia.delete(`/api/discussions/${first.id}?reason=x`);
+    expect(await card('help')).toContain('Oars of spruce');
+    expect(await card('help')).not.toContain('begin discussions');
+    expect(await card('announcements')).toContain('Only staff begin discussions');
+  });
+
   test('an empty category says so', async () => {
     expect(await page('/c/announcements')).toContain('No discussions in this category yet');
   });
