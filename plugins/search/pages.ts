@@ -13,6 +13,7 @@ import {
 import {
   composerCompletion,
   fill,
+  errorHelp,
   headerSearch,
   html,
   pagerOf,
@@ -191,6 +192,13 @@ export function addPages(
       const model = { longest: MAX_QUERY_LENGTH, headings: headingsOf(plugin, web) };
       const field = await web.fragment(viewer, '@search/field', model);
       return places.map(() => field);
+    }),
+  );
+  plugin.extend(
+    slotFillings,
+    fill(errorHelp, async (errors, viewer) => {
+      const field = await web.fragment(viewer, '@search/error', { longest: MAX_QUERY_LENGTH });
+      return errors.map(({ status }) => (status === 404 ? field : undefined));
     }),
   );
   const titles = html`<x-complete-title data-trigger="[[" data-words></x-complete-title>`;

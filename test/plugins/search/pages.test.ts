@@ -24,6 +24,12 @@ describe('the page /search', () => {
     expect(expectStatus(await forum.guest.get('/search?q=ada&type=users'), 200).text).toContain('<mark>ada</mark>');
   });
 
+  test('is within reach where a page is not there', async () => {
+    const main = (text: string): string => text.slice(text.indexOf('<main'), text.indexOf('</main>'));
+    expect(main((await forum.guest.get('/no-such-page')).text)).toMatch(/<form[^>]* action="\/search"[^]*?name="q"/);
+    expect(main((await forum.as.ada.get('/admin')).text)).not.toContain('action="/search"');
+  });
+
   test('helps when nothing was found', async () => {
     const { text } = expectStatus(await forum.guest.get('/search?q=unobtainium+author%3Aada'), 200);
     expect(text).toContain('Nothing was found');
