@@ -42,6 +42,8 @@ class Bell extends HTMLElement {
       count > 0 ? (this.dataset['some'] ?? '').replace('{count}', number(count)) : (this.dataset['none'] ?? '');
     badge.textContent = count > MOST ? `${MOST}+` : number(count);
     badge.hidden = count === 0;
+    // Other tabs of the browser show no more of a page than its title.
+    document.title = `${count > 0 ? `(${badge.textContent}) ` : ''}${document.title.replace(/^\(\d+\+?\) /, '')}`;
     link.ariaLabel = text;
     if (count > this.#count) announce(text);
     this.#count = count;

@@ -15,7 +15,7 @@ class Share extends HTMLElement {
   }
 
   async #share(url: string): Promise<void> {
-    const data = { title: this.dataset['title'] ?? document.title, url };
+    const data = { title: this.dataset['title'] ?? document.querySelector('h1')?.textContent ?? '', url };
     if (navigator.canShare?.(data)) {
       await navigator.share(data).catch((error: unknown) => {
         // Whoever closes the dialog has not changed their mind about reading on.
