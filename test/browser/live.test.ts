@@ -30,13 +30,23 @@ describe('the bell of an open page', () => {
     const bell = page.getByRole('banner').getByRole('link', { name: 'Notifications, unread: 1' });
     await bell.waitFor();
     expect(await bell.textContent()).toBe('1');
+    expect(await page.title()).toMatch(/^\(1\) Categories · /);
     await page.getByRole('status').getByText('Notifications, unread: 1').waitFor({ state: 'attached' });
     const other = await page.context().newPage();
     await other.goto(`/d/${number}`);
     await page.getByRole('banner').getByRole('link', { name: 'Notifications', exact: true }).waitFor();
     expect(await page.locator('.bell-count').isVisible()).toBe(false);
+    expect(await page.title()).toMatch(/^Categories · /);
     await page.context().close();
   });
+});
+
+test('an open page says when the network is gone', async () => {
+  const page = await forum.open('guest');
+  await page.goto('/');
+  await page.context().setOffline(true);
+  await page.locator('.toast').getByText('There is no connection.').waitFor();
+  await page.context().close();
 });
 
 describe('an open discussion', () => {

@@ -1,4 +1,4 @@
-import { loadElement, page } from '@forum/client';
+import { loadElement, page, t, toast } from '@forum/client';
 import { enhanceForms } from './parts/forms.ts';
 import { listenForKeys } from './parts/keys.ts';
 import { keepTimes } from './parts/times.ts';
@@ -45,6 +45,7 @@ new MutationObserver((changes) => {
   for (const { addedNodes } of changes)
     for (const node of addedNodes) if (node instanceof Element) scan(node.parentElement ?? node);
 }).observe(document.body, { childList: true, subtree: true });
+addEventListener('offline', () => toast(t('offline')));
 enhanceForms();
 keepTimes();
 listenForKeys();
