@@ -43,22 +43,57 @@ describe('a session that ends while somebody writes', () => {
     { what: 'a reply', path: '/d/1/reply', send: 'Post reply' },
     { what: 'a discussion', path: '/new?category=general&title=Boats', send: 'Start discussion' },
   ];
-  test.each(FORMS)('costs $what nothing with script: log in beside it and send it again', async ({ path, send }) => {
+  const dialog = (page: Page): Locator => page.getByRole('dialog', { name: 'Log in' });
+  const enter = async (page: Page, password: string): Promise<void> => {
+    await dialog(page).getByLabel('Username or e-mail').fill('bob');
+    await dialog(page).getByLabel('Password', { exact: true }).fill(password);
+    await dialog(page).getByRole('button', { name: 'Log in' }).click();
+  };
+
+  test.each(FORMS)('costs $what nothing with script: a dialog logs in, and it is sent', async ({ path, send }) => {
     const page = await open(path, true);
+    const heard = listen(page);
     await text(page).fill(TEXT);
     await endSessions();
     await page.getByRole('button', { name: send }).click();
-    expect(await seen(page.getByText('You are no longer logged in.'))).toBe(true);
+    expect(await seen(dialog(page).getByText('You are no longer logged in.'))).toBe(true);
+    expect(await judge(page)).toEqual([]);
+    await enter(page, 'Not-the-one-4711');
+    expect(await seen(dialog(page).getByRole('alert'))).toBe(true);
     expect(await text(page).inputValue()).toBe(TEXT);
-    const link = page
-      .locator('form')
-      .filter({ has: text(page) })
-      .getByRole('link', { name: 'Log in' });
-    const [tab] = await Promise.all([page.context().waitForEvent('page'), link.click()]);
-    expect(new URL(tab.url()).pathname).toBe('/login');
-    await logInBeside(page, tab);
-    await page.getByRole('button', { name: send }).click();
+    await enter(page, PASSWORD);
     expect(await seen(page.locator('.post', { hasText: TEXT }))).toBe(true);
+    expect(await page.getByRole('button', { name: 'Account of bob' }).count()).toBe(1);
+    expect(heard.filter((line) => !/status of 40[01]/.test(line))).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is no trouble where somebody has logged in beside it: it is sent without a word', async () => {
+    const page = await open('/d/1/reply', true);
+    await text(page).fill(`${TEXT} Beside.`);
+    await endSessions();
+    await logInBeside(page);
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    expect(await seen(page.locator('.post', { hasText: `${TEXT} Beside.` }))).toBe(true);
+    await page.context().close();
+  });
+
+  test('leaves what was written where it is when the dialog is closed, or somebody else logs in', async () => {
+    const page = await open('/d/1/reply', true);
+    await text(page).fill(`${TEXT} Kept.`);
+    await endSessions();
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+    expect(await seen(page.getByText('Log in in another tab'))).toBe(true);
+    expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    await dialog(page).getByLabel('Username or e-mail').fill('ada');
+    await dialog(page).getByLabel('Password', { exact: true }).fill(PASSWORD);
+    await dialog(page).getByRole('button', { name: 'Log in' }).click();
+    await dialog(page).waitFor({ state: 'hidden' });
+    expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
+    const { body } = await forum.app.client().get('/api/discussions/1/posts?limit=100&order=desc');
+    expect(JSON.stringify(body)).not.toContain(`${TEXT} Kept.`);
     await page.context().close();
   });
 

@@ -224,6 +224,12 @@ export interface ComposerTool extends HTMLElement {
   use(area: HTMLTextAreaElement, event: UIEvent): void | Promise<void>;
 }
 
+/** The element `x-login` of whichever plugin logs people in: its module is loaded when a session turns out to have ended. */
+export interface LoginDialog extends HTMLElement {
+  /** Puts itself onto the page and asks; whether the same member is logged in again. */
+  ask(): Promise<boolean>;
+}
+
 /** A button that runs something, without an icon: those are drawn by the server. */
 export function button(label: string, run: () => void): HTMLButtonElement {
   const made = document.createElement('button');

@@ -1,8 +1,10 @@
-import { announce, refreshCsrf, request, t, toast, toDocument } from '@forum/client';
+import { announce, loadElement, refreshCsrf, request, t, toast, toDocument, type LoginDialog } from '@forum/client';
 
 /** Value of `data-enhance`: the page stays when the form is accepted. */
 const STAY = 'stay';
 type Submitter = HTMLButtonElement | HTMLInputElement | null;
+/** What was put right before it is sent once more. */
+type Mended = 'token' | 'session';
 
 /**
  * Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the
@@ -22,7 +24,7 @@ export function enhanceForms(): void {
   });
 }
 
-async function send(form: HTMLFormElement, submitter: Submitter, again = false): Promise<void> {
+async function send(form: HTMLFormElement, submitter: Submitter, mended?: Mended): Promise<void> {
   busy(form, true);
   say(form, '');
   try {
@@ -32,7 +34,7 @@ async function send(form: HTMLFormElement, submitter: Submitter, again = false):
       body,
       headers: { 'X-Enhance': form.dataset['enhance'] ?? '' },
     });
-    await settle(form, submitter, response, again);
+    await settle(form, submitter, response, mended);
   } catch {
     say(form, t('offline'));
   } finally {
@@ -40,16 +42,27 @@ async function send(form: HTMLFormElement, submitter: Submitter, again = false):
   }
 }
 
-async function settle(form: HTMLFormElement, submitter: Submitter, response: Response, again: boolean): Promise<void> {
+async function settle(form: HTMLFormElement, submitter: Submitter, response: Response, mended?: Mended): Promise<void> {
   if (response.ok) return arrive(form, response);
   if (response.status === 429) return wait(form, Number(response.headers.get('Retry-After') ?? 10));
   const answer = toDocument(await response.text());
   // A token from before logging in or out elsewhere: take the new one over and try once more.
-  if (response.status === 403 && !again && refreshCsrf(answer)) return send(form, submitter, true);
+  if (response.status === 403 && !mended && refreshCsrf(answer)) return send(form, submitter, 'token');
   refreshCsrf(answer);
+  if (response.status === 401 && mended !== 'session' && (await logIn())) return send(form, submitter, 'session');
   if (response.status === 401) return askToLogIn(form);
   if (response.status < 500 && showRefused(form, answer)) return;
   say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
+}
+
+/** In a dialog over the page; false where there is none, or it was closed. */
+async function logIn(): Promise<boolean> {
+  try {
+    await loadElement('x-login');
+    return await (document.createElement('x-login') as LoginDialog).ask();
+  } catch {
+    return false;
+  }
 }
 
 /** In another tab, so that what was typed stays here. */

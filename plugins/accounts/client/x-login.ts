@@ -1,0 +1,64 @@
+import { button, define, refreshCsrf, request, t, toDocument, type LoginDialog } from '@forum/client';
+
+const LOGIN = '/login';
+/** Where each step of logging in stands: the password, a second factor. */
+const isStep = (path: string): boolean => path === LOGIN || path.startsWith(`${LOGIN}/`);
+
+/** Logs in somebody whose session ended, over the page on which they write. */
+class Login extends HTMLElement implements LoginDialog {
+  readonly #dialog = document.createElement('dialog');
+  #returned = false;
+
+  async ask(): Promise<boolean> {
+    this.#dialog.ariaLabel = t('login');
+    this.#dialog.addEventListener('submit', (event) => {
+      event.preventDefault();
+      void this.#send(event.target as HTMLFormElement, event.submitter);
+    });
+    this.append(this.#dialog);
+    document.body.append(this);
+    await this.#open(LOGIN);
+    const closed = new Promise((resolve) => this.#dialog.addEventListener('close', resolve, { once: true }));
+    if (!this.#returned) {
+      this.#dialog.showModal();
+      this.#dialog.querySelector<HTMLElement>('input:not([type="hidden"])')?.focus();
+      await closed;
+    }
+    this.remove();
+    return this.#returned;
+  }
+
+  /** Shows a step, or finds that it is no longer needed. */
+  async #open(address: string): Promise<void> {
+    const response = await request(address);
+    this.#show(toDocument(await response.text()), new URL(response.url).pathname);
+  }
+
+  #show(page: Document, path: string): void {
+    refreshCsrf(page);
+    const step = isStep(path) ? page.querySelector('main > .auth') : null;
+    if (step) {
+      const note = Object.assign(document.createElement('p'), { className: 'help', textContent: t('ended') });
+      const away = button(t('cancel'), () => this.#dialog.close());
+      away.className = 'button quiet';
+      this.#dialog.replaceChildren(note, document.adoptNode(step), away);
+    } else {
+      // What one person wrote is not sent in the name of another.
+      this.#returned = page.body.dataset['viewer'] === document.body.dataset['viewer'];
+      this.#dialog.close();
+    }
+  }
+
+  async #send(form: HTMLFormElement, submitter: HTMLElement | null): Promise<void> {
+    const body = new URLSearchParams(new FormData(form, submitter) as unknown as Record<string, string>);
+    try {
+      const response = await request(form.action, { method: 'POST', body, headers: { 'X-Enhance': '' } });
+      if (response.ok) await this.#open(response.headers.get('X-Location') ?? LOGIN);
+      else this.#show(toDocument(await response.text()), LOGIN);
+      this.#dialog.querySelector<HTMLElement>('[role="alert"], input:not([type="hidden"])')?.focus();
+    } catch {
+      this.#dialog.querySelector('.help')!.textContent = t('offline');
+    }
+  }
+}
+define('x-login', Login);
