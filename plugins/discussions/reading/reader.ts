@@ -105,7 +105,7 @@ export class DiscussionReader {
     this.#deps = deps;
   }
 
-  /** By the ids of these categories; of those in which there is something. */
+  /** That of each of these categories, by its id; an empty category has none. */
   async latestIn(categoryIds: readonly string[]): Promise<ReadonlyMap<string, LatestDiscussion>> {
     const rows = await this.#deps.data.all(sql<LatestDiscussion & { readonly categoryId: string }>`
       select c.id as "categoryId", d.number, d.slug, d.title, d.last_post_at as at

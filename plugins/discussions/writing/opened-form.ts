@@ -3,7 +3,8 @@ import { discussionFields, type DiscussionRecord, type Field } from 'parley-foru
 import { openedForm, openedIn, touchedIn } from 'parley-forum/plugins/web';
 import { pinValues } from '../page-parts.ts';
 
-// The forms of discussions and categories say what they were opened with: what nobody touched in one stays as others have made it since.
+// The forms of discussions and categories say what they were opened with: what nobody touched in one stays as others
+// have made it since.
 
 type Values = Readonly<Record<string, unknown>>;
 /** By the names of the fields; those of other plugins where they can be said as text. */
