@@ -15,6 +15,12 @@ export { Migration } from '@mikro-orm/migrations';
 /** Kysely’s own: SQL in which every value is bound. */
 export { sql, type RawBuilder } from 'kysely';
 
+/**
+ * In a statement on a table that may grow a thousand times within seconds: it is planned each time. A plan that was kept
+ * from when the table was small would read all of it.
+ */
+export const PLANNED_ANEW = '/* planned anew */';
+
 /** What `data.em()` has: the rows of a transaction as objects, written when it commits. */
 export type EntityManager = SqlEntityManager;
 // `any` because a list of entities mixes types; `defineEntity` checks each one.

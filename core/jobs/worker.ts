@@ -2,7 +2,7 @@ import { AsyncResource } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cron } from 'croner';
-import { sql, type Database, type RawBuilder } from '../data/database.ts';
+import { PLANNED_ANEW, sql, type Database, type RawBuilder } from '../data/database.ts';
 import { messageOf } from '../errors.ts';
 import type { Cluster } from '../cluster.ts';
 import type { Delivery, Durability } from '../hooks.ts';
@@ -431,7 +431,7 @@ export class Worker {
     const waiting = sql`listener = o.listener and failed_at is null and owner is null and run_at < 'infinity'`;
     const milliseconds = (at: RawBuilder<unknown>): RawBuilder<unknown> =>
       sql`extract(epoch from ${at} - now())::float8 * 1000`;
-    return this.#parts.data.all(sql<Next>`
+    return this.#parts.data.all(sql<Next>`${sql.raw(PLANNED_ANEW)}
       select o.listener, ${milliseconds(sql`n.run_at`)} as wait,
         case when o.keyed then ${milliseconds(sql`case when n.run_at > now() then n.run_at else (select run_at from job where ${waiting} and run_at > now() order by run_at limit 1) end`)} end as later,
         case when o.keyed then ${milliseconds(sql`(select min(until) from job_pause where listener = o.listener and until > now())`)} end as pause
@@ -605,7 +605,9 @@ export class Worker {
   }
 
   async #claimed(listener: Listener, due: RawBuilder<unknown>): Promise<readonly Claimed[]> {
-    const jobs = await this.#parts.data.all(sql<Claimed>`with due as materialized (${due}) ${this.#taking(listener)}`);
+    const jobs = await this.#parts.data.all(
+      sql<Claimed>`${sql.raw(PLANNED_ANEW)} with due as materialized (${due}) ${this.#taking(listener)}`,
+    );
     const pace = this.#paceOf(listener);
     for (const { run_at: due } of jobs) pace.from = Math.max(pace.from, due.getTime() - MARGIN);
     return jobs.toSorted(inOrder);

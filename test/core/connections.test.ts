@@ -7,7 +7,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../core/host/databases/open.ts';
 import { listen } from '../../core/host/server.ts';
-import { sql, type Database } from '../../core/data/database.ts';
+import { PLANNED_ANEW, sql, type Database } from '../../core/data/database.ts';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import { RouteRegistry } from '../../core/http/routes.ts';
 import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
@@ -307,3 +307,16 @@ it('another server that a plugin calls and does not reach is a fault of its own,
   expect((error as Error).cause).toMatchObject({ code: 'ECONNREFUSED' });
   expect(failureOf(error).status).toBe(500);
 });
+
+it.runIf(onServer)(
+  'a statement on a table that may grow within seconds is planned each time, others once',
+  async () => {
+    const kept = (mark: string): Promise<number> =>
+      data.transaction(async () => {
+        for (let time = 0; time < 3; time++) await data.all(sql`${sql.raw(mark)} select ${1}::integer as one`);
+        const statements = sql`select 1 from pg_prepared_statements where statement like ${`${mark} select % as one`}`;
+        return (await data.all(statements)).length;
+      });
+    expect([await kept('/* once */'), await kept(PLANNED_ANEW)]).toEqual([1, 0]);
+  },
+);

@@ -6,7 +6,7 @@ import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
 import { inTime, Watchdog, type Connection, type ConnectionPool } from './watchdog.ts';
 import { sendingStatement } from '../../diagnostics.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import type { DatabaseDriver } from '../../data/database.ts';
+import { PLANNED_ANEW, type DatabaseDriver } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
 
 /** How many different statements are prepared on each connection; those beyond are sent as they are. */
@@ -76,7 +76,8 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
   const names = new Map<string, string>();
   let named = 0;
   const nameOf = (text: string): string | undefined => {
-    if (!names.has(text) && names.size < PREPARED && text.length <= LONGEST) names.set(text, `p${++named}`);
+    const mayBePrepared = text.length <= LONGEST && !text.includes(PLANNED_ANEW);
+    if (!names.has(text) && names.size < PREPARED && mayBePrepared) names.set(text, `p${++named}`);
     return names.get(text);
   };
   const transactions = new TransactionEnds();
