@@ -1,4 +1,4 @@
-import { Cache, definePlugin, Type } from 'parley-forum';
+import { Cache, definePlugin, InvalidInput, Type } from 'parley-forum';
 import { registerFields } from 'parley-forum/plugins/accounts';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import {
@@ -60,6 +60,18 @@ export default definePlugin({
     const isShown = (name: PageName): boolean =>
       plugin.settings['site-pages.shown'].includes(name) && (OWN_TEXTS.includes(name) || written(name) !== '');
     plugin.onSettings(() => cache.purge(renderedTag));
+    plugin.checkSettings(async (values) => {
+      const texts = NAMES.map((name) => `site-pages.${name}`).filter((key) => values[key]);
+      const problems = await Promise.all(
+        texts.map(async (field) => {
+          const refused = await markdown.render(String(values[field])).catch((error: unknown) => error);
+          if (typeof refused === 'string') return [];
+          if (!(refused instanceof InvalidInput)) throw refused;
+          return refused.details.map(({ message }) => ({ field, message }));
+        }),
+      );
+      return problems.flat();
+    });
 
     for (const [place, name] of NAMES.entries()) {
       const label = `site-pages:${name}`;

@@ -52,6 +52,20 @@ describe('a page of the site', () => {
     });
   });
 
+  test('takes no text that cannot be shown', async () => {
+    const huge = `${'|a'.repeat(100)}\n${'|-'.repeat(100)}\n${'|\n'.repeat(640)}`;
+    const refused = await forum.as.root.post(
+      '/admin/settings/save',
+      { 'site-pages.help': huge },
+      { accept: 'application/json' },
+    );
+    expect([refused.status, refused.body.details]).toEqual([
+      400,
+      [{ field: 'site-pages.help', message: expect.any(String) }],
+    ]);
+    expectStatus(await forum.guest.get('/help'), 200);
+  });
+
   test.each(['terms', 'imprint'])('%s is there once it has a text', async (name) => {
     expect((await forum.guest.get(`/${name}`)).status).toBe(404);
     expect(await linked()).toEqual(['guidelines', 'help', 'privacy']);
