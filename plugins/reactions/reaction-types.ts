@@ -3,6 +3,8 @@ import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { reactionsTag, type ReactionType } from 'parley-forum/plugins/reactions';
 
 const KEY = 'reactions.types';
+/** Whoever holds it, of whichever process, is the only one to write them. */
+const LOCK = 'reactions:types';
 /** Types of a new forum. */
 const DEFAULT_TYPES: readonly (readonly [slug: string, emoji: string, label: string])[] = [
   ['like', '👍', 'Like'],
@@ -44,8 +46,12 @@ export class ReactionTypes {
   async load(): Promise<void> {
     await this.refresh();
     if (this.#snapshot.length > 0) return;
-    for (const [position, [slug, emoji, label]] of DEFAULT_TYPES.entries())
-      await this.#write({ slug, emoji, label, position, enabled: true });
+    await this.#data.transaction(async () => {
+      await this.#data.lock(LOCK);
+      if ((await this.#stored()).length > 0) return;
+      for (const [position, [slug, emoji, label]] of DEFAULT_TYPES.entries())
+        await this.#write({ slug, emoji, label, position, enabled: true });
+    });
     await this.#changed();
   }
 
@@ -78,7 +84,7 @@ export class ReactionTypes {
   ): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
     const saved = await this.#data.transaction(async () => {
       // Administrators wait for each other; each changes only what they said.
-      await this.#data.lock('reactions:types');
+      await this.#data.lock(LOCK);
       const stored = await this.#stored();
       const known = stored.find(({ slug }) => slug === changes.slug);
       const type = withDefaults(changes, known, stored);
