@@ -78,6 +78,21 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
+  test('sends nothing in the name of somebody else who has logged in beside it', async () => {
+    const page = await open('/d/1/reply', true);
+    await text(page).fill(`${TEXT} Mine.`);
+    await endSessions();
+    const tab = await page.context().newPage();
+    await logIn(tab, 'ada');
+    await tab.close();
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    expect(await seen(page.getByText('Log in in another tab'))).toBe(true);
+    expect(await text(page).inputValue()).toBe(`${TEXT} Mine.`);
+    const { body } = await forum.app.client().get('/api/discussions/1/posts?limit=100&order=desc');
+    expect(JSON.stringify(body)).not.toContain(`${TEXT} Mine.`);
+    await page.context().close();
+  });
+
   test('leaves what was written where it is when the dialog is closed, or somebody else logs in', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Kept.`);

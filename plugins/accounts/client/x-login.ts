@@ -15,15 +15,14 @@ class Login extends HTMLElement implements LoginDialog {
       event.preventDefault();
       void this.#send(event.target as HTMLFormElement, event.submitter);
     });
+    await this.#open(LOGIN);
+    // There is no step where somebody has logged in beside it, whoever that is.
+    if (this.#dialog.childElementCount === 0) return this.#returned;
     this.append(this.#dialog);
     document.body.append(this);
-    await this.#open(LOGIN);
-    const closed = new Promise((resolve) => this.#dialog.addEventListener('close', resolve, { once: true }));
-    if (!this.#returned) {
-      this.#dialog.showModal();
-      this.#dialog.querySelector<HTMLElement>('input:not([type="hidden"])')?.focus();
-      await closed;
-    }
+    this.#dialog.showModal();
+    this.#dialog.querySelector<HTMLElement>('input:not([type="hidden"])')?.focus();
+    await new Promise((resolve) => this.#dialog.addEventListener('close', resolve, { once: true }));
     this.remove();
     return this.#returned;
   }

@@ -46,13 +46,20 @@ async function settle(form: HTMLFormElement, submitter: Submitter, response: Res
   if (response.ok) return arrive(form, response);
   if (response.status === 429) return wait(form, Number(response.headers.get('Retry-After') ?? 10));
   const answer = toDocument(await response.text());
+  if (isAnother(answer)) return askToLogIn(form);
   // A token from before logging in or out elsewhere: take the new one over and try once more.
   if (response.status === 403 && !mended && refreshCsrf(answer)) return send(form, submitter, 'token');
   refreshCsrf(answer);
-  if (response.status === 401 && mended !== 'session' && (await logIn())) return send(form, submitter, 'session');
-  if (response.status === 401) return askToLogIn(form);
+  if (response.status === 401)
+    return mended !== 'session' && (await logIn()) ? send(form, submitter, 'session') : askToLogIn(form);
   if (response.status < 500 && showRefused(form, answer)) return;
   say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
+}
+
+/** Whether another member than the one who wrote has logged in beside it: nothing is sent in their name. */
+function isAnother({ body }: Document): boolean {
+  const [now, before] = [body.dataset['viewer'], document.body.dataset['viewer']];
+  return now !== undefined && before !== undefined && now !== before;
 }
 
 /** In a dialog over the page; false where there is none, or it was closed. */
