@@ -10,11 +10,16 @@ const area = (page: Page) => page.locator('#reply textarea');
 const replyTo = (page: Page, number: number) => page.locator(`#post-${number}`).getByRole('link', { name: 'Reply' });
 const top = (page: Page, number: number): Promise<number> =>
   page.locator(`#post-${number}`).evaluate((post) => post.getBoundingClientRect().top);
+/** Opens a discussion and waits until its links do what they do with script. */
+async function read(page: Page, path: string): Promise<void> {
+  await page.goto(path);
+  await defined(page, 'x-posts');
+}
 
 test('a reply is written beside what one reads, and closing it loses nothing', async () => {
   const page = await forum.open('ada');
   const messages = listen(page);
-  await page.goto('/d/1');
+  await read(page, '/d/1');
   await replyTo(page, 3).click();
   await docked(page).getByText('Reply to mia, post 3').waitFor();
   await page.keyboard.press('Escape');
@@ -54,7 +59,7 @@ test('a reply is written beside what one reads, and closing it loses nothing', a
 
 test('which post is answered is taken back, and the draft no longer says so', async () => {
   const page = await forum.open('bob');
-  await page.goto('/d/1');
+  await read(page, '/d/1');
   await replyTo(page, 2).click();
   await docked(page).locator('textarea').fill('To nobody after all');
   const copied = page.waitForResponse(
@@ -69,7 +74,7 @@ test('which post is answered is taken back, and the draft no longer says so', as
   await docked(page).getByText('Draft kept', { exact: false }).waitFor();
   await copied;
   await page.goto('/');
-  await page.goto('/d/1');
+  await read(page, '/d/1');
   await page.getByText('Write a reply…').click();
   await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
   await page.getByRole('button', { name: 'Post', exact: true }).click();
@@ -97,7 +102,7 @@ test.each([true, false])(
 
 test('a post that is quoted goes behind what is written, by keyboard too', async () => {
   const page = await forum.open('ada');
-  await page.goto('/d/3');
+  await read(page, '/d/3');
   await page.keyboard.press('r');
   await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('textarea');
   await page.keyboard.type('Well.');
@@ -115,8 +120,7 @@ test('the bar opens the panel though its module comes late, and one stays where 
     await late.promise;
     await route.continue();
   });
-  await page.goto('/d/1');
-  await defined(page, 'x-posts');
+  await read(page, '/d/1');
   const before = await top(page, 1);
   const bar = (await page.getByText('Write a reply…').boundingBox())!;
   await page.mouse.click(bar.x + 5, bar.y + 5);
@@ -128,7 +132,7 @@ test('the bar opens the panel though its module comes late, and one stays where 
 
 test('hides no stop of the Tab key behind the panel', async () => {
   const page = await forum.open('ada');
-  await page.goto('/d/1');
+  await read(page, '/d/1');
   await replyTo(page, 2).click();
   await docked(page).waitFor();
   expect(await walkFocus(page)).toEqual([]);
