@@ -284,10 +284,15 @@ describe('rendering', () => {
     'takes no time out of proportion for a text that begins with %j',
     async (_, text) => {
       const thread = new RenderThread(rules);
+      // The least of some: a busy machine lets a thread wait.
       const took = async (source: string): Promise<number> => {
-        const budget = { left: 10_000 };
-        await thread.run({ step: 'parse', text: source }, budget);
-        return 10_000 - budget.left;
+        const times: number[] = [];
+        for (let time = 0; time < 3; time++) {
+          const budget = { left: 10_000 };
+          await thread.run({ step: 'parse', text: source }, budget);
+          times.push(10_000 - budget.left);
+        }
+        return Math.min(...times);
       };
       const ordinary = await took(ORDINARY);
       expect((await took(text)) / ordinary).toBeLessThan(20);
