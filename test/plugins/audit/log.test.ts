@@ -3,7 +3,7 @@ import { defineAction, definePlugin, sql, type PluginHandle } from 'parley-forum
 import { AuditLog, type AuditRecord } from 'parley-forum/plugins/audit';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { RootKey } from 'parley-forum/plugins/secrets';
-import { startForum, type Client } from 'parley-forum/testing';
+import { leastOf, startForum, type Client } from 'parley-forum/testing';
 import { install, useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 
@@ -160,8 +160,7 @@ describe('the page', () => {
     await forum.as.root.get('/admin/audit');
     expect(await entriesFor()).toEqual(before);
     const asked = (limit: number): Promise<number> =>
-      forum.app.statements(() => forum.as.root.get(`/admin/audit?limit=${limit}`, JSON_ONLY));
-    await asked(100);
+      leastOf(() => forum.app.statements(() => forum.as.root.get(`/admin/audit?limit=${limit}`, JSON_ONLY)));
     expect(await asked(100)).toBe(await asked(1));
   });
 });

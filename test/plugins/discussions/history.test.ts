@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Settings } from 'parley-forum';
+import { leastOf } from 'parley-forum/testing';
 import { useForum, type Name } from './forum.ts';
 
 const forum = useForum();
@@ -138,12 +139,7 @@ describe('on pages', () => {
   test('takes as many statements for many changes as for few', async () => {
     const { postId } = await forum.start('ada', 'Counted');
     await edit(postId, 'Once');
-    const least = async (): Promise<number> => {
-      const counts: number[] = [];
-      for (let time = 0; time < 5; time++)
-        counts.push(await forum.app.statements(() => forum.as.ada.get(`/p/${postId}/history`)));
-      return Math.min(...counts);
-    };
+    const least = () => leastOf(() => forum.app.statements(() => forum.as.ada.get(`/p/${postId}/history`)));
     const few = await least();
     for (let at = 0; at < 6; at++) await edit(postId, `Version ${at}`);
     expect(await least()).toBe(few);

@@ -4,7 +4,7 @@ import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { seeMembers } from 'parley-forum/plugins/members';
-import type { Client } from 'parley-forum/testing';
+import { leastOf, type Client } from 'parley-forum/testing';
 import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -93,9 +93,9 @@ describe('the list of members', () => {
   });
 
   test('takes a page a number of statements that does not grow with it', async () => {
-    await forum.guest.get('/members?sort=name');
-    const few = await forum.app.statements(() => forum.guest.get('/members?name=ad'));
-    expect(await forum.app.statements(() => forum.guest.get('/members'))).toBe(few);
+    const measure = (names: string) =>
+      leastOf(() => forum.app.statements(() => forum.as.bob.get(`/members?name=${names}`)));
+    expect(await measure('')).toBe(await measure('ad'));
   });
 
   test('is closed to guests where an administrator closes it', async () => {

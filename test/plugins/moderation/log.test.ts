@@ -3,6 +3,7 @@ import { definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Categories } from 'parley-forum/plugins/discussions';
 import { moderationActed, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import { leastOf } from 'parley-forum/testing';
 import { install, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -208,12 +209,7 @@ describe('the log', () => {
   });
 
   test('takes as many statements for many lines as for few', async () => {
-    const least = async (path: string): Promise<number> => {
-      const counts: number[] = [];
-      for (let time = 0; time < 5; time++) counts.push(await forum.app.statements(() => page(path)));
-      return Math.min(...counts);
-    };
-    await page('/mod/log');
+    const least = (path: string) => leastOf(() => forum.app.statements(() => page(path)));
     expect(await least('/mod/log?action=member.warned')).toBe(await least('/mod/log?action=report.dismissed'));
   });
 

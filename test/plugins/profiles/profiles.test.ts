@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Client } from 'parley-forum/testing';
+import { leastOf, type Client } from 'parley-forum/testing';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { confirm, exported, looked, places } from '../privacy/forum.ts';
 
@@ -127,11 +127,9 @@ describe('the tab of a profile', () => {
 
   test('takes no statement where it is cached', async () => {
     const measure = () => forum.app.statements(() => forum.guest.get(`/u/mia/posts?x=${Math.random()}`));
-    await measure();
-    const withTab = await measure();
+    const withTab = await leastOf(measure);
     await forum.app.app.plugins.disable('profiles');
-    await measure();
-    expect(await measure()).toBe(withTab);
+    expect(await leastOf(measure)).toBe(withTab);
     expect(tabs(await page('/u/ada'))).toEqual(['Discussions *', 'Posts', 'Reactions']);
     expect((await forum.guest.get('/u/ada/about')).status).toBe(404);
     await forum.app.app.plugins.enable('profiles');

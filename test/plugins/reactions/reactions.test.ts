@@ -282,12 +282,10 @@ describe('the profile of a member', () => {
     const { postId: first } = await forum.start('ada', 'First knot');
     await toggle(forum.as.root, first, 'like');
     const measure = () => forum.app.statements(() => forum.guest.get(`/u/root/reactions?x=${Math.random()}`));
-    await measure();
-    const few = await measure();
+    const few = await leastOf(measure);
     for (let at = 0; at < 22; at++)
       await toggle(forum.as.root, (await forum.start('ada', `Knot ${at}`)).postId, 'like');
-    await measure();
-    expect(await measure()).toBe(few);
+    expect(await leastOf(measure)).toBe(few);
     expect((await forum.guest.get('/u/root/reactions')).text).toContain('href="/u/root/reactions?page=2"');
     expect((await forum.guest.get('/u/root/reactions?page=2')).text).toContain('First knot');
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
+import { leastOf } from 'parley-forum/testing';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum({ 'search.rate_limit': 15 });
@@ -59,8 +60,9 @@ describe('the page /search', () => {
 
   test('looks for the word that was meant only where one is as long as words are', async () => {
     const asked = (letters: number): Promise<number> =>
-      forum.app.statements(() => forum.as.root.get(`/search?q=${'abcdefghij'.repeat(26).slice(0, letters)}`));
-    await asked(256);
+      leastOf(() =>
+        forum.app.statements(() => forum.as.root.get(`/search?q=${'abcdefghij'.repeat(26).slice(0, letters)}`)),
+      );
     const [word, longer, longest] = [await asked(40), await asked(41), await asked(255)];
     expect(longer).toBeLessThan(word);
     expect(longest).toBe(longer);
