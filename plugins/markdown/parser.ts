@@ -61,12 +61,17 @@ function grammarOf(rules: UrlRules, highlight?: Highlight): InstanceType<typeof 
 }
 
 /**
- * Lets the rule for bare links see no more than the longest one. It reads from each `://` to the end of the URL: where
- * URLs follow one another without a space, to the end of the text, each time.
+ * Lets the rules for bare links see no more than the longest one, where URLs follow one another without a space: they
+ * read on from each `://`. And none that begins with `//`, which `validateLink` would refuse after it was read.
  */
 function boundLinks({ linkify }: InstanceType<typeof MarkdownIt>): void {
+  linkify.add('//', null);
+  linkify.set({ maxLength: MAX_URL_LENGTH + 1 });
   const matchAtStart = linkify.matchAtStart.bind(linkify);
-  linkify.matchAtStart = (text) => matchAtStart(text.slice(0, MAX_URL_LENGTH + 1));
+  linkify.matchAtStart = (text) => {
+    const link = matchAtStart(text.slice(0, MAX_URL_LENGTH + 1));
+    return link && link.raw.length <= MAX_URL_LENGTH ? link : null;
+  };
 }
 
 /** Core rule: what this site requires of every block, link and image. */
