@@ -1,5 +1,5 @@
 import { Type } from 'parley-forum';
-import { isAdmin, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { isAdmin, isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { Paging } from 'parley-forum/plugins/api';
 import { discussionCacheTags, SORTS, type Category, type Sort } from 'parley-forum/plugins/discussions';
 import { pages, phrase, shared, view, type View } from 'parley-forum/plugins/web';
@@ -40,6 +40,8 @@ export function listPages(deps: PageDeps, access: Access): void {
       const build = async (actor: Viewer): Promise<View> => {
         await categories.refresh();
         const shown = categories.visible(actor).filter(({ id }) => narrowed?.without.includes(id) !== true);
+        // How much is left of the categories nobody has counted.
+        const total = narrowed?.where ? undefined : await countOf(shown);
         const list = await listModel(
           deps,
           {
@@ -48,8 +50,7 @@ export function listPages(deps: PageDeps, access: Access): void {
             pinnedFirst: query.sort === undefined,
             categoryIds: narrowed && shown.map(({ id }) => id),
             where: narrowed?.where,
-            // How much is left of the categories nobody has counted.
-            total: narrowed?.where ? undefined : await countOf(shown),
+            total,
           },
           actor,
         );
@@ -59,6 +60,7 @@ export function listPages(deps: PageDeps, access: Access): void {
           notes: narrowed?.notes,
           create: rights.canStartAnywhere(actor) && '/new',
           several: rights.canModerate(actor) && bulkPath({}),
+          welcome: isGuest(actor) && (query.page ?? 1) === 1 && { count: total },
         });
       };
       return shared(build, { variant: narrowed?.key ?? '' });

@@ -12,6 +12,7 @@ const Appearance = Type.Object({
   text: word,
   keys: word,
   paging: word,
+  welcome: word,
   language: Type.Optional(Type.String({ maxLength: 40 })),
   return_to: Type.Optional(Type.String({ maxLength: 500 })),
 });

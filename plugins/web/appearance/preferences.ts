@@ -11,6 +11,8 @@ export interface Preferences {
   readonly keys: '' | 'off';
   /** Whether long lists go on by themselves, or have pages. */
   readonly paging: '' | 'pages';
+  /** Whether a guest has put the panel away that asks them to sign up. */
+  readonly welcome: '' | 'hidden';
 }
 
 const CHOICES = {
@@ -20,6 +22,7 @@ const CHOICES = {
   text: ['large', 'larger'],
   keys: ['off'],
   paging: ['pages'],
+  welcome: ['hidden'],
 } as const;
 const COOKIE = 'appearance';
 /** Seconds: one year. */
@@ -33,6 +36,7 @@ export const NO_PREFERENCES: Preferences = Object.freeze({
   text: '',
   keys: '',
   paging: '',
+  welcome: '',
 });
 
 /** Only offered values are accepted; anything else counts as "as the system says". */

@@ -34,6 +34,22 @@ describe('reading without script', () => {
     expect(await page('/discussions?sort=most_replied')).toMatch(/Ropes &amp; &lt;knots&gt;[\s\S]*Filler/);
   });
 
+  test('asks guests to sign up, until they put that away on their device', async () => {
+    const guest = forum.app.client();
+    const asked = await page('/', guest);
+    expect(asked).toContain('Welcome to ');
+    expect(asked).toMatch(/There are \d+ discussions so far\./);
+    expect(await page('/?page=2', guest)).not.toContain('Welcome to ');
+    expect(await page('/', forum.as.ada)).not.toContain('Welcome to ');
+    const hidden = await guest.submit('/appearance', { welcome: 'hidden', return_to: '/' });
+    expect([hidden.status, hidden.headers.get('location')]).toEqual([303, '/']);
+    expect(await page('/', guest)).not.toContain('Welcome to ');
+    // Choosing something else on this device asks no more.
+    await guest.submit('/appearance', { scheme: 'dark', return_to: '/' });
+    expect(await page('/', guest)).not.toContain('Welcome to ');
+    expect(await page('/', forum.app.client())).toContain('Welcome to ');
+  });
+
   test('a category has a page of its own, and they all have one together', async () => {
     expect(await page('/c/help')).toContain('Filler 20');
     // Its rows need not say that they are in it, with script neither.
