@@ -895,6 +895,16 @@ export const categoryActions = defineSlot<CategoryRecord>(
   'On the page of a category, beside its name: buttons.',
 );
 export const categoryRail = defineSlot<CategoryRecord>('rail.category', 'Beside the page of a category: small panels.');
+/** A tab above a list of discussions, as it is shown. */
+export interface ShownListTab {
+  readonly label: string;
+  readonly href: string;
+  readonly current: boolean;
+}
+export const listTabEnd = defineSlot<ShownListTab>(
+  'list.tab',
+  'In each tab above the list of the front page, behind its name: how much waits for the viewer there.',
+);
 export const listToolbar = defineSlot<object>(
   'list.toolbar',
   'Between the orders of a list of discussions and its rows.',

@@ -30,6 +30,8 @@ export interface Subscriptions {
   level(discussionId: string, userId: string): Promise<Level>;
   /** Whether a member muted neither a discussion, nor its category or a tag, and does not ignore its author. */
   notMutedBy(userId: string): Promise<DiscussionCondition>;
+  /** Whether a member watches or tracks a discussion. */
+  followedBy(userId: string): DiscussionCondition;
   /** Says above a list that what a member muted is left out of it; undefined for whoever muted nothing but discussions. */
   noteOfMuted(userId: string): Promise<Narrowing['note'] | undefined>;
   /** Those of these members who muted the category or a tag of a discussion, or ignore its author. Two statements. */

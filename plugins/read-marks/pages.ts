@@ -4,8 +4,7 @@ import { Id, Paging } from 'parley-forum/plugins/api';
 import { POSTS_PER_PAGE, listTabs, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
 import { pages, pageViewListeners, phrase, redirect, shortcuts, view, type Redirect } from 'parley-forum/plugins/web';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
-import { entryOf, isMember, memberOf, placePath, type ReadMarkService } from './read-mark-service.ts';
-import { unreadTags } from './routes.ts';
+import { entryOf, isMember, memberOf, placePath, unreadTags, type ReadMarkService } from './read-mark-service.ts';
 
 export interface PageDeps {
   readonly plugin: PluginHandle;
@@ -13,7 +12,8 @@ export interface PageDeps {
   readonly marks: ReadMarkService;
   readonly subscriptions: Subscriptions | undefined;
 }
-const UNREAD = '/unread';
+/** Of the list of what is unread. */
+export const UNREAD = '/unread';
 const NEW = '/unread/new';
 
 /** /unread, and the forms about what was read. */

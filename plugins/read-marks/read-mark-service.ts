@@ -1,17 +1,34 @@
 import { InvalidInput, sql, type Cache, type Clock, type Data } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
-import type { Categories, Discussions, DiscussionRecord, MovedPost, PostHead } from 'parley-forum/plugins/discussions';
+import {
+  discussionCacheTags,
+  type Categories,
+  type Discussions,
+  type DiscussionRecord,
+  type MovedPost,
+  type PostHead,
+} from 'parley-forum/plugins/discussions';
 import { loginNeeded, type Page } from 'parley-forum/plugins/api';
 import type { ReadMark } from 'parley-forum/plugins/read-marks';
+import { RENDERED_TTL } from 'parley-forum/plugins/web';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { ON_ITS_WAY, type ReadStarts } from './read-starts.ts';
 import { isBehind, isNew, isUnread, unreadCount, type ReadStart, type UnreadQuery } from './unread-conditions.ts';
 
+/** Cache tags of a list of what is unread. */
+export const unreadTags: readonly string[] = [
+  discussionCacheTags.lists,
+  discussionCacheTags.all,
+  discussionCacheTags.categories,
+  accessTag,
+];
 /** Milliseconds without reading on after which a member's next look at a discussion is another visit. */
 const VISIT = 1_800_000;
 /** Members whose marks go along with posts that move, in one statement. */
 const READERS = 1_000;
+/** Discussions among which what is unread is counted. */
+const LOOKED_AT = 500;
 /** Milliseconds by which a start moves on at least, so that reading a list hardly ever writes. */
 const STEP = 3_600_000;
 
@@ -45,6 +62,13 @@ interface ImportedMark {
   readonly userId: string;
   readonly number: number;
   readonly readAt: Date;
+}
+/** How many discussions have something unread, and how many of those the member follows. */
+export interface UnreadCounts {
+  readonly unread: number;
+  readonly followed: number;
+  /** Whether there is more than was looked at. */
+  readonly more: boolean;
 }
 interface ListRequest {
   readonly onlyNew: boolean;
@@ -114,6 +138,25 @@ export class ReadMarkService {
     return onlyNew
       ? ({ where: isNew(query), sort: 'newest', start: query.start } as const)
       : ({ where: isUnread(query), sort: 'latest', start: query.start } as const);
+  }
+
+  /** Among what was active last: reading all there is for a number would take as long as there is much of it. */
+  async counts(viewer: Member): Promise<UnreadCounts> {
+    const { cache, data, subscriptions } = this.#deps;
+    const count = async (): Promise<UnreadCounts> => {
+      const [query, visible] = [await this.#query(viewer.id), await this.#visible(viewer)];
+      const row = await data.one(sql<UnreadCounts>`
+        select count(*) filter (where unread)::integer as unread,
+          count(*) filter (where unread and followed)::integer as followed, count(*) = ${LOOKED_AT} as more
+        from (select ${isUnread(query)} as unread, ${subscriptions?.followedBy(viewer.id) ?? sql`false`} as followed
+          from (select * from discussion d where d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+            and d.last_post_at > ${query.start.allReadUntil}
+            order by d.last_post_at desc, d.id desc limit ${LOOKED_AT}) d offset 0) looked`);
+      return row!;
+    };
+    return cache.remember(`unread-counts:${viewer.id}`, [...unreadTags, accountTag(viewer.id)], count, {
+      seconds: RENDERED_TTL / 1_000,
+    });
   }
 
   /** After the first page of what is unread: where it is all there is, what lies before it is not looked at again. */

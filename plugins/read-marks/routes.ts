@@ -1,10 +1,9 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
-import { accessTag } from 'parley-forum/plugins/access';
 import { api, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import { ReadMark } from 'parley-forum/plugins/read-marks';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
-import { memberOf, type ReadMarkService } from './read-mark-service.ts';
+import { memberOf, unreadTags, type ReadMarkService } from './read-mark-service.ts';
 
 export interface RouteDeps {
   readonly plugin: PluginHandle;
@@ -16,13 +15,6 @@ export interface RouteDeps {
 }
 /** Discussions in one request. */
 const MAX_BATCH = 100;
-/** Cache tags of a list of what is unread. */
-export const unreadTags: readonly string[] = [
-  discussionCacheTags.lists,
-  discussionCacheTags.all,
-  discussionCacheTags.categories,
-  accessTag,
-];
 
 /** /api/unread and /api/read-marks. */
 export function addRoutes({ plugin, settings, clock, discussions, marks, web }: RouteDeps): void {

@@ -4,6 +4,7 @@ import {
   afterPosts,
   cardTitle,
   categoryActions,
+  listTabEnd,
   listToolbar,
   postBefore,
   postMenu,
@@ -11,6 +12,7 @@ import {
   type DiscussionRecord,
   type PostRecord,
   type ShownDiscussion,
+  type ShownListTab,
 } from 'parley-forum/plugins/discussions';
 import { fill, headerEnd, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import {
@@ -21,6 +23,12 @@ import {
   type ReadMarkService,
   type VisitStart,
 } from './read-mark-service.ts';
+import { UNREAD } from './pages.ts';
+
+/** Above this a number says only that there are many. */
+const MOST = 99;
+/** Of the list of what a member follows, which is of another plugin. */
+const FOLLOWING = '/following';
 
 interface SlotDeps {
   readonly plugin: PluginHandle;
@@ -43,6 +51,23 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
     return contexts.map(() => element);
   };
   plugin.extend(slotFillings, fill(listToolbar, rows, everyone));
+
+  const tabs = async (shown: readonly ShownListTab[], viewer: Viewer) => {
+    if (!isMember(viewer)) return [];
+    const { unread, followed, more } = await marks.counts(viewer);
+    const counts = new Map([
+      [UNREAD, unread],
+      [FOLLOWING, followed],
+    ]);
+    return Promise.all(
+      shown.map(({ href }) => {
+        const count = counts.get(href) ?? 0;
+        if (count === 0) return undefined;
+        return web.fragment(viewer, '@read-marks/count', { count: Math.min(count, MOST), more: more || count > MOST });
+      }),
+    );
+  };
+  plugin.extend(slotFillings, fill(listTabEnd, tabs));
 
   const titles = async (records: readonly DiscussionRecord[], viewer: Viewer) => {
     if (!isMember(viewer)) return [];

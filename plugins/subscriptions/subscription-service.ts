@@ -71,6 +71,10 @@ export class SubscriptionService implements Subscriptions {
       and ${await this.#muting.outside(userId)}`;
   }
 
+  followedBy(userId: string): DiscussionCondition {
+    return sql<boolean>`d.id in (${trackedBy(userId)})`;
+  }
+
   async noteOfMuted(userId: string): Promise<Narrowing['note'] | undefined> {
     return (await this.#muting.narrowing({ id: userId }))?.note;
   }

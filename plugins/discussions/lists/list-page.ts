@@ -1,6 +1,12 @@
 import { notFound, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { listTabs, type ListModel, type ListPage, type Sort } from 'parley-forum/plugins/discussions';
+import {
+  listTabs,
+  type ListModel,
+  type ListPage,
+  type ShownListTab,
+  type Sort,
+} from 'parley-forum/plugins/discussions';
 import { pagerOf } from 'parley-forum/plugins/web';
 import { listItems } from './list-items.ts';
 import type { CategoryService } from '../categories/category-service.ts';
@@ -30,7 +36,7 @@ const pathOf = (
 };
 
 /** The tabs, on the pages that they are about; none where the viewer has only that of all discussions. */
-export function tabsOf({ plugin }: Pick<ListDeps, 'plugin'>, path: string, viewer: Viewer): readonly object[] {
+export function tabsOf({ plugin }: Pick<ListDeps, 'plugin'>, path: string, viewer: Viewer): readonly ShownListTab[] {
   const own = plugin.extensions(listTabs).flatMap(({ value }) => (value.visible?.(viewer) === false ? [] : [value]));
   const tabs = [{ label: 'discussions:tabs.all', href: '/' }, ...own];
   const current = path === '/discussions' ? '/' : path;

@@ -226,6 +226,30 @@ describe('pages', () => {
     expect(await shown()).toEqual([undefined, false, 0]);
   });
 
+  test('say at their tabs how much is unread, and how much of what one follows', async () => {
+    await readAll('bob');
+    const counts = async (path = '/'): Promise<(string | undefined)[]> => {
+      const { text } = await forum.as.bob.get(path);
+      return ['unread', 'following'].map(
+        (name) =>
+          new RegExp(`<a href="/${name}"[^>]*>[^<]*(?:<span class="count">.*?</span>([^<]*)</span>)?</a>`).exec(
+            text,
+          )?.[1],
+      );
+    };
+    expect(await counts()).toEqual([undefined, undefined]);
+    const { id } = await forum.start('ada', 'Counted at tabs');
+    const { id: followed } = await forum.start('bob', 'Counted and followed');
+    expect(await counts()).toEqual(['1', undefined]);
+    await forum.reply('ada', followed, 'An answer');
+    for (const path of ['/', '/unread', '/following', '/drafts', '/bookmarks'])
+      expect(await counts(path), path).toEqual(['2', '1']);
+    await read('bob', id, 1);
+    expect(await counts()).toEqual(['1', '1']);
+    await read('bob', followed, 2);
+    expect(await counts()).toEqual([undefined, undefined]);
+  });
+
   test('cost the same number of statements whatever there is, and guests none', async () => {
     await readAll('bob');
     const cost = async (path: string, client: Client): Promise<number> => {
@@ -392,6 +416,9 @@ describe('an import', () => {
     expect([whole.last_read_number, whole.unread_count]).toEqual([2, 0]);
     const begun = (await unread(forum.as.bob)).find(({ title }) => title === 'Imported, begun');
     expect([begun.last_read_number, begun.unread_count]).toEqual([3, 1]);
+    const many = Array.from({ length: 100 }, (_, at) => made(`Imported, number ${at}`, [1]));
+    await kernel.service(Importer)!.importDiscussions(many);
+    expect((await nell.get('/unread')).text).toContain('</span>99+</span></a>');
     const wrong = made('Imported, wrong', [1], [{ ...mark(1, 1), user_id: 'nobody' }]);
     await expect(kernel.service(Importer)!.importDiscussions([wrong])).rejects.toThrow('last_read_number');
   });
