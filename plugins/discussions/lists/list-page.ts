@@ -8,7 +8,7 @@ import {
   type Sort,
 } from 'parley-forum/plugins/discussions';
 import { pagerOf } from 'parley-forum/plugins/web';
-import { listItems } from './list-items.ts';
+import { listItems, type ListItem } from './list-items.ts';
 import type { CategoryService } from '../categories/category-service.ts';
 import type { DiscussionReader } from '../reading/reader.ts';
 import { PAGE_SIZE } from '../page-parts.ts';
@@ -66,6 +66,16 @@ async function readPage(
   return { shown, last: end ?? (shown.hasMore ? page + 1 : page) };
 }
 
+/** The rows that stand above the others because they are pinned; none where there are no others to tell them from. */
+function pinnedAbove(
+  rows: readonly ListItem[],
+  { sort, category, pinnedFirst }: Pick<ListPage, 'sort' | 'category' | 'pinnedFirst'>,
+): readonly ListItem[] {
+  if (sort !== undefined || (!category && !pinnedFirst)) return [];
+  const others = rows.findIndex((row) => !row.is_pinned);
+  return rows.slice(0, Math.max(0, others));
+}
+
 /** What the list's template shows: rows, orders to choose from, pages. 404 for a page behind the last one. */
 export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer): Promise<ListModel> {
   const { path, oneOrder = false, filters = [], ...request } = list;
@@ -73,9 +83,12 @@ export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer):
   // As addresses have it: where there is one order, none says it.
   const chosen = oneOrder ? undefined : list.sort;
   const { shown, last } = await readPage(deps, request, viewer);
+  const rows = listItems(shown.items, deps.categories.all(), list.category);
+  const pinned = pinnedAbove(rows, list);
   const model = {
     shown,
-    discussions: listItems(shown.items, deps.categories.all(), list.category),
+    pinned,
+    discussions: rows.slice(pinned.length),
     // Another order, or a part, is another look at the same list.
     canonical:
       chosen === undefined && filter === undefined ? pathOf(path === '/discussions' ? '/' : path, { page }) : path,

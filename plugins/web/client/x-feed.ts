@@ -14,6 +14,8 @@ interface Place {
 
 /** What distinguishes one row from another. */
 const nameOf = (row: Element): string | null => row.getAttribute('aria-labelledby');
+/** Those of a list, and those that are pinned above it. */
+const rowsOf = (list: ParentNode | null): readonly Element[] => [...(list?.querySelectorAll('.card') ?? [])];
 /** Where a pager leads on to. */
 const nextIn = (part: ParentNode | null): string | undefined =>
   part?.querySelector('[rel="next"]')?.getAttribute('href') ?? undefined;
@@ -67,7 +69,7 @@ class Feed extends HTMLElement {
   }
 
   get #rows(): readonly Element[] {
-    return [...(this.querySelector('[role="feed"]')?.children ?? [])];
+    return rowsOf(this);
   }
 
   /** Notes where one is, for whoever comes back to a page that the browser did not keep as it was. */
@@ -122,9 +124,8 @@ class Feed extends HTMLElement {
   async #append(list: Element): Promise<{ readonly first: Element | undefined; readonly last: boolean }> {
     const part = await fragment(this.#next!);
     // What has moved down meanwhile is there already.
-    const shown = new Set([...list.children].map(nameOf));
-    const rows = part.querySelector('[role="feed"]')?.children ?? [];
-    const fresh = [...rows].filter((row) => !shown.has(nameOf(row)));
+    const shown = new Set(this.#rows.map(nameOf));
+    const fresh = rowsOf(part.querySelector('.feed')).filter((row) => !shown.has(nameOf(row)));
     list.append(...fresh);
     this.#loads++;
     this.#next = nextIn(part);

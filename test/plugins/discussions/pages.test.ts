@@ -64,6 +64,11 @@ describe('reading without script', () => {
     expect((await forum.guest.get('/c/staff')).status).toBe(404);
   });
 
+  test('say how many discussions a category has, and where its feeds are, below its name', async () => {
+    const head = /<header class="page-head[\s\S]*?<\/header>/.exec(await page('/c/help'))![0];
+    expect(head).toMatch(/<p class="meta">\d+ discussions? · <a href="\/feed\/rss\/category\/help"/);
+  });
+
   test('say in which discussion somebody wrote last, and who alone begins one', async () => {
     const card = async (slug: string): Promise<string> => {
       const [, ...cards] = (await page('/categories')).split('<article class="category');

@@ -38,6 +38,20 @@ describe('a pin with an end', () => {
     expect(forum.happened).toHaveLength(1);
   });
 
+  test('is a group above the others in the orders that begin with it', async () => {
+    const { id, number } = await forum.start('ada', 'In its group', 'help');
+    const { number: other } = await forum.start('bob', 'Outside of it', 'help');
+    expectStatus(await pin(id, { pinned_in: 'category' }), 200);
+    const grouped = async (path: string): Promise<number[]> =>
+      rowsIn(/<section class="pinned-cards"[\s\S]*?<\/section>/.exec((await forum.guest.get(path)).text)?.[0] ?? '');
+    expect(await grouped('/c/help')).toEqual([number]);
+    expect(await grouped('/c/help?sort=newest')).toEqual([]);
+    expect(await grouped('/')).not.toContain(number);
+    expect(rowsIn((await forum.guest.get('/c/help')).text)).toEqual([number, other]);
+    expectStatus(await pin(id, { is_pinned: false }), 200);
+    expect(await grouped('/c/help')).toEqual([]);
+  });
+
   test('has each row of the list once, whenever it ends on the way', async () => {
     for (let at = 0; at < 45; at++) {
       forum.app.clock.advance(1_000);
