@@ -67,6 +67,18 @@ export function addPages(
     },
     -5,
   );
+  plugin.extend(navigation, { area: 'tabs', label: 'discussions:nav.home', href: '/', icon: 'home' }, -20);
+  plugin.extend(
+    navigation,
+    {
+      area: 'tabs',
+      label: 'discussions:nav.new',
+      href: '/new',
+      icon: 'plus',
+      visible: (viewer) => rights.canStartAnywhere(viewer),
+    },
+    -5,
+  );
   for (const shortcut of keysOf((viewer) => rights.canStartAnywhere(viewer))) plugin.extend(shortcuts, shortcut);
   plugin.extend(sidebarSections, {
     title: 'discussions:sidebar.categories',

@@ -40,6 +40,13 @@ const Query = Type.Object({
 /** /notifications, the bell in every page's head, and marking a discussion's notifications read when it is opened. */
 export function addPages(plugin: PluginHandle, { cache, discussions, reader, web, types }: PagesDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'notifications:title', href: LIST, icon: 'bell' }, -10);
+  plugin.extend(navigation, {
+    area: 'tabs',
+    label: 'notifications:tab',
+    href: LIST,
+    icon: 'bell',
+    visible: (viewer) => !isGuest(viewer),
+  });
   plugin.extend(shortcuts, {
     id: 'notifications.list',
     keys: 'g n',

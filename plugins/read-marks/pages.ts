@@ -2,7 +2,16 @@ import { notFound, Type, type PluginHandle } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
 import { POSTS_PER_PAGE, listTabs, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
-import { pages, pageViewListeners, phrase, redirect, shortcuts, view, type Redirect } from 'parley-forum/plugins/web';
+import {
+  navigation,
+  pages,
+  pageViewListeners,
+  phrase,
+  redirect,
+  shortcuts,
+  view,
+  type Redirect,
+} from 'parley-forum/plugins/web';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { entryOf, isMember, memberOf, placePath, unreadTags, type ReadMarkService } from './read-mark-service.ts';
 
@@ -104,6 +113,11 @@ function addLists({ plugin, discussions, marks, subscriptions }: PageDeps): void
   const member = (viewer: Viewer): boolean => !isGuest(viewer);
   plugin.extend(listTabs, { label: 'read-marks:tabs.unread', href: UNREAD, visible: member }, 0);
   plugin.extend(listTabs, { label: 'read-marks:tabs.new', href: NEW, visible: member }, 10);
+  plugin.extend(
+    navigation,
+    { area: 'tabs', label: 'read-marks:tabs.unread', href: UNREAD, icon: 'book', visible: member },
+    -10,
+  );
   plugin.extend(shortcuts, {
     id: 'read-marks.next',
     keys: 'n',

@@ -1,5 +1,5 @@
 import { HttpError, Type, type Http, type PluginHandle, type Request } from 'parley-forum';
-import { limitFor, shareKey, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, limitFor, shareKey, type Viewer } from 'parley-forum/plugins/access';
 import { assertAllowed, type Limits } from 'parley-forum/plugins/limits';
 import type { Categories } from 'parley-forum/plugins/discussions';
 import {
@@ -16,6 +16,7 @@ import {
   errorHelp,
   headerSearch,
   html,
+  navigation,
   pagerOf,
   pages,
   phrase,
@@ -179,6 +180,12 @@ export function addPages(
     };
   };
 
+  // Members have it in the bar above, and what is unread in its place here.
+  plugin.extend(
+    navigation,
+    { area: 'tabs', label: 'search:tab', href: '/search', icon: 'search', visible: isGuest },
+    -10,
+  );
   plugin.extend(shortcuts, {
     id: 'search.field',
     keys: '/',

@@ -401,8 +401,11 @@ export const errorHelp = defineSlot<ErrorSlot>(
 );
 
 export interface NavigationItem {
-  /** `settings`: a tab among what members choose for themselves. */
-  readonly area: 'main' | 'account' | 'settings' | 'footer' | 'moderation';
+  /**
+   * `settings`: a tab among what members choose for themselves. `tabs`: at the foot of small screens, where there is room
+   * for an icon and one short word of each of four links.
+   */
+  readonly area: 'main' | 'tabs' | 'account' | 'settings' | 'footer' | 'moderation';
   readonly label: string;
   readonly href: string;
   readonly icon?: string;
@@ -421,7 +424,7 @@ export interface NavigationCount {
 }
 export const navigation = defineExtensionPoint<NavigationItem>(
   'web.navigation',
-  'Links in the main, account, settings, footer and moderation navigation of every page.',
+  'Links in the main, account, settings, footer and moderation navigation of every page, and at the foot of small screens.',
   { order: 'The place within the link’s area.' },
 );
 

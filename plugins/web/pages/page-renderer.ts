@@ -325,16 +325,20 @@ export class PageRenderer {
         count ? this.#deps.attempt(plugin, `number of ${label}`, () => count.load(viewer)) : 0,
       ),
     );
-    const path = head.current ?? url.split('?')[0];
+    const here = url.split('?')[0];
+    // A page that counts as part of another one may have a link of its own.
+    const pathIn = (area: NavigationItem['area']): string | undefined =>
+      items.some(({ value }) => value.area === area && value.href === here) ? here : (head.current ?? here);
     const shown = items.map(({ value: { area, label, href, icon } }, at) => ({
       area,
-      item: { label: localise(locale, label), href, icon, count: counts[at], current: href === path },
+      item: { label: localise(locale, label), href, icon, count: counts[at], current: href === pathIn(area) },
     }));
     const of = (area: NavigationItem['area']): object[] =>
       shown.filter((one) => one.area === area).map(({ item }) => item);
     return {
       areas: {
         main: of('main'),
+        tabs: of('tabs'),
         account: of('account'),
         settings: of('settings'),
         footer: of('footer'),

@@ -1,0 +1,64 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { movesSideways, walkFocus } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const PHONE = { viewport: { width: 320, height: 640 } };
+const bar = (page: Page) => page.getByRole('navigation', { name: 'Most needed' });
+const words = async (page: Page): Promise<readonly string[]> =>
+  (await bar(page).getByRole('listitem').allInnerTexts()).map((text) => text.trim());
+
+describe('the bar at the foot of a phone', () => {
+  test('leads members without script to what they need most, and opens their menu', async () => {
+    const page = await forum.open('ada', { ...PHONE, javaScriptEnabled: false });
+    await page.goto('/');
+    expect(await words(page)).toEqual(['Home', 'Unread', 'New', 'Alerts', 'Account']);
+    await bar(page).getByRole('link', { name: 'Unread' }).click();
+    await page.waitForURL('**/unread');
+    expect(await bar(page).locator('[aria-current]').allInnerTexts()).toEqual(['Unread']);
+    await bar(page).getByRole('button', { name: 'Account' }).click();
+    const menu = page.locator('#account-menu');
+    expect(await menu.getByRole('link', { name: 'Settings' }).isVisible()).toBe(true);
+    const [box, foot] = [await menu.boundingBox(), await bar(page).boundingBox()];
+    expect(box!.y + box!.height).toBeLessThanOrEqual(foot!.y);
+    await page.context().close();
+  });
+
+  test('leads guests home, to the search and to the form that logs them in', async () => {
+    const page = await forum.open('guest', PHONE);
+    await page.goto('/categories');
+    expect(await words(page)).toEqual(['Home', 'Search', 'Log in']);
+    expect(await bar(page).locator('[aria-current]').count()).toBe(0);
+    await page.context().close();
+  });
+
+  test('is not there where there is room beside the page, or a keyboard on the screen', async () => {
+    for (const viewport of [
+      { width: 1280, height: 900 },
+      { width: 360, height: 340 },
+    ]) {
+      const page = await forum.open('ada', { viewport });
+      await page.goto('/new');
+      expect(await bar(page).isVisible(), JSON.stringify(viewport)).toBe(false);
+      await page.context().close();
+    }
+  });
+
+  test.each(['/', '/d/1', '/new', '/settings/profile'])(
+    'covers nothing that has the focus, and not the end, of %s',
+    async (path) => {
+      const page = await forum.open('ada', PHONE);
+      await page.goto(path);
+      expect([await walkFocus(page), await movesSideways(page), await judge(page)]).toEqual([[], false, []]);
+      await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
+      const [last, foot] = [
+        await page.getByRole('contentinfo').boundingBox(),
+        (await bar(page).boundingBox()) ?? (await page.locator('x-position').boundingBox()),
+      ];
+      expect(last!.y + last!.height).toBeLessThanOrEqual(foot!.y + 1);
+      await page.context().close();
+    },
+  );
+});
