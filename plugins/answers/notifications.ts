@@ -15,6 +15,7 @@ const TYPE = 'answer_accepted';
 export function notifyAuthors(plugin: PluginHandle, { accounts, discussions, notifications }: NotifyDeps): void {
   plugin.extend(notificationTypes, {
     type: TYPE,
+    name: 'answers:kind',
     label: 'answers:notify',
     sentence: 'answers:notified',
     mailed: false,

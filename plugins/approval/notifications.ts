@@ -28,6 +28,7 @@ export function notifyPeople(
 ): void {
   plugin.extend(notificationTypes, {
     type: HELD,
+    name: 'approval:kind',
     label: 'approval:tell.held',
     sentence: 'approval:says.held',
     untitled: 'approval:untitled.held',
@@ -37,6 +38,7 @@ export function notifyPeople(
   for (const type of [APPROVED, REJECTED] as const) {
     plugin.extend(notificationTypes, {
       type,
+      name: 'approval:kind',
       label: `approval:tell.${type}`,
       sentence: `approval:says.${type}`,
       untitled: `approval:untitled.${type}`,

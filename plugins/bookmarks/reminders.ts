@@ -36,6 +36,7 @@ export class Reminders {
     if (deps.notifications)
       plugin.extend(notificationTypes, {
         type: TYPE,
+        name: 'bookmarks:kind',
         label: 'bookmarks:notify',
         sentence: 'bookmarks:notified',
         mailed: true,

@@ -58,6 +58,7 @@ export function notifyMembers(
     const mailed = type === MEMBER_TYPE;
     plugin.extend(notificationTypes, {
       type,
+      name: 'moderation:kind',
       label: `moderation:tell.${type}`,
       sentence: `moderation:says.${type}`,
       // Where there is no reason, or no title that the member may see.

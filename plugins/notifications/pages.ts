@@ -35,6 +35,7 @@ const LIST = '/notifications';
 const Query = Type.Object({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
   unread: Type.Optional(Type.Boolean()),
+  type: Type.Optional(Type.String({ maxLength: 64 })),
 });
 
 /** /notifications, the bell in every page's head, and marking a discussion's notifications read when it is opened. */
@@ -62,11 +63,18 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     can: 'member',
     query: Query,
     cacheTags: readTags,
-  })(async ({ actor, query: { page = 1, unread = false } }) => {
-    const { items, hasMore } = await reader.list(actor, { limit: PAGE, offset: (page - 1) * PAGE, unread });
-    const href = (only: boolean, number: number): string => {
+  })(async ({ actor, query: { page = 1, unread = false, type } }) => {
+    const named = types().filter(({ name, visible }) => name !== undefined && (visible?.(actor) ?? true));
+    // Types that bear the same name are one choice.
+    const kinds = Map.groupBy(named, ({ name }) => name!);
+    const chosen = [...kinds.values()].find((kind) => kind.some((one) => one.type === type));
+    const together = type === undefined ? undefined : (chosen?.map((one) => one.type) ?? [type]);
+    const request = { limit: PAGE, offset: (page - 1) * PAGE, unread, types: together };
+    const { items, hasMore } = await reader.list(actor, request);
+    const href = (only: boolean, kind: string | undefined, number = 1): string => {
       const query = new URLSearchParams({
         ...(only && { unread: 'true' }),
+        ...(kind !== undefined && { type: kind }),
         ...(number > 1 && { page: String(number) }),
       });
       return query.size > 0 ? `${LIST}?${query}` : LIST;
@@ -83,9 +91,17 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
       })),
       unread: await reader.unread(actor),
       only: unread,
-      all: href(false, 1),
-      fresh: href(true, 1),
-      pager: pagerOf(page, hasMore ? page + 1 : page, (number) => href(unread, number)),
+      all: href(false, type),
+      fresh: href(true, type),
+      kinds: [
+        { label: 'notifications:kind.all', href: href(unread, undefined), current: type === undefined },
+        ...[...kinds].map(([label, kind]) => ({
+          label,
+          href: href(unread, kind[0]!.type),
+          current: kind === chosen,
+        })),
+      ],
+      pager: pagerOf(page, hasMore ? page + 1 : page, (number) => href(unread, type, number)),
     };
     return view(
       '@notifications/list',

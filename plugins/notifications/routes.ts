@@ -26,10 +26,12 @@ export function addRoutes(
     query: Type.Object({
       ...Paging,
       unread: Type.Optional(Type.Boolean({ description: 'Only those that were not read yet' })),
+      type: Type.Optional(Type.String({ maxLength: 64, description: 'Only those of this `type`' })),
     }),
     result: listOf('notifications', NotificationRecord),
-  })(async ({ actor, query: { limit, offset, cursor, unread } }) => {
-    const page = await reader.list(actor, { limit: limitOf(settings, limit), offset, cursor, unread });
+  })(async ({ actor, query: { limit, offset, cursor, unread, type } }) => {
+    const types = type === undefined ? undefined : [type];
+    const page = await reader.list(actor, { limit: limitOf(settings, limit), offset, cursor, unread, types });
     return {
       notifications: page.items.map(({ path: _path, untitled: _untitled, values: _values, ...record }) => record),
       ...pageFields(page),

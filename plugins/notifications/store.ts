@@ -56,6 +56,8 @@ interface ListRequest {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
   readonly unread?: boolean | undefined;
+  /** Those of these types alone. */
+  readonly types?: readonly string[] | undefined;
 }
 
 const COLUMNS = sql<NotificationRow>`n.id, n.user_id as "userId", n.type, n.actor_id as "actorId",
@@ -128,10 +130,10 @@ export class Store {
   async list(
     userId: string,
     categories: readonly string[],
-    { limit, offset = 0, cursor, unread = false }: ListRequest,
+    { limit, offset = 0, cursor, unread = false, types }: ListRequest,
   ): Promise<Page<NotificationRow>> {
     const rows = await this.#data.all(sql<NotificationRow>`select ${COLUMNS} from notification n
-      where n.user_id = ${userId} and n.category_id = any(${categories}::uuid[])${unread ? sql` and not n.is_read` : sql``}${after(cursor)}
+      where n.user_id = ${userId} and n.category_id = any(${categories}::uuid[])${unread ? sql` and not n.is_read` : sql``}${types ? sql` and n.type = any(${types}::text[])` : sql``}${after(cursor)}
       order by n.created_at desc, n.id desc limit ${limit + 1} offset ${offset}`);
     const last = rows[limit - 1];
     const hasMore = rows.length > limit && last !== undefined;

@@ -6,6 +6,10 @@ export interface NotificationType {
   readonly type: string;
   /** A text (`plugin:key`) for the member's preferences: completes "Tell me when …". */
   readonly label: string;
+  /**
+   * A short text under which the list can be narrowed to it; types of the same text go together. Without one it cannot.
+   */
+  readonly name?: string;
   /** A text that stands before the title, with `{name}`, who was last, and `count`. */
   readonly sentence: string;
   /** A text in place of `sentence` where it was more than one person, with `{names}`, such as “ada, bob and 3 others”, and `count`. */

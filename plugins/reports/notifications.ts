@@ -20,6 +20,7 @@ export function notifyHandlers(
 ): void {
   plugin.extend(notificationTypes, {
     type: TYPE,
+    name: 'reports:kind',
     label: 'reports:tell',
     sentence: 'reports:says',
     untitled: 'reports:untitled',

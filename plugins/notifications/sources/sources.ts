@@ -46,6 +46,7 @@ export function addSources(
   ): void =>
     plugin.extend(notificationTypes, {
       type: name,
+      name: `notifications:kind.${name}`,
       label: `notifications:tell.${name}`,
       sentence: `notifications:says.${name}`,
       mailed,

@@ -49,6 +49,25 @@ describe('the list', () => {
       expect((await forum.as.ada.get(`/api/notifications?${wrong}`)).status).toBe(400);
   });
 
+  test('can be cut to a type, and on its page to what bears one name', async () => {
+    await notify(1, { title: 'A reply' });
+    await notify(1, { type: 'mention', title: 'A mention' });
+    for (const type of ['moderation_removed', 'moderation_member']) await notify(1, { type, title: `By ${type}` });
+    const titles = async (query: string): Promise<string[]> =>
+      (await listOf(forum.as.ada, query)).map(({ title }) => title);
+    expect(await titles('?type=mention&unread=true')).toEqual(['A mention']);
+    expect(await titles('?type=moderation_member&unread=true')).toEqual(['By moderation_member']);
+    expect(await titles('?type=other')).toEqual([]);
+    const shown = await page('/notifications?unread=true');
+    const [, link] = /<a href="([^"]*)">Moderation<\/a>/.exec(shown)!;
+    expect(shown).not.toContain('>Reports</a>');
+    const narrowed = await page(link!.replaceAll('&amp;', '&'));
+    expect(narrowed).toMatch(/By moderation_removed/);
+    expect(narrowed).toMatch(/By moderation_member/);
+    expect(narrowed).toMatch(/aria-current="page">Moderation<\/a>/);
+    expect(narrowed).not.toMatch(/A mention|A reply/);
+  });
+
   test('costs the same whatever its length', async () => {
     await notify(20);
     const read = (limit: number) => forum.app.statements(() => forum.as.ada.get(`/api/notifications?limit=${limit}`));
