@@ -140,11 +140,10 @@ export function reactionPages(
     slotFillings,
     fill(
       beforePosts,
-      async (_discussions, viewer) => [
-        access.allows(viewer, react)
-          ? await web.fragment(viewer, '@reactions/picker', { choices: choices() })
-          : undefined,
-      ],
+      async (_discussions, viewer) => {
+        const may = access.allows(viewer, react);
+        return [await web.fragment(viewer, '@reactions/picker', { may, choices: may ? choices() : [] })];
+      },
       { shared: true },
     ),
   );

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { listen, movesSideways } from './checks.ts';
+import { defined, listen, movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -42,10 +42,33 @@ describe('reactions below a post', () => {
     await bob.keyboard.press('Escape');
     await bob.getByRole('link', { name: 'React to post 1', exact: true }).click();
     expect(await judge(bob)).toEqual([]);
+    await defined(bob, 'x-reactors');
+    const address = bob.url();
     await who.click();
-    await bob.getByRole('heading', { name: 'Reactions to post 1' }).waitFor();
-    await bob.getByRole('main').getByRole('link', { name: 'mia' }).first().waitFor();
+    const dialog = bob.getByRole('dialog', { name: 'Reactions to post 1' });
+    await dialog.getByRole('link', { name: 'mia' }).first().waitFor();
+    expect([bob.url(), await bob.locator('.reaction-menu').isVisible()]).toEqual([address, false]);
+    expect(await judge(bob)).toEqual([]);
+    await bob.keyboard.press('Escape');
+    expect(await dialog.isVisible()).toBe(false);
+    // A pointer that rests on a reaction is told, until it goes.
+    await bob.locator('#post-1 .reaction').first().hover();
+    await dialog.getByRole('link', { name: 'mia' }).first().waitFor();
+    await bob.mouse.move(2, 2);
+    await dialog.waitFor({ state: 'hidden' });
     await bob.context().close();
+    const reader = await forum.open('guest');
+    await reader.goto('/d/1');
+    const like = reader.locator('#post-1').getByRole('link', { name: 'Like' });
+    await like.focus();
+    await defined(reader, 'x-reactors');
+    await like.press('Enter');
+    await reader
+      .getByRole('dialog', { name: 'Reactions to post 1' })
+      .getByRole('link', { name: 'mia' })
+      .first()
+      .waitFor();
+    await reader.context().close();
     const guest = await forum.open('guest', { javaScriptEnabled: false });
     await guest.goto('/d/1');
     await guest.locator('#post-1').getByRole('link', { name: 'Like' }).click();
