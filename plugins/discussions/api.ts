@@ -393,6 +393,7 @@ export const DiscussionRecord = Type.Object({
   ),
   pinned_until: nullable(Time),
   is_locked: Type.Boolean(),
+  lock_reason: nullable(Type.String({ description: 'Why, for those who read it' })),
   is_deleted: Type.Boolean(),
   last_post_at: Time,
   created_at: Time,

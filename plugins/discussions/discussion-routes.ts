@@ -26,7 +26,7 @@ import { countTag, type DiscussionReader } from './reading/reader.ts';
 import type { Records } from './reading/records.ts';
 import type { Revisions } from './revisions/revisions.ts';
 import type { Rights } from './rights.ts';
-import { heldAnswer, HeldAnswer, PostPaging, ReasonField, withFields } from './schemas.ts';
+import { heldAnswer, HeldAnswer, LockReasonField, PostPaging, ReasonField, withFields } from './schemas.ts';
 import type { DiscussionWriter } from './writing/writer.ts';
 
 export interface RouteDeps {
@@ -204,6 +204,7 @@ export function discussionRoutes(deps: RouteDeps): void {
           nullable(Type.String({ format: 'date-time', description: 'Pins it until then; null: without an end' })),
         ),
         is_locked: Type.Optional(Type.Boolean()),
+        lock_reason: LockReasonField,
         reason: ReasonField,
       }),
       'body',
@@ -221,6 +222,7 @@ export function discussionRoutes(deps: RouteDeps): void {
         pinnedIn: body.pinned_in,
         pinnedUntil: typeof body.pinned_until === 'string' ? new Date(body.pinned_until) : body.pinned_until,
         locked: body.is_locked,
+        lockReason: body.lock_reason,
         fields: body,
       },
       { viewer: actor, reason: body.reason },

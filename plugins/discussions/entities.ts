@@ -38,6 +38,7 @@ export const DiscussionEntity = defineEntity({
     isPinnedEverywhere: p.boolean().fieldName('is_pinned_everywhere'),
     pinnedUntil: p.datetime().fieldName('pinned_until').nullable(),
     isLocked: p.boolean().fieldName('is_locked'),
+    lockReason: p.text().fieldName('lock_reason').nullable(),
     createdAt: p.datetime().fieldName('created_at'),
     updatedAt: p.datetime().fieldName('updated_at'),
     deletedAt: p.datetime().fieldName('deleted_at').nullable(),

@@ -19,6 +19,7 @@ export interface DiscussionRow {
   readonly is_pinned_everywhere: boolean;
   readonly pinned_until: Date | null;
   readonly is_locked: boolean;
+  readonly lock_reason: string | null;
   readonly last_post_at: Date;
   readonly created_at: Date;
   readonly updated_at: Date;
@@ -92,7 +93,7 @@ export const discussionColumns = (
   count: number,
 ): RawBuilder<DiscussionRow> => sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id,
   d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned,
-  d.is_pinned_everywhere, d.pinned_until, d.is_locked, d.last_post_at,
+  d.is_pinned_everywhere, d.pinned_until, d.is_locked, d.lock_reason, d.last_post_at,
   d.created_at, d.updated_at, d.deleted_at, ${count === 1 ? ownText('f') : sharedText('f', count)}`;
 
 /** Posts that answer `p`, as `r`. */

@@ -51,6 +51,16 @@ export const ReasonField = Type.Optional(
   Type.String({ maxLength: 500, description: 'Why, where a moderator changes what others wrote' }),
 );
 
+/** What readers are told of why a discussion is locked. */
+export const LockReasonField = Type.Optional(
+  nullable(
+    Type.String({
+      maxLength: 500,
+      description: 'Why it is locked: told to readers while it is, and kept in the moderation log',
+    }),
+  ),
+);
+
 export const PostPaging = {
   ...Paging,
   near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })),

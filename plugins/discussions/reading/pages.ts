@@ -203,8 +203,8 @@ function toolsModel(
         today: dayOf(new Date(clock.now()), siteZone(deps)),
       },
       unpin: head.pinned && flip('unpin'),
-      lock: flip(head.locked ? 'unlock' : 'lock'),
-      locked: head.locked,
+      lock: !head.locked && flip('lock'),
+      unlock: head.locked && flip('unlock'),
       restore: head.deleted && flip('restore'),
     }),
   };

@@ -131,6 +131,7 @@ export class Records {
       pinned_in: row.is_pinned ? (row.is_pinned_everywhere ? 'everywhere' : 'category') : null,
       pinned_until: row.pinned_until?.toISOString() ?? null,
       is_locked: row.is_locked,
+      lock_reason: row.lock_reason,
       is_deleted: row.deleted_at !== null,
       last_post_at: row.last_post_at.toISOString(),
       created_at: row.created_at.toISOString(),

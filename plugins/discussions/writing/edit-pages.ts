@@ -342,6 +342,7 @@ export function managePages(deps: PageDeps): void {
     body: Type.Object({
       action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']),
       reason: ReasonField,
+      lock_reason: ReasonField,
       pinned_in: PinnedIn,
       pinned_until: PinEnd,
     }),
@@ -352,6 +353,7 @@ export function managePages(deps: PageDeps): void {
       throw new HttpError(403, 'You do not moderate this category');
     if (action === 'restore') await editor.restore(head, by);
     else if (action === 'pin') await editor.change(head, { ...SWITCHES.pin, ...pinIn(body, zone()) }, by);
+    else if (action === 'lock') await editor.change(head, { ...SWITCHES.lock, lockReason: body.lock_reason }, by);
     else await editor.change(head, SWITCHES[action], by);
     return redirect(discussionPath(head), { notice: phrase(`discussions:moderated.${action}`) });
   });

@@ -67,6 +67,8 @@ export interface Changes {
   /** A moment pins it until then; null: without an end. */
   readonly pinnedUntil?: Date | null | undefined;
   readonly locked?: boolean | undefined;
+  /** Told to readers for as long as it is locked; nothing: no longer. */
+  readonly lockReason?: string | null | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
 /** What moderators switch on and off by one press. */
@@ -89,6 +91,7 @@ interface StoredDiscussion {
   isPinnedEverywhere: boolean;
   pinnedUntil?: Date | null;
   isLocked: boolean;
+  lockReason?: string | null;
   createdAt: Date;
   updatedAt: Date;
   deletedAt?: Date | null;
@@ -157,6 +160,13 @@ const restoring = (
 /** The old value if the new one differs. */
 const changed = (before: string, now: string): string | undefined => (before === now ? undefined : before);
 
+/** The lock after the change; why it is locked goes with it. */
+function lockOf(stored: StoredDiscussion, { locked, lockReason }: Changes): object {
+  const isLocked = locked ?? stored.isLocked;
+  const said = lockReason === undefined ? stored.lockReason : lockReason?.trim() || null;
+  return { isLocked, lockReason: isLocked ? said : null };
+}
+
 /**
  * Edits, deletes and restores discussions and posts. Callers check permissions, except those that only
  * moderators have, and who may restore what.
@@ -172,8 +182,8 @@ export class DiscussionEditor {
   async change(head: DiscussionHead, changes: Changes, by: ChangedBy, check?: () => Promise<void>): Promise<void> {
     const { rights, drafts, projections, revisions, moderationLog } = this.#deps;
     const { viewer } = by;
-    const { pinned, pinnedIn, pinnedUntil, locked } = changes;
-    const staffOnly = [pinned, pinnedIn, pinnedUntil, locked].some((change) => change !== undefined);
+    const { pinned, pinnedIn, pinnedUntil, locked, lockReason } = changes;
+    const staffOnly = [pinned, pinnedIn, pinnedUntil, locked, lockReason].some((change) => change !== undefined);
     if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
       throw new HttpError(403, 'Only moderators pin and lock discussions');
     refuseBadPin(changes, this.#deps.clock.now());
@@ -192,7 +202,7 @@ export class DiscussionEditor {
           ...(target && { categoryId: target.id }),
         });
         Object.assign(stored, pinOf(stored, changes));
-        stored.isLocked = locked ?? stored.isLocked;
+        Object.assign(stored, lockOf(stored, changes));
         for (const save of fields) await save(em, stored.id);
         const replaced = {
           title: changed(before.title, stored.title),
@@ -205,7 +215,7 @@ export class DiscussionEditor {
         await moderationLog.record(
           changesBetween(before, stateOf(stored)),
           { authorId: stored.authorId, discussion: stored },
-          by,
+          { ...by, reason: by.reason ?? lockReason ?? undefined },
         );
       },
       target?.id,

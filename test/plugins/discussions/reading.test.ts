@@ -124,6 +124,7 @@ describe('the list of discussions', () => {
       participant_count: 2,
       is_pinned: false,
       is_locked: false,
+      lock_reason: null,
       is_deleted: false,
       created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
       url: 'http://forum.test/d/2-two',

@@ -55,6 +55,7 @@ const card = (title: string, index: number): object => ({
   last_post_at: minutesAgo(ages[index] ?? 5),
   is_pinned: index === 0,
   pinned_in: index === 0 ? 'everywhere' : null,
+  lock_reason: null,
   is_locked: index === 7,
   unread: index === 1 || index === 3,
 });

@@ -1,0 +1,12 @@
+import { Migration } from 'parley-forum';
+
+/** Why a locked discussion is locked, for those who read it. */
+export default class Discussions0011LockReasons extends Migration {
+  override up(): void {
+    this.addSql('alter table discussion add column lock_reason text');
+  }
+
+  override down(): void {
+    this.addSql('alter table discussion drop column lock_reason');
+  }
+}
