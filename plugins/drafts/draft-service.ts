@@ -74,9 +74,9 @@ export class DraftService {
     });
   }
 
-  /** Resolves to whether there was one. */
-  remove(key: string, viewer: Viewer): Promise<boolean> {
-    return this.#deps.store.remove(viewer.id!, key);
+  /** Resolves to how many of them there were. */
+  remove(keys: readonly string[], viewer: Viewer): Promise<number> {
+    return this.#deps.store.remove(viewer.id!, keys);
   }
 
   /** A constant number of statements. */

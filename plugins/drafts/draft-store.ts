@@ -100,12 +100,12 @@ export class DraftStore {
       returning ${COLUMNS}`);
   }
 
-  /** Resolves to whether it was there. */
-  async remove(userId: string, key: string): Promise<boolean> {
+  /** Resolves to how many of them were there. */
+  async remove(userId: string, keys: readonly string[]): Promise<number> {
     const rows = await this.#data.all(
-      sql<object>`delete from draft where user_id = ${userId} and key = ${key} returning key`,
+      sql`delete from draft where user_id = ${userId} and key = any(${keys}::text[]) returning key`,
     );
-    return rows.length > 0;
+    return rows.length;
   }
 
   /** Where this field of it is what was sent: another one under the same key was written elsewhere, and stays. */

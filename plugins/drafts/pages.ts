@@ -12,6 +12,9 @@ export interface PageDeps extends RouteDeps {
 const LIST = '/drafts';
 /** Rows of a page. */
 const PAGE = 20;
+/** Drafts that are discarded at once. */
+const MOST_CHOSEN = 100;
+const Key = Type.String({ maxLength: 100 });
 const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
 
 /** /drafts, and what writing fields have of it. */
@@ -52,9 +55,15 @@ export function draftPages({ plugin, discussions, drafts, store }: PageDeps): vo
     method: 'post',
     path: `${LIST}/discard`,
     can: 'member',
-    body: Type.Object({ key: Type.String({ maxLength: 100 }) }),
-  })(async ({ actor, body: { key } }) => {
-    await drafts.remove(key, actor);
-    return redirect(LIST, { notice: phrase('drafts:discarded') });
+    summary: 'Discards a draft, or those that are chosen.',
+    body: Type.Object({
+      key: Type.Optional(Key),
+      keys: Type.Optional(Type.Array(Key, { maxItems: MOST_CHOSEN })),
+    }),
+  })(async ({ actor, body: { key, keys = [] } }) => {
+    const chosen = key === undefined ? keys : [key];
+    const count = await drafts.remove(chosen, actor);
+    const notice = chosen.length === 0 ? phrase('drafts:none-chosen') : phrase('drafts:discarded', { count });
+    return redirect(LIST, { notice });
   });
 }

@@ -88,7 +88,7 @@ export function draftRoutes({ plugin, settings, drafts }: RouteDeps): void {
     // One that was begun is discarded though its form is hidden by now.
     load: async (named: Named) => (await load(named)) ?? drafts.formOf(named.params.key, named.actor),
   })(async ({ actor, params }) => {
-    await drafts.remove(params.key, actor);
+    await drafts.remove([params.key], actor);
     return {};
   });
 }

@@ -134,12 +134,20 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
     path: `${FILES}/delete`,
     can: 'member',
     options,
-    body: Type.Object({ id: Id }),
-  })(async ({ actor, body }) => {
-    const upload = await store.find(body.id);
-    // Files of others are deleted where moderators see them.
-    if (upload?.accountId === actor.id && upload?.purpose === 'post') await uploads.delete(upload, actor);
-    return redirect(FILES, { notice: phrase('uploads:deleted') });
+    summary: 'Deletes a file, or those that are chosen.',
+    body: Type.Object({ id: Type.Optional(Id), ids: Type.Optional(Type.Array(Id, { maxItems: 2 * PAGE })) }),
+  })(async ({ actor, body: { id, ids = [] } }) => {
+    const chosen = id === undefined ? ids : [id];
+    let count = 0;
+    for (const one of new Set(chosen)) {
+      const upload = await store.find(one);
+      // Files of others are deleted where moderators see them.
+      if (upload?.accountId !== actor.id || upload?.purpose !== 'post') continue;
+      await uploads.delete(upload, actor);
+      count++;
+    }
+    const notice = chosen.length === 0 ? phrase('uploads:none-chosen') : phrase('uploads:deleted', { count });
+    return redirect(FILES, { notice });
   });
 
   plugin.extend(

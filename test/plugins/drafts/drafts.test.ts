@@ -190,6 +190,17 @@ describe('pages', () => {
     expect((await forum.as.ada.submit('/drafts/discard', { key: 'new' })).status).toBe(303);
     expect((await forum.as.bob.submit('/drafts/discard', { key: 'new' })).status).toBe(303);
     expect(await keysOf('bob')).toEqual([`reply-${id}`]);
+    // Several at once are chosen there, and the next page says how many.
+    await forum.as.bob.put('/api/drafts/new', { fields: { title: 'Anew' } });
+    const rows = await page('/drafts', 'bob');
+    expect(rows.match(/type="checkbox" name="keys\[\]" value="[^"]+" form="chosen"/g)).toHaveLength(2);
+    await forum.as.ada.submit('/drafts/discard', { 'keys[]': ['new', `reply-${id}`] });
+    expect(await keysOf('bob')).toHaveLength(2);
+    await forum.as.bob.submit('/drafts/discard', { 'keys[]': ['new', `reply-${id}`, 'edit-x'] });
+    expect(await page('/drafts', 'bob')).toContain('2 drafts are gone.');
+    expect(await keysOf('bob')).toEqual([]);
+    await forum.as.bob.submit('/drafts/discard', {});
+    expect(await page('/drafts', 'bob')).toContain('Nothing was chosen');
     expect((await forum.guest.get('/drafts')).headers.get('location')).toMatch(/^\/login/);
     await clear('bob');
     expect(await page('/drafts', 'bob')).toContain('Nothing begun');

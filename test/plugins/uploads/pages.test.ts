@@ -73,6 +73,21 @@ describe('the page of one’s files', () => {
     expect((await forum.guest.get(new URL(upload.url).pathname)).status).toBe(404);
   });
 
+  test('deletes several of one’s own files at once, and says how many', async () => {
+    const sent = await Promise.all(['a.txt', 'b.txt', 'c.txt'].map((name) => send(forum.as.bob, 'x', name)));
+    const [first, second, third] = sent.map((answer) => expectStatus(answer, 201).body.upload);
+    const foreign = expectStatus(await send(forum.as.ada, 'x', 'd.txt'), 201).body.upload;
+    expect(await page('/settings/uploads', 'bob')).toContain(`name="ids[]" value="${third.id}" form="chosen"`);
+    await forum.as.bob.submit('/settings/uploads/delete', { 'ids[]': [first.id, second.id, foreign.id] });
+    expect(await page('/settings/uploads', 'bob')).toContain('2 files are deleted.');
+    const statuses = await Promise.all(
+      [first, second, third, foreign].map(({ url }) => forum.guest.get(new URL(url).pathname)),
+    );
+    expect(statuses.map(({ status }) => status)).toEqual([404, 404, 200, 200]);
+    await forum.as.bob.submit('/settings/uploads/delete', {});
+    expect(await page('/settings/uploads', 'bob')).toContain('Nothing was chosen');
+  });
+
   test('has pages', async () => {
     for (let at = 0; at < 51; at++) expectStatus(await send(forum.as.mia, 'x', `${at}.txt`), 201);
     const [first, second] = [await page('/settings/uploads', 'mia'), await page('/settings/uploads?page=2', 'mia')];
