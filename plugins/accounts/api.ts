@@ -635,6 +635,10 @@ export const userCard = defineSlot<Author>(
   'user-card',
   'On each card of a member, wherever a page shows cards, below the numbers.',
 );
+export const queueAuthor = defineSlot<Author>(
+  'queue.author',
+  'On each thing that waits in a queue of the moderators, about who wrote it: what they can do about them.',
+);
 export const userCardActions = defineSlot<Author>(
   'user-card.actions',
   'On the card of one member, which shows beside their name: buttons.',

@@ -1,9 +1,9 @@
 import type { PluginHandle } from 'parley-forum';
-import type { Access } from 'parley-forum/plugins/access';
-import { profileAbout, type Accounts } from 'parley-forum/plugins/accounts';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { profileAbout, queueAuthor, type Accounts, type Author } from 'parley-forum/plugins/accounts';
 import { openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
 import { reportActions } from 'parley-forum/plugins/reports';
-import { fill, mainStart, slotFillings, type Web } from 'parley-forum/plugins/web';
+import { fill, mainStart, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import { STANDING } from './notifications.ts';
 import { memberPath } from './pages/shared.ts';
 
@@ -42,19 +42,25 @@ export function fillSlots(plugin: PluginHandle, { access, accounts, web }: Slots
     ),
   );
 
+  const judge = (author: Author, viewer: Viewer, template: string): Promise<SafeHtml> | undefined =>
+    author.id === viewer.id ? undefined : web.fragment(viewer, template, { author, href: memberPath(author.username) });
+  plugin.extend(
+    slotFillings,
+    fill(queueAuthor, (authors, viewer) =>
+      access.allows(viewer, sanctionMembers)
+        ? Promise.all(authors.map((author) => judge(author, viewer, '@moderation/queue-author')))
+        : [],
+    ),
+  );
   plugin.extend(
     slotFillings,
     fill(reportActions, async (reports, viewer) => {
       if (!access.allows(viewer, sanctionMembers)) return [];
       const authors = await accounts.authors(reports.map((report) => report.author_id));
       return Promise.all(
-        reports.map(async (report) => {
+        reports.map((report) => {
           const author = authors.get(report.author_id);
-          if (!author || author.id === viewer.id) return undefined;
-          return web.fragment(viewer, '@moderation/report-action', {
-            author,
-            href: memberPath(author.username),
-          });
+          return author && judge(author, viewer, '@moderation/report-action');
         }),
       );
     }),

@@ -436,7 +436,7 @@ export interface Shortcut {
   readonly keys: string;
   /** Text key of what it does. */
   readonly label: string;
-  /** Under which heading it is listed. */
+  /** Under which heading it is listed. In `queues` a key may be another one's elsewhere: where both can do something, it comes first. */
   readonly area: 'everywhere' | 'lists' | 'posts' | 'queues';
   /** A path of this site that it leads to. */
   readonly href?: string;

@@ -20,11 +20,13 @@ export function homePages({ plugin, access, accounts, reports, log }: PagesDeps)
     -10,
   );
 
-  // Queues of all plugins mark the buttons that these press.
+  // Queues of all plugins mark what these press, or go to.
   for (const [does, keys] of [
     ['accept', 'a'],
     ['decline', 'd'],
     ['claim', 'p'],
+    ['judge', 'b'],
+    ['note', 'n'],
   ] as const)
     plugin.extend(shortcuts, {
       id: `moderation.${does}`,

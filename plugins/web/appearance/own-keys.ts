@@ -35,11 +35,16 @@ export function writeOwnKeys(res: Response, chosen: OwnKeys, shortcuts: readonly
   });
 }
 
+/** Whether two are in each other's way: in queues those of queues come first, whatever their keys do elsewhere. */
+const meet = (one: Shortcut, other: Shortcut): boolean => (one.area === 'queues') === (other.area === 'queues');
+
 /** The shortcuts with a visitor's own keys: these come first, so that they have their keys where two have the same. */
 export function withOwnKeys(shortcuts: readonly Shortcut[], own: OwnKeys): readonly Shortcut[] {
   const chosen = shortcuts.map((shortcut) => ({ ...shortcut, keys: own[shortcut.id] ?? shortcut.keys }));
-  const taken = new Set(chosen.filter(({ id }) => own[id] !== undefined).map(({ keys }) => keys));
-  return chosen.filter(({ id, keys }) => keys !== '' && (own[id] !== undefined || !taken.has(keys)));
+  const taken = chosen.filter(({ id }) => own[id] !== undefined);
+  const isTaken = (shortcut: Shortcut): boolean =>
+    taken.some((other) => other.keys === shortcut.keys && meet(other, shortcut));
+  return chosen.filter((shortcut) => shortcut.keys !== '' && (own[shortcut.id] !== undefined || !isTaken(shortcut)));
 }
 
 /** What keeps a choice from being kept: what is no key, and two that are in each other's way. `text` reads a text key. */
@@ -48,10 +53,13 @@ export function keyProblems(
   text: (key: string, values?: Readonly<Record<string, unknown>>) => string,
 ): readonly FieldProblem[] {
   const used = shortcuts.filter(({ keys }) => keys !== '');
-  return used.flatMap(({ id, keys }) => {
+  return used.flatMap((shortcut) => {
+    const { id, keys } = shortcut;
     const field = fieldOf(id);
     if (!KEYS.test(keys)) return [{ field, message: text('web:keyboard.no-key') }];
-    const other = used.find((one) => one.id !== id && (one.keys === keys || one.keys.startsWith(`${keys} `)));
+    const other = used.find(
+      (one) => one.id !== id && meet(one, shortcut) && (one.keys === keys || one.keys.startsWith(`${keys} `)),
+    );
     if (!other) return [];
     const message = other.keys === keys ? 'web:keyboard.taken' : 'web:keyboard.begins';
     return [{ field, message: text(message, { keys: other.keys, name: text(other.label) }) }];

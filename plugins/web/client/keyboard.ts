@@ -6,6 +6,7 @@ interface Shortcut {
   readonly id: string;
   readonly keys: string;
   readonly label: string;
+  readonly area: string;
   readonly href?: string;
   readonly press?: string;
   readonly inMenu?: boolean;
@@ -31,14 +32,17 @@ export async function loadKeyboard(): Promise<(key: string) => boolean> {
   const answer = await request('/keyboard', { headers: { Accept: 'application/json' } });
   if (!answer.ok) throw new Error(String(answer.status));
   const keyboard = (await answer.json()) as Keyboard;
-  const byKeys = new Map<string, Shortcut>();
-  for (const shortcut of keyboard.areas.flatMap((area) => area.shortcuts))
-    if (!byKeys.has(shortcut.keys)) byKeys.set(shortcut.keys, shortcut);
+  // In queues those of queues come first.
+  const all = keyboard.areas
+    .flatMap((area) => area.shortcuts)
+    .toSorted((a, b) => Number(b.area === 'queues') - Number(a.area === 'queues'));
+  const byKeys = Map.groupBy(all, ({ keys }) => keys);
+  const shortcutOf = (keys: string): Shortcut | undefined => byKeys.get(keys)?.find(isHere) ?? byKeys.get(keys)?.at(-1);
   const first = new Set([...byKeys.keys()].filter((keys) => keys.includes(' ')).map((keys) => keys.split(' ')[0]!));
   let before: { readonly key: string; readonly at: number } | undefined;
   return (key) => {
-    const second = before && performance.now() - before.at < PAUSE ? byKeys.get(`${before.key} ${key}`) : undefined;
-    const shortcut = second ?? byKeys.get(key);
+    const second = before && performance.now() - before.at < PAUSE ? shortcutOf(`${before.key} ${key}`) : undefined;
+    const shortcut = second ?? shortcutOf(key);
     before = !second && first.has(key) ? { key, at: performance.now() } : undefined;
     if (shortcut) void run(shortcut, keyboard);
     return shortcut !== undefined || before !== undefined;
@@ -132,8 +136,11 @@ function show({ title, close, change, areas }: Keyboard): void {
     tabIndex: -1,
     autofocus: true,
   });
+  const inQueue = areas.flatMap(({ shortcuts }) => shortcuts.filter((one) => one.area === 'queues' && isHere(one)));
   const lists = areas.flatMap(({ label, shortcuts }) => {
-    const here = shortcuts.filter(isHere);
+    const here = shortcuts.filter(
+      (one) => isHere(one) && (inQueue.includes(one) || !inQueue.some(({ keys }) => keys === one.keys)),
+    );
     return here.length === 0 ? [] : [Object.assign(document.createElement('h3'), { textContent: label }), list(here)];
   });
   const link = Object.assign(document.createElement('a'), { href: change.href, textContent: change.label });

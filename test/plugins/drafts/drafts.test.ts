@@ -194,9 +194,9 @@ describe('pages', () => {
     await forum.as.bob.put('/api/drafts/new', { fields: { title: 'Anew' } });
     const rows = await page('/drafts', 'bob');
     expect(rows.match(/type="checkbox" name="keys\[\]" value="[^"]+" form="chosen"/g)).toHaveLength(2);
-    await forum.as.ada.submit('/drafts/discard', { 'keys[]': ['new', `reply-${id}`] });
+    await forum.as.ada.submit('/drafts/discard', { 'keys[0]': 'new', 'keys[1]': `reply-${id}` });
     expect(await keysOf('bob')).toHaveLength(2);
-    await forum.as.bob.submit('/drafts/discard', { 'keys[]': ['new', `reply-${id}`, 'edit-x'] });
+    await forum.as.bob.submit('/drafts/discard', { 'keys[0]': 'new', 'keys[1]': `reply-${id}`, 'keys[2]': 'edit-x' });
     expect(await page('/drafts', 'bob')).toContain('2 drafts are gone.');
     expect(await keysOf('bob')).toEqual([]);
     await forum.as.bob.submit('/drafts/discard', {});

@@ -78,7 +78,11 @@ describe('the page of one’s files', () => {
     const [first, second, third] = sent.map((answer) => expectStatus(answer, 201).body.upload);
     const foreign = expectStatus(await send(forum.as.ada, 'x', 'd.txt'), 201).body.upload;
     expect(await page('/settings/uploads', 'bob')).toContain(`name="ids[]" value="${third.id}" form="chosen"`);
-    await forum.as.bob.submit('/settings/uploads/delete', { 'ids[]': [first.id, second.id, foreign.id] });
+    await forum.as.bob.submit('/settings/uploads/delete', {
+      'ids[0]': first.id,
+      'ids[1]': second.id,
+      'ids[2]': foreign.id,
+    });
     expect(await page('/settings/uploads', 'bob')).toContain('2 files are deleted.');
     const statuses = await Promise.all(
       [first, second, third, foreign].map(({ url }) => forum.guest.get(new URL(url).pathname)),

@@ -6,15 +6,17 @@ const forum = useForum();
 const JSON_TYPE = { accept: 'application/json' };
 interface Area {
   readonly label: string;
-  readonly shortcuts: readonly { readonly id: string; readonly keys: string }[];
+  readonly shortcuts: readonly { readonly id: string; readonly keys: string; readonly area: string }[];
 }
-/** Each key that a visitor has, by what it does. */
-const keysOf = async (client: Client): Promise<Readonly<Record<string, string>>> => {
+const shortcutsOf = async (client: Client): Promise<Area['shortcuts']> => {
   const { areas } = (await client.request('GET', '/keyboard', { headers: JSON_TYPE })).body as {
     areas: readonly Area[];
   };
-  return Object.fromEntries(areas.flatMap(({ shortcuts }) => shortcuts.map(({ id, keys }) => [id, keys])));
+  return areas.flatMap(({ shortcuts }) => shortcuts);
 };
+/** Each key that a visitor has, by what it does. */
+const keysOf = async (client: Client): Promise<Readonly<Record<string, string>>> =>
+  Object.fromEntries((await shortcutsOf(client)).map(({ id, keys }) => [id, keys]));
 
 test('a page lists the keys of all plugins, for guests those that they have', async () => {
   const { text } = await forum.as.ada.get('/keyboard');
@@ -37,11 +39,17 @@ test('a page lists the keys of all plugins, for guests those that they have', as
   });
 });
 
-test('all usual keys differ, and none is the beginning of others', async () => {
-  const keys = Object.values(await keysOf(forum.as.mia));
-  expect(new Set(keys).size).toBe(keys.length);
-  expect(keys.filter((one) => keys.some((other) => other.startsWith(`${one} `)))).toEqual([]);
-});
+test.each([true, false])(
+  'all usual keys differ, and none is the beginning of others; in queues: %s',
+  async (queues) => {
+    const keys = (await shortcutsOf(forum.as.mia))
+      .filter(({ area }) => (area === 'queues') === queues)
+      .map((one) => one.keys);
+    expect(keys).not.toEqual([]);
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(keys.filter((one) => keys.some((other) => other.startsWith(`${one} `)))).toEqual([]);
+  },
+);
 
 test('keys are changed on this device, by guests too, taken away, and set back', async () => {
   const guest = forum.app.client();
@@ -74,6 +82,16 @@ test('what is no key, and what is in the way of another one, is refused with a s
   expect(await refused({ 'keys[search.field]': 'j h', 'keys[web.next]': 'j' })).toContain('would be in the way of j h');
   expect(await keysOf(guest)).toMatchObject({ 'web.next': 'j' });
   expect((await guest.request('POST', '/settings/keyboard', { form: { reset: 'true' } })).status).toBe(403);
+});
+
+test('a key may be one thing in queues and another elsewhere, and no two things in either', async () => {
+  const mia = forum.as.mia;
+  expect(await keysOf(mia)).toMatchObject({ 'read-marks.next': 'n', 'moderation.note': 'n' });
+  expect((await mia.submit('/settings/keyboard', { 'keys[moderation.note]': 'x' })).status).toBe(303);
+  expect(await keysOf(mia)).toMatchObject({ 'reactions.choose': 'x', 'moderation.note': 'x' });
+  const refused = await mia.submit('/settings/keyboard', { 'keys[moderation.note]': 'b' });
+  expect([refused.status, refused.text.includes('as well')]).toEqual([400, true]);
+  expect((await mia.submit('/settings/keyboard', { reset: 'true' })).status).toBe(303);
 });
 
 test('two may change places, and a cookie that somebody made up does no harm', async () => {
