@@ -21,7 +21,8 @@ class Posts extends HTMLElement {
   };
 
   connectedCallback(): void {
-    this.append(this.#menu);
+    // Among posts there are posts alone.
+    document.body.append(this.#menu);
     this.#gone = new AbortController();
     const { signal } = this.#gone;
     const changed = (event: Event): void =>
@@ -40,12 +41,14 @@ class Posts extends HTMLElement {
     this.addEventListener('focusin', (event) => this.#prefetch(event));
     const pressed = (event: MouseEvent): void => this.#press(event);
     this.addEventListener('click', pressed);
+    this.#menu.addEventListener('click', pressed, { signal });
     // Its module comes when it is pointed at, and a press may be sooner.
     document.querySelector<HTMLElement>('x-dock')?.addEventListener('click', pressed, { signal });
   }
 
   disconnectedCallback(): void {
     this.#gone?.abort();
+    this.#menu.remove();
   }
 
   /** What keeps posts as they are comes with the first change. */

@@ -114,10 +114,13 @@ class Stream extends HTMLElement {
   /** One load at a time. Where it fails the link leads to the page that could not be fetched. */
   #load(way: Way): Promise<void> {
     this.#loads[way]++;
+    const busy = (value: string | null): void => void (document.querySelector('.stream')!.ariaBusy = value);
+    busy('true');
     this.#loading ??= this.#add(way)
       .catch(() => (this.#loads[way] = Infinity))
       .then(() => {
         this.#loading = undefined;
+        busy(null);
         linkIn(document, way)?.parentElement?.classList.toggle('still', this.#rests(way));
         this.#look(way);
       });
