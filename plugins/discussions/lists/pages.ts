@@ -20,7 +20,7 @@ const ListQuery = Type.Object({
 
 /** The front page, the categories, and the list of each. */
 export function listPages(deps: PageDeps, access: Access): void {
-  const { plugin, categories, reader, records, rights, web } = deps;
+  const { plugin, settings, categories, reader, records, rights, web } = deps;
   /** Who alone begins discussions in a category that is not for all members. */
   const lockOf = ({ create }: Category): string | undefined =>
     web && create !== 'everyone' && create !== 'members'
@@ -60,7 +60,8 @@ export function listPages(deps: PageDeps, access: Access): void {
           notes: narrowed?.notes,
           create: rights.canStartAnywhere(actor) && '/new',
           several: rights.canModerate(actor) && bulkPath({}),
-          welcome: isGuest(actor) && (query.page ?? 1) === 1 && { count: total },
+          welcome: isGuest(actor) &&
+            (query.page ?? 1) === 1 && { count: total, text: settings.get('site.description') },
         });
       };
       return shared(build, { variant: narrowed?.key ?? '' });
