@@ -8,7 +8,7 @@ export const webSettings = Type.Object({
     default: '',
     maxLength: 300,
     title: 'Description',
-    description: 'One sentence for search engines and feeds.',
+    description: 'One sentence for search engines, feeds and guests of the front page.',
     'x-group': 'site',
   }),
   'site.picture': Type.String({
