@@ -42,7 +42,7 @@ export function fillSlots(plugin: PluginHandle, { access, accounts, web }: Slots
     ),
   );
 
-  const judge = (author: Author, viewer: Viewer, template: string): Promise<SafeHtml> | undefined =>
+  const judge = async (author: Author, viewer: Viewer, template: string): Promise<SafeHtml | undefined> =>
     author.id === viewer.id ? undefined : web.fragment(viewer, template, { author, href: memberPath(author.username) });
   plugin.extend(
     slotFillings,
@@ -58,7 +58,7 @@ export function fillSlots(plugin: PluginHandle, { access, accounts, web }: Slots
       if (!access.allows(viewer, sanctionMembers)) return [];
       const authors = await accounts.authors(reports.map((report) => report.author_id));
       return Promise.all(
-        reports.map((report) => {
+        reports.map(async (report) => {
           const author = authors.get(report.author_id);
           return author && judge(author, viewer, '@moderation/report-action');
         }),

@@ -60,7 +60,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
       [FOLLOWING, followed],
     ]);
     return Promise.all(
-      shown.map(({ href }) => {
+      shown.map(async ({ href }) => {
         const count = counts.get(href) ?? 0;
         if (count === 0) return undefined;
         return web.fragment(viewer, '@read-marks/count', { count: Math.min(count, MOST), more: more || count > MOST });
