@@ -88,6 +88,7 @@ describe('the page of one’s files', () => {
       [first, second, third, foreign].map(({ url }) => forum.guest.get(new URL(url).pathname)),
     );
     expect(statuses.map(({ status }) => status)).toEqual([404, 404, 200, 200]);
+    await forum.as.bob.submit('/settings/uploads/delete', { id: third.id });
     await forum.as.bob.submit('/settings/uploads/delete', {});
     expect(await page('/settings/uploads', 'bob')).toContain('Nothing was chosen');
   });
