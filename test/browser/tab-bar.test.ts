@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { movesSideways, walkFocus } from './checks.ts';
+import { defined, movesSideways, walkFocus } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -46,17 +46,22 @@ describe('the bar at the foot of a phone', () => {
     }
   });
 
-  test.each(['/', '/d/1', '/new', '/settings/profile'])(
+  test('gives its place to the one that says where in a long discussion one is', async () => {
+    const page = await forum.open('ada', PHONE);
+    await page.goto('/d/1');
+    await defined(page, 'x-position');
+    expect([await bar(page).isVisible(), await page.locator('x-position').isVisible()]).toEqual([false, true]);
+    await page.context().close();
+  });
+
+  test.each(['/', '/d/3', '/new', '/settings/profile'])(
     'covers nothing that has the focus, and not the end, of %s',
     async (path) => {
       const page = await forum.open('ada', PHONE);
       await page.goto(path);
       expect([await walkFocus(page), await movesSideways(page), await judge(page)]).toEqual([[], false, []]);
       await page.evaluate('scrollTo(0, document.documentElement.scrollHeight)');
-      const [last, foot] = [
-        await page.getByRole('contentinfo').boundingBox(),
-        (await bar(page).boundingBox()) ?? (await page.locator('x-position').boundingBox()),
-      ];
+      const [last, foot] = [await page.getByRole('contentinfo').boundingBox(), await bar(page).boundingBox()];
       expect(last!.y + last!.height).toBeLessThanOrEqual(foot!.y + 1);
       await page.context().close();
     },
