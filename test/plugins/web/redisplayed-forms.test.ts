@@ -90,6 +90,7 @@ const PRESSED = [
   '/read-marks',
   '/p/:id/bookmark',
   '/bookmarks/remove',
+  '/drafts/discard',
   '/p/:id/answer',
   '/follows',
   '/mod/log/export',

@@ -70,6 +70,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'error.help': ['guest', '/nowhere', () => '404'],
     'rail.home': ['guest', '/'],
     'home.banner': ['guest', '/'],
+    'list.tab': ['bob', '/'],
     'list.toolbar': ['guest', '/'],
     'discussion-card.badges': ['guest', '/', ofDiscussion],
     'discussion-card.title': ['guest', '/', ofDiscussion],
@@ -114,6 +115,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'moderation.member': ['mia', '/mod/members/ada', ofAda],
     'report.meta': ['mia', '/mod/reports', ofReport],
     'report.actions': ['mia', onReport, ofReport],
+    'queue.author': ['mia', '/mod/reports', ofAda],
   };
 /** Of a partial that themes and plugins put on their pages, and none of the program's own. */
 const IN_PARTIALS = ['user-card'];
