@@ -47,7 +47,7 @@ export async function judge(page: Page): Promise<readonly string[]> {
   const violations = await page.evaluate<readonly Result[]>(`(async () => {
     const all = new CSSStyleSheet();
     // What stays at the head or foot of the screen covers something wherever one is, and scrolling uncovers it.
-    all.replaceSync('* { content-visibility: visible !important } .bar, x-position { position: static !important }');
+    all.replaceSync('* { content-visibility: visible !important } .bar, .tab-bar, x-position { position: static !important }');
     document.adoptedStyleSheets = [all];
     // Colours on their way from one scheme to the other are nobody's to read.
     await Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished.catch(() => undefined)));
