@@ -6,6 +6,7 @@ import { composerFields } from 'parley-forum/plugins/discussions';
 import type { Limits } from 'parley-forum/plugins/limits';
 import { uploadFiles } from 'parley-forum/plugins/uploads';
 import {
+  composerTools,
   fill,
   formErrors,
   navigation,
@@ -42,6 +43,8 @@ export interface PageDeps {
 const FILES = '/settings/uploads';
 /** Rows of a page. */
 const PAGE = 50;
+/** Behind what marks up a text, before what other plugins put there. */
+const TOOL_ORDER = -20;
 
 export const FileForm = Type.Object({ part: Type.Unsafe<ReceivedPart>({}) });
 /**
@@ -162,5 +165,18 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
       },
       { shared: true },
     ),
+  );
+  plugin.extend(
+    slotFillings,
+    fill(
+      composerTools,
+      async (places, viewer) => {
+        if (isGuest(viewer) || !mayUpload(viewer)) return [];
+        const tool = await web.fragment(viewer, '@uploads/button', {});
+        return places.map(() => tool);
+      },
+      { shared: true },
+    ),
+    TOOL_ORDER,
   );
 }

@@ -15,13 +15,15 @@ import {
   Secrets,
   Settings,
 } from 'parley-forum';
-import { Access, type Viewer } from 'parley-forum/plugins/access';
+import { Access, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { errorTranslators } from 'parley-forum/plugins/api';
 import { Accounts, Csrf, languageOffered, logoutNotices, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Protection } from 'parley-forum/plugins/protection';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import {
+  composerTools,
+  fill,
   navigation,
   pageFeeds,
   pages as pageSurface,
@@ -33,6 +35,7 @@ import {
   slotFillings,
   themeChosen,
   Web,
+  type SlotFilling,
 } from './api.ts';
 import { addAppearance } from './appearance/pages.ts';
 import { addLanguagePages } from './appearance/language-pages.ts';
@@ -56,6 +59,20 @@ import { webSettings } from './settings.ts';
 import { PageSurface } from './pages/surface.ts';
 
 const DAY = 86_400_000;
+/** Among the tools of a writing field, behind what adds pictures. */
+const MENTION_ORDER = -10;
+
+/** Begins the name of a member, which `composer.completion` goes on with: for members alone, as that is. */
+const mentionTool = (fragment: Web['fragment']): SlotFilling =>
+  fill(
+    composerTools,
+    async (places, viewer) => {
+      if (isGuest(viewer)) return [];
+      const tool = await fragment(viewer, '@web/mention', {});
+      return places.map(() => tool);
+    },
+    { shared: true },
+  );
 
 export default definePlugin({
   id: 'web',
@@ -257,17 +274,19 @@ export default definePlugin({
       currentLanguage: () => currentLocale().id,
     });
     addKeyboard(plugin, http, localeOf);
+    const fragment: Web['fragment'] = async (viewer, template, model, { inSiteLanguage = false } = {}) => {
+      const render = async (): Promise<SafeHtml> => {
+        const locale = currentLocale();
+        const context = { viewer, locale, preferences: NO_PREFERENCES, url: '/', notice: undefined };
+        return new SafeHtml((await renderer.fragment(template, model, context)).text);
+      };
+      return inSiteLanguage ? keptForOthers.run(true, render) : render();
+    };
+    plugin.extend(slotFillings, mentionTool(fragment), MENTION_ORDER);
 
     return {
       Web: {
-        fragment: async (viewer, template, model, { inSiteLanguage = false } = {}) => {
-          const render = async (): Promise<SafeHtml> => {
-            const locale = currentLocale();
-            const context = { viewer, locale, preferences: NO_PREFERENCES, url: '/', notice: undefined };
-            return new SafeHtml((await renderer.fragment(template, model, context)).text);
-          };
-          return inSiteLanguage ? keptForOthers.run(true, render) : render();
-        },
+        fragment,
         text: (key, values) => siteLocale().text(key, values),
         textsFor: async (ids) => {
           const chosen = await services.Accounts.localeSettings(ids);

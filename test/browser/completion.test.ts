@@ -48,6 +48,22 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
+  test('are members behind the sign that a button of the bar puts there, before what is selected', async () => {
+    const { page } = await write();
+    const mention = page.getByRole('button', { name: 'Mention somebody' });
+    await page.keyboard.type('Ask');
+    await mention.click();
+    await list(page).waitFor();
+    expect([await area(page).inputValue(), await offered(page)]).toEqual(['Ask @', expect.arrayContaining(['ada'])]);
+    await area(page).fill('zo');
+    await area(page).selectText();
+    await mention.click();
+    await expect.poll(() => offered(page)).toEqual(['zoe']);
+    await page.keyboard.press('Enter');
+    expect(await area(page).inputValue()).toBe('@zoe ');
+    await page.context().close();
+  });
+
   test.each([
     { what: 'tags', typed: '#fir', label: /first aid/, text: /^\[#first aid\]\(\/t\/first-aid\) $/ },
     {

@@ -48,6 +48,15 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
+  test('is chosen by a button of the bar, too', async () => {
+    const page = await write(9);
+    const asked = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Insert a picture or file' }).click();
+    await (await asked).setFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
+    await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
+    await page.context().close();
+  });
+
   test.each([
     ['paste', 3],
     ['drop', 4],

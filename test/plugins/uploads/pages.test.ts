@@ -207,4 +207,6 @@ test('where texts are written there is a way to the files', async () => {
   const text = await page('/new');
   expect(text).toMatch(/<x-upload[^>]+data-most="100000"/);
   expect(text).toContain('href="/settings/uploads"');
+  // In the bar, behind what marks the text up.
+  expect(text).toMatch(/data-mark="link"[^]*<x-choose-files[^]*<x-mention[^]*<x-emoji-picker/);
 });
