@@ -2,6 +2,7 @@ import { Cache, definePlugin, InvalidInput, Type } from 'parley-forum';
 import { registerFields } from 'parley-forum/plugins/accounts';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import {
+  composerHints,
   fill,
   navigation,
   negotiated,
@@ -109,6 +110,18 @@ export default definePlugin({
         const note = await web.fragment(viewer, '@site-pages/register-note', { links });
         return forms.map(() => note);
       }),
+    );
+    plugin.extend(
+      slotFillings,
+      fill(
+        composerHints,
+        async (fields, viewer) => {
+          if (!isShown('help')) return [];
+          const hint = await web.fragment(viewer, '@site-pages/composer-hint', { path: '/help' });
+          return fields.map(() => hint);
+        },
+        { shared: true },
+      ),
     );
   },
 });

@@ -387,6 +387,10 @@ export const composerTools = defineSlot<object>(
   'composer.tools',
   'At the end of the bar of writing fields, which is there with script: elements around one button each, `ComposerTool` of `@forum/client`.',
 );
+export const composerHints = defineSlot<object>(
+  'composer.hints',
+  'Beside what writing fields say of how texts are written: links to more about that.',
+);
 /** What an error page says of the error. */
 export interface ErrorSlot {
   readonly status: number;

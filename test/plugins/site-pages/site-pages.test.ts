@@ -94,3 +94,11 @@ test('whoever signs up is referred to those pages that bind them', async () => {
   await settings().set({ 'site-pages.shown': ['help'] });
   expect(await note()).toEqual([]);
 });
+
+test('where texts are written, a link leads to the help, while that is there', async () => {
+  const write = async (): Promise<string> => expectStatus(await forum.as.bob.get('/new'), 200).text;
+  const link = /aria-describedby="f-content-help"[^]*id="f-content-help">[^<]*<a href="\/help"[^>]*>Markdown help<\/a>/;
+  expect(await write()).toMatch(link);
+  await settings().set({ 'site-pages.shown': ['privacy'] });
+  expect(await write()).not.toContain('Markdown help');
+});

@@ -93,6 +93,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'post.menu': ['bob', () => `/p/${discussion.postId}/menu`, ofPost],
     'composer.completion': ['bob', '/new', () => 'discussion'],
     'composer.tools': ['bob', '/new', () => 'discussion'],
+    'composer.hints': ['bob', '/new', () => 'discussion'],
     'composer.after-title': ['bob', '/new', () => 'discussion'],
     'composer.fields': ['bob', '/new', () => 'discussion'],
     'profile.header': ['guest', '/u/ada', ofAda],
