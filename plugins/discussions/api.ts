@@ -877,6 +877,10 @@ export const composerFields = defineSlot<ComposerSlot>(
   'composer.fields',
   'In the form of a discussion or a post, below the text: inputs, which the form submits under their names.',
 );
+export const composerEnd = defineSlot<ComposerSlot>(
+  'composer.end',
+  'In the form of a discussion or a post, below its buttons: what there is to say of it, and buttons of its own.',
+);
 export const composerAfterTitle = defineSlot<ComposerSlot>(
   'composer.after-title',
   'In the form of a new discussion, below the field of its title: what there is to know before one writes on.',

@@ -1,13 +1,14 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { composerFields, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
-import { fill, html, navigation, pagerOf, pages, phrase, redirect, slotFillings, view } from 'parley-forum/plugins/web';
+import { composerEnd, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
+import { fill, navigation, pagerOf, pages, phrase, redirect, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 import type { DraftStore } from './draft-store.ts';
 import type { RouteDeps } from './routes.ts';
 
 export interface PageDeps extends RouteDeps {
   readonly discussions: Discussions;
   readonly store: DraftStore;
+  readonly web: Web;
 }
 const LIST = '/drafts';
 /** Rows of a page. */
@@ -18,18 +19,18 @@ const Key = Type.String({ maxLength: 100 });
 const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
 
 /** /drafts, and what writing fields have of it. */
-export function draftPages({ plugin, discussions, drafts, store }: PageDeps): void {
+export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'drafts:title', href: LIST, icon: 'edit' });
   plugin.extend(listTabs, { label: 'drafts:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 30);
 
-  const elements = fill(composerFields, async (forms, viewer) => {
+  const elements = fill(composerEnd, async (forms, viewer) => {
     if (isGuest(viewer)) return [];
     const keys = forms.flatMap(({ key }) => (key === undefined ? [] : [key]));
     const times = keys.length === 0 ? new Map<string, Date>() : await store.times(viewer.id!, keys);
-    return forms.map(({ key }) =>
-      key === undefined
-        ? undefined
-        : html`<x-draft data-key="${key}" data-at="${times.get(key)?.toISOString() ?? ''}"></x-draft>`,
+    return Promise.all(
+      forms.map(async ({ key }) =>
+        key === undefined ? undefined : web.fragment(viewer, '@drafts/kept', { key, at: times.get(key) }),
+      ),
     );
   });
   plugin.extend(slotFillings, elements);
@@ -56,14 +57,19 @@ export function draftPages({ plugin, discussions, drafts, store }: PageDeps): vo
     path: `${LIST}/discard`,
     can: 'member',
     summary: 'Discards a draft, or those that are chosen.',
+    query: Type.Object({
+      form: Type.Optional(Type.Boolean({ description: 'Whether to go back to the form, which was sent along.' })),
+    }),
     body: Type.Object({
       key: Type.Optional(Key),
       keys: Type.Optional(Type.Array(Key, { maxItems: MOST_CHOSEN })),
     }),
-  })(async ({ actor, body: { key, keys = [] } }) => {
+    options: { longText: true },
+  })(async ({ actor, query, body: { key, keys = [] } }) => {
+    const form = query.form && key !== undefined ? await drafts.formOf(key, actor) : undefined;
     const chosen = key === undefined ? keys : [key];
     const count = await drafts.remove(chosen, actor);
     const notice = chosen.length === 0 ? phrase('drafts:none-chosen') : phrase('drafts:discarded', { count });
-    return redirect(LIST, { notice });
+    return redirect(form?.path ?? LIST, { notice });
   });
 }

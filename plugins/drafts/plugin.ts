@@ -63,7 +63,7 @@ export default definePlugin({
     const limits = () => ({ most: plugin.settings['drafts.most'], bytes: plugin.settings['drafts.bytes'] });
     const drafts = new DraftService({ data, environment, discussions, markdown, store, limits });
     draftRoutes({ plugin, settings, drafts });
-    if (web) draftPages({ plugin, settings, discussions, drafts, store });
+    if (web) draftPages({ plugin, settings, discussions, drafts, store, web });
     plugin.extend(personalData, draftsPersonalData(data));
 
     plugin.on(composerValues, async (values, { key, viewer }) => {

@@ -189,12 +189,12 @@ describe('a draft', () => {
   test('comes back into the field it was left in, and goes when it is discarded or sent', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).pressSequentially('Not finished');
-    expect(await seen(page.getByText('Draft kept on this device'))).toBe(true);
+    expect(await seen(page.getByText(/^Saved \d/))).toBe(true);
     await page.goto('/');
     await page.goto('/d/1/reply');
     expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
     expect(await text(page).inputValue()).toBe('Not finished');
-    await page.getByRole('button', { name: 'Discard it' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     await page.reload();
     expect(await text(page).inputValue()).toBe('');
     await page.context().close();
@@ -236,7 +236,7 @@ describe('a draft of a new discussion', () => {
     expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
     expect(await inForm(page)).toEqual(FULL);
     const removed = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
-    await page.getByRole('button', { name: 'Discard it' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     expect(await inForm(page)).toEqual(EMPTY);
     await removed;
     await page.reload();
@@ -264,7 +264,7 @@ describe('a draft of a new discussion', () => {
     expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
     expect((await onTheWay[0]!.fetch()).status()).toBe(200);
     const removed = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
-    await page.getByRole('button', { name: 'Discard it' }).click();
+    await page.getByRole('button', { name: 'Discard' }).click();
     await removed;
     await page.reload();
     await page.locator('.composer-bar').waitFor();

@@ -35,7 +35,7 @@ test('what is written on one device is there on the next, and gone everywhere on
   await untilKept('Begun on the train');
   await open(second);
   await expect.poll(() => area(second).inputValue()).toBe('Begun on the train');
-  expect(await line(second).textContent()).toMatch(/^Draft from another device \(.*\)\. Discard it$/);
+  expect(await line(second).textContent()).toMatch(/^Draft from another device \(.*\)\. Discard$/);
   await area(second).press('Control+End');
   await area(second).pressSequentially(', ended at home');
   await untilKept('Begun on the train, ended at home');
@@ -67,7 +67,7 @@ test('a draft keeps which post it answers, on this device and on others, from th
   await defined(second, 'x-posts');
   await second.getByText('Write a reply…').click();
   await second.locator('.dock-head').getByText('Reply to mia, post 3').waitFor();
-  await second.getByRole('button', { name: 'Discard it' }).click();
+  await second.getByRole('button', { name: 'Discard' }).click();
   await second.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
   expect(await to(second)).toBe('/d/1/reply');
   await expect.poll(kept, { timeout: 15_000 }).toEqual({});
@@ -100,13 +100,31 @@ test('what was written before the module that copies it was there is copied as w
   await page.goto('/d/3/reply');
   await page.locator('.composer-bar').waitFor();
   await area(page).pressSequentially('Early');
-  await page.getByText('Draft kept on this device').waitFor();
+  await page.getByText(/^Saved \d/).waitFor();
   expect(await page.locator('x-draft:defined').count()).toBe(0);
   late.resolve();
   await untilKept('Early');
   await area(page).fill('');
   await expect.poll(kept, { timeout: 15_000 }).toEqual({});
   await page.context().close();
+});
+
+test('when it was last kept stands beside it, also where the server filled it in, and it is gone when it is discarded', async () => {
+  const page = await device();
+  await open(page, '/d/4/reply');
+  await area(page).pressSequentially('First');
+  await line(page).getByText(/^Saved \d/).waitFor();
+  expect(await line(page).textContent()).toMatch(/^Saved \d\d?:\d\d( [AP]M)? Discard$/);
+  await untilKept('First');
+  const other = await device();
+  await open(other, '/d/4/reply?draft=1');
+  await line(other).getByText(/^Saved \d/).waitFor();
+  expect(await area(other).inputValue()).toBe('First');
+  await other.getByRole('button', { name: 'Discard' }).click();
+  await other.waitForURL('**/d/4/reply');
+  await defined(other, 'x-draft');
+  expect([await area(other).inputValue(), await kept()]).toEqual(['', {}]);
+  for (const one of [page, other]) await one.context().close();
 });
 
 test('a page that is left at once has kept all of its form', async () => {
@@ -127,7 +145,7 @@ test('a page that is left at once has kept all of its form', async () => {
     .toEqual(['Holds best?', 'oak']);
   await expect.poll(() => page.getByRole('radio', { name: 'General' }).isChecked()).toBe(true);
   await open(page, '/new');
-  await page.getByRole('button', { name: 'Discard it' }).click();
+  await page.getByRole('button', { name: 'Discard' }).click();
   await expect.poll(kept).toEqual({});
   await page.context().close();
 });

@@ -115,7 +115,7 @@ test('brings a draft back before it adds to it', async () => {
   const path = await written();
   const page = await open(path);
   await area(page).pressSequentially('A thought');
-  await page.getByText('Draft kept on this device').waitFor();
+  await page.getByText(/^Saved \d/).waitFor();
   await page.goto('/');
   await page.goto(path);
   await page.evaluate('scrollTo(0, 0)');

@@ -178,16 +178,16 @@ class DraftCopy extends HTMLElement {
   }
 
   /** Also where this page knows of no copy: a page that was left may have sent one whose answer nobody heard. */
-  #remove(): void {
+  async #remove(): Promise<void> {
     this.#copied = NONE;
     this.#know(undefined);
-    request(this.#path, { method: 'DELETE', keepalive: true }).catch(() => undefined);
+    await request(this.#path, { method: 'DELETE', keepalive: true }).catch(() => undefined);
   }
 
   /** Without waiting: the form may go with it. */
   #discard(): void {
     this.#values = null;
-    void this.#send();
+    void this.#send().then(beginAnew);
     this.#sending?.abort();
   }
 
@@ -195,7 +195,7 @@ class DraftCopy extends HTMLElement {
   #end(): void {
     this.#settled();
     this.#values = undefined;
-    this.#remove();
+    void this.#remove();
     this.#sending?.abort();
   }
 
@@ -203,5 +203,13 @@ class DraftCopy extends HTMLElement {
     this.textContent = error;
     this.className = error === '' ? '' : 'help';
   }
+}
+
+/** Where the server filled the draft into the form, that is not as empty as it was before. */
+function beginAnew(): void {
+  const address = new URL(location.href);
+  if (!address.searchParams.has('draft')) return;
+  address.searchParams.delete('draft');
+  location.replace(address);
 }
 define('x-draft', DraftCopy);

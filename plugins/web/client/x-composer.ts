@@ -193,7 +193,13 @@ class Composer extends HTMLElement {
 
   #save(): void {
     this.#settled();
-    this.#say(this.#draft?.keep() ? t('draft') : '');
+    if (this.#draft?.keep()) this.#saved();
+    else this.#say('');
+  }
+
+  /** When the draft was last kept, and the way to be rid of it. */
+  #saved(time = this.#draft!.time): void {
+    this.#choices(this.#say(t('saved', { time: clock(time) })));
   }
 
   #publish(): void {
@@ -226,12 +232,12 @@ class Composer extends HTMLElement {
     const kept = draft?.kept;
     if (!draft) return;
     if (!kept) {
+      if (draft.time > 0) this.#saved();
       // What was written before this module loaded is saved too.
       if (this.#area.value !== this.#area.defaultValue) this.#later();
       return;
     }
-    const { lang, dataset } = document.documentElement;
-    const time = kept.toLocaleString(lang, { dateStyle: 'medium', timeStyle: 'short', timeZone: dataset['zone'] });
+    const time = moment(kept.getTime(), { dateStyle: 'medium', timeStyle: 'short' });
     const empty = this.#empty;
     if (empty) draft.restore();
     const line = this.#say(t(empty ? 'restored' : 'kept', { time }));
@@ -245,7 +251,10 @@ class Composer extends HTMLElement {
   #found(event: CustomEvent<FoundDraft>): void {
     const draft = this.#draft!;
     const { values, time, known } = event.detail;
-    if (draft.knows(values)) return event.preventDefault();
+    if (draft.knows(values)) {
+      if (draft.time === 0) this.#saved(time);
+      return event.preventDefault();
+    }
     const written = this.#waiting !== undefined || draft.time > known;
     const safe = !written && (this.#empty || (draft.time > 0 && this.#area.defaultValue.trim() === ''));
     const bring = (): void => {
@@ -279,7 +288,7 @@ class Composer extends HTMLElement {
     if (!bring) return line.append(' ', away);
     const back = tool(t('bring'), () => {
       bring();
-      this.#say(t('draft'));
+      this.#saved();
     });
     line.append(' ', back, ' ', away);
   }
@@ -305,5 +314,16 @@ class Composer extends HTMLElement {
     line.textContent = text;
     return line;
   }
+}
+
+/** In the zone that the reader chose. */
+const moment = (time: number, format: Intl.DateTimeFormatOptions): string => {
+  const { lang, dataset } = document.documentElement;
+  return new Date(time).toLocaleString(lang, { ...format, timeZone: dataset['zone'] });
+};
+/** The time of day alone, where it is today's. */
+function clock(time: number): string {
+  const day = (one: number): string => moment(one, { dateStyle: 'short' });
+  return moment(time, { ...(day(time) !== day(Date.now()) && { dateStyle: 'medium' }), timeStyle: 'short' });
 }
 define('x-composer', Composer);

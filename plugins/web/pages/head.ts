@@ -126,7 +126,7 @@ const CLIENT_TEXTS = [
   'loaded',
   'write',
   'hide',
-  'draft',
+  'saved',
   'restored',
   'kept',
   'elsewhere',

@@ -228,6 +228,23 @@ describe('pages', () => {
   });
 });
 
+test('without script a form says when its draft was kept, and discards it with all that it sends', async () => {
+  const { id, number } = await forum.start('ada', 'Rudder');
+  const path = `/d/${number}/reply`;
+  expect(await page(path, 'bob')).not.toContain('<noscript>');
+  await put('bob', `reply-${id}`, { content: 'Hinges' });
+  const shown = await page(`${path}?draft=1`, 'bob');
+  // Enter in a field must not discard: the buttons of the form come first.
+  expect(shown).toMatch(
+    new RegExp(
+      `Hinges</textarea>[^]*name="preview"[^]*<noscript>[^]*Saved <time[^]*name="key" value="reply-${id}" formaction="/drafts/discard\\?form=true" formnovalidate>Discard`,
+    ),
+  );
+  const sent = { key: `reply-${id}`, content: 'x'.repeat(65_000) };
+  const { status, headers } = await forum.as.bob.submit('/drafts/discard?form=true', sent);
+  expect([status, headers.get('location'), await keysOf('bob')]).toEqual([303, path, []]);
+});
+
 test('with the plugin off nothing is kept, and what was is there again afterwards', async () => {
   await put('bob', 'new', { content: 'Still here' });
   await forum.app.app.plugins.disable('drafts');

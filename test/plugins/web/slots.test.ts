@@ -96,6 +96,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'composer.hints': ['bob', '/new', () => 'discussion'],
     'composer.after-title': ['bob', '/new', () => 'discussion'],
     'composer.fields': ['bob', '/new', () => 'discussion'],
+    'composer.end': ['bob', '/new', () => 'discussion'],
     'profile.header': ['guest', '/u/ada', ofAda],
     'profile.about': ['guest', '/u/ada', ofAda],
     'user-card.actions': ['guest', '/u/ada/card', ofAda],
