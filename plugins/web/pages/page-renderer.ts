@@ -19,6 +19,10 @@ import type { Preferences } from '../appearance/preferences.ts';
 import type { Notice } from './flash-notices.ts';
 import { SlotCollector, type Attempt, type Unfilled } from './slots.ts';
 
+/** What ends every page, whatever the theme: what is said by script, and what asks before a text is lost. */
+const FOOT = `<div id="announcer" class="hidden" role="status" aria-live="polite"></div>
+<x-leaving hidden data-when="form textarea"></x-leaving>`;
+
 /** Who a page is rendered for, and how. */
 export interface PageContext {
   readonly viewer: Viewer;
@@ -283,7 +287,7 @@ export class PageRenderer {
               keys: preferences.keys !== 'off',
             })
           : new SafeHtml(''),
-      foot: () => new SafeHtml('<div id="announcer" class="hidden" role="status" aria-live="polite"></div>'),
+      foot: () => new SafeHtml(FOOT),
     };
     try {
       return render();
