@@ -132,6 +132,30 @@ describe('a session that ends while somebody writes', () => {
   );
 });
 
+test.each([320, 1280])(
+  'a form that came back without script has one to log in beside it, in another tab, at %i pixels',
+  async (width) => {
+    const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width, height: 800 } });
+    await logIn(page, 'bob');
+    await page.goto('/d/1/reply');
+    await text(page).fill(`${TEXT} At ${width}.`);
+    await endSessions();
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    const login = page.getByRole('region', { name: 'Log in here' });
+    await login.getByLabel('Username or e-mail').fill('bob');
+    await login.getByLabel('Password').fill(PASSWORD);
+    const opened = page.context().waitForEvent('page');
+    await login.getByRole('button', { name: 'Log in' }).click();
+    const tab = await opened;
+    await tab.getByRole('button', { name: 'Account of bob' }).waitFor();
+    await tab.close();
+    expect(await text(page).inputValue()).toBe(`${TEXT} At ${width}.`);
+    for (let times = 0; times < 2; times++) await page.getByRole('button', { name: 'Post reply' }).click();
+    expect(await seen(page.locator('.post', { hasText: `${TEXT} At ${width}.` }))).toBe(true);
+    await page.context().close();
+  },
+);
+
 describe('a form whose token is wrong', () => {
   test('is sent again by script without a word', async () => {
     const page = await open('/d/1/reply', true);

@@ -33,6 +33,8 @@ export interface PageContext {
   readonly notice: Notice | undefined;
   /** Until when the member need not give the password again. */
   readonly confirmedUntil?: Date | undefined;
+  /** It shows a form again that was refused because the session of its sender is over. */
+  readonly sessionEnded?: boolean | undefined;
 }
 
 export interface RenderedPage {
@@ -392,7 +394,10 @@ export class PageRenderer {
   }
 }
 
-const pageData = (head: PageHead, { locale, url, notice, confirmedUntil }: PageContext): object => ({
+const pageData = (
+  head: PageHead,
+  { locale, url, notice, confirmedUntil, sessionEnded }: PageContext,
+): object => ({
   name: head.name,
   title: locale.say(head.title),
   path: url,
@@ -400,6 +405,7 @@ const pageData = (head: PageHead, { locale, url, notice, confirmedUntil }: PageC
   notice: notice?.text,
   undo: notice?.undo,
   confirmedUntil,
+  sessionEnded,
   feeds: (head.feeds ?? []).map((feed) => ({ ...feed, title: locale.say(feed.title) })),
 });
 /** Pages that make no sense as a target after logging in. */

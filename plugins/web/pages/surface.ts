@@ -147,7 +147,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       isGuest(actor) &&
       (!mayCall(this.#deps.access, actor, route.can) || sensitive || (write && sessions.ended(req)))
     )
-      throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
+      throw new HttpError(401, 'Log in to go on', { code: LOGIN_NEEDED });
     if (guarded) await this.#verifyToken(context);
     if (sensitive && !sessions.confirmed(req))
       throw new HttpError(403, CONFIRMATION_MESSAGE, { code: CONFIRMATION_NEEDED });
@@ -373,7 +373,8 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
         message,
         status: pageError.status,
       });
-      await this.#sendPage(context, { ...shown, status: pageError.status }, {});
+      const sessionEnded = pageError.code === LOGIN_NEEDED;
+      await this.#sendPage(context, { ...shown, status: pageError.status }, { sessionEnded });
       return true;
     } catch (error) {
       this.#deps.log.warn({ error, path: route.path, plugin: route.plugin }, 'a refused form could not be shown again');
@@ -419,7 +420,11 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   async #sendPage(
     context: PageExchange,
     page: View | SharedView,
-    { tags, notice: given }: { tags?: readonly string[] | undefined; notice?: Notice },
+    {
+      tags,
+      notice: given,
+      sessionEnded,
+    }: { tags?: readonly string[] | undefined; notice?: Notice; sessionEnded?: boolean },
   ): Promise<void> {
     const { req, res, actor } = context;
     const { renderer, csrf } = this.#deps;
@@ -428,7 +433,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     // What a form left for its next page says more than that the session is over.
     const notice = given ?? takeNotice(req.headers.cookie, res, secure) ?? takePendingNotice(res, secure);
     const special = notice !== undefined || hasNotice(req.headers.cookie, secure);
-    const own = this.#renderContext(context, notice);
+    const own = { ...this.#renderContext(context, notice), sessionEnded };
     const { status, ...rendered } =
       page.kind === 'shared'
         ? await this.#renderShared(context, page, tags ?? [], own)
@@ -582,10 +587,12 @@ function remedyPage(
   return undefined;
 }
 
+/** The code of a request that somebody has to log in for. */
+const LOGIN_NEEDED = 'login_needed';
 /** What a form says when it comes back for reasons that lie outside it. */
 const REDISPLAY_TEXTS: Readonly<Record<string, string>> = {
   csrf_failed: 'web:form.expired',
-  login_needed: 'web:form.session',
+  [LOGIN_NEEDED]: 'web:form.session',
 };
 
 /** The code of a request that a lately given password is missing for. */

@@ -63,6 +63,11 @@ test('who was logged in a moment ago gets back what they typed', async () => {
   });
   expect(answer.status).toBe(401);
   expect(answer.text).toContain('All that I wrote');
+  // Beside it is a way to log in that leaves the page as it is.
+  const login = /<form[^>]*action="\/login"[^]*?<\/form>/;
+  expect(login.exec(answer.text)?.[0]).toMatch(/name="return_to"[^]*name="password"[^]*formtarget="_blank"/);
+  expect((await forum.as.bob.submit('/new', { title: '' })).text).not.toMatch(login);
+  expect((await forum.guest.get('/')).text).not.toMatch(login);
 });
 
 test('a button that was pressed on too old a page says so, and leads back there', async () => {
