@@ -1,5 +1,5 @@
 import { Cache, Clock, Data, definePlugin, Environment, Cluster, Http, Secrets, Settings, Type } from 'parley-forum';
-import { Access } from 'parley-forum/plugins/access';
+import { Access, isGuest } from 'parley-forum/plugins/access';
 import {
   accountChangeListeners,
   Accounts,
@@ -26,7 +26,7 @@ import {
 import { eventRules } from 'parley-forum/ports/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { personalData } from 'parley-forum/ports/personal-data';
-import { composerCompletion, fill, html, slotFillings } from 'parley-forum/plugins/web';
+import { bodyStart, composerCompletion, fill, html, slotFillings } from 'parley-forum/plugins/web';
 import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { addAuditRules, auditedHooks } from './audit-rules.ts';
 import { commands } from './commands.ts';
@@ -57,6 +57,7 @@ import { addRoutes } from './profiles/routes.ts';
 import { AccountsService } from './accounts/service.ts';
 import { addSessionPages } from './sessions/session-pages.ts';
 import { SessionRules } from './sessions/session-rules.ts';
+import { addSessionRoutes } from './sessions/session-routes.ts';
 import { addSettingsPages } from './settings-pages.ts';
 import { accountSettings } from './settings.ts';
 import { ApiTokens } from './api-tokens.ts';
@@ -193,11 +194,17 @@ export default definePlugin({
     addConfirmPages(plugin, { accounts, sessions, authenticator, forms, http, environment, steps });
     addSettingsPages(plugin, { access, accounts, sessions, tokens, authenticator, forms, http, confirmation });
     addSessionPages(plugin, { accounts, sessions, accountSessions, forms });
+    addSessionRoutes(plugin, { rules, clock });
     addProfile(plugin, users, accounts);
     const names = html`<x-complete-member data-trigger="@"></x-complete-member>`;
     plugin.extend(
       slotFillings,
       fill(composerCompletion, (places) => places.map(() => names), { shared: true }),
+    );
+    const watch = html`<x-session hidden data-when="form textarea"></x-session>`;
+    plugin.extend(
+      slotFillings,
+      fill(bodyStart, (places, viewer) => places.map(() => (isGuest(viewer) ? undefined : watch)), { shared: true }),
     );
     plugin.extend(suggestionSources, memberSuggestions(data), 10);
     plugin.extend(personalData, accountData({ data, accounts, accountSessions }));

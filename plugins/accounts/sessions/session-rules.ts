@@ -70,8 +70,14 @@ export class SessionRules {
     if (account.status !== 'active') return 'account disabled';
     if (account.permissionsVersion !== login.version) return 'permissions changed';
     if (now >= expiryOf(login)) return 'lifetime';
-    if (!login.remember && now - login.seenAt >= IDLE_TIMEOUT * 1000) return 'idle';
+    if (now >= this.endOf(login)) return 'idle';
     return undefined;
+  }
+
+  /** When the session ends where its member does nothing, in epoch milliseconds. */
+  endOf(login: Login): number {
+    const end = expiryOf(login);
+    return login.remember ? end : Math.min(end, login.seenAt + IDLE_TIMEOUT * 1000);
   }
 
   /** Whether the member confirmed lately that it is them. */

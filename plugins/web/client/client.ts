@@ -230,6 +230,12 @@ export interface LoginDialog extends HTMLElement {
   ask(): Promise<boolean>;
 }
 
+/** The element `x-bar`, made once it is loaded: a line at the foot of the window that is in nobody’s way. */
+export interface Bar extends HTMLElement {
+  /** Puts itself onto the page, with a button and one that puts it away. */
+  tell(text: string, label: string, run: () => void): void;
+}
+
 /** A button that runs something, without an icon: those are drawn by the server. */
 export function button(label: string, run: () => void): HTMLButtonElement {
   const made = document.createElement('button');

@@ -63,6 +63,23 @@ describe('a session', () => {
     });
   };
 
+  it('says how long it lasts, which asking changes nothing about and being there does', async () => {
+    const [client, remembered] = [await login(), await login(true)];
+    const left = async (method: string, who = client): Promise<number> =>
+      (await who.request(method, '/api/session', method === 'POST' ? { json: {} } : {})).body.expires_in;
+    expect(await left('GET')).toBe(3_600);
+    forum.clock.advance(1_800_000);
+    expect([await left('GET'), await left('GET'), await left('POST')]).toEqual([1_800, 1_800, 3_600]);
+    for (let hours = 0; hours < 45; hours++) {
+      forum.clock.advance(1_800_000);
+      await left('POST');
+    }
+    // The login itself ends after a day, whatever is done.
+    expect([await left('GET'), await left('GET', remembered)]).toEqual([3_600, 29 * 86_400 + 3_600]);
+    forum.clock.advance(600_000);
+    expect(await left('POST')).toBe(3_000);
+  });
+
   it('goes on after a request that was broken off before the session was found', async () => {
     const client = await login();
     await storeBusy(async () => {

@@ -136,6 +136,8 @@ export const TABLE: readonly Row[] = [
     async ({ discussion }) => ({ body: { discussion_id: await discussion() } }),
   ],
   ['GET /typing-indicator/status', any, async ({ discussion }) => ({ query: { discussion_id: await discussion() } })],
+  ['GET /session', '401 401 200 200 200 200 200'],
+  ['POST /session', '401 401 200 200 200 200 200', () => ({ body: {} })],
   ['GET /live', any],
   [
     'POST /reactions/toggle',
