@@ -2,10 +2,20 @@ import type { Cache, Logger } from 'parley-forum';
 import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Sessions } from 'parley-forum/plugins/accounts';
 import { bearerToken } from 'parley-forum/plugins/api';
-import type { Stream } from './stream.ts';
+import { signalFrame } from './frames.ts';
+import type { Message, Stream } from './stream.ts';
 
 /** Milliseconds after which the reader of an ended stream reconnects, with whatever session it has then. */
 const RETRY_DELAY = 2_000;
+
+/** The last that a stream tells whose session or token is over. */
+export const ENDED = { name: 'session.ended', data: {} } as const satisfies Message;
+
+/** The session or token of who reads it is over. */
+export function endStream(stream: Stream): void {
+  if (stream.accepts(ENDED)) stream.send(signalFrame(ENDED.name, ENDED.data));
+  stream.end(RETRY_DELAY);
+}
 
 export interface CallersDeps {
   readonly access: Access;
@@ -67,7 +77,7 @@ export class Callers {
     try {
       const viewer =
         token === undefined ? await sessions.reauthenticate(stream.req) : await sessions.authenticateBearer(token);
-      if (viewer?.id !== stream.viewer.id) return stream.end(RETRY_DELAY);
+      if (viewer?.id !== stream.viewer.id) return endStream(stream);
       Object.assign(stream, { viewer, stamp });
     } catch (error) {
       log.warn({ error }, 'who reads a stream could not be made sure of; it is ended');

@@ -98,6 +98,11 @@ export class Hub {
     for (const stream of this.#current()) stream.send(heartbeatFrame(stream.position));
   }
 
+  /** Ends the streams of a member whose session or token is over, and takes over what changed of the others. */
+  reauthenticate(member: string): Promise<void> {
+    return this.#deps.callers.reauthenticate(this.#streams.get(memberKey(member)) ?? []);
+  }
+
   end(): void {
     for (const stream of this.#all()) stream.end(retryDelay());
   }

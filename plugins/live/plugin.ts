@@ -1,16 +1,18 @@
 import { Cache, definePlugin, Cluster, Hooks, Http, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
-import { Sessions } from 'parley-forum/plugins/accounts';
+import { loggedOut, Sessions, sessionsRevoked, tokenRevoked, userChanged } from 'parley-forum/plugins/accounts';
 import { Discussions } from 'parley-forum/plugins/discussions';
 import { EventLog } from 'parley-forum/plugins/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Live, signals } from 'parley-forum/ports/live';
-import { Callers } from './callers.ts';
+import { Callers, ENDED } from './callers.ts';
 import { Hub } from './hub.ts';
 import { addPages } from './pages.ts';
 import { addRoutes } from './routes.ts';
 import { Signals } from './signals.ts';
 
+/** The subject under which processes tell each other whose streams may be over. */
+const REAUTHENTICATE = 'live.reauthenticate';
 /** Milliseconds between heartbeats: less than the minute after which many proxies close idle connections. */
 const HEARTBEAT = 25_000;
 
@@ -55,6 +57,24 @@ export default definePlugin({
     const hub: Hub = new Hub({ events, callers, log, canReceive: (signal, viewer) => live.canReceive(signal, viewer) });
     const live = new Signals({ plugin, cluster, deliver: (message, to) => hub.signal(message, to) });
     plugin.defer(live.listen());
+    plugin.extend(signals, {
+      name: ENDED.name,
+      description:
+        'The session or token of who reads is over: the stream ends with it. Without data; sent by the stream itself.',
+      visible: () => false,
+    });
+    const reauthenticate = async ({ id }: { readonly id: string }): Promise<void> => {
+      await hub.reauthenticate(id);
+      await cluster.publish(REAUTHENTICATE, { id });
+    };
+    plugin.on(userChanged, reauthenticate);
+    plugin.on(sessionsRevoked, reauthenticate);
+    plugin.on(tokenRevoked, reauthenticate);
+    plugin.on(loggedOut, reauthenticate);
+    // Where something was missed, the next heartbeat looks at all streams.
+    plugin.defer(
+      cluster.subscribe(REAUTHENTICATE, (told) => told && hub.reauthenticate((told as { readonly id: string }).id)),
+    );
     plugin.defer(events.watch((entries) => hub.publish(entries)));
     hub.startAt((await events.bounds()).newest);
 

@@ -4,7 +4,7 @@ import { api, Id } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { After, EventNames } from 'parley-forum/plugins/events';
 import type { Limits } from 'parley-forum/plugins/limits';
-import type { Callers } from './callers.ts';
+import { endStream, type Callers } from './callers.ts';
 import type { Hub } from './hub.ts';
 import { Stream } from './stream.ts';
 
@@ -45,6 +45,12 @@ export function addRoutes(
       discussion_id: Type.Optional(Id),
       events: Type.Optional(EventNames),
       after: Type.Optional(After),
+      viewer: Type.Optional(
+        Type.String({
+          maxLength: 36,
+          description: 'Id of the member whose page listens: nobody else is told anything but `session.ended`',
+        }),
+      ),
     }),
     options: { document: 'text/event-stream', idle: true },
   })(async ({ req, res, actor, query }) => {
@@ -66,6 +72,7 @@ export function addRoutes(
       names: query.events === undefined ? undefined : new Set(query.events.split(',')),
       discussion,
     });
+    if (query.viewer !== undefined && query.viewer !== actor.id) return endStream(stream);
     res.once('close', () => hub.leave(caller, stream));
     callers.track(stream);
     await hub.join(caller, stream, positionOf(req.get('last-event-id')) ?? query.after);

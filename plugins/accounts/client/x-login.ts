@@ -4,12 +4,24 @@ const LOGIN = '/login';
 /** Where each step of logging in stands: the password, a second factor. */
 const isStep = (path: string): boolean => path === LOGIN || path.startsWith(`${LOGIN}/`);
 
-/** Logs in somebody whose session ended, over the page on which they write. */
+/**
+ * Logs in somebody whose session ended, over the page on which they write. Dispatches `forum:logged-in` on the document
+ * once they are.
+ */
 class Login extends HTMLElement implements LoginDialog {
+  /** The one that asks, for all who want to know. */
+  static #asking: Promise<boolean> | undefined;
   readonly #dialog = document.createElement('dialog');
+  #note = '';
   #returned = false;
 
-  async ask(): Promise<boolean> {
+  ask(note = t('ended')): Promise<boolean> {
+    Login.#asking ??= this.#ask(note).finally(() => (Login.#asking = undefined));
+    return Login.#asking;
+  }
+
+  async #ask(note: string): Promise<boolean> {
+    this.#note = note;
     this.#dialog.ariaLabel = t('login');
     this.#dialog.addEventListener('submit', (event) => {
       event.preventDefault();
@@ -37,7 +49,7 @@ class Login extends HTMLElement implements LoginDialog {
     refreshCsrf(page);
     const step = isStep(path) ? page.querySelector('main > .auth') : null;
     if (step) {
-      const note = Object.assign(document.createElement('p'), { className: 'help', textContent: t('ended') });
+      const note = Object.assign(document.createElement('p'), { className: 'help', textContent: this.#note });
       const away = button(t('cancel'), () => this.#dialog.close());
       away.className = 'button quiet';
       this.#dialog.replaceChildren(note, document.adoptNode(step), away);
@@ -45,6 +57,7 @@ class Login extends HTMLElement implements LoginDialog {
       // What one person wrote is not sent in the name of another.
       this.#returned = page.body.dataset['viewer'] === document.body.dataset['viewer'];
       this.#dialog.close();
+      if (this.#returned) document.dispatchEvent(new CustomEvent('forum:logged-in'));
     }
   }
 

@@ -1,9 +1,11 @@
-import { api, define, loadElement, t, type Bar } from '@forum/client';
+import { api, define, loadElement, t, type Bar, type LoginDialog } from '@forum/client';
 
 const PATH = '/api/session';
 /** Seconds before the session ends in which the writer is warned, and until it is looked at again meanwhile. */
 const WARNING = 300;
 const AGAIN = 60;
+/** Milliseconds in which a page that is about to be left, as by logging out on it, is gone. */
+const LEAVING = 1_000;
 
 interface Session {
   /** In seconds, where nothing is done; null where there is none. */
@@ -11,8 +13,8 @@ interface Session {
 }
 
 /**
- * Warns whoever has written something and sent nothing for so long that their session is about to end. Asking how long
- * that takes does not make it last longer.
+ * Warns whoever has written something and sent nothing for so long that their session is about to end; asking how long
+ * that takes does not make it last longer. Says at once when it was ended elsewhere.
  */
 class SessionWatch extends HTMLElement {
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -24,14 +26,26 @@ class SessionWatch extends HTMLElement {
 
   connectedCallback(): void {
     document.addEventListener('visibilitychange', this.#seen);
+    document.addEventListener('parley:session.ended', this.#ended);
     void this.#look();
   }
 
   disconnectedCallback(): void {
     clearTimeout(this.#timer);
     document.removeEventListener('visibilitychange', this.#seen);
+    document.removeEventListener('parley:session.ended', this.#ended);
     this.#bar?.remove();
   }
+
+  readonly #ended = async (): Promise<void> => {
+    this.#bar?.remove();
+    await new Promise((done) => setTimeout(done, LEAVING));
+    // Whoever logs in on the page they look at need not be asked on the others.
+    while (document.hidden)
+      await new Promise((done) => document.addEventListener('visibilitychange', done, { once: true }));
+    await loadElement('x-login');
+    await (document.createElement('x-login') as LoginDialog).ask(t('over')).catch(() => false);
+  };
 
   /** `stay`: this counts as something that was done. */
   async #look(stay = false): Promise<void> {

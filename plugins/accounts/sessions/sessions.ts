@@ -157,14 +157,24 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   }
 
   async reauthenticate(req: Request): Promise<Viewer | undefined> {
-    const { access, accounts, store, rules } = this.#deps;
+    const { access, accounts, rules } = this.#deps;
     await access.refresh();
-    if (!loginOf(req)) return access.guest;
-    const login = await storedLogin(store, req.sessionID);
+    const begun = loginOf(req);
+    if (!begun) return access.guest;
+    const login = await this.#currentLogin(req, begun);
     const account = login && (await accounts.find(login.account));
     if (!account || (rules.violation(login, account, req) ?? (await this.#replacedCause(login))) !== undefined)
       return undefined;
     return accounts.viewerOf(account);
+  }
+
+  /** As it is stored now, under whichever id it goes on. */
+  async #currentLogin(req: Request, { account, csrf }: Login): Promise<Login | undefined> {
+    const { store } = this.#deps;
+    const login = await storedLogin(store, req.sessionID);
+    if (login && login.successor === undefined) return login;
+    const later = (await store.byAccount(account)).filter(({ login: other }) => other.csrf === csrf);
+    return later.find(({ login: { successor } }) => successor === undefined)?.login;
   }
 
   async authenticateBearer(token: string): Promise<Viewer | undefined> {

@@ -1,4 +1,4 @@
-import { define } from '@forum/client';
+import { define, loadElement } from '@forum/client';
 import { Source } from './parts/source.ts';
 
 /** Milliseconds for which a hidden tab stays subscribed. */
@@ -11,19 +11,25 @@ const HIDDEN_TIMEOUT = 300_000;
  */
 class Live extends HTMLElement {
   #source: Source | undefined;
+  /** The session of this page's member is over, and nobody has logged in again. */
+  #over = false;
   #disconnected: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   connectedCallback(): void {
-    this.#source = new Source((this.dataset['events'] ?? '').split(' '), (name, detail) =>
-      document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail })),
-    );
+    const { viewer } = document.body.dataset;
+    const about = { ...(viewer && { viewer }) };
+    this.#source = new Source((this.dataset['events'] ?? '').split(' '), about, async (name, detail) => {
+      if (name === 'session.ended') await this.#end();
+      document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail }));
+    });
     this.#disconnected = new AbortController();
     const { signal } = this.#disconnected;
     // A page with an open connection could not be restored from the back/forward cache.
     addEventListener('pagehide', () => this.#source?.stop(), { signal });
     addEventListener('pageshow', () => this.#update(), { signal });
     document.addEventListener('visibilitychange', () => this.#update(), { signal });
+    document.addEventListener('forum:logged-in', () => ((this.#over = false), this.#update()), { signal });
     this.#update();
   }
 
@@ -33,8 +39,16 @@ class Live extends HTMLElement {
     this.#source?.stop();
   }
 
+  /** A stream of a guest's tells a member's page nothing. */
+  async #end(): Promise<void> {
+    this.#over = true;
+    this.#source?.stop();
+    await loadElement('x-session').catch(() => undefined);
+  }
+
   #update(): void {
     clearTimeout(this.#timer);
+    if (this.#over) return;
     if (!document.hidden) this.#source?.start();
     else this.#timer = setTimeout(() => this.#source?.stop(), HIDDEN_TIMEOUT);
   }

@@ -226,8 +226,8 @@ export interface ComposerTool extends HTMLElement {
 
 /** The element `x-login` of whichever plugin logs people in: its module is loaded when a session turns out to have ended. */
 export interface LoginDialog extends HTMLElement {
-  /** Puts itself onto the page and asks; whether the same member is logged in again. */
-  ask(): Promise<boolean>;
+  /** Puts itself onto the page and asks, unless another one does; whether the same member is logged in again. */
+  ask(note?: string): Promise<boolean>;
 }
 
 /** The element `x-bar`, made once it is loaded: a line at the foot of the window that is in nobody’s way. */

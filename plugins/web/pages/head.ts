@@ -120,6 +120,7 @@ const CLIENT_TEXTS = [
   'failed',
   'session',
   'ended',
+  'over',
   'login',
   'cancel',
   'close',

@@ -57,6 +57,37 @@ describe('a stream', () => {
     expect([stays.ended, loggedOut.retry]).toEqual([false, 2_000]);
   });
 
+  test('is told at once that its session was ended, and ends; others of its member go on', async () => {
+    const [elsewhere, revoked] = [forum.client(), forum.client()];
+    for (const client of [elsewhere, revoked]) await client.login('ada', PASSWORD);
+    await using over = await listen(forum, elsewhere);
+    await using stays = await listen(forum, ada);
+    const told = ({ signals }: typeof over): readonly string[] => signals.map(({ event }) => event);
+    await elsewhere.submit('/logout');
+    await expect.poll(() => over.ended).toBe(true);
+    expect([told(over), stays.ended, told(stays)]).toEqual([['session.ended'], false, []]);
+    await using ended = await listen(forum, revoked);
+    await using deaf = await listen(forum, revoked, '?events=post.created');
+    await ada.submit('/login/confirm', { password: PASSWORD });
+    await ada.submit('/settings/security/sessions/revoke-others');
+    await expect.poll(() => [ended.ended, deaf.ended]).toEqual([true, true]);
+    expect([told(ended), told(deaf), told(stays)]).toEqual([['session.ended'], [], []]);
+    // The session goes on under other ids by now, and so does its stream.
+    await beat();
+    await expect.poll(() => stays.beats).toBeGreaterThan(0);
+    expect(stays.ended).toBe(false);
+  });
+
+  test('of a page tells nobody but the member that the page is for', async () => {
+    await using other = await listen(forum, undefined, `?viewer=${adaId}`);
+    await expect.poll(() => other.ended).toBe(true);
+    expect(other.signals.map(({ event }) => event)).toEqual(['session.ended']);
+    await using own = await listen(forum, ada, `?viewer=${adaId}`);
+    await start('Heard');
+    await own.until(1);
+    expect(own.signals).toEqual([]);
+  });
+
   test('ends when a password changes, with the next thing that happens', async () => {
     const elsewhere = forum.client();
     await elsewhere.login('ada', PASSWORD);

@@ -17,13 +17,16 @@ interface StreamMessage {
  */
 export class Source {
   readonly #names: readonly string[];
+  readonly #about: Readonly<Record<string, string>>;
   readonly #onMessage: Listener;
   #running: AbortController | undefined;
   /** The last event's position, from which any tab that opens the next stream resumes. */
   #last = '';
 
-  constructor(names: readonly string[], onMessage: Listener) {
+  /** `about`: what the server is told of this page. */
+  constructor(names: readonly string[], about: Readonly<Record<string, string>>, onMessage: Listener) {
     this.#names = [...names, 'reset'];
+    this.#about = about;
     this.#onMessage = onMessage;
   }
 
@@ -58,7 +61,9 @@ export class Source {
   #open(channel: BroadcastChannel, signal: AbortSignal, wait: number): void {
     if (signal.aborted) return;
     let delay = wait;
-    const stream = new EventSource(`/api/live${this.#last && `?after=${this.#last}`}`);
+    const query = new URLSearchParams(this.#about);
+    if (this.#last) query.set('after', this.#last);
+    const stream = new EventSource(`/api/live?${query}`);
     const close = (): void => stream.close();
     signal.addEventListener('abort', close);
     stream.addEventListener('open', () => (delay = MIN_RETRY_DELAY));

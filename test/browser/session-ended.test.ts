@@ -1,0 +1,55 @@
+import type { Locator, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { movesSideways, openListening } from './checks.ts';
+import { logIn, PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const dialog = (page: Page): Locator => page.getByRole('dialog', { name: 'Log in' });
+const text = (page: Page): Locator => page.getByLabel('Your text');
+
+/** Where bob writes, in a browser of his own. */
+async function write(width = 1280): Promise<Page> {
+  const page = await forum.open('guest', { viewport: { width, height: 800 } });
+  await logIn(page, 'bob');
+  await openListening(page, '/d/3/reply', 'x-composer');
+  await text(page).fill('Half a thought');
+  return page;
+}
+async function enter(page: Page): Promise<void> {
+  await dialog(page).getByLabel('Username or e-mail').fill('bob');
+  await dialog(page).getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await dialog(page).getByRole('button', { name: 'Log in' }).click();
+}
+
+test.each([320, 1280])(
+  'a page whose session is ended elsewhere says so at once, and goes on after logging in, at %i pixels',
+  async (width) => {
+    const page = await write(width);
+    await forum.app.app.service(Accounts).endSessions(forum.people.bob.id);
+    await dialog(page).getByText('You have been logged out elsewhere').waitFor();
+    expect(await judge(page)).toEqual([]);
+    expect(await movesSideways(page)).toBe(false);
+    const listening = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/live');
+    await enter(page);
+    await dialog(page).waitFor({ state: 'detached' });
+    expect((await listening).status()).toBe(200);
+    expect(await text(page).inputValue()).toBe('Half a thought');
+    await page.context().close();
+  },
+);
+
+test('logging out in one tab is said in the others', async () => {
+  const page = await write();
+  const tab = await page.context().newPage();
+  await tab.goto('/categories');
+  await tab.getByRole('button', { name: 'Account of bob' }).click();
+  await tab.getByRole('button', { name: 'Log out' }).click();
+  await tab.getByRole('link', { name: 'Log in' }).first().waitFor();
+  await dialog(page).getByText('You have been logged out elsewhere').waitFor();
+  await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+  await dialog(page).waitFor({ state: 'detached' });
+  expect(await text(page).inputValue()).toBe('Half a thought');
+  await page.context().close();
+});
