@@ -1,7 +1,17 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { composerEnd, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
-import { fill, navigation, pagerOf, pages, phrase, redirect, slotFillings, view, type Web } from 'parley-forum/plugins/web';
+import {
+  fill,
+  navigation,
+  pagerOf,
+  pages,
+  phrase,
+  redirect,
+  slotFillings,
+  view,
+  type Web,
+} from 'parley-forum/plugins/web';
 import type { DraftStore } from './draft-store.ts';
 import type { RouteDeps } from './routes.ts';
 

@@ -13,10 +13,15 @@ const MAX_MISSED_CHARACTERS = 1024 ** 2;
 /** Events read at once for that. */
 const PAGE_SIZE = 100;
 
+/** Pages are made of another theme, other plugins or other files than that of who listens. */
+export const UPDATED = { name: 'site.updated', data: {} } as const satisfies Message;
+
 export interface HubDeps {
   readonly events: EventLog;
   readonly callers: Callers;
   readonly log: Logger;
+  /** Of the pages that are sent now; undefined while there are none. */
+  version(): string | undefined;
   /** Whether the viewer may receive a signal. */
   canReceive(signal: Message, viewer: Viewer): Promise<boolean>;
 }
@@ -61,6 +66,7 @@ export class Hub {
   async join(caller: string, stream: Stream, after: number | undefined): Promise<void> {
     this.#streams.set(caller, (this.#streams.get(caller) ?? new Set()).add(stream));
     stream.send(openingFrame(after ?? this.#position, retryDelay()));
+    this.#tellVersion([stream]);
     if (after === undefined) this.#markCurrent(stream, this.#position);
     else await this.#catchUp(stream, after);
   }
@@ -96,6 +102,18 @@ export class Hub {
   async sendHeartbeats(): Promise<void> {
     await this.#deps.callers.reauthenticate(this.#all());
     for (const stream of this.#current()) stream.send(heartbeatFrame(stream.position));
+    this.#tellVersion(this.#current());
+  }
+
+  /** Once to each page that is of another version than those that are sent now. */
+  #tellVersion(streams: readonly Stream[]): void {
+    const outdated = streams.filter(({ version }) => version !== undefined);
+    const version = outdated.length > 0 ? this.#deps.version() : undefined;
+    if (version === undefined) return;
+    for (const stream of outdated) {
+      if (stream.version !== version && stream.accepts(UPDATED)) stream.send(signalFrame(UPDATED.name, UPDATED.data));
+      stream.version = version;
+    }
   }
 
   /** Ends the streams of a member whose session or token is over, and takes over what changed of the others. */

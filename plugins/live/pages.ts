@@ -21,7 +21,9 @@ export function addPages(plugin: PluginHandle, { cache, hooks, guests }: PageDep
     fill(bodyStart, (places, viewer) => {
       const wanted = !isGuest(viewer) || guests();
       return places.map(() =>
-        wanted ? html`<x-live data-eager data-events="${names().join(' ')}"></x-live>` : undefined,
+        wanted
+          ? html`<x-live data-eager data-events="${names().join(' ')}"></x-live><x-updated hidden data-when="x-updated"></x-updated>`
+          : undefined,
       );
     }),
   );

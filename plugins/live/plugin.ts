@@ -5,8 +5,9 @@ import { Discussions } from 'parley-forum/plugins/discussions';
 import { EventLog } from 'parley-forum/plugins/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Live, signals } from 'parley-forum/ports/live';
+import { Web } from 'parley-forum/plugins/web';
 import { Callers, ENDED } from './callers.ts';
-import { Hub } from './hub.ts';
+import { Hub, UPDATED } from './hub.ts';
 import { addPages } from './pages.ts';
 import { addRoutes } from './routes.ts';
 import { Signals } from './signals.ts';
@@ -31,7 +32,7 @@ export default definePlugin({
     hooks: Hooks,
     events: EventLog,
   },
-  wants: { discussions: Discussions },
+  wants: { discussions: Discussions, web: Web },
   provides: { live: Live },
   extensionPoints: [signals],
   settings: Type.Object({
@@ -51,16 +52,28 @@ export default definePlugin({
     }),
   }),
 
-  async setup({ access, sessions, cache, cluster, limits, http, hooks, events, discussions }, plugin) {
+  async setup({ access, sessions, cache, cluster, limits, http, hooks, events, discussions, web }, plugin) {
     const { log, settings } = plugin;
     const callers = new Callers({ access, sessions, cache, log });
-    const hub: Hub = new Hub({ events, callers, log, canReceive: (signal, viewer) => live.canReceive(signal, viewer) });
+    const hub: Hub = new Hub({
+      events,
+      callers,
+      log,
+      version: () => web?.version,
+      canReceive: (signal, viewer) => live.canReceive(signal, viewer),
+    });
     const live = new Signals({ plugin, cluster, deliver: (message, to) => hub.signal(message, to) });
     plugin.defer(live.listen());
     plugin.extend(signals, {
       name: ENDED.name,
       description:
         'The session or token of who reads is over: the stream ends with it. Without data; sent by the stream itself.',
+      visible: () => false,
+    });
+    plugin.extend(signals, {
+      name: UPDATED.name,
+      description:
+        'Pages are made of another theme, other plugins or other files by now. Without data; sent by the stream itself to pages that say their version.',
       visible: () => false,
     });
     const reauthenticate = async ({ id }: { readonly id: string }): Promise<void> => {

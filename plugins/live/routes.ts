@@ -45,6 +45,9 @@ export function addRoutes(
       discussion_id: Type.Optional(Id),
       events: Type.Optional(EventNames),
       after: Type.Optional(After),
+      version: Type.Optional(
+        Type.String({ maxLength: 40, description: 'Of the page that listens: `site.updated` tells of another one' }),
+      ),
       viewer: Type.Optional(
         Type.String({
           maxLength: 36,
@@ -71,6 +74,7 @@ export function addRoutes(
       viewer: actor,
       names: query.events === undefined ? undefined : new Set(query.events.split(',')),
       discussion,
+      version: query.version,
     });
     if (query.viewer !== undefined && query.viewer !== actor.id) return endStream(stream);
     res.once('close', () => hub.leave(caller, stream));

@@ -18,6 +18,8 @@ export interface StreamInit {
   readonly names: ReadonlySet<string> | undefined;
   /** The discussion that is wanted alone. */
   readonly discussion: string | undefined;
+  /** Of the page that listens. */
+  readonly version: string | undefined;
 }
 
 /** What a stream may send. */
@@ -43,6 +45,8 @@ const discussionsOf = ({ discussion, post, discussion_id: id, source }: Payload)
 export class Stream {
   readonly req: Request;
   viewer: Viewer;
+  /** Of its page, or of the pages it was told of last. */
+  version: string | undefined;
   /** Position of the last event sent. */
   position = 0;
   /** False while missed events are being sent. */
@@ -53,9 +57,10 @@ export class Stream {
   readonly #names: ReadonlySet<string> | undefined;
   readonly #discussion: string | undefined;
 
-  constructor({ req, res, viewer, names, discussion }: StreamInit) {
+  constructor({ req, res, viewer, names, discussion, version }: StreamInit) {
     this.req = req;
     this.viewer = viewer;
+    this.version = version;
     this.#res = res;
     this.#names = names;
     this.#discussion = discussion;

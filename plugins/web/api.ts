@@ -583,6 +583,8 @@ export interface Web {
   readonly themeProblem: string | undefined;
   /** Which colours of the theme in use are harder to read than WCAG 2.2 AA asks, as a sentence; undefined for none. */
   readonly themeWarning: string | undefined;
+  /** Changes with the theme in use, the running plugins and their files: pages of another one are outdated. */
+  readonly version: string;
   /** Ids of the themes that are installed. */
   readonly themes: readonly string[];
   /** Reads all of a theme and what it builds on, and says what is wrong; nothing comes into use by that. */

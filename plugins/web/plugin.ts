@@ -316,6 +316,9 @@ export default definePlugin({
         get themeWarning() {
           return renderer.bundle.hardToRead;
         },
+        get version() {
+          return renderer.bundle.hash;
+        },
         get themes() {
           return installedThemes(themeFolders(environment));
         },

@@ -15,7 +15,10 @@ test('a reply that is held is told where it was written, and its draft is gone',
   await page.locator('#post-3').getByRole('link', { name: 'Reply' }).click();
   const area = page.locator('.docked textarea');
   await area.fill('A casino, of all things.');
-  await page.locator('.docked').getByText(/^Saved \d/).waitFor();
+  await page
+    .locator('.docked')
+    .getByText(/^Saved \d/)
+    .waitFor();
   await page.getByRole('button', { name: 'Post', exact: true }).click();
   await page.getByText(NOTICE).waitFor();
   expect(new URL(page.url()).pathname).toBe('/settings/held-posts');

@@ -71,7 +71,9 @@ test('which post is answered is taken back, and the draft no longer says so', as
   await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
   expect(await docked(page).getByRole('button', { name: 'Remove' }).count()).toBe(0);
   expect(await page.evaluate('document.activeElement.localName')).toBe('textarea');
-  await docked(page).getByText(/^Saved \d/).waitFor();
+  await docked(page)
+    .getByText(/^Saved \d/)
+    .waitFor();
   await copied;
   await page.goto('/');
   await read(page, '/d/1');

@@ -113,12 +113,16 @@ test('when it was last kept stands beside it, also where the server filled it in
   const page = await device();
   await open(page, '/d/4/reply');
   await area(page).pressSequentially('First');
-  await line(page).getByText(/^Saved \d/).waitFor();
+  await line(page)
+    .getByText(/^Saved \d/)
+    .waitFor();
   expect(await line(page).textContent()).toMatch(/^Saved \d\d?:\d\d( [AP]M)? Discard$/);
   await untilKept('First');
   const other = await device();
   await open(other, '/d/4/reply?draft=1');
-  await line(other).getByText(/^Saved \d/).waitFor();
+  await line(other)
+    .getByText(/^Saved \d/)
+    .waitFor();
   expect(await area(other).inputValue()).toBe('First');
   await other.getByRole('button', { name: 'Discard' }).click();
   await other.waitForURL('**/d/4/reply');

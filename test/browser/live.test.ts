@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Discussions } from 'parley-forum/plugins/discussions';
-import { defined, openListening, painted } from './checks.ts';
+import { defined, movesSideways, openListening, painted } from './checks.ts';
 import { useForum, type Person } from './forum.ts';
+import { judge } from './look.ts';
 
 const forum = useForum();
 
@@ -93,3 +94,31 @@ describe('an open discussion', () => {
     await page.context().close();
   });
 });
+
+test.each([320, 1280])(
+  'an open page says once that the forum was updated, and loads again when its reader is ready, at %i pixels',
+  async (width) => {
+    const page = await forum.open('ada', { viewport: { width, height: 700 } });
+    // As if it were from before an update.
+    await page.route('**/api/live?*', (route) =>
+      route.continue({
+        url: route
+          .request()
+          .url()
+          .replace(/version=[^&]+/, 'version=old'),
+      }),
+    );
+    await openListening(page, '/categories', 'x-live');
+    const bar = page.locator('x-bar');
+    await bar.getByText('The forum was updated').waitFor();
+    expect(await judge(page)).toEqual([]);
+    expect(await movesSideways(page)).toBe(false);
+    await bar.getByRole('button', { name: 'Close' }).click();
+    await page.evaluate(`document.dispatchEvent(new CustomEvent('parley:site.updated'))`);
+    await painted(page);
+    expect(await bar.count()).toBe(0);
+    await page.reload();
+    await Promise.all([page.waitForEvent('load'), bar.getByRole('button', { name: 'Load again' }).click()]);
+    await page.context().close();
+  },
+);

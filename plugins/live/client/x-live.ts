@@ -1,8 +1,16 @@
-import { define, loadElement } from '@forum/client';
+import { define, loadElement, page, t, toast } from '@forum/client';
 import { Source } from './parts/source.ts';
 
 /** Milliseconds for which a hidden tab stays subscribed. */
 const HIDDEN_TIMEOUT = 300_000;
+/**
+ * Elements that answer a message, whose modules are loaded for the first of it, and what is said where that fails:
+ * another version of the server may have other modules.
+ */
+const ANSWERS: Readonly<Record<string, readonly [element: string, text: string]>> = {
+  'session.ended': ['x-session', 'over'],
+  'site.updated': ['x-updated', 'updated'],
+};
 
 /**
  * Dispatches what happens on this page: each message of the stream becomes an event of the document, such as
@@ -18,9 +26,11 @@ class Live extends HTMLElement {
 
   connectedCallback(): void {
     const { viewer } = document.body.dataset;
-    const about = { ...(viewer && { viewer }) };
+    const about = { version: page.version, ...(viewer && { viewer }) };
     this.#source = new Source((this.dataset['events'] ?? '').split(' '), about, async (name, detail) => {
-      if (name === 'session.ended') await this.#end();
+      if (name === 'session.ended') this.#end();
+      const [answer, text] = ANSWERS[name] ?? [];
+      if (answer) await loadElement(answer).catch(() => toast(t(text!)));
       document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail }));
     });
     this.#disconnected = new AbortController();
@@ -40,10 +50,9 @@ class Live extends HTMLElement {
   }
 
   /** A stream of a guest's tells a member's page nothing. */
-  async #end(): Promise<void> {
+  #end(): void {
     this.#over = true;
     this.#source?.stop();
-    await loadElement('x-session').catch(() => undefined);
   }
 
   #update(): void {

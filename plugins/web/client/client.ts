@@ -7,6 +7,8 @@ interface Page {
   readonly member: boolean;
   /** Whether single keys do something: visitors may switch them off. */
   readonly keys: boolean;
+  /** Changes with the theme, the plugins and their files. */
+  readonly version: string;
 }
 
 /** As the server writes it: tags by the folder of their modules. */
@@ -19,7 +21,7 @@ const PLUGIN_MODULES = new URL('/assets/p/', location.origin).href;
 function readPage(): Page {
   const text = document.getElementById('forum')?.textContent;
   const { elements, ...rest } = JSON.parse(
-    text ?? '{"elements":{},"texts":{},"member":false,"keys":false}',
+    text ?? '{"elements":{},"texts":{},"member":false,"keys":false,"version":""}',
   ) as SentPage;
   const modules = Object.entries(elements).flatMap(([folder, tags]) =>
     tags.map((tag): [string, string] => [tag, new URL(`${folder}${tag}.js`, location.origin).href]),

@@ -110,7 +110,7 @@ function renderScripts(bundle: ThemeBundle, locale: Locale, page: Pick<HeadConte
   return html`<script type="importmap" nonce="${NONCE_PLACEHOLDER}">${safeJson({ imports: bundle.imports })}</script>
 <script type="module" src="${bundle.client}" nonce="${NONCE_PLACEHOLDER}"></script>
 <script type="module" src="${bundle.boot}" nonce="${NONCE_PLACEHOLDER}"></script>
-<script type="application/json" id="forum">${safeJson({ elements: bundle.elements, texts, ...page })}</script>`;
+<script type="application/json" id="forum">${safeJson({ elements: bundle.elements, texts, ...page, version: bundle.hash })}</script>`;
 }
 
 // The texts boot, its elements and those inside of posts say themselves; whatever else a script shows comes from the server as HTML.
@@ -121,6 +121,8 @@ const CLIENT_TEXTS = [
   'session',
   'ended',
   'over',
+  'updated',
+  'reload',
   'login',
   'cancel',
   'close',

@@ -394,10 +394,7 @@ export class PageRenderer {
   }
 }
 
-const pageData = (
-  head: PageHead,
-  { locale, url, notice, confirmedUntil, sessionEnded }: PageContext,
-): object => ({
+const pageData = (head: PageHead, { locale, url, notice, confirmedUntil, sessionEnded }: PageContext): object => ({
   name: head.name,
   title: locale.say(head.title),
   path: url,

@@ -88,6 +88,26 @@ describe('a stream', () => {
     expect(own.signals).toEqual([]);
   });
 
+  test('tells a page once that those which are sent now are of another version', async () => {
+    const version = async (): Promise<string> => /"version":"([\w-]+)"/.exec((await ada.get('/')).text)![1]!;
+    await using same = await listen(forum, ada, `?version=${await version()}`);
+    await using old = await listen(forum, ada, '?version=old');
+    await using program = await listen(forum, ada);
+    const told = ({ signals }: typeof old): readonly string[] => signals.map(({ event }) => event);
+    await expect.poll(() => told(old)).toEqual(['site.updated']);
+    await forum.app.plugins.disable('emoji');
+    try {
+      for (const beats of [1, 2]) {
+        await beat();
+        await expect.poll(() => program.beats).toBe(beats);
+      }
+      await expect.poll(() => told(same)).toEqual(['site.updated']);
+      expect([told(old), told(program)]).toEqual([['site.updated', 'site.updated'], []]);
+    } finally {
+      await forum.app.plugins.enable('emoji');
+    }
+  });
+
   test('ends when a password changes, with the next thing that happens', async () => {
     const elsewhere = forum.client();
     await elsewhere.login('ada', PASSWORD);
