@@ -79,3 +79,29 @@ describe('the bell', () => {
     await page.context().close();
   });
 });
+
+test('without a stream the number is asked for after a minute, then less and less often', async () => {
+  const page = await forum.open('ada');
+  await page.clock.install();
+  await page.route('**/api/live?*', (route) => route.abort());
+  const asked: number[] = [];
+  await page.route('**/api/notifications/count', (route) =>
+    route.fulfill({ json: { success: true, count: 40 + asked.push(asked.length) } }),
+  );
+  await page.goto('/categories');
+  await defined(page, 'x-live', 'x-notifications-bell');
+  for (const [seconds, times] of [
+    [59, 0],
+    [2, 1],
+    [118, 1],
+    [2, 2],
+    [240, 3],
+    [300, 4],
+    [300, 5],
+  ] as const) {
+    await page.clock.runFor(seconds * 1_000);
+    await expect.poll(() => asked.length).toBe(times);
+    if (times > 0) await page.getByRole('link', { name: `Notifications, unread: ${40 + times}` }).waitFor();
+  }
+  await page.context().close();
+});
