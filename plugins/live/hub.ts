@@ -66,7 +66,7 @@ export class Hub {
   async join(caller: string, stream: Stream, after: number | undefined): Promise<void> {
     this.#streams.set(caller, (this.#streams.get(caller) ?? new Set()).add(stream));
     stream.send(openingFrame(after ?? this.#position, retryDelay()));
-    this.#tellVersion([stream]);
+    this.#sendVersion([stream]);
     if (after === undefined) this.#markCurrent(stream, this.#position);
     else await this.#catchUp(stream, after);
   }
@@ -102,11 +102,11 @@ export class Hub {
   async sendHeartbeats(): Promise<void> {
     await this.#deps.callers.reauthenticate(this.#all());
     for (const stream of this.#current()) stream.send(heartbeatFrame(stream.position));
-    this.#tellVersion(this.#current());
+    this.#sendVersion(this.#current());
   }
 
   /** Once to each page that is of another version than those that are sent now. */
-  #tellVersion(streams: readonly Stream[]): void {
+  #sendVersion(streams: readonly Stream[]): void {
     const outdated = streams.filter(({ version }) => version !== undefined);
     const version = outdated.length > 0 ? this.#deps.version() : undefined;
     if (version === undefined) return;

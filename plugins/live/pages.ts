@@ -6,12 +6,14 @@ import { bodyStart, fill, html, renderedTag, slotFillings } from 'parley-forum/p
 interface PageDeps {
   readonly cache: Cache;
   readonly hooks: Hooks;
+  /** Of the pages that are sent now. */
+  version(): string | undefined;
   /** Whether guests' pages open a stream. */
   guests(): boolean;
 }
 
 /** What opens the stream on pages: an element at their top that shows nothing. */
-export function addPages(plugin: PluginHandle, { cache, hooks, guests }: PageDeps): void {
+export function addPages(plugin: PluginHandle, { cache, hooks, version, guests }: PageDeps): void {
   const names = (): readonly string[] => [
     ...hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])),
     ...plugin.extensions(signals).map(({ value }) => value.name),
@@ -20,9 +22,10 @@ export function addPages(plugin: PluginHandle, { cache, hooks, guests }: PageDep
     slotFillings,
     fill(bodyStart, (places, viewer) => {
       const wanted = !isGuest(viewer) || guests();
+      const query = new URLSearchParams({ version: version() ?? '', viewer: viewer.id ?? '' });
       return places.map(() =>
         wanted
-          ? html`<x-live data-eager data-events="${names().join(' ')}"></x-live><x-updated hidden data-when="x-updated"></x-updated>`
+          ? html`<x-live data-eager data-events="${names().join(' ')}" data-query="${query}"></x-live><x-link hidden data-when="x-link"></x-link>`
           : undefined,
       );
     }),

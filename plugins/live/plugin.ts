@@ -14,6 +14,8 @@ import { Signals } from './signals.ts';
 
 /** The subject under which processes tell each other whose streams may be over. */
 const REAUTHENTICATE = 'live.reauthenticate';
+/** Milliseconds in which the one session that outlives the others of its member goes on under another id. */
+const SETTLING = 500;
 /** Milliseconds between heartbeats: less than the minute after which many proxies close idle connections. */
 const HEARTBEAT = 25_000;
 
@@ -55,11 +57,12 @@ export default definePlugin({
   async setup({ access, sessions, cache, cluster, limits, http, hooks, events, discussions, web }, plugin) {
     const { log, settings } = plugin;
     const callers = new Callers({ access, sessions, cache, log });
+    const version = (): string | undefined => web?.version;
     const hub: Hub = new Hub({
       events,
       callers,
       log,
-      version: () => web?.version,
+      version,
       canReceive: (signal, viewer) => live.canReceive(signal, viewer),
     });
     const live = new Signals({ plugin, cluster, deliver: (message, to) => hub.signal(message, to) });
@@ -76,8 +79,10 @@ export default definePlugin({
         'Pages are made of another theme, other plugins or other files by now. Without data; sent by the stream itself to pages that say their version.',
       visible: () => false,
     });
+    const reauthenticateSoon = (id: string): void =>
+      void setTimeout(() => void hub.reauthenticate(id), SETTLING).unref();
     const reauthenticate = async ({ id }: { readonly id: string }): Promise<void> => {
-      await hub.reauthenticate(id);
+      reauthenticateSoon(id);
       await cluster.publish(REAUTHENTICATE, { id });
     };
     plugin.on(userChanged, reauthenticate);
@@ -86,7 +91,10 @@ export default definePlugin({
     plugin.on(loggedOut, reauthenticate);
     // Where something was missed, the next heartbeat looks at all streams.
     plugin.defer(
-      cluster.subscribe(REAUTHENTICATE, (told) => told && hub.reauthenticate((told as { readonly id: string }).id)),
+      cluster.subscribe(
+        REAUTHENTICATE,
+        (payload) => payload && reauthenticateSoon((payload as { readonly id: string }).id),
+      ),
     );
     plugin.defer(events.watch((entries) => hub.publish(entries)));
     hub.startAt((await events.bounds()).newest);
@@ -100,7 +108,7 @@ export default definePlugin({
     }
 
     addRoutes(plugin, { hub, callers, http, limits, discussions, maxStreams: () => settings['live.streams'] });
-    addPages(plugin, { cache, hooks, guests: () => settings['live.guests'] });
+    addPages(plugin, { cache, hooks, version, guests: () => settings['live.guests'] });
     return { live };
   },
 });

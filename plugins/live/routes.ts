@@ -31,6 +31,9 @@ function positionOf(header: string | undefined): number | undefined {
   return /^\d{1,15}$/.test(header) ? Number(header) : Number.MAX_SAFE_INTEGER;
 }
 
+const namesIn = (events: string | undefined): ReadonlySet<string> | undefined =>
+  events === undefined ? undefined : new Set(events.split(','));
+
 /** GET /api/live. */
 export function addRoutes(
   plugin: PluginHandle,
@@ -72,11 +75,11 @@ export function addRoutes(
       req,
       res,
       viewer: actor,
-      names: query.events === undefined ? undefined : new Set(query.events.split(',')),
+      names: namesIn(query.events),
       discussion,
-      version: query.version,
+      version: query.version || undefined,
     });
-    if (query.viewer !== undefined && query.viewer !== actor.id) return endStream(stream);
+    if (query.viewer && query.viewer !== actor.id) return endStream(stream);
     res.once('close', () => hub.leave(caller, stream));
     callers.track(stream);
     await hub.join(caller, stream, positionOf(req.get('last-event-id')) ?? query.after);

@@ -1,11 +1,9 @@
-import { api, define, loadElement, t, type Bar, type LoginDialog } from '@forum/client';
+import { api, define, loadElement, t, type Bar } from '@forum/client';
 
 const PATH = '/api/session';
 /** Seconds before the session ends in which the writer is warned, and until it is looked at again meanwhile. */
 const WARNING = 300;
 const AGAIN = 60;
-/** Milliseconds in which a page that is about to be left, as by logging out on it, is gone. */
-const LEAVING = 1_000;
 
 interface Session {
   /** In seconds, where nothing is done; null where there is none. */
@@ -14,11 +12,11 @@ interface Session {
 
 /**
  * Warns whoever has written something and sent nothing for so long that their session is about to end; asking how long
- * that takes does not make it last longer. Says at once when it was ended elsewhere.
+ * that takes does not make it last longer.
  */
 class SessionWatch extends HTMLElement {
   #timer: ReturnType<typeof setTimeout> | undefined;
-  #bar: Bar | undefined;
+  #bar: HTMLElement | undefined;
   /** Timers stand still while a computer sleeps. */
   readonly #seen = (): void => {
     if (!document.hidden) void this.#look();
@@ -26,26 +24,14 @@ class SessionWatch extends HTMLElement {
 
   connectedCallback(): void {
     document.addEventListener('visibilitychange', this.#seen);
-    document.addEventListener('parley:session.ended', this.#ended);
     void this.#look();
   }
 
   disconnectedCallback(): void {
     clearTimeout(this.#timer);
     document.removeEventListener('visibilitychange', this.#seen);
-    document.removeEventListener('parley:session.ended', this.#ended);
     this.#bar?.remove();
   }
-
-  readonly #ended = async (): Promise<void> => {
-    this.#bar?.remove();
-    await new Promise((done) => setTimeout(done, LEAVING));
-    // Whoever logs in on the page they look at need not be asked on the others.
-    while (document.hidden)
-      await new Promise((done) => document.addEventListener('visibilitychange', done, { once: true }));
-    await loadElement('x-login');
-    await (document.createElement('x-login') as LoginDialog).ask(t('over')).catch(() => false);
-  };
 
   /** `stay`: this counts as something that was done. */
   async #look(stay = false): Promise<void> {
@@ -63,9 +49,10 @@ class SessionWatch extends HTMLElement {
 
   async #warn(left: number): Promise<void> {
     await loadElement('x-bar');
-    this.#bar = document.createElement('x-bar') as Bar;
+    const bar = document.createElement('x-bar') as Bar;
     const minutes = Math.max(1, Math.round(left / 60));
-    this.#bar.tell(t('idle', { minutes }), t('stay'), () => void this.#look(true));
+    this.#bar = bar;
+    bar.show(t('idle', { minutes }), t('stay'), () => void this.#look(true));
   }
 }
 

@@ -1,36 +1,26 @@
-import { define, loadElement, page, t, toast } from '@forum/client';
+import { define, loadElement, t, toast } from '@forum/client';
 import { Source } from './parts/source.ts';
 
 /** Milliseconds for which a hidden tab stays subscribed. */
 const HIDDEN_TIMEOUT = 300_000;
-/**
- * Elements that answer a message, whose modules are loaded for the first of it, and what is said where that fails:
- * another version of the server may have other modules.
- */
-const ANSWERS: Readonly<Record<string, readonly [element: string, text: string]>> = {
-  'session.ended': ['x-session', 'over'],
-  'site.updated': ['x-updated', 'updated'],
-};
+/** What `x-link` answers, whose module is loaded for it. */
+const RARE = /^(?:down|session\.ended|site\.updated)$/;
 
 /**
  * Dispatches what happens on this page: each message of the stream becomes an event of the document, such as
  * `parley:post.created`, with its data as `detail`. All tabs of a browser share one stream. `data-events` names the
- * messages there can be.
+ * messages there can be, `data-query` says of which page the stream is.
  */
 class Live extends HTMLElement {
   #source: Source | undefined;
-  /** The session of this page's member is over, and nobody has logged in again. */
-  #over = false;
   #disconnected: AbortController | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   connectedCallback(): void {
-    const { viewer } = document.body.dataset;
-    const about = { version: page.version, ...(viewer && { viewer }) };
-    this.#source = new Source((this.dataset['events'] ?? '').split(' '), about, async (name, detail) => {
-      if (name === 'session.ended') this.#end();
-      const [answer, text] = ANSWERS[name] ?? [];
-      if (answer) await loadElement(answer).catch(() => toast(t(text!)));
+    const { events = '', query = '' } = this.dataset;
+    this.#source = new Source(events.split(' '), query, async (name, detail) => {
+      // Where the server is another one by now, it may have another module.
+      if (RARE.test(name)) await loadElement('x-link').catch(() => name === 'site.updated' && toast(t('updated')));
       document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail }));
     });
     this.#disconnected = new AbortController();
@@ -39,7 +29,6 @@ class Live extends HTMLElement {
     addEventListener('pagehide', () => this.#source?.stop(), { signal });
     addEventListener('pageshow', () => this.#update(), { signal });
     document.addEventListener('visibilitychange', () => this.#update(), { signal });
-    document.addEventListener('forum:logged-in', () => ((this.#over = false), this.#update()), { signal });
     this.#update();
   }
 
@@ -49,15 +38,8 @@ class Live extends HTMLElement {
     this.#source?.stop();
   }
 
-  /** A stream of a guest's tells a member's page nothing. */
-  #end(): void {
-    this.#over = true;
-    this.#source?.stop();
-  }
-
   #update(): void {
     clearTimeout(this.#timer);
-    if (this.#over) return;
     if (!document.hidden) this.#source?.start();
     else this.#timer = setTimeout(() => this.#source?.stop(), HIDDEN_TIMEOUT);
   }

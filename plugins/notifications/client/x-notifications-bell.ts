@@ -22,8 +22,7 @@ class Bell extends HTMLElement {
     );
     // What was sent while the page slept is not sent again.
     document.addEventListener('parley:reset', () => void this.#ask(), { signal });
-    // Without a stream nobody else says so.
-    document.addEventListener('parley:poll', () => void (document.hidden || this.#ask()), { signal });
+    document.addEventListener('parley:poll', () => void this.#ask(), { signal });
     addEventListener('pageshow', ({ persisted }) => void (persisted && this.#ask()), { signal });
   }
 

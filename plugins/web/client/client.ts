@@ -7,8 +7,6 @@ interface Page {
   readonly member: boolean;
   /** Whether single keys do something: visitors may switch them off. */
   readonly keys: boolean;
-  /** Changes with the theme, the plugins and their files. */
-  readonly version: string;
 }
 
 /** As the server writes it: tags by the folder of their modules. */
@@ -21,7 +19,7 @@ const PLUGIN_MODULES = new URL('/assets/p/', location.origin).href;
 function readPage(): Page {
   const text = document.getElementById('forum')?.textContent;
   const { elements, ...rest } = JSON.parse(
-    text ?? '{"elements":{},"texts":{},"member":false,"keys":false,"version":""}',
+    text ?? '{"elements":{},"texts":{},"member":false,"keys":false}',
   ) as SentPage;
   const modules = Object.entries(elements).flatMap(([folder, tags]) =>
     tags.map((tag): [string, string] => [tag, new URL(`${folder}${tag}.js`, location.origin).href]),
@@ -235,7 +233,7 @@ export interface LoginDialog extends HTMLElement {
 /** The element `x-bar`, made once it is loaded: a line at the foot of the window that is in nobody’s way. */
 export interface Bar extends HTMLElement {
   /** Puts itself onto the page, with a button and one that puts it away. */
-  tell(text: string, label: string, run: () => void): void;
+  show(text: string, label: string, run: () => void): void;
 }
 
 /** A button that runs something, without an icon: those are drawn by the server. */

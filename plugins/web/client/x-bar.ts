@@ -2,7 +2,7 @@ import { announce, button, define, t, type Bar } from '@forum/client';
 
 /** A line at the foot of the window that waits until something is done about it, or it is put away. */
 class QuietBar extends HTMLElement implements Bar {
-  tell(text: string, label: string, run: () => void): void {
+  show(text: string, label: string, run: () => void): void {
     const words = Object.assign(document.createElement('p'), { textContent: text });
     const act = button(label, run);
     act.className = 'button primary small';

@@ -110,7 +110,7 @@ function renderScripts(bundle: ThemeBundle, locale: Locale, page: Pick<HeadConte
   return html`<script type="importmap" nonce="${NONCE_PLACEHOLDER}">${safeJson({ imports: bundle.imports })}</script>
 <script type="module" src="${bundle.client}" nonce="${NONCE_PLACEHOLDER}"></script>
 <script type="module" src="${bundle.boot}" nonce="${NONCE_PLACEHOLDER}"></script>
-<script type="application/json" id="forum">${safeJson({ elements: bundle.elements, texts, ...page, version: bundle.hash })}</script>`;
+<script type="application/json" id="forum">${safeJson({ elements: bundle.elements, texts, ...page })}</script>`;
 }
 
 // The texts boot, its elements and those inside of posts say themselves; whatever else a script shows comes from the server as HTML.

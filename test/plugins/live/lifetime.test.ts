@@ -62,16 +62,16 @@ describe('a stream', () => {
     for (const client of [elsewhere, revoked]) await client.login('ada', PASSWORD);
     await using over = await listen(forum, elsewhere);
     await using stays = await listen(forum, ada);
-    const told = ({ signals }: typeof over): readonly string[] => signals.map(({ event }) => event);
+    const signalsOf = ({ signals }: typeof over): readonly string[] => signals.map(({ event }) => event);
     await elsewhere.submit('/logout');
     await expect.poll(() => over.ended).toBe(true);
-    expect([told(over), stays.ended, told(stays)]).toEqual([['session.ended'], false, []]);
+    expect([signalsOf(over), stays.ended, signalsOf(stays)]).toEqual([['session.ended'], false, []]);
     await using ended = await listen(forum, revoked);
     await using deaf = await listen(forum, revoked, '?events=post.created');
     await ada.submit('/login/confirm', { password: PASSWORD });
     await ada.submit('/settings/security/sessions/revoke-others');
     await expect.poll(() => [ended.ended, deaf.ended]).toEqual([true, true]);
-    expect([told(ended), told(deaf), told(stays)]).toEqual([['session.ended'], [], []]);
+    expect([signalsOf(ended), signalsOf(deaf), signalsOf(stays)]).toEqual([['session.ended'], [], []]);
     // The session goes on under other ids by now, and so does its stream.
     await beat();
     await expect.poll(() => stays.beats).toBeGreaterThan(0);
@@ -89,20 +89,20 @@ describe('a stream', () => {
   });
 
   test('tells a page once that those which are sent now are of another version', async () => {
-    const version = async (): Promise<string> => /"version":"([\w-]+)"/.exec((await ada.get('/')).text)![1]!;
+    const version = async (): Promise<string> => /data-query="version=([\w-]+)/.exec((await ada.get('/')).text)![1]!;
     await using same = await listen(forum, ada, `?version=${await version()}`);
     await using old = await listen(forum, ada, '?version=old');
     await using program = await listen(forum, ada);
-    const told = ({ signals }: typeof old): readonly string[] => signals.map(({ event }) => event);
-    await expect.poll(() => told(old)).toEqual(['site.updated']);
+    const signalsOf = ({ signals }: typeof old): readonly string[] => signals.map(({ event }) => event);
+    await expect.poll(() => signalsOf(old)).toEqual(['site.updated']);
     await forum.app.plugins.disable('emoji');
     try {
       for (const beats of [1, 2]) {
         await beat();
         await expect.poll(() => program.beats).toBe(beats);
       }
-      await expect.poll(() => told(same)).toEqual(['site.updated']);
-      expect([told(old), told(program)]).toEqual([['site.updated', 'site.updated'], []]);
+      await expect.poll(() => signalsOf(same)).toEqual(['site.updated']);
+      expect([signalsOf(old), signalsOf(program)]).toEqual([['site.updated', 'site.updated'], []]);
     } finally {
       await forum.app.plugins.enable('emoji');
     }
@@ -202,7 +202,9 @@ describe('when the plugin', () => {
 describe('pages', () => {
   test('open a stream for members, and for guests where the setting says so', async () => {
     const guest = forum.client();
-    expect((await ada.get('/')).text).toMatch(/<x-live data-eager data-events="[^"]*post\.created[^"]*"><\/x-live>/);
+    expect((await ada.get('/')).text).toMatch(
+      /<x-live data-eager data-events="[^"]*post\.created[^"]*" data-query="[^"]+"><\/x-live>/,
+    );
     expect((await guest.get('/')).text).not.toContain('<x-live');
     await forum.app.settings.set({ 'live.guests': true });
     expect((await guest.get('/')).text).toContain('<x-live');
