@@ -1,0 +1,43 @@
+import type { Locator, Page } from 'playwright-core';
+import { TOTP } from 'otpauth';
+import { expect, test } from 'vitest';
+import { defined, movesSideways } from './checks.ts';
+import { useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const codes = (page: Page): Locator => page.locator('.two-factor-codes li');
+
+/** Switches it on for a member, and stays where its backup codes are shown. */
+async function switchOn(page: Page): Promise<void> {
+  await page.goto('/settings/security/two-factor');
+  await page.getByRole('main').getByRole('button', { name: 'Set it up' }).click();
+  const secret = (await page.locator('p.secret').textContent())!.replace(/\s/g, '');
+  await page.getByLabel('Code', { exact: true }).fill(new TOTP({ secret }).generate());
+  await page.getByRole('main').getByRole('button', { name: 'Switch it on' }).click();
+  await codes(page).first().waitFor();
+}
+
+test.each([320, 1280])('backup codes are copied, printed alone and saved, at %i pixels', async (width) => {
+  const page = await forum.open(width === 320 ? 'bob' : 'mia', { viewport: { width, height: 800 } });
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await switchOn(page);
+  await defined(page, 'x-backup-codes');
+  const shown = await codes(page).allTextContents();
+  await page.getByRole('button', { name: 'Copy' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  expect((await page.evaluate<string>('navigator.clipboard.readText()')).split('\n')).toEqual(shown);
+  expect(await judge(page)).toEqual([]);
+  expect(await movesSideways(page)).toBe(false);
+  await page.evaluate('globalThis.print = () => (globalThis.printed = true)');
+  await page.getByRole('button', { name: 'Print' }).click();
+  expect(await page.evaluate('globalThis.printed')).toBe(true);
+  await page.emulateMedia({ media: 'print' });
+  const panels = page.getByRole('main').locator('.panel:visible');
+  expect([await panels.count(), await panels.locator(codes(page)).count()]).toEqual([1, 10]);
+  await page.emulateMedia({ media: 'screen' });
+  const saved = page.waitForEvent('download');
+  await page.getByRole('link', { name: 'Download' }).click();
+  expect((await saved).suggestedFilename()).toBe('backup-codes.txt');
+  await page.context().close();
+});
