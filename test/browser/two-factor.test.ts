@@ -2,7 +2,7 @@ import type { Locator, Page } from 'playwright-core';
 import { TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
 import { defined, movesSideways } from './checks.ts';
-import { useForum } from './forum.ts';
+import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
@@ -39,5 +39,34 @@ test.each([320, 1280])('backup codes are copied, printed alone and saved, at %i 
   const saved = page.waitForEvent('download');
   await page.getByRole('link', { name: 'Download' }).click();
   expect((await saved).suggestedFilename()).toBe('backup-codes.txt');
+  await page.context().close();
+});
+
+test('a session that ended while somebody wrote is begun again in the dialog with a code, too', async () => {
+  const page = await forum.open('guest');
+  await logIn(page, 'zoe');
+  await switchOn(page);
+  const code = (await codes(page).first().textContent())!;
+  await page.goto('/d/3/reply');
+  await defined(page, 'x-composer');
+  await page.getByLabel('Your text').fill('Twice as careful');
+  await page.context().clearCookies();
+  await page.getByRole('button', { name: 'Post reply' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Log in' });
+  await dialog.getByLabel('Username or e-mail').fill('zoe');
+  await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await dialog.getByRole('button', { name: 'Log in' }).click();
+  const field = dialog.getByLabel(/Code of your app/);
+  await field.waitFor();
+  await expect.poll(() => field.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
+  expect(await judge(page)).toEqual([]);
+  await field.fill('000000');
+  await dialog.getByRole('button', { name: 'Log in' }).click();
+  await dialog.getByRole('alert').waitFor();
+  expect(await page.getByLabel('Your text').inputValue()).toBe('Twice as careful');
+  await field.fill(code);
+  await dialog.getByRole('button', { name: 'Log in' }).click();
+  await page.locator('.post', { hasText: 'Twice as careful' }).waitFor();
+  expect(await page.getByRole('button', { name: 'Account of zoe' }).count()).toBe(1);
   await page.context().close();
 });
