@@ -41,6 +41,13 @@ export class Notifier implements Notifications {
     return (await this.#deps.visibility.unread([userId])).get(userId) ?? 0;
   }
 
+  markRead(userId: string, about: { readonly type: string; readonly group: string }): Promise<void> {
+    const { data, store, changed } = this.#deps;
+    return data.transaction(async () => {
+      if ((await store.read(userId, { about })) > 0) await changed([userId]);
+    });
+  }
+
   async #deliver(batch: readonly NewNotification[]): Promise<void> {
     const { data, accounts, preferences, store, projection, changed, mail } = this.#deps;
     const userIds = [...new Set(batch.map(({ userId }) => userId))];

@@ -190,13 +190,18 @@ export class Store {
   /** All of a member, or those of `which`. Resolves to how many were unread. */
   async read(
     userId: string,
-    which: { readonly ids?: readonly string[]; readonly discussionId?: string },
+    which: {
+      readonly ids?: readonly string[];
+      readonly discussionId?: string;
+      readonly about?: { readonly type: string; readonly group: string };
+    },
   ): Promise<number> {
     const ids = which.ids && sql` and id = any(${which.ids.filter(isId)}::uuid[])`;
+    const about = which.about && sql` and type = ${which.about.type} and group_key = ${which.about.group}`;
     const row = await this.#data.one(sql<{ count: number }>`
       with done as (
         update notification n set is_read = true from (
-          select id from notification where user_id = ${userId} and not is_read${ids ?? sql``}
+          select id from notification where user_id = ${userId} and not is_read${ids ?? sql``}${about ?? sql``}
             ${which.discussionId === undefined ? sql`` : sql`and discussion_id = ${which.discussionId}`} order by id for update
         ) h where n.id = h.id returning n.category_id
       ), counted as (

@@ -58,5 +58,7 @@ export interface Notifications {
   notify(notifications: readonly NewNotification[]): Promise<void>;
   /** Unread ones that the member may see; in constant time. */
   unread(userId: string): Promise<number>;
+  /** The member has seen what those of a type and group are about. One statement where none of them is unread. */
+  markRead(userId: string, which: { readonly type: string; readonly group: string }): Promise<void>;
 }
 export const Notifications = defineToken<Notifications>('Notifications');
