@@ -779,9 +779,9 @@ export const discussionCacheTags = {
 export interface ComposerSlot {
   /**
    * A whole discussion with its title and fields, or a single post. Of a discussion that is there already its text is
-   * not part of the form.
+   * not part of the form. `message`: what only those read to whom it is written, and what is no post.
    */
-  readonly writes: 'discussion' | 'post';
+  readonly writes: 'discussion' | 'post' | 'message';
   /** Absent for a new discussion. */
   readonly discussion?: DiscussionHead | undefined;
   /** Submitted values by field name, when the form is shown again. */

@@ -1,6 +1,6 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { composerEnd, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
+import { composerEnd, listTabs, type ComposerSlot, type Discussions } from 'parley-forum/plugins/discussions';
 import {
   fill,
   navigation,
@@ -35,12 +35,15 @@ export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps
 
   const elements = fill(composerEnd, async (forms, viewer) => {
     if (isGuest(viewer)) return [];
-    const keys = forms.flatMap(({ key }) => (key === undefined ? [] : [key]));
+    // Drafts of messages stay in the browser.
+    const keyOf = ({ writes, key }: ComposerSlot): string | undefined => (writes === 'message' ? undefined : key);
+    const keys = forms.flatMap((form) => keyOf(form) ?? []);
     const times = keys.length === 0 ? new Map<string, Date>() : await store.times(viewer.id!, keys);
     return Promise.all(
-      forms.map(async ({ key }) =>
-        key === undefined ? undefined : web.fragment(viewer, '@drafts/kept', { key, at: times.get(key) }),
-      ),
+      forms.map(async (form) => {
+        const key = keyOf(form);
+        return key === undefined ? undefined : web.fragment(viewer, '@drafts/kept', { key, at: times.get(key) });
+      }),
     );
   });
   plugin.extend(slotFillings, elements);

@@ -160,8 +160,11 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
       async (contexts, viewer) => {
         if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
         const shown = await web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES });
-        // Files are put into a text: there is none where only title and fields of a discussion are changed.
-        return contexts.map(({ writes, discussion }) => (writes === 'discussion' && discussion ? undefined : shown));
+        // Files are put into a text: there is none where only title and fields of a discussion are changed. They are open
+        // to all who have their address, so that none go into messages.
+        return contexts.map(({ writes, discussion }) =>
+          writes === 'message' || (writes === 'discussion' && discussion) ? undefined : shown,
+        );
       },
       { shared: true },
     ),
