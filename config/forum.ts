@@ -26,6 +26,7 @@ const forum = {
     'link-previews',
     'sharing',
     'bookmarks',
+    'messages',
     'drafts',
     'members',
     'profiles',

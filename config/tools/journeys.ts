@@ -29,6 +29,7 @@ export const PLUGINS = [
   'installer/installer',
   'mail/mail',
   'members/members',
+  'messages/messages',
   'markdown/render',
   'moderation/log',
   'policy-reports/reports',

@@ -39,7 +39,7 @@ const ASKED: Addresses = {
     '/search?q=author:',
   ],
   ada: ['/notifications?unread=true', '/notifications?page=2', '/bookmarks?q=keel', '/bookmarks?q=gyroscope'],
-  bob: ['/bookmarks', '/settings/held-posts'],
+  bob: ['/bookmarks', '/settings/held-posts', '/messages'],
   mia: ['/mod/reports?status=resolved', '/mod/log?actor=mia'],
   root: [
     '/admin/reactions?slug=like',
@@ -72,6 +72,7 @@ beforeAll(async () => {
   const [tag] = await app.service(Tags).visible(admin);
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
   const held = await holdPosts();
+  const conversation = await converse();
   const links = await linksInMails();
   const settings = app.settings
     .list()
@@ -96,6 +97,8 @@ beforeAll(async () => {
     '/p/:id/reactions': { guest: [`/p/${posts[0]!.id}/reactions`], ada: [`/p/${posts[0]!.id}/reactions`] },
     '/p/:id/history': { ada: [`${own}/history`] },
     '/bookmarks/:id': { ada: [`/bookmarks/${await bookmark(posts[2]!.id)}`] },
+    '/messages/:id': { ada: [`/messages/${conversation}`], bob: [`/messages/${conversation}?before=20`] },
+    '/messages/:id/leave': { ada: [`/messages/${conversation}/leave`] },
     '/mod/reports/:id': { mia: [`/mod/reports/${reports[0]!.id}`] },
     '/mod/approval/:id': { mia: [`/mod/approval/${held}`] },
     '/settings/held-posts/:id': { bob: [`/settings/held-posts/${held}`] },
@@ -125,6 +128,19 @@ async function bookmark(post: string): Promise<string> {
     remind_at: new Date(Date.now() + 86_400_000).toISOString(),
   });
   return made.body.bookmark.id as string;
+}
+
+/** Bob writes to ada and mia, a page and more. */
+async function converse(): Promise<string> {
+  const bob = forum.app.client();
+  await bob.login('bob', PASSWORD);
+  const subject = `About the keel ${'of-many-words-'.repeat(8)}`;
+  const content = 'Have you **seen** it?\n\n| a | b |\n|---|---|\n| 1 | 2 |';
+  const { conversation } = (await bob.post('/api/conversations', { to: ['ada', 'mia'], subject, content })).body;
+  for (let at = 2; at <= 23; at++)
+    await bob.post(`/api/conversations/${conversation.id}/messages`, { content: `Or only this part of it, ${at}?` });
+  await bob.post('/api/conversations', { to: ['ada'], subject: 'Lunch', content: '@ada, at the slip?' });
+  return conversation.id as string;
 }
 
 /** Of what bob sends something waits for a moderator, and something was rejected; the id of what waits. */

@@ -94,6 +94,8 @@ const TEST_SETTINGS = {
   'api.rate_limit_ip': 100_000,
   'posts.rate_limit': 100_000,
   'discussions.rate_limit': 100_000,
+  'messages.rate_limit': 100_000,
+  'messages.conversation_rate_limit': 100_000,
   'login.attempt_rate_limit': 100_000,
   'registration.rate_limit': 100_000,
   'pages.part_deadline': 5_000,

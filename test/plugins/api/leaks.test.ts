@@ -11,6 +11,7 @@ let hidden: readonly string[];
 let discussion: { readonly id: string; readonly number: number };
 let post: string;
 let category: string;
+let conversation: string;
 
 /** One of everything, in a category that only staff see: by mia, about ada, who may not see it. */
 beforeAll(async () => {
@@ -24,6 +25,11 @@ beforeAll(async () => {
     body: { discussion_id: discussion.id, content: `More ${SECRET} @ada` },
   }));
   category = (await world.must('mia', 'GET', '/categories/:id', { params: { id: 'staff' } })).category.id;
+  ({
+    conversation: { id: conversation },
+  } = await world.must('mia', 'POST', '/conversations', {
+    body: { to: ['root'], subject: TITLE, content: SECRET },
+  }));
   for (const [route, ask] of AROUND) if (has(route)) await world.must('mia', ...partsOf(route), ask());
   // Who may see it is told of it; what members would be told would come at the same time.
   await world.must('root', 'POST', '/posts', {
@@ -42,6 +48,7 @@ beforeAll(async () => {
     post,
     `/d/${discussion.number}-`,
     category,
+    conversation,
   ];
 });
 
@@ -75,7 +82,16 @@ const QUERIES: Readonly<Record<string, () => readonly string[]>> = {
   sort: () => ['latest', 'oldest', 'newest', 'most_replied', 'most_viewed'],
 };
 const PARAMS: Readonly<Record<string, () => readonly string[]>> = {
-  id: () => [discussion.id, String(discussion.number), post, category, 'staff', 'quasar-tag', world.ids.mia],
+  id: () => [
+    discussion.id,
+    String(discussion.number),
+    post,
+    category,
+    conversation,
+    'staff',
+    'quasar-tag',
+    world.ids.mia,
+  ],
   slug: () => ['staff', 'quasar-tag', 'zanzibar-quartermaster'],
   post_id: () => [post],
 };
@@ -170,8 +186,9 @@ describe('what a caller may not see', () => {
   const absent = '01890000-0000-7000-8000-000000000000';
   const comparable = (text: string): string => text.replace(/"request_id":"[^"]*"/, '');
 
+  type Named = readonly [route: string, hidden: () => Ask, absent: Ask];
   /** Every route that names one thing, with something hidden and with nothing. */
-  const NAMED: readonly (readonly [route: string, hidden: () => Ask, absent: Ask])[] = [
+  const NAMED: readonly Named[] = [
     ['GET /categories/:id', () => ({ params: { id: category } }), { params: { id: absent } }],
     ['GET /discussions', () => ({ query: { category_id: category } }), { query: { category_id: absent } }],
     ['GET /discussions/:id', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
@@ -235,6 +252,24 @@ describe('what a caller may not see', () => {
       { body: { kind: 'category', subject_id: absent, following: true } },
     ],
     ['POST /bookmarks', () => ({ body: { post_id: post } }), { body: { post_id: absent } }],
+    ...(['GET /conversations/:id', 'DELETE /conversations/:id', 'GET /conversations/:id/messages'] as const).map(
+      (route): Named => [route, () => ({ params: { id: conversation } }), { params: { id: absent } }],
+    ),
+    [
+      'PUT /conversations/:id',
+      () => ({ params: { id: conversation }, body: { is_muted: true } }),
+      { params: { id: absent }, body: { is_muted: true } },
+    ],
+    [
+      'POST /conversations/:id/messages',
+      () => ({ params: { id: conversation }, body: { content: 'x' } }),
+      { params: { id: absent }, body: { content: 'x' } },
+    ],
+    [
+      'POST /conversations/:id/read',
+      () => ({ params: { id: conversation }, body: {} }),
+      { params: { id: absent }, body: {} },
+    ],
     [
       'PUT /drafts/:key',
       () => ({ params: { key: `reply-${discussion.id}` }, body: { fields: { content: 'x' } } }),

@@ -10,6 +10,8 @@ export interface Things {
   report(): Promise<string>;
   upload(): Promise<string>;
   bookmark(): Promise<string>;
+  /** Of ada and mia. */
+  conversation(): Promise<string>;
   draft(): Promise<string>;
   heldPost(): Promise<string>;
   discussionOf(post: string): Promise<string>;
@@ -174,6 +176,36 @@ export const TABLE: readonly Row[] = [
     async ({ bookmark }) => ({ ...id(await bookmark()), body: { note: 'Sooner' } }),
   ],
   ['DELETE /bookmarks/:id', '401 401 404 404 200 404 404', async ({ bookmark }) => id(await bookmark())],
+  ['GET /conversations', '401 401 200 200 200 200 200'],
+  ['GET /conversations/count', '401 401 200 200 200 200 200'],
+  [
+    'POST /conversations',
+    '401 401 403 201 400 201 201',
+    () => ({ body: { to: ['ada'], subject: 'Between us', content: 'x' } }),
+  ],
+  // Administrators read none but their own.
+  ['GET /conversations/:id', '401 401 404 404 200 200 404', async ({ conversation }) => id(await conversation())],
+  [
+    'PUT /conversations/:id',
+    '401 401 404 404 200 200 404',
+    async ({ conversation }) => ({ ...id(await conversation()), body: { is_muted: true } }),
+  ],
+  ['DELETE /conversations/:id', '401 401 404 404 200 200 404', async ({ conversation }) => id(await conversation())],
+  [
+    'GET /conversations/:id/messages',
+    '401 401 404 404 200 200 404',
+    async ({ conversation }) => id(await conversation()),
+  ],
+  [
+    'POST /conversations/:id/messages',
+    '401 401 404 404 201 201 404',
+    async ({ conversation }) => ({ ...id(await conversation()), body: { content: 'y' } }),
+  ],
+  [
+    'POST /conversations/:id/read',
+    '401 401 404 404 200 200 404',
+    async ({ conversation }) => ({ ...id(await conversation()), body: {} }),
+  ],
   ['GET /users/reactions', any, ({ ada }) => ({ query: { user_id: ada } })],
   [
     'POST /reports',

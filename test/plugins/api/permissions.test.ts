@@ -46,6 +46,12 @@ const things: Things = {
     (await world.must('ada', 'GET', '/posts/:id', { params: { id: post } })).post.discussion_id,
   bookmark: async () =>
     (await world.must('ada', 'POST', '/bookmarks', { body: { post_id: await things.post() } })).bookmark.id,
+  conversation: async () =>
+    (
+      await world.must('ada', 'POST', '/conversations', {
+        body: { to: ['mia'], subject: 'Between us', content: 'x' },
+      })
+    ).conversation.id,
   async draft() {
     const key = `reply-${await things.discussion()}`;
     await world.must('ada', 'PUT', '/drafts/:key', { params: { key }, body: { fields: { content: 'Not finished' } } });

@@ -7,6 +7,7 @@ const MANY = 24;
 interface Made {
   readonly discussion: string;
   readonly post: string;
+  readonly conversation: string;
 }
 type Row = readonly [route: string, who: Name | undefined, ask?: (made: Made) => Ask];
 
@@ -33,6 +34,8 @@ const LISTS: readonly Row[] = [
   ['GET /users/reactions', 'ada'],
   ['GET /bookmarks', 'ada'],
   ['GET /drafts', 'ada'],
+  ['GET /conversations', 'ada'],
+  ['GET /conversations/:id/messages', 'ada', ({ conversation }) => ({ params: { id: conversation } })],
   ['GET /unread', 'ada'],
   ['GET /reports', 'mia'],
   ['GET /held-posts', 'bob'],
@@ -54,7 +57,10 @@ async function fill(title: string): Promise<Made> {
   } = await world.must('bob', 'POST', '/posts', {
     body: { discussion_id: discussion, content: `About ${title} @ada` },
   });
-  return { discussion, post };
+  const { conversation } = await world.must('bob', 'POST', '/conversations', {
+    body: { to: ['ada', 'mia'], subject: title, content: `About ${title}` },
+  });
+  return { discussion, post, conversation: conversation.id };
 }
 beforeAll(async () => {
   made = await fill('The first one');
@@ -78,6 +84,10 @@ beforeAll(async () => {
     await world.must(at % 2 ? 'bob' : 'mia', 'PUT', '/posts/:id', {
       params: { id: made.post },
       body: { content: `Otherwise ${at}` },
+    });
+    await world.must(at % 2 ? 'ada' : 'mia', 'POST', '/conversations/:id/messages', {
+      params: { id: made.conversation },
+      body: { content: `Word ${at}` },
     });
     await world.must(at % 2 ? 'ada' : 'mia', 'POST', '/posts', {
       body: { discussion_id: made.discussion, content: `Word ${at} @bob` },

@@ -26,6 +26,8 @@ interface Person {
   readonly answer: string;
   readonly upload: string;
   readonly foreign: Started & { readonly postId: string };
+  /** With ada, who began it. */
+  readonly conversation: string;
 }
 type Body = object | ((person: Person) => object);
 interface Write {
@@ -66,6 +68,14 @@ const VISIBLE: readonly Write[] = [
   { route: 'POST /api/typing-indicator/stop', body: ({ foreign }) => ({ discussion_id: foreign.id }) },
   { route: 'POST /api/uploads', file: true },
   { route: 'DELETE /api/uploads/:id', path: ({ upload }) => `/api/uploads/${upload}` },
+  { route: 'POST /api/conversations', body: { to: ['ada'], subject: 'Mine', content: 'x' } },
+  {
+    route: 'POST /api/conversations/:id/messages',
+    path: ({ conversation }) => `/api/conversations/${conversation}/messages`,
+    body: { content: 'x' },
+  },
+  { route: 'POST /messages/new', body: { to: 'ada', subject: 'Mine', content: 'x' } },
+  { route: 'POST /messages/:id', path: ({ conversation }) => `/messages/${conversation}`, body: { content: 'y' } },
   { route: 'POST /new', body: { title: 'Mine', content: 'x', category_id: 'general' } },
   { route: 'POST /d/:address/reply', path: ({ foreign }) => `/d/${foreign.number}/reply`, body: { content: 'y' } },
   {
@@ -129,6 +139,24 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /read-marks', body: ({ foreign }) => ({ discussion_id: foreign.id, number: 1 }) },
   { route: 'POST /read-marks/all', body: {} },
   { route: 'POST /p/:id/unread', path: ({ foreign }) => `/p/${foreign.postId}/unread`, body: {} },
+  {
+    route: 'PUT /api/conversations/:id',
+    path: ({ conversation }) => `/api/conversations/${conversation}`,
+    body: { is_muted: true },
+  },
+  {
+    route: 'POST /api/conversations/:id/read',
+    path: ({ conversation }) => `/api/conversations/${conversation}/read`,
+    body: {},
+  },
+  { route: 'DELETE /api/conversations/:id', status: 404, path: () => '/api/conversations/none' },
+  {
+    route: 'POST /messages/:id/mute',
+    path: ({ conversation }) => `/messages/${conversation}/mute`,
+    body: { muted: false },
+  },
+  { route: 'POST /messages/:id/leave', path: ({ conversation }) => `/messages/${conversation}/leave`, body: {} },
+  { route: 'POST /settings/messages', body: { open: false } },
   { route: 'POST /notifications/read', body: {} },
   { route: 'POST /appearance', body: {} },
   { route: 'POST /settings/keyboard', body: {} },
@@ -197,6 +225,8 @@ async function person(): Promise<Person> {
     (await client.post('/api/discussions', { title: `By ${name}`, content: 'x', category_id: 'help' })).body.discussion;
   const reply = async (): Promise<string> =>
     (await client.post('/api/posts', { discussion_id: foreign.id, content: 'Before' })).body.post.id;
+  const between = { to: [name], subject: `Between us, ${name}`, content: 'x' };
+  const { conversation } = (await forum.as.ada.post('/api/conversations', between)).body;
   const { upload } = (await client.request('POST', '/api/uploads', { body: formWith(image, 'own.png') })).body;
   const discussions = [await start(), await start()] as const;
   return {
@@ -208,6 +238,7 @@ async function person(): Promise<Person> {
     replies: [await reply(), await reply()],
     upload: upload.id,
     foreign,
+    conversation: conversation.id,
   };
 }
 

@@ -165,12 +165,18 @@ async function live(forum: Forum) {
     [bob, forum.ids.ada],
   ] as const)
     expectStatus(await member.post('/api/subscriptions/mute', { kind: 'member', subject_id: id, muted: true }), 200);
+  const begin = async (to: string, subject: string, content: string): Promise<string> =>
+    expectStatus(await ada.post('/api/conversations', { to: [to], subject, content }), 201).body.conversation.id;
+  const conversation = await begin('bob', 'Zebrafinch between us', 'A quokkatext for Bob.');
+  expectStatus(await bob.post(`/api/conversations/${conversation}/messages`, { content: 'Bob has read it.' }), 201);
+  // Nobody is left in it but ada.
+  await bob.delete(`/api/conversations/${await begin('bob', 'Zebrafinch alone again', 'A quokkatext for nobody.')}`);
   expectStatus(await ada.put('/api/drafts/new', { fields: { content: 'A quokkatext begun.' } }), 200);
   const file = expectStatus(await send(ada, await picture(), 'quokkatext.png'), 201).body.upload;
   await ada.submit('/settings/profile', { bio: 'A quokkatext of a life.' });
   await ada.post('/api/presence/update', { page: '/' });
   await forum.app.calm();
-  return { alone, shared, reply, others, own, file: new URL(file.url).pathname as string };
+  return { alone, shared, reply, others, own, conversation, file: new URL(file.url).pathname as string };
 }
 
 describe('a member who takes everything along', () => {
@@ -276,6 +282,18 @@ describe('a member who takes everything along', () => {
     expect(
       expectStatus(await forum.guest.get(`/api/reactions/post/${left.others.postId}`), 200).body.reactions,
     ).toMatchObject([{ reaction: 'like', count: 1 }]);
+    const path = `/api/conversations/${left.conversation}`;
+    expect((await forum.as.bob.get(path)).body.conversation).toMatchObject({
+      subject: '',
+      participants: [{ username: 'bob' }],
+    });
+    expect((await forum.as.bob.get(`${path}/messages`)).body.messages).toMatchObject([
+      { number: 1, content: '', html: '', is_deleted: true },
+      { number: 2, content: 'Bob has read it.', is_deleted: false },
+    ]);
+    const shown = (await forum.as.bob.get(`/messages/${left.conversation}`)).text;
+    for (const words of ['Without a subject', 'has erased it', 'Bob has read it.']) expect(shown).toContain(words);
+    expect(await forum.app.app.service(Data).all(sql`select id from conversation`)).toHaveLength(1);
   });
 
   test('cannot log in, and makes room for somebody of the same name and address', async () => {
@@ -309,6 +327,13 @@ describe('a member who only takes the name along', () => {
       avatar_url: null,
     };
     expect(body.post).toMatchObject({ content: 'The quokkatext has changed.', author });
+    const { body: written } = await forum.as.bob.get(`/api/conversations/${left.conversation}/messages`);
+    expect(written.messages[0]).toMatchObject({ content: 'A quokkatext for Bob.', author });
+    const { body: between } = await forum.as.bob.get(`/api/conversations/${left.conversation}`);
+    expect(between.conversation).toMatchObject({
+      subject: 'Zebrafinch between us',
+      participants: [{ username: 'bob' }],
+    });
     expect((await forum.guest.get('/u/ada')).status).toBe(404);
     expect(await places(forum.app, 'ada@forum.test')).toEqual([]);
     expect(await places(forum.app, 'quokkatext of a')).toEqual([]);

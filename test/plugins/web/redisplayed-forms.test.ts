@@ -96,6 +96,7 @@ const PRESSED = [
   '/p/:id/bookmark',
   '/bookmarks/remove',
   '/drafts/discard',
+  '/messages/:id/mute',
   '/p/:id/answer',
   '/follows',
   '/mod/log/export',

@@ -1,0 +1,57 @@
+import { defineAction, definePermission, Type, type Static } from 'parley-forum';
+import { Author } from 'parley-forum/plugins/accounts';
+import { nullable, Time } from 'parley-forum/plugins/api';
+
+/** Characters of a subject. */
+export const MAX_SUBJECT = 200;
+
+/** A conversation as one of those in it sees it. */
+export const ConversationRecord = Type.Object({
+  id: Type.String(),
+  subject: Type.String({ description: 'Empty where who began it has erased it with their account' }),
+  participants: Type.Array(Author, { description: 'Who is in it now, the caller too; whoever has left is not' }),
+  message_count: Type.Integer(),
+  unread_count: Type.Integer({ description: 'Messages that the caller has not read' }),
+  is_muted: Type.Boolean({ description: 'The caller is not notified of it' }),
+  last_message: Type.Object({ author: nullable(Author), excerpt: Type.String(), created_at: Time }),
+  created_at: Time,
+  url: Type.String(),
+});
+export type ConversationRecord = Static<typeof ConversationRecord>;
+
+/** A message of a conversation. */
+export const MessageRecord = Type.Object({
+  id: Type.String(),
+  conversation_id: Type.String(),
+  number: Type.Integer({ description: 'Its place in the conversation, from 1' }),
+  author: nullable(Author),
+  content: Type.String(),
+  html: Type.String(),
+  is_deleted: Type.Boolean({ description: 'Who wrote it has erased it with their account; it has no text any more' }),
+  created_at: Time,
+});
+export type MessageRecord = Static<typeof MessageRecord>;
+
+/** A message is stored. Raised in the transaction that stores it, never with a word of it. */
+export const messageSent = defineAction<{
+  readonly message: {
+    readonly id: string;
+    readonly conversation_id: string;
+    readonly number: number;
+    readonly author_id: string;
+  };
+}>('message.sent');
+
+/**
+ * These members have other unread conversations, or a new message in one: then it says which. Raised in the transaction
+ * that changed them; the members' cached answers are purged before that resolves.
+ */
+export const conversationsChanged = defineAction<{
+  readonly userIds: readonly string[];
+  readonly message?: { readonly conversation_id: string; readonly number: number } | undefined;
+}>('messages.changed');
+
+export const sendMessages = definePermission('messages.send', {
+  label: 'write private messages',
+  default: 'member',
+});

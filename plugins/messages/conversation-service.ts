@@ -1,0 +1,187 @@
+import { HttpError, InvalidInput, notFound, type Data, type PluginHandle } from 'parley-forum';
+import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Page } from 'parley-forum/plugins/api';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { conversationsChanged, messageSent } from 'parley-forum/plugins/messages';
+import type { Notifications } from 'parley-forum/ports/notifications';
+import type { Conversation, ConversationStore, ListRequest, Message, MessageText } from './conversation-store.ts';
+import { checkedTexts } from './message-texts.ts';
+import type { RecipientRules } from './recipient-rules.ts';
+
+/** Settings of this plugin. */
+export interface MessageSettings {
+  readonly 'messages.most_participants': number;
+  readonly 'messages.longest': number;
+  /** Messages of one member in ten minutes. */
+  readonly 'messages.rate_limit': number;
+  /** Conversations that one member begins in an hour. */
+  readonly 'messages.conversation_rate_limit': number;
+}
+export interface ConversationDeps {
+  readonly plugin: PluginHandle<MessageSettings>;
+  readonly data: Data;
+  readonly accounts: Pick<Accounts, 'idsByUsername'>;
+  readonly limits: Limits;
+  readonly markdown: Markdown;
+  readonly notifications: Pick<Notifications, 'markRead'> | undefined;
+  readonly rules: RecipientRules;
+  readonly store: ConversationStore;
+}
+export interface NewConversation {
+  /** Usernames, with or without the `@`. */
+  readonly to: readonly string[];
+  readonly subject: string;
+  readonly content: string;
+}
+
+const MESSAGES: Bucket = { name: 'messages', window: 600 };
+const CONVERSATIONS: Bucket = { name: 'conversations', window: 3_600 };
+/** The kind of notification, and what those of one conversation have in common. */
+export const TYPE = 'message';
+export const groupOf = (conversationId: string): string => `conversation:${conversationId}`;
+
+/** Private conversations, each for those who are in it alone; `viewer` is always a member here. */
+export class ConversationService {
+  readonly #deps: ConversationDeps;
+
+  constructor(deps: ConversationDeps) {
+    this.#deps = deps;
+  }
+
+  /** Undefined for whoever is not in it, whatever they may do elsewhere. */
+  find(id: string, viewer: Viewer): Promise<Conversation | undefined> {
+    return viewer.id === undefined ? Promise.resolve(undefined) : this.#deps.store.find(id, viewer.id);
+  }
+
+  list(viewer: Viewer, request: ListRequest): Promise<Page<Conversation>> {
+    return this.#deps.store.list(viewer.id!, request);
+  }
+
+  async unread(viewer: Viewer): Promise<number> {
+    return (await this.#deps.store.unread([viewer.id!])).get(viewer.id!) ?? 0;
+  }
+
+  /** 400 naming the field, 429 above the rate. */
+  async start(viewer: Viewer, { to, subject, content }: NewConversation): Promise<Message> {
+    const { data, store } = this.#deps;
+    const checked = checkedTexts({ subject, content }, this.#longest);
+    const recipientIds = await this.#recipients(viewer, to);
+    const text = await this.#rendered(checked.content);
+    await this.#count(CONVERSATIONS, viewer);
+    await this.#count(MESSAGES, viewer);
+    return data.transaction(async () => {
+      const message = await store.start(viewer.id!, recipientIds, checked.subject, text);
+      await this.#sent(message, [viewer.id!, ...recipientIds]);
+      return message;
+    });
+  }
+
+  /**
+   * 400 naming the field, 403 where all others ignore the viewer, 404 where they are not in it any more, 409 where
+   * nobody else is, 429 above the rate.
+   */
+  async reply(viewer: Viewer, conversation: Conversation, content: string): Promise<Message> {
+    const { data, rules, store } = this.#deps;
+    const checked = checkedTexts({ content }, this.#longest);
+    const others = conversation.participantIds.filter((id) => id !== viewer.id);
+    if (others.length === 0) throw left();
+    if ((await rules.ignoring(viewer, others)).size === others.length)
+      throw new HttpError(403, 'Nobody in this conversation takes messages from you');
+    const text = await this.#rendered(checked.content);
+    await this.#count(MESSAGES, viewer);
+    return data.transaction(async () => {
+      const participants = (await store.lock(conversation.id)) ? await store.participants(conversation.id) : [];
+      if (!participants.includes(viewer.id!)) throw notFound('There is no such conversation');
+      if (participants.length === 1) throw left();
+      const message = await store.add(conversation.id, viewer.id!, text);
+      await this.#sent(message, participants);
+      return message;
+    });
+  }
+
+  /** Up to a message, with the notification of it. */
+  async read({ id, readNumber }: Conversation, viewer: Viewer, number: number): Promise<void> {
+    if (number <= readNumber) return;
+    const { data, store } = this.#deps;
+    await data.transaction(async () => {
+      if (await store.read(id, viewer.id!, number)) await this.#settled(id, viewer);
+    });
+  }
+
+  async mute({ id, isMuted }: Conversation, viewer: Viewer, muted: boolean): Promise<void> {
+    if (muted === isMuted) return;
+    const { data, plugin, store } = this.#deps;
+    await data.transaction(async () => {
+      await store.mute(id, viewer.id!, muted);
+      await plugin.emit(conversationsChanged, { userIds: [viewer.id!] });
+    });
+  }
+
+  async leave({ id }: Conversation, viewer: Viewer): Promise<void> {
+    const { data, store } = this.#deps;
+    await data.transaction(async () => {
+      if (!(await store.lock(id))) return;
+      await store.leave(id, viewer.id!);
+      await this.#settled(id, viewer);
+    });
+  }
+
+  get #longest(): number {
+    return this.#deps.plugin.settings['messages.longest'];
+  }
+
+  async #sent({ id, conversationId, number, authorId }: Message, participantIds: readonly string[]): Promise<void> {
+    const { plugin } = this.#deps;
+    const message = { id, conversation_id: conversationId, number, author_id: authorId };
+    await plugin.emit(messageSent, { message });
+    const about = { conversation_id: conversationId, number };
+    await plugin.emit(conversationsChanged, { userIds: participantIds, message: about });
+  }
+
+  /** Nothing of it waits for the viewer any more. */
+  async #settled(id: string, viewer: Viewer): Promise<void> {
+    const { notifications, plugin } = this.#deps;
+    await notifications?.markRead(viewer.id!, { type: TYPE, group: groupOf(id) });
+    await plugin.emit(conversationsChanged, { userIds: [viewer.id!] });
+  }
+
+  async #rendered(content: string): Promise<MessageText> {
+    const { markdown } = this.#deps;
+    const imageRule = markdown.permitted.rule;
+    return { content, html: await markdown.render(content), imageRule };
+  }
+
+  async #recipients(viewer: Viewer, to: readonly string[]): Promise<readonly string[]> {
+    const { accounts, plugin, rules } = this.#deps;
+    const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'to', message }]);
+    const given = new Map(to.map((name) => name.trim().replace(/^@/, '')).map((name) => [name.toLowerCase(), name]));
+    given.delete('');
+    given.delete(viewer.username?.toLowerCase() ?? '');
+    const most = plugin.settings['messages.most_participants'] - 1;
+    if (given.size === 0) throw wrong('must name another member');
+    if (given.size > most) throw wrong(`may name ${most} members at most`);
+    const ids = await accounts.idsByUsername([...given.keys()]);
+    const unknown = [...given].find(([key]) => !ids.has(key));
+    if (unknown) throw wrong(`names no member: ${unknown[1]}`);
+    const refusing = await rules.refusing(viewer, [...ids.values()]);
+    const closed = [...given].find(([key]) => refusing.has(ids.get(key)!));
+    if (closed) throw wrong(`names somebody who takes no messages from you: ${closed[1]}`);
+    return [...ids.values()];
+  }
+
+  /** Takes one from the viewer's share; throws 429 when there is none left. */
+  async #count(bucket: Bucket, viewer: Viewer): Promise<void> {
+    const { limits, plugin } = this.#deps;
+    const rate = plugin.settings[bucket === MESSAGES ? 'messages.rate_limit' : 'messages.conversation_rate_limit'];
+    const allowance = await limits.consume(bucket, memberKey(viewer.id!), limitFor(viewer, rate));
+    assertAllowed(allowance, (seconds) =>
+      bucket === MESSAGES
+        ? `You have written many messages; wait ${seconds} s before the next`
+        : `You have begun many conversations; wait ${seconds} s before the next`,
+    );
+  }
+}
+
+const left = (): HttpError => new HttpError(409, 'Nobody else is in this conversation any more');

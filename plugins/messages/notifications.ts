@@ -1,0 +1,46 @@
+import type { PluginHandle } from 'parley-forum';
+import { isGuest } from 'parley-forum/plugins/access';
+import { messageSent } from 'parley-forum/plugins/messages';
+import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
+import { groupOf, TYPE } from './conversation-service.ts';
+import type { ConversationStore } from './conversation-store.ts';
+import { pathOf } from './records.ts';
+
+interface NotificationDeps {
+  readonly notifications: Notifications;
+  readonly store: ConversationStore;
+}
+
+/**
+ * Notifies those who have not read a message: one notification for each conversation while it is unread. It has neither
+ * subject nor text, which so stand in no other table and no mail.
+ */
+export function notifyParticipants(plugin: PluginHandle, { notifications, store }: NotificationDeps): void {
+  plugin.extend(notificationTypes, {
+    type: TYPE,
+    label: 'messages:notify',
+    sentence: 'messages:notified',
+    several: 'messages:notified.several',
+    untitled: 'messages:notified.title',
+    mailed: true,
+    visible: (viewer) => !isGuest(viewer),
+  });
+
+  plugin.on(
+    messageSent,
+    async ({ message: { id, conversation_id: conversationId, number, author_id: authorId } }) => {
+      const userIds = await store.awaiting({ conversationId, number, authorId });
+      await notifications.notify(
+        userIds.map((userId) => ({
+          type: TYPE,
+          userId,
+          actorId: authorId,
+          url: pathOf(conversationId),
+          group: groupOf(conversationId),
+          key: `message:${id}`,
+        })),
+      );
+    },
+    { durable: true },
+  );
+}

@@ -1,0 +1,126 @@
+import { notFound, Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { sendMessages } from 'parley-forum/plugins/messages';
+import { pages, phrase, redirect, SafeHtml, view, type Retry, type View } from 'parley-forum/plugins/web';
+import type { Conversation, MessageRequest } from '../conversation-store.ts';
+import { conversationRecords, messageRecords, pathOf } from '../records.ts';
+import { draftOf, LIST, othersOf, previewOf, textOf, writingField, type FormDraft, type PageDeps } from './shared.ts';
+
+/** Messages on a page. */
+const PAGE = 20;
+const Place = Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }));
+const Text = Type.Optional(Type.String());
+
+/** Which messages: those before a number, behind one, or the newest. */
+interface Part {
+  readonly before?: number | undefined;
+  readonly after?: number | undefined;
+}
+
+/** /messages/…: the messages of a conversation, and what its participants do with it. */
+export function conversationPages(deps: PageDeps): void {
+  const { plugin, access, conversations, store, markdown } = deps;
+  const load = ({ actor, params }: Pick<Retry, 'actor' | 'params'>) => conversations.find(params['id'] ?? '', actor);
+
+  const messagesOf = async (conversation: Conversation, { before, after }: Part) => {
+    const request: MessageRequest =
+      after === undefined
+        ? { order: 'desc', limit: PAGE, beyond: before }
+        : { order: 'asc', limit: PAGE, beyond: after };
+    const { items } = await store.messages(conversation.id, request);
+    const shown = await messageRecords(
+      deps,
+      items.toSorted((one, other) => one.number - other.number),
+    );
+    return shown.map((message) => ({ ...message, html: new SafeHtml(message.html) }));
+  };
+
+  /** The page tells all that it shows, so that it is no secret what was read: not more than that. */
+  const markRead = (conversation: Conversation, viewer: Viewer, number: number): Promise<void> =>
+    conversations
+      .read(conversation, viewer, number)
+      .catch((error: unknown) => plugin.log.warn({ error }, 'the messages that a page shows stay unread'));
+
+  const page = async (
+    conversation: Conversation,
+    viewer: Viewer,
+    draft: FormDraft = { values: {} },
+    part: Part = {},
+  ): Promise<View> => {
+    const messages = await messagesOf(conversation, part);
+    const [first, last] = [messages.at(0)?.number ?? 1, messages.at(-1)?.number ?? part.after ?? 0];
+    await markRead(conversation, viewer, last);
+    const [record] = await conversationRecords(deps, [conversation]);
+    const others = othersOf(record!.participants, viewer);
+    const path = pathOf(conversation.id);
+    const write = access.allows(viewer, sendMessages) && others.length > 0;
+    const model = {
+      conversation: record,
+      others,
+      path,
+      messages,
+      last,
+      earlier: first > 1 && `${path}?before=${first}`,
+      later: last < conversation.lastNumber && `${path}?after=${last}`,
+      alone: others.length === 0,
+      message: draft.message,
+      problems: draft.problems,
+      composer: write && writingField(draft, { key: `message-${conversation.id}`, rows: 6 }),
+    };
+    const title = conversation.subject === '' ? phrase('messages:untitled') : conversation.subject;
+    return view('@messages/conversation', { name: 'conversation', title, noindex: true }, model, draft.status);
+  };
+
+  plugin.route(pages, {
+    method: 'get',
+    path: `${LIST}/:id`,
+    can: 'member',
+    load,
+    query: Type.Object({ before: Place, after: Place }),
+  })(({ actor, target, query }) => page(target, actor, undefined, query));
+
+  plugin.route(pages, {
+    method: 'post',
+    path: `${LIST}/:id`,
+    can: sendMessages,
+    load,
+    body: Type.Object({ content: Text, preview: Text }),
+    options: {
+      longText: true,
+      rerender: async (retry) => {
+        const conversation = await load(retry);
+        if (!conversation) throw notFound();
+        return page(conversation, retry.actor, draftOf(retry));
+      },
+    },
+  })(async ({ actor, target, body }) => {
+    if (body.preview !== undefined) return page(target, actor, await previewOf(markdown, body));
+    const { number } = await conversations.reply(actor, target, textOf(body.content));
+    return redirect(`${pathOf(target.id)}#message-${number}`);
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: `${LIST}/:id/mute`,
+    can: 'member',
+    load,
+    body: Type.Object({ muted: Type.Boolean() }),
+  })(async ({ actor, target, body: { muted } }) => {
+    await conversations.mute(target, actor, muted);
+    return redirect(pathOf(target.id), { notice: phrase(muted ? 'messages:muted' : 'messages:unmuted') });
+  });
+
+  plugin.route(pages, { method: 'get', path: `${LIST}/:id/leave`, can: 'member', load })(({ target }) => {
+    const path = pathOf(target.id);
+    return view(
+      '@messages/leave',
+      { name: 'conversation', title: phrase('messages:leave.title'), noindex: true },
+      { subject: target.subject, path, action: `${path}/leave` },
+    );
+  });
+
+  plugin.route(pages, { method: 'post', path: `${LIST}/:id/leave`, can: 'member', load })(async ({ actor, target }) => {
+    await conversations.leave(target, actor);
+    return redirect(LIST, { notice: phrase('messages:left') });
+  });
+}

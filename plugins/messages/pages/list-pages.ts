@@ -1,0 +1,99 @@
+import { Type } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { MAX_SUBJECT, sendMessages } from 'parley-forum/plugins/messages';
+import {
+  errorsByField,
+  navigation,
+  pagerOf,
+  pages,
+  phrase,
+  redirect,
+  shortcuts,
+  view,
+  type View,
+} from 'parley-forum/plugins/web';
+import { conversationRecords, pathOf } from '../records.ts';
+import { draftOf, LIST, othersOf, previewOf, textOf, writingField, type FormDraft, type PageDeps } from './shared.ts';
+
+/** Conversations on a page, and people whom a row names. */
+const [PAGE, NAMED] = [20, 3];
+const Text = Type.Optional(Type.String());
+
+/** /messages, what a member is in, and /messages/new, where a conversation begins. */
+export function listPages(deps: PageDeps): void {
+  const { plugin, access, conversations, markdown } = deps;
+  const mayWrite = (viewer: Viewer): boolean => access.allows(viewer, sendMessages);
+  const count = { tags: [], load: (viewer: Viewer) => deps.unread(viewer) };
+  plugin.extend(navigation, { area: 'account', label: 'messages:title', href: LIST, icon: 'mail', count }, -5);
+  plugin.extend(shortcuts, {
+    id: 'messages.list',
+    keys: 'g p',
+    label: 'messages:keys.list',
+    area: 'everywhere',
+    href: LIST,
+    visible: (viewer) => !isGuest(viewer),
+  });
+
+  plugin.route(pages, {
+    method: 'get',
+    path: LIST,
+    can: 'member',
+    query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) }),
+  })(async ({ actor, query: { page = 1 } }) => {
+    const { items, hasMore } = await conversations.list(actor, { limit: PAGE, offset: (page - 1) * PAGE });
+    const rows = (await conversationRecords(deps, items)).map((record) => {
+      const others = othersOf(record.participants, actor);
+      const [named, more] = [others.slice(0, NAMED), Math.max(0, others.length - NAMED)];
+      return { ...record, path: pathOf(record.id), face: others[0] ?? record.last_message.author, named, more };
+    });
+    const model = {
+      rows,
+      write: mayWrite(actor),
+      pager: pagerOf(page, hasMore ? page + 1 : page, (number) => (number > 1 ? `${LIST}?page=${number}` : LIST)),
+    };
+    return view(
+      '@messages/list',
+      { name: 'messages', title: phrase('messages:title'), noindex: true, current: LIST },
+      model,
+    );
+  });
+
+  const newView = (draft: FormDraft): View => {
+    const { message, problems = [], values } = draft;
+    const model = {
+      message,
+      problems,
+      wrong: errorsByField(problems),
+      to: textOf(values['to']),
+      subject: textOf(values['subject']),
+      longest: MAX_SUBJECT,
+      most: plugin.settings['messages.most_participants'] - 1,
+      composer: writingField(draft, { key: 'message-new', cancel: LIST, rows: 8 }),
+    };
+    const head = { name: 'message', title: phrase('messages:new.title'), noindex: true };
+    return view('@messages/new', head, model, draft.status);
+  };
+
+  plugin.route(pages, {
+    method: 'get',
+    path: `${LIST}/new`,
+    can: sendMessages,
+    query: Type.Object({ to: Type.Optional(Type.String({ maxLength: 1_000 })) }),
+  })(({ query: { to = '' } }) => newView({ values: { to: to === '' ? '' : `@${to.replace(/^@/, '')} ` } }));
+
+  plugin.route(pages, {
+    method: 'post',
+    path: `${LIST}/new`,
+    can: sendMessages,
+    body: Type.Object({ to: Text, subject: Text, content: Text, preview: Text }),
+    options: { longText: true, rerender: (retry) => newView(draftOf(retry)) },
+  })(async ({ actor, body }) => {
+    if (body.preview !== undefined) return newView(await previewOf(markdown, body));
+    const { conversationId } = await conversations.start(actor, {
+      to: textOf(body.to).split(/[\s,;]+/),
+      subject: textOf(body.subject),
+      content: textOf(body.content),
+    });
+    return redirect(pathOf(conversationId), { notice: phrase('messages:sent') });
+  });
+}

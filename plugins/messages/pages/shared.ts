@@ -1,0 +1,62 @@
+import type { PluginHandle } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Author } from 'parley-forum/plugins/accounts';
+import type { ComposerSlot } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { errorsByField, SafeHtml, type Retry, type Web } from 'parley-forum/plugins/web';
+import type { MessageSettings } from '../conversation-service.ts';
+import type { RecipientRules } from '../recipient-rules.ts';
+import type { RouteDeps } from '../routes.ts';
+
+export interface PageDeps extends RouteDeps {
+  readonly plugin: PluginHandle<MessageSettings>;
+  readonly access: Access;
+  readonly markdown: Markdown;
+  readonly rules: RecipientRules;
+  readonly web: Web;
+  /** How many unread conversations the viewer has, cached. */
+  unread(viewer: Viewer): Promise<number>;
+}
+export const LIST = '/messages';
+
+/** The values of a form: the first ones, or those of one that was refused or previewed. */
+export interface FormDraft {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly message?: string | undefined;
+  readonly problems?: Retry['problems'] | undefined;
+  readonly preview?: SafeHtml | undefined;
+  readonly status?: number | undefined;
+}
+export const draftOf = ({ body, message, problems, status }: Retry): FormDraft => ({
+  values: body,
+  message,
+  problems,
+  status,
+});
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** What the writing field is given. */
+export function writingField(
+  { values, preview, problems = [] }: FormDraft,
+  given: { readonly key: string; readonly cancel?: string; readonly rows: number },
+): object {
+  const slot: ComposerSlot = { writes: 'message', values, key: given.key };
+  return {
+    ...slot,
+    ...given,
+    name: 'content',
+    value: textOf(values['content']),
+    problem: errorsByField(problems)['content'],
+    preview,
+  };
+}
+
+/** What a text looks like, for those who pressed the button without script. */
+export async function previewOf(markdown: Markdown, values: FormDraft['values']): Promise<FormDraft> {
+  const content = textOf(values['content']);
+  return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
+}
+
+/** The others of a conversation. */
+export const othersOf = (participants: readonly Author[], viewer: Viewer): readonly Author[] =>
+  participants.filter(({ id }) => id !== viewer.id);

@@ -1,0 +1,33 @@
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { profileAbout, userCardActions, type Author } from 'parley-forum/plugins/accounts';
+import { sendMessages } from 'parley-forum/plugins/messages';
+import { fill, headerEnd, slotFillings, type SafeHtml } from 'parley-forum/plugins/web';
+import { LIST, type PageDeps } from './shared.ts';
+
+/** The number in the head of every page, and the button that writes to a member, on their profile and card. */
+export function fillSlots({ plugin, access, rules, unread, web }: PageDeps): void {
+  plugin.extend(
+    slotFillings,
+    fill(headerEnd, async (places, viewer) => {
+      if (isGuest(viewer)) return [];
+      const badge = await web.fragment(viewer, '@messages/badge', { count: await unread(viewer) });
+      return places.map(() => badge);
+    }),
+    5,
+  );
+
+  const buttons = async (people: readonly Author[], viewer: Viewer): Promise<readonly (SafeHtml | undefined)[]> => {
+    if (isGuest(viewer) || !access.allows(viewer, sendMessages)) return [];
+    const others = people.map(({ id }) => id).filter((id) => id !== viewer.id);
+    const refusing = await rules.refusing(viewer, others);
+    return Promise.all(
+      people.map(({ id, username }) =>
+        id === viewer.id || refusing.has(id)
+          ? undefined
+          : web.fragment(viewer, '@messages/button', { href: `${LIST}/new?${new URLSearchParams({ to: username })}` }),
+      ),
+    );
+  };
+  plugin.extend(slotFillings, fill(profileAbout, buttons), -10);
+  plugin.extend(slotFillings, fill(userCardActions, buttons), -10);
+}

@@ -1,0 +1,138 @@
+import { Cache, Clock, counters, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
+import { Access, isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import { conversationsChanged, messageSent, sendMessages } from 'parley-forum/plugins/messages';
+import { Live, signals } from 'parley-forum/ports/live';
+import { Notifications } from 'parley-forum/ports/notifications';
+import { personalData } from 'parley-forum/ports/personal-data';
+import { Subscriptions } from 'parley-forum/ports/subscriptions';
+import { Web } from 'parley-forum/plugins/web';
+import { ConversationService } from './conversation-service.ts';
+import { ConversationStore } from './conversation-store.ts';
+import { notifyParticipants } from './notifications.ts';
+import { conversationPages } from './pages/conversation-pages.ts';
+import { listPages } from './pages/list-pages.ts';
+import { settingsPage } from './pages/settings-page.ts';
+import { fillSlots } from './pages/slots.ts';
+import { messagesPersonalData } from './personal-data.ts';
+import { RecipientRules } from './recipient-rules.ts';
+import { lastMessageCounter } from './recount.ts';
+import { messageRoutes } from './routes.ts';
+
+const SIGNAL = 'messages';
+
+export default definePlugin({
+  id: 'messages',
+  name: 'Private messages',
+  version: '1.0.0',
+  description: 'Members write to one another, and nobody else reads it.',
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    environment: Environment,
+    settings: Settings,
+    access: Access,
+    accounts: Accounts,
+    limits: Limits,
+    markdown: Markdown,
+  },
+  wants: { live: Live, notifications: Notifications, subscriptions: Subscriptions, web: Web },
+  hooks: [messageSent, conversationsChanged],
+  permissions: [sendMessages],
+  settings: Type.Object({
+    'messages.most_participants': Type.Integer({
+      default: 10,
+      minimum: 2,
+      maximum: 100,
+      title: 'Members in a conversation',
+      description: 'How many may be in one, with whoever begins it.',
+    }),
+    'messages.longest': Type.Integer({
+      default: 20_000,
+      minimum: 100,
+      maximum: 60_000,
+      title: 'Characters of a message',
+      description: 'How long one may be.',
+    }),
+    'messages.rate_limit': Type.Integer({
+      default: 30,
+      minimum: 1,
+      title: 'Private messages in ten minutes',
+      description: 'How many one member may write; moderators five times as many.',
+      'x-group': 'limits',
+    }),
+    'messages.conversation_rate_limit': Type.Integer({
+      default: 10,
+      minimum: 1,
+      title: 'Private conversations in an hour',
+      description: 'How many one member may begin; moderators five times as many.',
+      'x-group': 'limits',
+    }),
+  }),
+  setup(
+    {
+      data,
+      cache,
+      clock,
+      environment,
+      settings,
+      access,
+      accounts,
+      limits,
+      markdown,
+      live,
+      notifications,
+      subscriptions,
+      web,
+    },
+    plugin,
+  ) {
+    const store = new ConversationStore({ data, clock });
+    const rules = new RecipientRules({ data, cache, accounts, subscriptions });
+    const conversations = new ConversationService({
+      plugin,
+      data,
+      accounts,
+      limits,
+      markdown,
+      notifications,
+      rules,
+      store,
+    });
+    plugin.extend(signals, {
+      name: SIGNAL,
+      description:
+        'The viewer has another number of unread conversations, `count`, or a new message: `conversation_id` and `number`. Never a word of it.',
+      visible: (_change, viewer) => !isGuest(viewer),
+    });
+    plugin.on(
+      conversationsChanged,
+      async ({ userIds, message }) => {
+        await cache.purge(...userIds.map(accountTag));
+        if (!live) return;
+        const counts = await store.unread(userIds);
+        for (const id of userIds) live.send(SIGNAL, { ...message, count: counts.get(id) ?? 0 }, id);
+      },
+      { awaited: true },
+    );
+    if (notifications) notifyParticipants(plugin, { notifications, store });
+    plugin.extend(personalData, messagesPersonalData(data, store));
+    plugin.extend(counters, lastMessageCounter({ data, cache }));
+
+    const deps = { plugin, environment, settings, accounts, markdown, conversations, store };
+    messageRoutes(deps);
+    if (!web) return;
+    const unread = (viewer: Viewer): Promise<number> =>
+      isGuest(viewer)
+        ? Promise.resolve(0)
+        : cache.remember(`messages.unread:${viewer.id}`, [accountTag(viewer.id!)], () => conversations.unread(viewer));
+    const pageDeps = { ...deps, access, rules, web, unread };
+    listPages(pageDeps);
+    conversationPages(pageDeps);
+    settingsPage(pageDeps);
+    fillSlots(pageDeps);
+  },
+});

@@ -1,0 +1,39 @@
+import { sql, type Cache, type Counter, type Data } from 'parley-forum';
+import { accountTag } from 'parley-forum/plugins/accounts';
+
+/** The last message of each conversation, by number and moment. */
+const LAST = sql`select conversation_id, max(number) as number, max(created_at) as at from conversation_message`;
+
+/**
+ * The copy that each participant has of the conversation's last message, and how far they have read, which is no
+ * further than that.
+ */
+export const lastMessageCounter = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): Counter => ({
+  name: 'last messages of conversations',
+  async keys({ after, limit, descending = false }) {
+    const rows = await data.all(sql<{ id: string }>`select id from conversation
+      where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`}
+      order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`);
+    return rows.map(({ id }) => id);
+  },
+  async check(ids) {
+    const rows = await data.all(sql<{ line: string }>`
+      select format('conversation %s, member %s: %s read of %s, but there are %s', p.conversation_id, p.user_id,
+        p.read_number, p.last_number, m.number) as line
+      from conversation_participant p
+        join (${LAST} where conversation_id = any(${ids}::uuid[]) group by conversation_id) m using (conversation_id)
+      where p.last_number <> m.number or p.last_at <> m.at or p.read_number > m.number
+      order by p.conversation_id, p.user_id`);
+    return rows.map(({ line }) => line);
+  },
+  repair: (ids) =>
+    data.transaction(async () => {
+      // As every writer does; the statement behind it sees what those wrote who had the lock before.
+      await data.all(sql`select id from conversation where id = any(${ids}::uuid[]) order by id for update`);
+      const rows = await data.all(sql<{ id: string }>`update conversation_participant p
+        set last_number = m.number, last_at = m.at, read_number = least(p.read_number, m.number)
+        from (${LAST} where conversation_id = any(${ids}::uuid[]) group by conversation_id) m
+        where p.conversation_id = m.conversation_id returning p.user_id as id`);
+      await cache.purge(...new Set(rows.map(({ id }) => accountTag(id))));
+    }),
+});
