@@ -160,17 +160,17 @@ async function live(forum: Forum) {
   );
   expectStatus(await forum.as.mia.put(`/api/discussions/${alone.id}`, { title: 'Zebrafinch moderated' }), 200);
   expectStatus(await ada.post('/api/bookmarks', { post_id: others.postId, note: 'A quokkatext for later.' }), 201);
-  for (const [member, id] of [
-    [ada, forum.ids.bob],
-    [bob, forum.ids.ada],
-  ] as const)
-    expectStatus(await member.post('/api/subscriptions/mute', { kind: 'member', subject_id: id, muted: true }), 200);
   const begin = async (to: string, subject: string, content: string): Promise<string> =>
     expectStatus(await ada.post('/api/conversations', { to: [to], subject, content }), 201).body.conversation.id;
   const conversation = await begin('bob', 'Zebrafinch between us', 'A quokkatext for Bob.');
   expectStatus(await bob.post(`/api/conversations/${conversation}/messages`, { content: 'Bob has read it.' }), 201);
   // Nobody is left in it but ada.
   await bob.delete(`/api/conversations/${await begin('bob', 'Zebrafinch alone again', 'A quokkatext for nobody.')}`);
+  for (const [member, id] of [
+    [ada, forum.ids.bob],
+    [bob, forum.ids.ada],
+  ] as const)
+    expectStatus(await member.post('/api/subscriptions/mute', { kind: 'member', subject_id: id, muted: true }), 200);
   expectStatus(await ada.put('/api/drafts/new', { fields: { content: 'A quokkatext begun.' } }), 200);
   const file = expectStatus(await send(ada, await picture(), 'quokkatext.png'), 201).body.upload;
   await ada.submit('/settings/profile', { bio: 'A quokkatext of a life.' });
@@ -317,6 +317,7 @@ describe('a member who only takes the name along', () => {
     expectStatus(await leave(forum, 'ada', 'anonymise'), 303);
     forum.app.clock.advance(8 * DAY);
     await looked(forum.app);
+    await forum.as.bob.login('bob', PASSWORD);
   });
 
   test('leaves what they wrote to nobody', async () => {

@@ -24,8 +24,9 @@ describe('a member’s data', () => {
     expectStatus(await forum.as.ada.post('/api/bookmarks', { post_id: others.postId, note: 'For winter' }), 201);
     const toBob = { to: ['bob'], subject: 'Kites and wind', content: 'At the **quay**?' };
     const { conversation } = expectStatus(await forum.as.ada.post('/api/conversations', toBob), 201).body;
-    const path = `/api/conversations/${conversation.id}/messages`;
-    expectStatus(await forum.as.bob.post(path, { content: 'Said to ada alone.' }), 201);
+    const path = `/api/conversations/${conversation.id}`;
+    expectStatus(await forum.as.ada.put(path, { is_muted: true }), 200);
+    expectStatus(await forum.as.bob.post(`${path}/messages`, { content: 'Said to ada alone.' }), 201);
     const mute = { kind: 'member', subject_id: forum.ids.bob, muted: true };
     expectStatus(await forum.as.ada.post('/api/subscriptions/mute', mute), 200);
     expectStatus(await forum.as.ada.put('/api/drafts/new', { fields: { title: 'Not yet', content: 'Begun' } }), 200);
