@@ -5,7 +5,6 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
 import type { DemoContent, Progress } from 'parley-forum/plugins/installer';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import type { ConversationImporter, ImportedConversation } from 'parley-forum/ports/conversations';
 import { ReactionGenerator } from './demo-reactions.ts';
 import { ReadingGenerator } from './demo-reading.ts';
 import { readContent, type Content } from './content.ts';
@@ -29,7 +28,6 @@ export interface ContentInstallerDeps {
   readonly clock: Clock;
   readonly logins: Logins;
   readonly answers: Answers | undefined;
-  readonly messages: ConversationImporter | undefined;
 }
 
 /** Brings content/ into a forum that was just installed. */
@@ -45,7 +43,7 @@ export class ContentInstaller implements DemoContent {
     progress(`${content.members.length} members`);
     const members = await this.#members(content);
     const categories = await this.#categories(content);
-    const { access, discussions, importer, messages } = this.#deps;
+    const { access, discussions, importer } = this.#deps;
     // The import is one transaction: either all of it was written by an earlier attempt, or nothing.
     const admin = {
       id: [...members.values()][0],
@@ -54,31 +52,7 @@ export class ContentInstaller implements DemoContent {
     };
     if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;
     const ready = await this.#rendered(content, { categories, members }, progress);
-    const conversations = await this.#conversations(content, members);
     await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
-    // Behind them: who is interrupted here has all but these, and not twice.
-    await messages?.importConversations(conversations);
-  }
-
-  #conversations(
-    { conversations }: Content,
-    members: ReadonlyMap<string, string>,
-  ): Promise<readonly ImportedConversation[]> {
-    const { clock, markdown } = this.#deps;
-    return Promise.all(
-      conversations.map(async ({ subject, participants, messages }) => ({
-        subject,
-        participants: participants.map(({ member, read }) => ({ userId: members.get(member)!, readNumber: read })),
-        messages: await Promise.all(
-          messages.map(async ({ author, age, content }) => ({
-            authorId: members.get(author)!,
-            content,
-            html: await markdown.render(content),
-            createdAt: new Date(clock.now() - age),
-          })),
-        ),
-      })),
-    );
   }
 
   /** Ids by username. Those who are there already, such as the administrator, are kept; some get a password. */

@@ -32,18 +32,6 @@ interface DemoBookmark {
   readonly member: string;
   readonly note: string;
 }
-/** Members write to one another. */
-export interface DemoConversation {
-  readonly subject: string;
-  /** `read`: up to which message, where it is not the last. */
-  readonly participants: readonly { readonly member: string; readonly read?: number }[];
-  readonly messages: readonly {
-    readonly author: string;
-    /** Milliseconds before now. */
-    readonly age: number;
-    readonly content: string;
-  }[];
-}
 export interface DemoDiscussion {
   /** Its file below content/discussions, without the ending. */
   readonly file: string;
@@ -67,11 +55,6 @@ export interface Content {
   /** Oldest first. */
   readonly discussions: readonly DemoDiscussion[];
   readonly bookmarks: readonly DemoBookmark[];
-  readonly conversations: readonly DemoConversation[];
-}
-/** As its file has it, with ages such as `3d`. */
-interface WrittenConversation extends Omit<DemoConversation, 'messages'> {
-  readonly messages: readonly { readonly author: string; readonly age: string; readonly content: string }[];
 }
 
 const FOLDER = join(import.meta.dirname, 'content');
@@ -102,18 +85,7 @@ export async function readContent(folder: string = FOLDER): Promise<Content> {
     members: await json<DemoMember[]>('members.json'),
     discussions: discussions.toSorted((a, b) => b.age - a.age),
     bookmarks: await json<DemoBookmark[]>('bookmarks.json'),
-    conversations: (await json<WrittenConversation[]>('conversations.json')).map(parseConversation),
   };
-}
-
-/** Throws for an age that is none. */
-function parseConversation({ messages, ...rest }: WrittenConversation): DemoConversation {
-  const parsed = messages.map(({ age, ...message }) => {
-    const length = lengthOf(age);
-    if (length === undefined) throw new Error(`conversations.json: expected an age such as "3d", found "${age}"`);
-    return { ...message, age: length };
-  });
-  return { ...rest, messages: parsed };
 }
 
 /**

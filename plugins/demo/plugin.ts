@@ -3,7 +3,6 @@ import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Answers } from 'parley-forum/ports/answers';
 import { audited, auditRules } from 'parley-forum/ports/audit';
-import { ConversationImporter } from 'parley-forum/ports/conversations';
 import { contentSeeded, Seeder } from 'parley-forum/plugins/demo';
 import { Categories, Discussions, Importer } from 'parley-forum/plugins/discussions';
 import { DemoContent } from 'parley-forum/plugins/installer';
@@ -28,11 +27,11 @@ export default definePlugin({
     clock: Clock,
     secrets: Secrets,
   },
-  wants: { answers: Answers, messages: ConversationImporter },
+  wants: { answers: Answers },
   provides: { demo: DemoContent, seeder: Seeder },
   hooks: [contentSeeded],
   commands,
-  setup({ secrets, answers, messages, ...deps }, plugin) {
+  setup({ secrets, answers, ...deps }, plugin) {
     plugin.extend(
       auditRules,
       audited(contentSeeded, ['forum.seeded'], ({ discussions, posts, users }) => ({
@@ -42,7 +41,7 @@ export default definePlugin({
       })),
     );
     return {
-      demo: new ContentInstaller({ ...deps, answers, messages, logins: createLogins(secrets) }),
+      demo: new ContentInstaller({ ...deps, answers, logins: createLogins(secrets) }),
       seeder: {
         // Said before, since it is written in many transactions.
         async seed(amounts, console) {

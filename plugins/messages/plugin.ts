@@ -4,7 +4,6 @@ import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { conversationsChanged, messageSent, sendMessages } from 'parley-forum/plugins/messages';
-import { ConversationImporter } from 'parley-forum/ports/conversations';
 import { Live, signals } from 'parley-forum/ports/live';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
@@ -12,7 +11,6 @@ import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { ConversationService } from './conversation-service.ts';
 import { ConversationStore } from './conversation-store.ts';
-import { Importer } from './importer.ts';
 import { notifyParticipants } from './notifications.ts';
 import { conversationPages } from './pages/conversation-pages.ts';
 import { listPages } from './pages/list-pages.ts';
@@ -42,7 +40,6 @@ export default definePlugin({
     markdown: Markdown,
   },
   wants: { live: Live, notifications: Notifications, subscriptions: Subscriptions, web: Web },
-  provides: { importer: ConversationImporter },
   hooks: [messageSent, conversationsChanged],
   permissions: [sendMessages],
   settings: Type.Object({
@@ -127,8 +124,7 @@ export default definePlugin({
 
     const deps = { plugin, environment, settings, accounts, markdown, conversations, store };
     messageRoutes(deps);
-    const importer = new Importer({ data, markdown });
-    if (!web) return { importer };
+    if (!web) return;
     const unread = (viewer: Viewer): Promise<number> =>
       isGuest(viewer)
         ? Promise.resolve(0)
@@ -138,6 +134,5 @@ export default definePlugin({
     conversationPages(pageDeps);
     settingsPage(pageDeps);
     fillSlots(pageDeps);
-    return { importer };
   },
 });

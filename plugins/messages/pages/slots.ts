@@ -16,18 +16,20 @@ export function fillSlots({ plugin, access, rules, unread, web }: PageDeps): voi
     5,
   );
 
-  const buttons = async (people: readonly Author[], viewer: Viewer): Promise<readonly (SafeHtml | undefined)[]> => {
-    if (isGuest(viewer) || !access.allows(viewer, sendMessages)) return [];
-    const others = people.map(({ id }) => id).filter((id) => id !== viewer.id);
-    const refusing = await rules.refusing(viewer, others);
-    return Promise.all(
-      people.map(({ id, username }) =>
-        id === viewer.id || refusing.has(id)
-          ? undefined
-          : web.fragment(viewer, '@messages/button', { href: `${LIST}/new?${new URLSearchParams({ to: username })}` }),
-      ),
-    );
-  };
-  plugin.extend(slotFillings, fill(profileAbout, buttons), -10);
-  plugin.extend(slotFillings, fill(userCardActions, buttons), -10);
+  const buttons =
+    (small: boolean) =>
+    async (people: readonly Author[], viewer: Viewer): Promise<readonly (SafeHtml | undefined)[]> => {
+      if (isGuest(viewer) || !access.allows(viewer, sendMessages)) return [];
+      const others = people.map(({ id }) => id).filter((id) => id !== viewer.id);
+      const refusing = await rules.refusing(viewer, others);
+      return Promise.all(
+        people.map(async ({ id, username }) => {
+          if (id === viewer.id || refusing.has(id)) return undefined;
+          const href = `${LIST}/new?${new URLSearchParams({ to: username })}`;
+          return web.fragment(viewer, '@messages/button', { href, small });
+        }),
+      );
+    };
+  plugin.extend(slotFillings, fill(profileAbout, buttons(false)), -10);
+  plugin.extend(slotFillings, fill(userCardActions, buttons(true)), -10);
 }

@@ -3,7 +3,6 @@ import { counters, Data, Settings, sql } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { sendMessages } from 'parley-forum/plugins/messages';
-import { ConversationImporter } from 'parley-forum/ports/conversations';
 import { leastOf, miscounted, type Answer } from 'parley-forum/testing';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { listen, type Listener } from '../live/listen.ts';
@@ -501,33 +500,4 @@ test('what each participant knows of the last message is counted anew', async ()
   await counter.value.repair([id]);
   expect(await miscounted(forum.app)).toEqual([]);
   expect(await conversation('bob', id)).toMatchObject({ message_count: 2, unread_count: 0 });
-});
-
-test('whole conversations are imported as they were, without a word to anybody', async () => {
-  for (const name of ['ada', 'bob'] as const) await readEverything(name);
-  const message = (name: Name, content: string, at: string) => ({
-    authorId: forum.ids[name],
-    content,
-    html: `<p>${content}</p>`,
-    createdAt: new Date(at),
-  });
-  await forum.app.app.service(ConversationImporter).importConversations([
-    {
-      subject: 'From before',
-      participants: [{ userId: forum.ids.ada }, { userId: forum.ids.bob, readNumber: 1 }],
-      messages: [message('ada', 'One', '2020-01-02T10:00:00Z'), message('bob', 'Two', '2020-01-03T10:00:00Z')],
-    },
-  ]);
-  const { conversations } = (await forum.as.bob.get('/api/conversations?unread=true')).body;
-  expect(conversations).toMatchObject([
-    {
-      subject: 'From before',
-      message_count: 2,
-      unread_count: 1,
-      last_message: { author: { username: 'bob' }, excerpt: 'Two', created_at: '2020-01-03T10:00:00.000Z' },
-    },
-  ]);
-  expect((await messages('ada', conversations[0].id)).messages.map((one: any) => one.content)).toEqual(['One', 'Two']);
-  await forum.app.calm();
-  expect(await countOf(forum.as.bob)).toBe(0);
 });
