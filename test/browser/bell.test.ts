@@ -60,7 +60,7 @@ describe('the bell', () => {
     expect(await page.evaluate('document.activeElement.classList.contains("bell")')).toBe(true);
     await page.keyboard.press('Enter');
     await menu(page).getByRole('button', { name: 'Mark all as read' }).click();
-    await page.locator('.bell-count').waitFor({ state: 'hidden' });
+    await page.locator('.bell .icon-count').waitFor({ state: 'hidden' });
     await expect.poll(() => menu(page).locator('.notification.unread').count()).toBe(0);
     expect(new URL(page.url()).pathname).toBe('/categories');
     await menu(page).getByRole('link', { name: 'All notifications' }).click();

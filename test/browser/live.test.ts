@@ -25,8 +25,8 @@ describe('the bell of an open page', () => {
     await page.getByRole('button', { name: 'Start discussion' }).click();
     await page.getByRole('heading', { name: 'Bells', level: 1 }).waitFor();
     const number = /\/d\/(\d+)/.exec(page.url())![1]!;
-    await openListening(page, '/categories', 'x-notifications-bell');
-    expect(await page.locator('.bell-count').isVisible()).toBe(false);
+    await openListening(page, '/categories', 'x-count');
+    expect(await page.locator('.bell .icon-count').isVisible()).toBe(false);
     await reply('mia', 'Mine is bronze.', number);
     const bell = page.getByRole('banner').getByRole('link', { name: 'Notifications, unread: 1' });
     await bell.waitFor();
@@ -36,7 +36,7 @@ describe('the bell of an open page', () => {
     const other = await page.context().newPage();
     await other.goto(`/d/${number}`);
     await page.getByRole('banner').getByRole('link', { name: 'Notifications', exact: true }).waitFor();
-    expect(await page.locator('.bell-count').isVisible()).toBe(false);
+    expect(await page.locator('.bell .icon-count').isVisible()).toBe(false);
     expect(await page.title()).toMatch(/^Categories · /);
     await page.context().close();
   });

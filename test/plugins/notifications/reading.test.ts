@@ -141,7 +141,7 @@ describe('pages', () => {
     await notify(3);
     for (let time = 0; time < 2; time++) expect(await page('/')).toContain('aria-label="Notifications, unread: 3"');
     await readAll(forum.as.ada);
-    expect(await page('/')).toMatch(/class="bell-count" aria-hidden="true" hidden/);
+    expect(await page('/')).toMatch(/class="icon-count" aria-hidden="true" hidden/);
     expect((await forum.guest.get('/')).text).not.toContain('icon-button bell');
   });
 

@@ -6,8 +6,11 @@ interface Unread {
 /** Above this the number says only that there are many, as on the server. */
 const MOST = 99;
 
-/** Keeps the number at the bell while the page is open; says it where it grew. */
-class Bell extends HTMLElement {
+/**
+ * Keeps the number at an icon in the head of a page while the page is open, as the signal `data-signal` says it, or the
+ * address `data-path`; says it where it grew. Without a text for none (`data-none`) the icon goes with the number.
+ */
+class Count extends HTMLElement {
   #gone: AbortController | undefined;
   #count = 0;
 
@@ -16,7 +19,7 @@ class Bell extends HTMLElement {
     const { signal } = this.#gone;
     this.#count = Number(this.dataset['count']);
     document.addEventListener(
-      'parley:notifications',
+      `parley:${this.dataset['signal']}`,
       (event) => this.#show((event as CustomEvent<Unread>).detail.count),
       { signal },
     );
@@ -31,23 +34,25 @@ class Bell extends HTMLElement {
   }
 
   async #ask(): Promise<void> {
-    const { count } = await api<Unread>('/api/notifications/count').catch(() => ({ count: this.#count }));
+    const { count } = await api<Unread>(this.dataset['path'] ?? '').catch(() => ({ count: this.#count }));
     this.#show(count);
   }
 
   #show(count: number): void {
-    const [link, badge] = [this.querySelector('a'), this.querySelector<HTMLElement>('.bell-count')];
+    const [link, badge] = [this.querySelector('a'), this.querySelector<HTMLElement>('.icon-count')];
     if (!link || !badge || count === this.#count) return;
     const number = (value: number): string => value.toLocaleString(document.documentElement.lang);
-    const text =
-      count > 0 ? (this.dataset['some'] ?? '').replace('{count}', number(count)) : (this.dataset['none'] ?? '');
+    const { none, some = '', title } = this.dataset;
+    const text = count > 0 ? some.replace('{count}', number(count)) : (none ?? '');
     badge.textContent = count > MOST ? `${MOST}+` : number(count);
     badge.hidden = count === 0;
+    link.hidden = count === 0 && none === undefined;
     // Other tabs of the browser show no more of a page than its title.
-    document.title = `${count > 0 ? `(${badge.textContent}) ` : ''}${document.title.replace(/^\(\d+\+?\) /, '')}`;
+    if (title)
+      document.title = `${count > 0 ? `(${badge.textContent}) ` : ''}${document.title.replace(/^\(\d+\+?\) /, '')}`;
     link.ariaLabel = text;
     if (count > this.#count) announce(text);
     this.#count = count;
   }
 }
-define('x-notifications-bell', Bell);
+define('x-count', Count);
