@@ -13,7 +13,7 @@ const write = async (page: Page, text: string): Promise<void> => {
 test('a member writes to another, who sees it at once, answers, and is answered in the open page', async () => {
   const [ada, bob] = [await forum.open('ada'), await forum.open('bob', { viewport: { width: 320, height: 700 } })];
   const heard = [listen(ada), listen(bob)];
-  await openListening(bob, '/categories', 'x-messages-badge');
+  await openListening(bob, '/categories', 'x-count');
   const badge = bob.getByRole('banner').getByRole('link', { name: /^Conversations with new messages/ });
   expect(await badge.count()).toBe(0);
 

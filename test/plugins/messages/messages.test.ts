@@ -86,7 +86,7 @@ describe('a conversation', () => {
     for (const name of ['mia', 'root'] as const) expect(await page(name, '/messages')).not.toContain('Between us');
     expect((await forum.guest.get(paths[0]!)).status).toBe(401);
     expect((await forum.guest.get(`/messages/${id}`)).status).toBe(303);
-    expect((await forum.guest.get('/')).text).not.toContain('<x-messages-badge');
+    expect((await forum.guest.get('/')).text).not.toContain('<x-count');
     expect((await forum.as.ada.get('/api/conversations/none')).status).toBe(404);
   });
 
