@@ -34,8 +34,16 @@ test('a cursor that no list gave is refused or leads somewhere, and is no fault 
   const { discussion, post_id: post } = await world.must('ada', 'POST', '/discussions', {
     body: { title: 'A target', content: 'x', category_id: 'general', tags: ['boats'] },
   });
+  const { conversation } = await world.must('root', 'POST', '/conversations', {
+    body: { to: ['ada'], subject: 'A target', content: 'x' },
+  });
   const paramsOf = (path: string): Readonly<Record<string, string>> => {
-    const named = { posts: post as string, tags: 'boats', discussions: String(discussion.number) };
+    const named = {
+      posts: post as string,
+      tags: 'boats',
+      discussions: String(discussion.number),
+      conversations: conversation.id as string,
+    };
     const id = Object.entries(named).find(([kind]) => path.startsWith(`/${kind}`))?.[1] ?? 'general';
     return { id, slug: id, post_id: post };
   };

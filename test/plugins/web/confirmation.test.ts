@@ -319,6 +319,7 @@ const UNGUARDED = [
   '/settings/held-posts/:id/withdraw',
   '/settings/keyboard',
   '/settings/language',
+  '/settings/messages',
   '/settings/notifications',
   '/settings/privacy',
   '/settings/profile',
