@@ -196,11 +196,14 @@ export class ConversationStore {
       and not exists (select from conversation_participant p where p.conversation_id = c.id)`);
   }
 
-  /** Who has neither read a message nor written it, nor muted its conversation. */
+  /**
+   * Who has neither read a message nor written it, nor muted its conversation. In the transaction that holds the lock:
+   * until its end none of them reads it.
+   */
   async awaiting({ conversationId, number, authorId }: Pick<Message, 'conversationId' | 'number' | 'authorId'>) {
     const rows = await this.#data.all(sql<{ id: string }>`select user_id as id from conversation_participant
       where conversation_id = ${conversationId} and user_id <> ${authorId} and read_number < ${number}
-        and not is_muted order by user_id`);
+        and not is_muted order by user_id for share`);
     return rows.map(({ id }) => id);
   }
 

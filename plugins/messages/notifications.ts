@@ -1,4 +1,4 @@
-import type { PluginHandle } from 'parley-forum';
+import type { Data, PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import { messageSent } from 'parley-forum/plugins/messages';
 import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
@@ -7,6 +7,7 @@ import type { ConversationStore } from './conversation-store.ts';
 import { pathOf } from './records.ts';
 
 interface NotificationDeps {
+  readonly data: Data;
   readonly notifications: Notifications;
   readonly store: ConversationStore;
 }
@@ -15,7 +16,7 @@ interface NotificationDeps {
  * Notifies those who have not read a message: one notification for each conversation while it is unread. It has neither
  * subject nor text, which so stand in no other table and no mail.
  */
-export function notifyParticipants(plugin: PluginHandle, { notifications, store }: NotificationDeps): void {
+export function notifyParticipants(plugin: PluginHandle, { data, notifications, store }: NotificationDeps): void {
   plugin.extend(notificationTypes, {
     type: TYPE,
     label: 'messages:notify',
@@ -28,19 +29,22 @@ export function notifyParticipants(plugin: PluginHandle, { notifications, store 
 
   plugin.on(
     messageSent,
-    async ({ message: { id, conversation_id: conversationId, number, author_id: authorId } }) => {
-      const userIds = await store.awaiting({ conversationId, number, authorId });
-      await notifications.notify(
-        userIds.map((userId) => ({
-          type: TYPE,
-          userId,
-          actorId: authorId,
-          url: pathOf(conversationId),
-          group: groupOf(conversationId),
-          key: `message:${id}`,
-        })),
-      );
-    },
+    ({ message: { id, conversation_id: conversationId, number, author_id: authorId } }) =>
+      // Whoever reads it or leaves at this moment does so before, and is not notified, or behind, and has read that, too.
+      data.transaction(async () => {
+        if (!(await store.lock(conversationId))) return;
+        const userIds = await store.awaiting({ conversationId, number, authorId });
+        await notifications.notify(
+          userIds.map((userId) => ({
+            type: TYPE,
+            userId,
+            actorId: authorId,
+            url: pathOf(conversationId),
+            group: groupOf(conversationId),
+            key: `message:${id}`,
+          })),
+        );
+      }),
     { durable: true },
   );
 }

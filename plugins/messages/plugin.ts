@@ -118,7 +118,7 @@ export default definePlugin({
       },
       { awaited: true },
     );
-    if (notifications) notifyParticipants(plugin, { notifications, store });
+    if (notifications) notifyParticipants(plugin, { data, notifications, store });
     plugin.extend(personalData, messagesPersonalData(data, store));
     plugin.extend(counters, lastMessageCounter({ data, cache }));
 

@@ -252,10 +252,18 @@ describe('messages', () => {
     // Reading the conversation reads its notification.
     await page('bob', `/messages/${id}`);
     expect([await countOf(forum.as.bob), await unread('bob')]).toEqual([0, 0]);
-    await reply('ada', id, 'Third');
-    await forum.as.bob.delete(`/api/conversations/${id}`);
+  });
+
+  test('leave no notification behind that came while they were read, or their reader left', async () => {
+    await readEverything('bob');
+    for (let round = 0; round < 8; round++) {
+      const { id } = (await begun('ada', ['bob'], `Round ${round}`)).conversation;
+      await read('bob', id);
+      await reply('ada', id, 'Once more');
+      await (round % 2 ? read('bob', id) : forum.as.bob.delete(`/api/conversations/${id}`));
+    }
     await forum.app.calm();
-    expect(await countOf(forum.as.bob)).toBe(0);
+    expect([await countOf(forum.as.bob), await unread('bob')]).toEqual([0, 0]);
   });
 
   test('are told to those in the conversation alone', async () => {
