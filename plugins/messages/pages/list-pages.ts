@@ -17,7 +17,9 @@ import { draftOf, LIST, othersOf, previewOf, textOf, writingField, type FormDraf
 
 /** Conversations on a page, and people whom a row names. */
 const [PAGE, NAMED] = [20, 3];
+const NEW = `${LIST}/new`;
 const Text = Type.Optional(Type.String());
+const Query = Type.Object({ to: Type.Optional(Type.String({ maxLength: 100 })) });
 
 /** /messages, what a member is in, and /messages/new, where a conversation begins. */
 export function listPages(deps: PageDeps): void {
@@ -58,9 +60,11 @@ export function listPages(deps: PageDeps): void {
     );
   });
 
-  const newView = (draft: FormDraft): View => {
+  /** `to`: whom the address names. Each has a draft of their own, so that what was meant for one does not go to another. */
+  const newView = (draft: FormDraft, to: string): View => {
     const { message, problems = [], values } = draft;
     const model = {
+      action: to === '' ? NEW : `${NEW}?${new URLSearchParams({ to })}`,
       message,
       problems,
       wrong: errorsByField(problems),
@@ -68,27 +72,29 @@ export function listPages(deps: PageDeps): void {
       subject: textOf(values['subject']),
       longest: MAX_SUBJECT,
       most: plugin.settings['messages.most_participants'] - 1,
-      composer: writingField(draft, { key: 'message-new', cancel: LIST, rows: 8 }),
+      composer: writingField(draft, {
+        key: to === '' ? 'message-new' : `message-new-${to.toLowerCase()}`,
+        cancel: LIST,
+        rows: 8,
+      }),
     };
     const head = { name: 'message', title: phrase('messages:new.title'), noindex: true };
     return view('@messages/new', head, model, draft.status);
   };
 
-  plugin.route(pages, {
-    method: 'get',
-    path: `${LIST}/new`,
-    can: sendMessages,
-    query: Type.Object({ to: Type.Optional(Type.String({ maxLength: 1_000 })) }),
-  })(({ query: { to = '' } }) => newView({ values: { to: to === '' ? '' : `@${to.replace(/^@/, '')} ` } }));
+  plugin.route(pages, { method: 'get', path: NEW, can: sendMessages, query: Query })(({ query: { to = '' } }) =>
+    newView({ values: { to: to === '' ? '' : `@${to.replace(/^@/, '')} ` } }, to),
+  );
 
   plugin.route(pages, {
     method: 'post',
-    path: `${LIST}/new`,
+    path: NEW,
     can: sendMessages,
+    query: Query,
     body: Type.Object({ to: Text, subject: Text, content: Text, preview: Text }),
-    options: { longText: true, rerender: (retry) => newView(draftOf(retry)) },
-  })(async ({ actor, body }) => {
-    if (body.preview !== undefined) return newView(await previewOf(markdown, body));
+    options: { longText: true, rerender: (retry) => newView(draftOf(retry), textOf(retry.req.query['to'])) },
+  })(async ({ actor, body, query: { to = '' } }) => {
+    if (body.preview !== undefined) return newView(await previewOf(markdown, body), to);
     const { conversationId } = await conversations.start(actor, {
       to: textOf(body.to).split(/[\s,;]+/),
       subject: textOf(body.subject),

@@ -404,13 +404,24 @@ describe('whoever leaves', () => {
 describe('the pages', () => {
   test('begin and answer a conversation without script', async () => {
     expect(await page('ada', '/messages/new?to=bob')).toMatch(/<textarea id="f-to"[^>]*>\s*@bob <\/textarea>/);
-    const preview = await forum.as.ada.submit('/messages/new', {
+    const drafts = await Promise.all(
+      ['', '?to=bob', '?to=mia'].map(async (query) =>
+        /action="([^"]*\/new[^"]*)"[^]*data-draft="([^"]*)"/.exec(await page('ada', `/messages/new${query}`))!.slice(1),
+      ),
+    );
+    expect(drafts).toEqual([
+      ['/messages/new', 'message-new'],
+      ['/messages/new?to=bob', 'message-new-bob'],
+      ['/messages/new?to=mia', 'message-new-mia'],
+    ]);
+    const preview = await forum.as.ada.submit('/messages/new?to=bob', {
       to: '@bob',
       subject: 'Preview',
       content: 'A **bold** word',
       preview: '1',
     });
     expect([preview.status, preview.text.includes('A <strong>bold</strong> word')]).toEqual([200, true]);
+    expect(preview.text).toContain('data-draft="message-new-bob"');
     const wrong = await forum.as.ada.submit('/messages/new', { to: '@zoe', subject: 'Typed', content: 'Not lost' });
     expect(wrong.status).toBe(400);
     for (const typed of ['@zoe', 'value="Typed"', 'Not lost', 'names no member: zoe'])
