@@ -201,12 +201,16 @@ describe('a moderator', () => {
     await page.getByRole('link', { name: MINE }).click();
   });
 
-  test('locks it, and members can no longer reply', async () => {
+  test('locks it and says why, and members can no longer reply', async () => {
     await tool('Lock');
+    const form = page.locator('#discussion-lock');
+    await form.getByLabel('Why (optional)').fill('The masts are sold.');
+    await form.getByRole('button', { name: 'Lock' }).click();
     expect(await shown(page, 'This discussion is locked; as a moderator you may still reply.')).toBe(true);
     const member = await forum.open('bob');
     await member.goto(page.url());
     expect(await shown(member, 'This discussion is locked')).toBe(true);
+    expect(await shown(member, 'The masts are sold.')).toBe(true);
     expect(await member.getByLabel('Your text').count()).toBe(0);
     await member.context().close();
     await tool('Unlock');
