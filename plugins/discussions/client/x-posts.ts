@@ -21,8 +21,8 @@ class Posts extends HTMLElement {
   };
 
   connectedCallback(): void {
-    // Among posts there are posts alone.
-    document.body.append(this.#menu);
+    // Beside the posts: among them there are posts alone.
+    this.parentElement?.append(this.#menu);
     this.#gone = new AbortController();
     const { signal } = this.#gone;
     const changed = (event: Event): void =>
