@@ -35,7 +35,7 @@ export function conversationPages(deps: PageDeps): void {
     return shown.map((message) => ({ ...message, html: new SafeHtml(message.html) }));
   };
 
-  /** The page tells all that it shows, so that it is no secret what was read: not more than that. */
+  /** Up to the last message that a page shows; it is shown all the same where nothing can be written at present. */
   const markRead = (conversation: Conversation, viewer: Viewer, number: number): Promise<void> =>
     conversations
       .read(conversation, viewer, number)
@@ -49,7 +49,7 @@ export function conversationPages(deps: PageDeps): void {
   ): Promise<View> => {
     const messages = await messagesOf(conversation, part);
     const [first, last] = [messages.at(0)?.number ?? 1, messages.at(-1)?.number ?? part.after ?? 0];
-    await markRead(conversation, viewer, last);
+    if (messages.length > 0) await markRead(conversation, viewer, last);
     const [record] = await conversationRecords(deps, [conversation]);
     const others = othersOf(record!.participants, viewer);
     const path = pathOf(conversation.id);

@@ -457,6 +457,9 @@ describe('the pages', () => {
     expect(categories).toMatch(/href="\/messages"[^]*?<span>Messages<\/span> <span class="count">1<\/span>/);
     await readEverything('root');
     expect(await page('root', '/categories')).not.toContain('Conversations with new messages: 1');
+    // Nothing is read by a page that shows nothing of it.
+    await page('bob', `/messages/${id}?after=900`);
+    expect(await unread('bob')).toBe(1);
     // The page that shows it no longer counts it.
     expect(await page('bob', `/messages/${id}`)).toMatch(/<a class="icon-button" href="\/messages"[^>]* hidden>/);
   });
