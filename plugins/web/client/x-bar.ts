@@ -8,12 +8,21 @@ class QuietBar extends HTMLElement implements Bar {
     act.className = 'button primary small';
     const away = button(t('close'), () => this.remove());
     away.className = 'button quiet small';
-    this.className = 'bar';
+    this.className = 'notice-bar';
     this.role = 'region';
     this.ariaLabel = text;
     this.replaceChildren(words, act, away);
     document.body.append(this);
     announce(text);
+  }
+
+  /** What else is at the foot of the window makes room. */
+  connectedCallback(): void {
+    document.documentElement.classList.add('noticing');
+  }
+
+  disconnectedCallback(): void {
+    document.documentElement.classList.remove('noticing');
   }
 }
 define('x-bar', QuietBar);
