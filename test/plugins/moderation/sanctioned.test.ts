@@ -117,6 +117,7 @@ const VISIBLE: readonly Write[] = [
  */
 const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /api/presence/update', body: { page: '/' } },
+  { route: 'POST /api/session', body: {} },
   { route: 'POST /api/markdown/parse', body: { content: '*x*' } },
   { route: 'POST /api/notifications/mark-read' },
   { route: 'POST /api/bookmarks', body: ({ foreign }) => ({ post_id: foreign.postId }) },
