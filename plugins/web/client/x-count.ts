@@ -11,26 +11,18 @@ const MOST = 99;
  * address `data-path`; says it where it grew. Without a text for none (`data-none`) the icon goes with the number.
  */
 class Count extends HTMLElement {
-  #gone: AbortController | undefined;
   #count = 0;
 
+  /** The head is there for as long as the page is. */
   connectedCallback(): void {
-    this.#gone = new AbortController();
-    const { signal } = this.#gone;
     this.#count = Number(this.dataset['count']);
-    document.addEventListener(
-      `parley:${this.dataset['signal']}`,
-      (event) => this.#show((event as CustomEvent<Unread>).detail.count),
-      { signal },
+    document.addEventListener(`parley:${this.dataset['signal']}`, (event) =>
+      this.#show((event as CustomEvent<Unread>).detail.count),
     );
     // What was sent while the page slept is not sent again.
-    document.addEventListener('parley:reset', () => void this.#ask(), { signal });
-    document.addEventListener('parley:poll', () => void this.#ask(), { signal });
-    addEventListener('pageshow', ({ persisted }) => void (persisted && this.#ask()), { signal });
-  }
-
-  disconnectedCallback(): void {
-    this.#gone?.abort();
+    document.addEventListener('parley:reset', () => void this.#ask());
+    document.addEventListener('parley:poll', () => void this.#ask());
+    addEventListener('pageshow', ({ persisted }) => void (persisted && this.#ask()));
   }
 
   async #ask(): Promise<void> {
