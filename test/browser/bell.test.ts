@@ -89,7 +89,7 @@ test('without a stream the number is asked for after a minute, then less and les
     route.fulfill({ json: { success: true, count: 40 + asked.push(asked.length) } }),
   );
   await page.goto('/categories');
-  await defined(page, 'x-live', 'x-notifications-bell');
+  await defined(page, 'x-live', 'x-count');
   for (const [seconds, times] of [
     [59, 0],
     [2, 1],

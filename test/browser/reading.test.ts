@@ -155,7 +155,7 @@ test('the signs of the writing bar and of the usual reactions are drawn', async 
     await page.evaluate(
       `[...document.querySelectorAll('.composer-bar button')].map((one) => one.textContent.trim() + one.querySelectorAll('svg path').length > 0)`,
     ),
-  ).toEqual(Array.from({ length: 10 }, () => true));
+  ).toEqual(Array.from({ length: 12 }, () => true));
   await page.locator('#post-1 .reaction').first().waitFor();
   const pictures = await page.evaluate(`(async () => {
     const all = [...document.querySelectorAll('#post-1 .reaction-picture, .reaction-menu img')];
