@@ -8,17 +8,17 @@ const forum = useForum();
 const bell = (page: Page) => page.locator('.bell');
 const menu = (page: Page) => page.getByRole('dialog', { name: 'Notifications' });
 
-/** Ada mentions bob so many times, each in a discussion of its own. */
+/** Ada mentions bob so many times, each in a discussion of its own, and he is told of one after the other. */
 beforeAll(async () => {
-  const ada = forum.app.client();
+  const [ada, bob] = [forum.app.client(), forum.app.client()];
   await ada.login('ada', PASSWORD);
+  await bob.login('bob', PASSWORD);
+  const count = async () => (await bob.get('/api/notifications/count')).body.count;
   for (let number = 1; number <= 12; number++) {
     const body = { title: `Called ${number} times`, content: '@bob, come and look', category_id: 'general' };
     await ada.post('/api/discussions', body);
+    await vi.waitUntil(async () => (await count()) === number, { timeout: 30_000 });
   }
-  const bob = forum.app.client();
-  await bob.login('bob', PASSWORD);
-  await vi.waitUntil(async () => (await bob.get('/api/notifications/count')).body.count === 12, { timeout: 30_000 });
 });
 
 describe('the bell', () => {
