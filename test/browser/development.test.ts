@@ -52,8 +52,7 @@ test('a page shows what was saved without being asked for anew', async () => {
 
 test('what is wrong lies over the page with file and line, until it is mended', async () => {
   await site.write('plugins/greeting/words.ts', `export const words = 'hi';\nconst = 2;\n`);
-  await overlay().waitFor();
-  expect(await overlay().locator('.place').textContent()).toBe('plugins/greeting/words.ts:2');
+  await overlay().getByText('plugins/greeting/words.ts:2', { exact: true }).waitFor();
   expect(await overlay().locator('.fault').textContent()).toContain('const = 2;');
   expect(await overlay().textContent()).toContain('Alt+S outlines the slots');
   await page.keyboard.press('Escape');
