@@ -138,7 +138,7 @@ export class ConversationStore {
         (conversation_id, user_id, last_number, last_at, read_number)
       select ${id}::uuid, user_id, 0, ${now}::timestamptz, 0
       from unnest(${[starterId, ...recipientIds]}::uuid[]) as given (user_id) order by user_id`);
-    return this.#add(id, starterId, text);
+    return this.add(id, starterId, text);
   }
 
   /** Inside a transaction. Until its end nobody else writes to it or leaves; false where it is gone. */
@@ -154,12 +154,11 @@ export class ConversationStore {
     return rows.map(({ id }) => id);
   }
 
-  /** In the transaction that holds the lock. Whoever had read all before has read their own, too. */
-  add(conversationId: string, authorId: string, text: MessageText): Promise<Message> {
-    return this.#add(conversationId, authorId, text);
-  }
-
-  async #add(conversationId: string, authorId: string, { content, html, imageRule }: MessageText): Promise<Message> {
+  /**
+   * In the transaction that holds the lock, or has made the conversation. Whoever had read all before has read their own,
+   * too.
+   */
+  async add(conversationId: string, authorId: string, { content, html, imageRule }: MessageText): Promise<Message> {
     const now = this.#now;
     const message = await this.#data.one(sql<Message>`
       insert into conversation_message
