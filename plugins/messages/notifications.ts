@@ -19,6 +19,7 @@ interface NotificationDeps {
 export function notifyParticipants(plugin: PluginHandle, { data, notifications, store }: NotificationDeps): void {
   plugin.extend(notificationTypes, {
     type: TYPE,
+    name: 'messages:title',
     label: 'messages:notify',
     sentence: 'messages:notified',
     several: 'messages:notified.several',
