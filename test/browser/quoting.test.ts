@@ -105,6 +105,8 @@ test('by keyboard: with a key, or with Tab from the selection', async () => {
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await expect.poll(() => area(page).inputValue()).toContain('> \\- or longer\n\n');
+  // What was written changes what is selected in the field, and that is looked at once more.
+  await page.waitForTimeout(400);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Go to your reply');
   await page.keyboard.press('Enter');
   expect(await page.evaluate('document.activeElement.localName')).toBe('textarea');

@@ -123,15 +123,24 @@ const quotedIn = (text: string): ReadonlySet<string> =>
 function selectedText(): Selected | undefined {
   const selection = document.getSelection();
   if (!selection || selection.isCollapsed) return undefined;
-  const range = selection.getRangeAt(0).cloneRange();
-  const { startContainer: start } = range;
+  const { startContainer: start } = selection.getRangeAt(0);
   const prose = (start instanceof Element ? start : start.parentElement)?.closest<HTMLElement>('.prose');
   const post = prose?.closest<HTMLElement>('article[data-number]');
+  const range = prose && within(prose, selection.getRangeAt(0));
   const text = selection.toString().trim();
-  if (!post || !prose || text === '' || !prose.textContent.includes(range.toString().trim())) return undefined;
-  // Three clicks select a paragraph up to the beginning of what comes next, though that is not text of the post.
-  if (!prose.contains(range.endContainer)) range.setEnd(prose, prose.childNodes.length);
-  return { post, prose, range, text };
+  return post && prose && range && text !== '' ? { post, prose, range, text } : undefined;
+}
+
+/** Three clicks select a paragraph up to the beginning of what comes next, though that is no text; the offer may stand between. */
+function within(prose: HTMLElement, selected: Range): Range | undefined {
+  const range = selected.cloneRange();
+  if (prose.contains(range.endContainer)) return range;
+  range.setStartAfter(prose);
+  const rest = range.cloneContents();
+  rest.querySelector('.quote-offer')?.remove();
+  range.setStart(selected.startContainer, selected.startOffset);
+  range.setEnd(prose, prose.childNodes.length);
+  return rest.textContent?.trim() === '' ? range : undefined;
 }
 
 /** What begins a line and would make it something else than text. */
