@@ -132,13 +132,6 @@ export class HeldPosts {
     return rows.length;
   }
 
-  /** Those of the texts that stand in what is kept here. */
-  async containing(texts: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#deps.data.all(sql<{ text: string }>`select text from unnest(${texts}::text[]) as t (text)
-      where exists (select from held_post where position(t.text in html) > 0)`);
-    return new Set(rows.map(({ text }) => text));
-  }
-
   /** Two statements at most. */
   async queueRecords(rows: readonly HeldRow[]): Promise<readonly QueuedPostRecord[]> {
     const { accounts, discussions } = this.#deps;

@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Environment, Settings, sql, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts, groupChanged } from 'parley-forum/plugins/accounts';
 import { reviewPosts } from 'parley-forum/plugins/approval';
@@ -16,7 +16,7 @@ import { Web } from 'parley-forum/plugins/web';
 import { eventRules } from 'parley-forum/ports/events';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
-import { fileTexts } from 'parley-forum/ports/pictures';
+import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
 import { heldPostRule } from './event-rule.ts';
 import { HeldPosts, queueTag } from './held-posts.ts';
 import { Holder } from './holder.ts';
@@ -114,7 +114,7 @@ export default definePlugin({
     if (notifications) notifyPeople(plugin, { access, accounts, notifications, posts, rules });
     plugin.extend(eventRules, heldPostRule(posts, access));
     plugin.extend(personalData, approvalData(data, posts));
-    plugin.extend(fileTexts, { containing: (paths) => posts.containing(paths) });
+    plugin.extend(fileTexts, fileTextsIn(data, sql`select html as text from held_post`));
 
     plugin.on(
       groupChanged,

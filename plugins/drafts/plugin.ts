@@ -1,4 +1,4 @@
-import { Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
+import { Clock, Data, definePlugin, Environment, Settings, sql, Type } from 'parley-forum';
 import {
   composerValues,
   discussionCreated,
@@ -9,6 +9,7 @@ import {
 } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
+import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
 import { Web } from 'parley-forum/plugins/web';
 import { DraftService } from './draft-service.ts';
 import { DraftStore } from './draft-store.ts';
@@ -65,6 +66,7 @@ export default definePlugin({
     draftRoutes({ plugin, settings, drafts });
     if (web) draftPages({ plugin, settings, discussions, drafts, store, web });
     plugin.extend(personalData, draftsPersonalData(data));
+    plugin.extend(fileTexts, fileTextsIn(data, sql`select fields::text as text from draft`));
 
     plugin.on(composerValues, async (values, { key, viewer }) => {
       const draft = viewer.id === undefined ? undefined : await drafts.find(key, viewer);

@@ -1,4 +1,4 @@
-import { Cache, Clock, counters, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
+import { Cache, Clock, counters, Data, definePlugin, Environment, Settings, sql, Type } from 'parley-forum';
 import { Access, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
@@ -7,6 +7,7 @@ import { conversationsChanged, messageSent, sendMessages } from 'parley-forum/pl
 import { Live, signals } from 'parley-forum/ports/live';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
+import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
 import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { ConversationService } from './conversation-service.ts';
@@ -120,6 +121,7 @@ export default definePlugin({
     );
     if (notifications) notifyParticipants(plugin, { data, notifications, store });
     plugin.extend(personalData, messagesPersonalData(data, store));
+    plugin.extend(fileTexts, fileTextsIn(data, sql`select html as text from conversation_message`));
     plugin.extend(counters, lastMessageCounter({ data, cache }));
 
     const deps = { plugin, environment, settings, accounts, markdown, conversations, store };

@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineToken } from 'parley-forum';
+import { defineExtensionPoint, defineToken, sql, type Data, type RawBuilder } from 'parley-forum';
 
 /** A small picture that was made here, and so is safe to be sent from here. */
 export interface Thumbnail {
@@ -27,3 +27,23 @@ export const fileTexts = defineExtensionPoint<FileTexts>(
   'uploads.file-texts',
   'Texts besides posts that show or link to files: what stands in one is not removed as unused.',
 );
+
+/** Where all files of members lie. */
+export const FILES_PATH = '/uploads/';
+
+/** `select`: a query of a plugin's own tables whose column `text` is what may show or link to files. */
+export const fileTextsIn = (data: Data, select: RawBuilder<unknown>): FileTexts => ({
+  async containing(paths) {
+    // Most texts have no file at all: read once, those that have are compared with each path.
+    const rows = await data.all(sql<{ path: string }>`
+      with texts as materialized (select text from (${select}) own where position(${FILES_PATH} in text) > 0)
+      select path from unnest(${paths}::text[]) as given (path)
+      where exists (select from texts where position(given.path in texts.text) > 0)`);
+    return new Set(rows.map(({ path }) => path));
+  },
+});
+
+/** `texts`: values that are in memory, such as settings. */
+export const fileTextsOf = (texts: () => readonly string[]): FileTexts => ({
+  containing: (paths) => Promise.resolve(new Set(paths.filter((path) => texts().some((text) => text.includes(path))))),
+});

@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, sql } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Markdown } from 'parley-forum/plugins/markdown';
@@ -7,6 +7,7 @@ import { Web } from 'parley-forum/plugins/web';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { eventRules } from 'parley-forum/ports/events';
 import { personalData } from 'parley-forum/ports/personal-data';
+import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
 import { profilePages } from './pages.ts';
 import { profilePersonalData } from './personal-data.ts';
 import { ProfileService } from './profile-service.ts';
@@ -24,6 +25,7 @@ export default definePlugin({
   setup({ data, cache, clock, access, accounts, markdown, web }, plugin) {
     const profiles = new ProfileService({ data, cache, clock, accounts, markdown, emit: plugin.emit });
     plugin.extend(personalData, profilePersonalData(profiles));
+    plugin.extend(fileTexts, fileTextsIn(data, sql`select html as text from profile`));
     // Profiles are public.
     plugin.extend(eventRules, { hook: profileUpdated, tags: [], visible: (payloads) => payloads.map(() => true) });
     plugin.extend(

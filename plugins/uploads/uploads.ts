@@ -1,6 +1,7 @@
 import { sql, type Data, type Environment, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
+import { FILES_PATH } from 'parley-forum/ports/pictures';
 import { uploadDeleted, type UploadRecord } from 'parley-forum/plugins/uploads';
 import { copyName, urlFileName } from './processing/file-names.ts';
 import type { ProcessedFile } from './processing/upload-processor.ts';
@@ -16,11 +17,11 @@ interface UploadsDeps {
 
 /** The path of an upload on this site. The id cannot be guessed; the name is for people. */
 export const uploadPath = ({ id, name }: Pick<Upload, 'id' | 'name'>): string =>
-  `/uploads/${id}/${encodeURIComponent(urlFileName(name))}`;
+  `${FILES_PATH}${id}/${encodeURIComponent(urlFileName(name))}`;
 
 /** The path of a smaller copy of a picture. */
 export const copyPath = ({ id, name }: Pick<Upload, 'id' | 'name'>, width: number): string =>
-  `/uploads/${id}/${width}/${encodeURIComponent(urlFileName(copyName(name)))}`;
+  `${FILES_PATH}${id}/${width}/${encodeURIComponent(urlFileName(copyName(name)))}`;
 
 /** Members' operations on files and avatars. Callers check permissions. */
 export class Uploads {

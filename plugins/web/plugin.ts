@@ -19,6 +19,7 @@ import { Access, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { errorTranslators } from 'parley-forum/plugins/api';
 import { Accounts, Csrf, languageOffered, logoutNotices, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
+import { fileTexts, fileTextsOf } from 'parley-forum/ports/pictures';
 import { Protection } from 'parley-forum/plugins/protection';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import {
@@ -201,6 +202,10 @@ export default definePlugin({
         void renderer.bundle;
       },
       { awaited: true },
+    );
+    plugin.extend(
+      fileTexts,
+      fileTextsOf(() => [settings['site.picture']]),
     );
     plugin.onSettings(async (keys) => {
       if (keys.includes('site.theme')) invalidate();

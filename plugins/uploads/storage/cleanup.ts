@@ -1,6 +1,6 @@
 import { sql, ZERO_ID, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import type { FileTexts } from 'parley-forum/ports/pictures';
+import { FILES_PATH, type FileTexts } from 'parley-forum/ports/pictures';
 import type { FileStorage } from './file-storage.ts';
 import type { UploadStore } from './upload-store.ts';
 
@@ -64,7 +64,7 @@ export class UploadCleanup {
 
   /** Those that stand in texts of other plugins. */
   async #inTexts(ids: readonly string[]): Promise<readonly string[]> {
-    const pathOf = (id: string): string => `/uploads/${id}/`;
+    const pathOf = (id: string): string => `${FILES_PATH}${id}/`;
     const found = await Promise.all(this.#deps.texts().map((texts) => texts.containing(ids.map(pathOf))));
     return ids.filter((id) => found.some((paths) => paths.has(pathOf(id))));
   }

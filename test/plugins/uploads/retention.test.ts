@@ -1,7 +1,7 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { Data, definePlugin, sql } from 'parley-forum';
+import { Data, definePlugin, Settings, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { fileTexts } from 'parley-forum/ports/pictures';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
@@ -102,6 +102,31 @@ describe('the daily job', () => {
     await tidied(8);
     expect(await there(kept)).toEqual([false]);
     await forum.app.app.kernel.disable('test-texts');
+  });
+
+  test('leaves what stands in a draft, a private message, a profile, a post that waits and a setting', async () => {
+    const files = await Promise.all(Array.from({ length: 6 }, () => upload()));
+    const [draft, message, profile, waiting, page, shared] = files.map(({ path }) => path) as [string, ...string[]];
+    const link = (path = ''): string => `A [file](${path})`;
+    const { ada } = forum.as;
+    expectStatus(await ada.put('/api/drafts/new', { fields: { title: 'Later', content: link(draft) } }), 200);
+    const conversation = { to: ['bob'], subject: 'The plan', content: link(message) };
+    expectStatus(await ada.post('/api/conversations', conversation), 201);
+    expectStatus(
+      await ada.put(`/api/users/${forum.ids.ada}/profile`, { about: link(profile), place: '', links: [] }),
+      200,
+    );
+    const settings = forum.app.app.service(Settings);
+    await settings.set({ 'approval.words': ['file'] });
+    const { id } = await forum.start('mia', 'Something to answer');
+    expectStatus(await ada.post('/api/posts', { discussion_id: id, content: link(waiting) }), 202);
+    await settings.set({ 'approval.words': [], 'site-pages.help': link(page), 'site.picture': shared });
+    await tidied(8);
+    expect(await there(...files)).toEqual(files.map(() => true));
+    expectStatus(await ada.delete('/api/drafts/new'), 200);
+    await settings.set({ 'site-pages.help': '', 'site.picture': '' });
+    await tidied(8);
+    expect(await there(...files)).toEqual([false, true, true, true, false, false]);
   });
 
   test('leaves the files of deleted posts, which may come back', async () => {
