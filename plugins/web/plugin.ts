@@ -44,6 +44,7 @@ import { addKeyboard } from './appearance/keyboard-pages.ts';
 import { Assets } from './assets/assets.ts';
 import { setNotice } from './pages/flash-notices.ts';
 import { buildUsableBundle, rebuildOnChange, themeProblemOf } from './themes/rebuild.ts';
+import type { Branding } from './themes/branding.ts';
 import { themeCommands } from './themes/commands.ts';
 import { inspectTheme, type ThemeBundle } from './themes/theme-bundle.ts';
 import { installedThemes, themeFolders } from './themes/themes.ts';
@@ -60,6 +61,8 @@ import { webSettings } from './settings.ts';
 import { PageSurface } from './pages/surface.ts';
 
 const DAY = 86_400_000;
+/** Settings that what is built for all pages depends on. */
+const OF_BUNDLE = new Set(['site.theme', 'site.name', 'site.description', 'site.icon', 'site.accent']);
 /** Among the tools of a writing field, behind what adds pictures. */
 const MENTION_ORDER = -10;
 
@@ -140,6 +143,13 @@ export default definePlugin({
       };
       for (const { value } of plugin.extensions(pageViewListeners)) value.onPageView(page);
     };
+    const branding = (): Branding => ({
+      name: settings['site.name'],
+      description: settings['site.description'],
+      picture: settings['site.picture'],
+      icon: settings['site.icon'],
+      accent: settings['site.accent'],
+    });
     const bundleOptions = () => {
       const running = plugins
         .list()
@@ -156,6 +166,7 @@ export default definePlugin({
         assets,
         scope: renderer.scope,
         zone: () => settings['site.timezone'],
+        branding: branding(),
       };
     };
     let themeProblem: string | undefined;
@@ -174,8 +185,7 @@ export default definePlugin({
     });
     const renderer = new PageRenderer({
       buildBundle,
-      siteName: () => settings['site.name'],
-      sitePicture: () => settings['site.picture'],
+      branding,
       baseUrl: environment.baseUrl,
       now: () => services.Clock.now(),
       attempt: (owner, task, work) => plugin.attempt(owner, task, work, settings['pages.part_deadline']),
@@ -205,10 +215,10 @@ export default definePlugin({
     );
     plugin.extend(
       fileTexts,
-      fileTextsOf(() => [settings['site.picture']]),
+      fileTextsOf(() => [settings['site.picture'], settings['site.icon']]),
     );
     plugin.onSettings(async (keys) => {
-      if (keys.includes('site.theme')) invalidate();
+      if (keys.some((key) => OF_BUNDLE.has(key))) invalidate();
       await cache.purge(renderedTag);
     });
 

@@ -20,6 +20,23 @@ export const webSettings = Type.Object({
     description:
       'Shown where a link to the forum is shared: a path of this site or an https address of a PNG or JPEG of 1200 by 630 pixels. Empty: the theme’s.',
   }),
+  'site.icon': Type.String({
+    default: '',
+    maxLength: 500,
+    pattern: '^(|/[^/\\\\\\s][^\\s]*)$',
+    title: 'Icon',
+    'x-group': 'appearance',
+    description:
+      'Shown in the bar, in browsers’ tabs and on phones’ home screens: the path on this site of a square picture, 512 by 512 pixels at best. Whoever may upload files does so among their settings, under “Files”, and copies its address. Empty: the first letter of the name, and the theme’s picture.',
+  }),
+  'site.accent': Type.String({
+    default: '',
+    pattern: '^(|#[0-9a-fA-F]{6})$',
+    title: 'Accent colour',
+    'x-group': 'appearance',
+    description:
+      'Of buttons and of what is chosen, as #rrggbb. It is made darker or lighter where it could not be read otherwise. Empty: the theme’s.',
+  }),
   'site.locale': Type.String({
     default: 'en',
     title: 'Language',

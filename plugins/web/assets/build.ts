@@ -28,6 +28,7 @@ export const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
+  webmanifest: 'application/manifest+json',
   txt: 'text/plain; charset=utf-8',
   woff2: 'font/woff2',
   webp: 'image/webp',
@@ -39,7 +40,7 @@ export const CONTENT_TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
   ico: 'image/x-icon',
 };
-const COMPRESSIBLE = new Set(['css', 'js', 'json', 'txt', 'svg']);
+const COMPRESSIBLE = new Set(['css', 'js', 'json', 'txt', 'svg', 'webmanifest']);
 /** Browsers in which every feature the pages' scripts use was there by November 2026 for two and a half years. */
 const BROWSERS = ['chrome124', 'firefox125', 'safari17.4'];
 

@@ -1,6 +1,7 @@
 import { csrfPlaceholder, html, type PageHead, type PagePicture, type SafeHtml } from '../api.ts';
 import { safeJson } from '../templates/helpers.ts';
 import type { Locale } from '../themes/locales.ts';
+import type { Branding } from '../themes/branding.ts';
 import type { ThemeBundle } from '../themes/theme-bundle.ts';
 import { NONCE_PLACEHOLDER } from './placeholders.ts';
 
@@ -8,9 +9,7 @@ export interface HeadContext {
   readonly head: PageHead;
   readonly bundle: ThemeBundle;
   readonly locale: Locale;
-  readonly siteName: string;
-  /** URL of the site's picture; empty for the theme's. */
-  readonly sitePicture: string;
+  readonly branding: Branding;
   readonly baseUrl: string;
   readonly scheme: '' | 'light' | 'dark';
   readonly member: boolean;
@@ -19,20 +18,10 @@ export interface HeadContext {
 }
 
 /** What belongs into every page's head, whatever the theme: the theme only says where. */
-export function renderHead({
-  head,
-  bundle,
-  locale,
-  siteName,
-  sitePicture,
-  baseUrl,
-  scheme,
-  member,
-  keys,
-}: HeadContext): SafeHtml {
+export function renderHead({ head, bundle, locale, branding, baseUrl, scheme, member, keys }: HeadContext): SafeHtml {
   const canonical = head.canonical === undefined ? undefined : baseUrl + head.canonical;
   const own = locale.say(head.title);
-  const title = own === siteName ? siteName : `${own} · ${siteName}`;
+  const title = own === branding.name ? own : `${own} · ${branding.name}`;
   return html`<meta charset="utf-8">
 <title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
@@ -43,8 +32,9 @@ ${head.description && html`<meta name="description" content="${head.description}
 ${head.noindex && html`<meta name="robots" content="noindex">`}
 ${canonical && html`<link rel="canonical" href="${canonical}">`}
 ${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="${type}" title="${locale.say(name)}" href="${href}">\n`)}
-${member ? '' : openGraph({ head, bundle, locale, siteName, sitePicture, baseUrl }, canonical)}
-<link rel="icon" href="${bundle.asset('img/icon.svg')}" type="image/svg+xml">
+${member ? '' : openGraph({ head, bundle, locale, branding, baseUrl }, canonical)}
+${icons(branding.icon, bundle)}
+<link rel="manifest" href="${bundle.manifest}">
 ${bundle.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
 ${scripts(bundle, locale, { member, keys })}
 ${head.structuredData && html`<script type="application/ld+json">${safeJson(head.structuredData)}</script>`}`;
@@ -52,19 +42,24 @@ ${head.structuredData && html`<script type="application/ld+json">${safeJson(head
 
 /** For those who show links to the page; they are guests. */
 const openGraph = (
-  { head, bundle, locale, siteName, sitePicture, baseUrl }: Omit<HeadContext, 'scheme' | 'member' | 'keys'>,
+  { head, bundle, locale, branding, baseUrl }: Omit<HeadContext, 'scheme' | 'member' | 'keys'>,
   canonical: string | undefined,
-): SafeHtml => html`<meta property="og:site_name" content="${siteName}">
+): SafeHtml => html`<meta property="og:site_name" content="${branding.name}">
 <meta property="og:title" content="${locale.say(head.title)}">
 <meta property="og:type" content="${head.name === 'discussion' ? 'article' : 'website'}">
 <meta property="og:locale" content="${locale.id.replace('-', '_')}">
 ${canonical && html`<meta property="og:url" content="${canonical}">`}
 ${head.description && html`<meta property="og:description" content="${head.description}">`}
-${picture(head.picture ?? sitePictureOf(sitePicture, siteName, bundle), baseUrl)}`;
+${picture(head.picture ?? sitePicture(branding, bundle), baseUrl)}`;
 
 /** The theme's is 1200 by 630 pixels, as those who show links ask for. */
-const sitePictureOf = (url: string, alt: string, bundle: ThemeBundle): PagePicture =>
+const sitePicture = ({ picture: url, name: alt }: Branding, bundle: ThemeBundle): PagePicture =>
   url === '' ? { url: bundle.asset('img/share.png'), width: 1200, height: 630, alt } : { url, alt };
+
+const icons = (own: string, bundle: ThemeBundle): SafeHtml =>
+  own === ''
+    ? html`<link rel="icon" href="${bundle.asset('img/icon.svg')}" type="image/svg+xml">`
+    : html`<link rel="icon" href="${own}"><link rel="apple-touch-icon" href="${own}">`;
 
 /** Width in pixels from which a link preview shows the picture large. */
 const LARGE_CARD_WIDTH = 600;

@@ -14,6 +14,7 @@ import type { PageData } from '../templates/compile.ts';
 import type { RenderScope } from '../templates/helpers.ts';
 import { renderHead } from './head.ts';
 import type { Locale } from '../themes/locales.ts';
+import type { Branding } from '../themes/branding.ts';
 import type { ThemeBundle } from '../themes/theme-bundle.ts';
 import type { Preferences } from '../appearance/preferences.ts';
 import type { Notice } from './flash-notices.ts';
@@ -87,8 +88,7 @@ interface Navigation {
 }
 
 export interface PageRendererDeps {
-  readonly siteName: () => string;
-  readonly sitePicture: () => string;
+  readonly branding: () => Branding;
   readonly baseUrl: string;
   readonly now: () => number;
   readonly attempt: Attempt;
@@ -266,7 +266,7 @@ export class PageRenderer {
     render: () => string,
   ): string {
     const { locale, preferences, viewer } = context;
-    const { siteName, sitePicture, baseUrl, now } = this.#deps;
+    const { branding, baseUrl, now } = this.#deps;
     this.#scope = {
       locale,
       now: now(),
@@ -281,8 +281,7 @@ export class PageRenderer {
               head,
               bundle,
               locale,
-              siteName: siteName(),
-              sitePicture: sitePicture(),
+              branding: branding(),
               baseUrl,
               scheme: preferences.scheme,
               member: !isGuest(viewer),
@@ -299,11 +298,12 @@ export class PageRenderer {
   }
 
   #templateData({ viewer, locale, preferences }: PageContext, account?: Account): Record<string, unknown> {
-    const name = this.#deps.siteName();
+    const { name, icon } = this.#deps.branding();
     return {
       site: {
         name,
         initial: [...name.trim()][0] ?? '',
+        icon,
         language: locale.id,
         direction: locale.direction,
         zone: locale.ownZone,

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ThemeReport } from '../api.ts';
 import { filesBelow, modulesIn, stylesIn, type Assets } from '../assets/assets.ts';
+import { manifestText, withAccent, type Branding } from './branding.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
 import { Locales, type TextFiles } from './locales.ts';
 import { Sentences } from './sentences.ts';
@@ -49,6 +50,8 @@ export interface ThemeBundle {
   /** Tags of custom elements, by the URL of the folder that has their modules: every page says them. */
   readonly elements: Readonly<Record<string, readonly string[]>>;
   readonly imports: Readonly<Record<string, string>>;
+  /** URL of what browsers are told of the site as an app. */
+  readonly manifest: string;
   readonly boot: string;
   readonly client: string;
   asset(name: string): string;
@@ -65,6 +68,7 @@ export interface ThemeBundleOptions {
   readonly scope: () => RenderScope;
   /** The site's time zone. */
   readonly zone: () => string;
+  readonly branding: Branding;
 }
 
 const WEB = 'web';
@@ -81,9 +85,10 @@ export function readTheme({
   installed,
   scope,
   zone,
+  branding,
 }: Omit<ThemeBundleOptions, 'assets'>) {
   const chain = loadChain(theme, themeFolders);
-  const tokens = chainTokens(chain);
+  const tokens = withAccent(chainTokens(chain), branding.accent);
   const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
   for (const file of localeFiles(chain)) checkLocale(file);
   const themes = chain.toReversed().map(({ folder }) => folder);
@@ -175,9 +180,18 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
   const elements = pluginTrees
     .map(({ base, paths }) => [base, [...paths].flatMap((path) => ELEMENT.exec(path)?.[1] ?? [])] as const)
     .filter(([, tags]) => tags.length > 0);
+  const asset = (name: string): string => {
+    const [, owner, path] = /^@([a-z0-9-]+)\/(.+)$/.exec(name) ?? [];
+    if (owner) return (assets.tree('p', owner)?.base ?? `/assets/p/${owner}/`) + path;
+    return (themeTrees.findLast((tree) => tree.paths.has(name)) ?? themeTrees[0])?.base + name;
+  };
+  const colours = themeColours(tokens);
+  const manifest = assets.mount('s', 'app', [
+    { path: MANIFEST, text: manifestText(options.branding, colours.light, asset('img/icon.svg')) },
+  ]);
   const web = assets.tree('p', WEB)?.base ?? '/assets/p/web/';
   const client = `${web}client.js`;
-  const trees = [...themeTrees, ...pluginTrees, sheet, pluginSheet];
+  const trees = [...themeTrees, ...pluginTrees, sheet, pluginSheet, manifest];
   return {
     theme,
     templates,
@@ -195,22 +209,20 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
       ...themeTrees.filter((tree) => tree.paths.has(STYLE)).map((tree) => tree.base + STYLE),
       ...(styles.length > 0 ? [`${pluginSheet.base}plugins.css`] : []),
     ],
-    colours: themeColours(tokens),
+    colours,
+    manifest: manifest.base + MANIFEST,
     // Compared where somebody asks: the bundle is built anew with each plugin.
     get hardToRead() {
       return hardToRead(tokens);
     },
     elements: Object.fromEntries(elements),
     imports: { '@forum/client': client },
-    asset: (name) => {
-      const [, owner, path] = /^@([a-z0-9-]+)\/(.+)$/.exec(name) ?? [];
-      if (owner) return (assets.tree('p', owner)?.base ?? `/assets/p/${owner}/`) + path;
-      return (themeTrees.findLast((tree) => tree.paths.has(name)) ?? themeTrees[0])?.base + name;
-    },
+    asset,
   };
 }
 
 const STYLE = 'css/style.css';
+const MANIFEST = 'site.webmanifest';
 
 /**
  * A theme's files, with its style sheets joined into one, so that a page asks once. The root theme's parts name their

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { transform } from 'esbuild';
 import { expect, it } from 'vitest';
+import { withAccent } from '../../../plugins/web/themes/branding.ts';
 import { contrast, hexColour, parseColour } from '../../../plugins/web/themes/colour.ts';
 import { chainTokens, loadChain } from '../../../plugins/web/themes/themes.ts';
 import { contrastProblems, mergeTokens, tokenSheet, type Tokens } from '../../../plugins/web/themes/tokens.ts';
@@ -25,6 +26,23 @@ it('every pair of the default theme can be read, in light and dark, all 24 hues 
 it('a pair that cannot be read is found and named', () => {
   const problems = contrastProblems(changed({ 'text-2': { light: '#aaaaaa', dark: '#b4b7be' } }));
   expect(problems[0]).toMatchObject({ scheme: 'light', pair: 'text-2 on surface-0', needed: 4.5 });
+});
+
+const HUES = Array.from({ length: 24 }, (_, step) => hexColour({ mode: 'oklch', l: 0.62, c: 0.2, h: step * 15 }));
+it.each(['#000000', '#ffffff', '#808080', '#ffde00', '#00003c', '#ff0000', '#00ff00', '#0000ff', ...HUES])(
+  'with %s as its accent the theme can be read as well, and nothing else of it changes',
+  (accent) => {
+    const own = withAccent(tokens, accent);
+    expect(contrastProblems(own)).toEqual([]);
+    const differing = Object.keys(tokens.color).filter((key) => own.color[key] !== tokens.color[key]);
+    expect(differing).toEqual(['accent', 'accent-hover', 'on-accent', 'accent-soft', 'on-accent-soft']);
+  },
+);
+
+it('an accent that can be read in light colours is used as it is', () => {
+  const { light } = withAccent(tokens, '#8a1538').color['accent']!;
+  expect(hexColour(parseColour(light)!)).toBe('#8a1538');
+  expect(withAccent(tokens, 'red')).toBe(tokens);
 });
 
 it('nothing typed into a token reaches the sheet as text', () => {
