@@ -1,6 +1,8 @@
-import { defineAction, definePermission, Type, type Static } from 'parley-forum';
+import { defineAction, definePermission, defineToken, Type, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time } from 'parley-forum/plugins/api';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 /** Characters of a subject. */
 export const MAX_SUBJECT = 200;
@@ -31,6 +33,18 @@ export const MessageRecord = Type.Object({
   created_at: Time,
 });
 export type MessageRecord = Static<typeof MessageRecord>;
+
+/** Messages for what other plugins do with one. */
+export interface Messages {
+  /** Undefined for whoever is not in its conversation, whatever they may do elsewhere. */
+  find(messageId: string, viewer: Viewer): Promise<MessageRecord | undefined>;
+}
+export const Messages = defineToken<Messages>('Messages');
+
+export const messageActions = defineSlot<Pick<MessageRecord, 'id' | 'number' | 'author' | 'is_deleted'>>(
+  'message.actions',
+  'Below each message of a conversation: small buttons for what its reader can do with it.',
+);
 
 /** A message is stored. Raised in the transaction that stores it, never with a word of it. */
 export const messageSent = defineAction<{

@@ -123,6 +123,14 @@ export class ConversationStore {
     return { items, hasMore: rows.length > 0 && rows.length < rows[0]!.found };
   }
 
+  /** Undefined for whoever is not in its conversation. */
+  message(id: string, userId: string): Promise<Message | undefined> {
+    if (!isId(id)) return Promise.resolve(undefined);
+    return this.#data.one(sql<Message>`select ${MESSAGE}
+      from conversation_participant join conversation_message using (conversation_id)
+      where user_id = ${userId} and id = ${id}`);
+  }
+
   /** Inside a transaction: with its first message, which who wrote it has read. */
   async start(
     starterId: string,

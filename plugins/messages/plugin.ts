@@ -3,7 +3,7 @@ import { Access, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
-import { conversationsChanged, messageSent, sendMessages } from 'parley-forum/plugins/messages';
+import { conversationsChanged, Messages, messageSent, sendMessages } from 'parley-forum/plugins/messages';
 import { Live, signals } from 'parley-forum/ports/live';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
@@ -20,6 +20,7 @@ import { fillSlots } from './pages/slots.ts';
 import { messagesPersonalData } from './personal-data.ts';
 import { RecipientRules } from './recipient-rules.ts';
 import { lastMessageCounter } from './recount.ts';
+import { MessageReader } from './message-reader.ts';
 import { messageRoutes } from './routes.ts';
 
 const SIGNAL = 'messages';
@@ -41,6 +42,7 @@ export default definePlugin({
     markdown: Markdown,
   },
   wants: { live: Live, notifications: Notifications, subscriptions: Subscriptions, web: Web },
+  provides: { messages: Messages },
   hooks: [messageSent, conversationsChanged],
   permissions: [sendMessages],
   settings: Type.Object({
@@ -126,15 +128,19 @@ export default definePlugin({
 
     const deps = { plugin, environment, settings, accounts, markdown, conversations, store };
     messageRoutes(deps);
-    if (!web) return;
-    const unread = (viewer: Viewer): Promise<number> =>
-      isGuest(viewer)
-        ? Promise.resolve(0)
-        : cache.remember(`messages.unread:${viewer.id}`, [accountTag(viewer.id!)], () => conversations.unread(viewer));
-    const pageDeps = { ...deps, access, rules, web, unread };
-    listPages(pageDeps);
-    conversationPages(pageDeps);
-    settingsPage(pageDeps);
-    fillSlots(pageDeps);
+    if (web) {
+      const unread = (viewer: Viewer): Promise<number> =>
+        isGuest(viewer)
+          ? Promise.resolve(0)
+          : cache.remember(`messages.unread:${viewer.id}`, [accountTag(viewer.id!)], () =>
+              conversations.unread(viewer),
+            );
+      const pageDeps = { ...deps, access, rules, web, unread };
+      listPages(pageDeps);
+      conversationPages(pageDeps);
+      settingsPage(pageDeps);
+      fillSlots(pageDeps);
+    }
+    return { messages: new MessageReader(deps) };
   },
 });
