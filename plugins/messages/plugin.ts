@@ -10,6 +10,7 @@ import { personalData } from 'parley-forum/ports/personal-data';
 import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
 import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
+import { ConversationImporter } from './conversation-importer.ts';
 import { ConversationService } from './conversation-service.ts';
 import { ConversationStore } from './conversation-store.ts';
 import { notifyParticipants } from './notifications.ts';
@@ -141,6 +142,13 @@ export default definePlugin({
       settingsPage(pageDeps);
       fillSlots(pageDeps);
     }
-    return { messages: new MessageReader(deps) };
+    const reader = new MessageReader(deps);
+    const importer = new ConversationImporter({ data, cache, markdown });
+    return {
+      messages: {
+        find: (id, viewer) => reader.find(id, viewer),
+        importConversations: (conversations) => importer.import(conversations),
+      },
+    };
   },
 });
