@@ -5,9 +5,10 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
 import type { DemoContent, Progress } from 'parley-forum/plugins/installer';
 import type { Markdown } from 'parley-forum/plugins/markdown';
+import type { ImportedConversation, Messages } from 'parley-forum/plugins/messages';
 import { ReactionGenerator } from './demo-reactions.ts';
-import { ReadingGenerator } from './demo-reading.ts';
-import { readContent, type Content } from './content.ts';
+import { lastVisitOf, ReadingGenerator } from './demo-reading.ts';
+import { lengthOf, readContent, type Content } from './content.ts';
 import { loginNames, memberEmail, type Logins } from './logins.ts';
 
 /** Categories a plain installation begins with and this content does not use. */
@@ -28,6 +29,7 @@ export interface ContentInstallerDeps {
   readonly clock: Clock;
   readonly logins: Logins;
   readonly answers: Answers | undefined;
+  readonly messages: Messages | undefined;
 }
 
 /** Brings content/ into a forum that was just installed. */
@@ -53,6 +55,20 @@ export class ContentInstaller implements DemoContent {
     if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;
     const ready = await this.#rendered(content, { categories, members }, progress);
     await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
+    await this.#deps.messages?.importConversations(this.#conversations(content, members));
+  }
+
+  #conversations({ conversations }: Content, members: ReadonlyMap<string, string>): readonly ImportedConversation[] {
+    const now = this.#deps.clock.now();
+    return conversations.map(({ subject, members: names, messages }) => ({
+      subject,
+      participants: names.map((name) => ({ userId: members.get(name)!, readAt: new Date(lastVisitOf(name, now)) })),
+      messages: messages.map(({ author, sent, content }) => ({
+        authorId: members.get(author)!,
+        content,
+        createdAt: new Date(now - lengthOf(sent)!),
+      })),
+    }));
   }
 
   /** Ids by username. Those who are there already, such as the administrator, are kept; some get a password. */

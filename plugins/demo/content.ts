@@ -32,6 +32,18 @@ interface DemoBookmark {
   readonly member: string;
   readonly note: string;
 }
+/** Members write to one another. */
+export interface DemoConversation {
+  readonly subject: string;
+  readonly members: readonly string[];
+  readonly messages: readonly DemoMessage[];
+}
+interface DemoMessage {
+  readonly author: string;
+  /** How long ago, such as `20h`. */
+  readonly sent: string;
+  readonly content: string;
+}
 export interface DemoDiscussion {
   /** Its file below content/discussions, without the ending. */
   readonly file: string;
@@ -55,6 +67,7 @@ export interface Content {
   /** Oldest first. */
   readonly discussions: readonly DemoDiscussion[];
   readonly bookmarks: readonly DemoBookmark[];
+  readonly conversations: readonly DemoConversation[];
 }
 
 const FOLDER = join(import.meta.dirname, 'content');
@@ -62,7 +75,8 @@ const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86
 /** Minutes over which the discussions of one day are spread, so that not all began at the same time of day. */
 const SPREAD = 840;
 
-const lengthOf = (text: string): number | undefined => {
+/** Milliseconds. */
+export const lengthOf = (text: string): number | undefined => {
   const found = /^(\d+)([mhd])$/.exec(text);
   return found ? Number(found[1]) * UNITS[found[2]!]! : undefined;
 };
@@ -85,6 +99,7 @@ export async function readContent(folder: string = FOLDER): Promise<Content> {
     members: await json<DemoMember[]>('members.json'),
     discussions: discussions.toSorted((a, b) => b.age - a.age),
     bookmarks: await json<DemoBookmark[]>('bookmarks.json'),
+    conversations: await json<DemoConversation[]>('conversations.json'),
   };
 }
 

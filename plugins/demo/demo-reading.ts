@@ -23,6 +23,9 @@ const EARLIER = 0.4;
 /** Milliseconds between that visit and the last one, at most. */
 const BEFORE = 10 * DAY;
 
+/** When a member was here last: of those who cannot log in, just now. */
+export const lastVisitOf = (username: string, now: number): number => now - (AWAY[username] ?? 0) * HOUR;
+
 /** How far those who can log in have read, the same each time: as of members who come by every few days. */
 export class ReadingGenerator {
   readonly #random = new Random(1_912);
@@ -31,9 +34,9 @@ export class ReadingGenerator {
 
   /** `members`: ids by username. */
   constructor(members: ReadonlyMap<string, string>, now: number) {
-    this.#readers = Object.entries(AWAY).flatMap(([username, hours]) => {
+    this.#readers = Object.keys(AWAY).flatMap((username) => {
       const id = members.get(username);
-      return id === undefined ? [] : [{ id, lastVisit: now - hours * HOUR }];
+      return id === undefined ? [] : [{ id, lastVisit: lastVisitOf(username, now) }];
     });
     this.#now = now;
   }

@@ -7,6 +7,7 @@ import { contentSeeded, Seeder } from 'parley-forum/plugins/demo';
 import { Categories, Discussions, Importer } from 'parley-forum/plugins/discussions';
 import { DemoContent } from 'parley-forum/plugins/installer';
 import { Markdown } from 'parley-forum/plugins/markdown';
+import { Messages } from 'parley-forum/plugins/messages';
 import { commands } from './commands.ts';
 import { ContentInstaller } from './content-installer.ts';
 import { createLogins } from './logins.ts';
@@ -27,11 +28,11 @@ export default definePlugin({
     clock: Clock,
     secrets: Secrets,
   },
-  wants: { answers: Answers },
+  wants: { answers: Answers, messages: Messages },
   provides: { demo: DemoContent, seeder: Seeder },
   hooks: [contentSeeded],
   commands,
-  setup({ secrets, answers, ...deps }, plugin) {
+  setup({ secrets, answers, messages, ...deps }, plugin) {
     plugin.extend(
       auditRules,
       audited(contentSeeded, ['forum.seeded'], ({ discussions, posts, users }) => ({
@@ -41,7 +42,7 @@ export default definePlugin({
       })),
     );
     return {
-      demo: new ContentInstaller({ ...deps, answers, logins: createLogins(secrets) }),
+      demo: new ContentInstaller({ ...deps, answers, messages, logins: createLogins(secrets) }),
       seeder: {
         // Said before, since it is written in many transactions.
         async seed(amounts, console) {

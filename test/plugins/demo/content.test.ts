@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { parseDiscussion, readContent, type Content } from '../../../plugins/demo/content.ts';
+import { lengthOf, parseDiscussion, readContent, type Content } from '../../../plugins/demo/content.ts';
 
 const FOLDER = resolve(import.meta.dirname, '../../../plugins/demo');
 const MINUTE = 60_000;
@@ -53,6 +53,16 @@ describe('the content of the demonstration', () => {
     }
     const keys = content.bookmarks.map(({ discussion, post, member }) => `${discussion} ${post} ${member}`);
     expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test('has private messages of members to one another, the oldest first', () => {
+    const names = content.members.map(({ username }) => username);
+    for (const { subject, members, messages } of content.conversations) {
+      expect(names, subject).toEqual(expect.arrayContaining([...members]));
+      expect(members, subject).toEqual(expect.arrayContaining(messages.map(({ author }) => author)));
+      const ages = messages.map(({ sent }) => lengthOf(sent)!);
+      expect(ages, subject).toEqual(ages.toSorted((a, b) => b - a));
+    }
   });
 
   test('has accepted answers where categories ask for them, each a reply', () => {

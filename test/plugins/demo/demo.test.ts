@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Console } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startForum, type TestForum } from 'parley-forum/testing';
+import { miscounted, startForum, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 import { readContent, type Content } from '../../../plugins/demo/content.ts';
 
@@ -55,6 +55,21 @@ describe('the demonstration', () => {
   test('has one administrator, whose login is printed', async () => {
     const { accounts } = await site.app.service(Accounts).search({ text: '', groupId: 'admin', limit: 10, offset: 0 });
     expect(accounts.map(({ username }) => username)).toEqual(['ingrid']);
+  });
+
+  test('brings what members write to one another, some of it unread', async () => {
+    const nadia = site.client();
+    await nadia.login('nadia.r', passwordOf(await run('demo'), 'nadia.r'));
+    const { conversations } = (await nadia.get('/api/conversations')).body;
+    expect(conversations).toMatchObject([
+      { subject: '3c', message_count: 3, unread_count: 1, last_message: { author: { username: 'sam.t' } } },
+      { subject: 'Your jib, and an honest price', message_count: 4, unread_count: 0 },
+    ]);
+    const [{ id }] = conversations;
+    const { messages } = (await nadia.get(`/api/conversations/${id}/messages`)).body;
+    expect(messages.map(({ number }: { number: number }) => number)).toEqual([1, 2, 3]);
+    expect(messages[1].html).toContain('<strong>wet</strong>');
+    expect(await miscounted(site)).toEqual([]);
   });
 
   test('brings every discussion with all its posts into its category', async () => {
