@@ -76,7 +76,10 @@ export interface Reports {
 }
 export const Reports = defineToken<Reports>('Reports');
 
-export const report = definePermission('reports.report', { label: 'report posts', default: 'member' });
+export const report = definePermission('reports.report', {
+  label: 'report what others wrote',
+  default: 'member',
+});
 export const handleReports = definePermission('reports.handle', {
   label: 'see and handle reports',
   default: 'moderator',
