@@ -27,6 +27,7 @@ const forum = {
     'sharing',
     'bookmarks',
     'messages',
+    'message-reports',
     'drafts',
     'members',
     'profiles',

@@ -29,6 +29,7 @@ export const PLUGINS = [
   'installer/installer',
   'mail/mail',
   'members/members',
+  'message-reports/message-reports',
   'messages/messages',
   'markdown/render',
   'moderation/log',

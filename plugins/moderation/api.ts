@@ -21,6 +21,8 @@ export const ACTIONS = [
   'discussion.merged',
   'report.resolved',
   'report.dismissed',
+  'message-report.resolved',
+  'message-report.dismissed',
   'member.warned',
   'member.suspended',
   'member.released',

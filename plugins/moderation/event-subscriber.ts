@@ -9,7 +9,7 @@ import {
   moderationLogExported,
   type ModerationEntry,
 } from 'parley-forum/plugins/moderation';
-import { reportHandled } from 'parley-forum/ports/reports';
+import { messageReportHandled, reportHandled } from 'parley-forum/ports/reports';
 import type { ModerationLog } from './moderation-log.ts';
 
 interface SubscriberDeps {
@@ -20,12 +20,13 @@ interface SubscriberDeps {
 
 /** What an entry is about, for the audit log. */
 function subjectOf({
+  action,
   post,
   discussion,
   report_id: report,
   user_id: user,
 }: ModerationEntry): { readonly type: string; readonly id: string } | undefined {
-  if (report !== undefined) return { type: 'report', id: report };
+  if (report !== undefined) return { type: action.slice(0, action.indexOf('.')), id: report };
   if (post) return { type: 'post', id: post.id };
   if (discussion) return { type: 'discussion', id: discussion.id };
   return user === undefined ? undefined : { type: 'account', id: user };
@@ -51,6 +52,22 @@ export function subscribe(plugin: PluginHandle, { access, discussions, log }: Su
         created_at: report.handled_at,
       });
     },
+    { durable: true },
+  );
+
+  // Without the note, which may quote the message: nothing is ever taken out of the log.
+  plugin.on(
+    messageReportHandled,
+    ({ report }) =>
+      log.add({
+        id: report.lead_id,
+        action: `message-report.${report.outcome}`,
+        actor_id: report.handler_id,
+        user_id: report.author_id,
+        report_id: report.lead_id,
+        reason: '',
+        created_at: report.handled_at,
+      }),
     { durable: true },
   );
 

@@ -12,7 +12,8 @@ interface Row {
   readonly created_at: Date;
 }
 /** What a member is notified of; by whom it was done is left out. */
-const NOTIFIED = sql`action not in ('report.resolved', 'report.dismissed')`;
+const NOTIFIED = sql`action not in ('report.resolved', 'report.dismissed', 'message-report.resolved',
+  'message-report.dismissed')`;
 
 /**
  * What moderators did to what a member wrote, and to them. The log and the notes stay the moderators', about a

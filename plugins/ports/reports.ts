@@ -19,3 +19,17 @@ export const reportHandled = defineAction<{
     readonly handled_at: string;
   };
 }>('report.handled');
+
+/** A moderator has dealt with a report of a private message; `lead_id` as above. Never with a word of the message. */
+export const messageReportHandled = defineAction<{
+  readonly report: {
+    readonly id: string;
+    readonly lead_id: string;
+    /** Null once they have erased their account. */
+    readonly reporter_id: string | null;
+    readonly author_id: string;
+    readonly outcome: Outcome;
+    readonly handler_id: string;
+    readonly handled_at: string;
+  };
+}>('message-report.handled');

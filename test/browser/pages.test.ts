@@ -72,7 +72,7 @@ beforeAll(async () => {
   const [tag] = await app.service(Tags).visible(admin);
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
   const held = await holdPosts();
-  const conversation = await converse();
+  const { conversation, reported, report } = await converse();
   const links = await linksInMails();
   const settings = app.settings
     .list()
@@ -99,6 +99,8 @@ beforeAll(async () => {
     '/bookmarks/:id': { ada: [`/bookmarks/${await bookmark(posts[2]!.id)}`] },
     '/messages/:id': { ada: [`/messages/${conversation}`], bob: [`/messages/${conversation}?before=20`] },
     '/messages/:id/leave': { ada: [`/messages/${conversation}/leave`] },
+    '/messages/report/:id': { ada: [`/messages/report/${reported}`] },
+    '/mod/message-reports/:id': { mia: [`/mod/message-reports/${report}`] },
     '/mod/reports/:id': { mia: [`/mod/reports/${reports[0]!.id}`] },
     '/mod/approval/:id': { mia: [`/mod/approval/${held}`] },
     '/settings/held-posts/:id': { bob: [`/settings/held-posts/${held}`] },
@@ -130,17 +132,23 @@ async function bookmark(post: string): Promise<string> {
   return made.body.bookmark.id as string;
 }
 
-/** Bob writes to ada and mia, a page and more. */
-async function converse(): Promise<string> {
-  const bob = forum.app.client();
+/** Bob writes to ada and mia, a page and more; ada and mia report the first message. */
+async function converse(): Promise<Readonly<Record<'conversation' | 'reported' | 'report', string>>> {
+  const [ada, bob, mia] = [forum.app.client(), forum.app.client(), forum.app.client()];
+  await ada.login('ada', PASSWORD);
   await bob.login('bob', PASSWORD);
+  await mia.login('mia', PASSWORD);
   const subject = `About the keel ${'of-many-words-'.repeat(8)}`;
   const content = 'Have you **seen** it?\n\n| a | b |\n|---|---|\n| 1 | 2 |';
-  const { conversation } = (await bob.post('/api/conversations', { to: ['ada', 'mia'], subject, content })).body;
+  const { conversation, message } = (await bob.post('/api/conversations', { to: ['ada', 'mia'], subject, content }))
+    .body;
   for (let at = 2; at <= 23; at++)
     await bob.post(`/api/conversations/${conversation.id}/messages`, { content: `Or only this part of it, ${at}?` });
   await bob.post('/api/conversations', { to: ['ada'], subject: 'Lunch', content: '@ada, at the slip?' });
-  return conversation.id as string;
+  const report = { message_id: message.id, reason: 'abuse', note: `Rude ${'of-many-words-'.repeat(8)}` };
+  await mia.post('/api/message-reports', report);
+  const made = await ada.post('/api/message-reports', report);
+  return { conversation: conversation.id, reported: message.id, report: made.body.report.id };
 }
 
 /** Of what bob sends something waits for a moderator, and something was rejected; the id of what waits. */

@@ -24,6 +24,7 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
     'link-previews',
     'live',
     'members',
+    'message-reports',
     'moderation',
     'notifications',
     'pro-feeds',
@@ -44,8 +45,9 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
   feeds: ['pro-feeds'],
   installer: ['demo'],
   mail: ['account-mail', 'recovery'],
+  messages: ['message-reports'],
   presence: ['typing'],
-  reports: ['moderation'],
+  reports: ['message-reports', 'moderation'],
 };
 
 let folder: string;

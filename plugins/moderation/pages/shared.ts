@@ -45,7 +45,8 @@ export function entryModel(entry: NamedEntry): object {
     title,
     href,
     post,
-    report: report === null ? undefined : `/mod/reports/${report}`,
+    // Those of private messages are deleted after a while.
+    report: report === null || action.startsWith('message-report.') ? undefined : `/mod/reports/${report}`,
     reason,
     until,
     at,

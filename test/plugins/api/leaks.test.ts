@@ -12,6 +12,7 @@ let discussion: { readonly id: string; readonly number: number };
 let post: string;
 let category: string;
 let conversation: string;
+let message: string;
 
 /** One of everything, in a category that only staff see: by mia, about ada, who may not see it. */
 beforeAll(async () => {
@@ -27,6 +28,7 @@ beforeAll(async () => {
   category = (await world.must('mia', 'GET', '/categories/:id', { params: { id: 'staff' } })).category.id;
   ({
     conversation: { id: conversation },
+    message: { id: message },
   } = await world.must('mia', 'POST', '/conversations', {
     body: { to: ['root'], subject: TITLE, content: SECRET },
   }));
@@ -49,6 +51,7 @@ beforeAll(async () => {
     `/d/${discussion.number}-`,
     category,
     conversation,
+    message,
   ];
 });
 
@@ -315,6 +318,11 @@ describe('what a caller may not see', () => {
       () => ({ body: { post_id: post, reason: 'spam' } }),
       { body: { post_id: absent, reason: 'spam' } },
     ],
+    [
+      'POST /message-reports',
+      () => ({ body: { message_id: message, reason: 'spam' } }),
+      { body: { message_id: absent, reason: 'spam' } },
+    ],
   ];
 
   test('is asked for with every route that names a thing which may be hidden', () => {
@@ -333,6 +341,7 @@ describe('what a caller may not see', () => {
       'DELETE /users/:id/profile',
       'GET /tags/:id',
       'PUT /reports/:id',
+      'PUT /message-reports/:id',
       'DELETE /held-posts/:id',
       'POST /approval/:id/approve',
       'POST /approval/:id/reject',

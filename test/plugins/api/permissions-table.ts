@@ -8,6 +8,10 @@ export interface Things {
   deletedPost(): Promise<string>;
   tag(): Promise<string>;
   report(): Promise<string>;
+  /** Written by ada to mia. */
+  message(): Promise<string>;
+  /** By mia, of a message of ada's. */
+  messageReport(): Promise<string>;
   upload(): Promise<string>;
   bookmark(): Promise<string>;
   /** Of ada and mia. */
@@ -217,6 +221,17 @@ export const TABLE: readonly Row[] = [
     'PUT /reports/:id',
     '401 401 403 403 404 200 200',
     async ({ report }) => ({ ...id(await report()), body: { status: 'resolved' } }),
+  ],
+  [
+    'POST /message-reports',
+    '401 401 403 404 403 201 404',
+    async ({ message }) => ({ body: { message_id: await message(), reason: 'spam' } }),
+  ],
+  ['GET /message-reports', '401 401 403 403 403 200 200'],
+  [
+    'PUT /message-reports/:id',
+    '401 401 403 403 404 200 200',
+    async ({ messageReport }) => ({ ...id(await messageReport()), body: { status: 'resolved' } }),
   ],
   ['GET /held-posts', '401 401 200 200 200 200 200'],
   ['DELETE /held-posts/:id', '401 401 404 404 200 404 404', async ({ heldPost }) => id(await heldPost())],

@@ -52,6 +52,18 @@ const things: Things = {
         body: { to: ['mia'], subject: 'Between us', content: 'x' },
       })
     ).conversation.id,
+  message: async () =>
+    (
+      await world.must('ada', 'POST', '/conversations', {
+        body: { to: ['mia'], subject: 'Between us', content: 'x' },
+      })
+    ).message.id,
+  messageReport: async () =>
+    (
+      await world.must('mia', 'POST', '/message-reports', {
+        body: { message_id: await things.message(), reason: 'spam' },
+      })
+    ).report.id,
   async draft() {
     const key = `reply-${await things.discussion()}`;
     await world.must('ada', 'PUT', '/drafts/:key', { params: { key }, body: { fields: { content: 'Not finished' } } });

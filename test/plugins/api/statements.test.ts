@@ -8,6 +8,7 @@ interface Made {
   readonly discussion: string;
   readonly post: string;
   readonly conversation: string;
+  readonly message: string;
 }
 type Row = readonly [route: string, who: Name | undefined, ask?: (made: Made) => Ask];
 
@@ -38,6 +39,7 @@ const LISTS: readonly Row[] = [
   ['GET /conversations/:id/messages', 'ada', ({ conversation }) => ({ params: { id: conversation } })],
   ['GET /unread', 'ada'],
   ['GET /reports', 'mia'],
+  ['GET /message-reports', 'root'],
   ['GET /held-posts', 'bob'],
   ['GET /approval', 'mia'],
   ['GET /uploads', 'ada'],
@@ -57,15 +59,15 @@ async function fill(title: string): Promise<Made> {
   } = await world.must('bob', 'POST', '/posts', {
     body: { discussion_id: discussion, content: `About ${title} @ada` },
   });
-  const { conversation } = await world.must('bob', 'POST', '/conversations', {
+  const { conversation, message } = await world.must('bob', 'POST', '/conversations', {
     body: { to: ['ada', 'mia'], subject: title, content: `About ${title}` },
   });
-  return { discussion, post, conversation: conversation.id };
+  return { discussion, post, conversation: conversation.id, message: message.id };
 }
 beforeAll(async () => {
   made = await fill('The first one');
   for (let at = 0; at < MANY; at++) {
-    const { post } = await fill(`Number ${at}`);
+    const { post, message } = await fill(`Number ${at}`);
     await world.must('ada', 'POST', '/reactions/toggle', { body: { post_id: post, reaction: 'like' } });
     await world.must('ada', 'POST', '/bookmarks', { body: { post_id: post, note: `Note ${at}` } });
     await world.must('ada', 'PUT', '/drafts/:key', {
@@ -78,6 +80,7 @@ beforeAll(async () => {
       : world.must('ada', 'POST', '/subscriptions/mute', { body: { ...tag, muted: true } }));
     await world.upload('ada');
     await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
+    await world.must('ada', 'POST', '/message-reports', { body: { message_id: message, reason: 'spam' } });
     // No member may have more than ten of them waiting.
     if (at < 10)
       await world.must('bob', 'POST', '/posts', { body: { discussion_id: made.discussion, content: `Casino ${at}` } });

@@ -46,7 +46,10 @@ export interface World {
 
 /** Beside the limits that every test relaxes. */
 const LENIENT = Object.fromEntries(
-  ['presence', 'search', 'reports', 'uploads', 'bookmarks', 'drafts'].map((name) => [`${name}.rate_limit`, 100_000]),
+  ['presence', 'search', 'reports', 'message-reports', 'uploads', 'bookmarks', 'drafts'].map((name) => [
+    `${name}.rate_limit`,
+    100_000,
+  ]),
 );
 
 /** Streams go on until whoever asked leaves. */

@@ -42,6 +42,11 @@ const reply = async (): Promise<string> =>
   (await forum.reply('ada', (await forum.start('bob', `Found ${++count}`)).id, 'A reply')).id;
 const reported = async (): Promise<string> =>
   (await forum.as.bob.post('/api/reports', { post_id: await reply(), reason: 'spam' })).body.report.id;
+const reportedMessage = async (): Promise<string> => {
+  const between = { to: ['bob'], subject: 'Between us', content: 'Rude' };
+  const { message } = (await forum.as.ada.post('/api/conversations', between)).body;
+  return (await forum.as.bob.post('/api/message-reports', { message_id: message.id, reason: 'abuse' })).body.report.id;
+};
 const held = async (): Promise<string> => {
   const { id } = await forum.start('bob', `Found ${++count}`);
   return (await forum.as.ada.post('/api/posts', { discussion_id: id, content: 'Casino' })).body.held_post.id;
@@ -166,6 +171,16 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
   }),
   '/mod/reports/:id': onForm('moderation.report.resolved', async () => [
     `/mod/reports/${await reported()}`,
+    { status: 'resolved' },
+  ]),
+  '/api/message-reports/:id': () => ({
+    leaves: 'moderation.message-report.dismissed',
+    who: 'mia',
+    how: 'put',
+    prepare: async () => [`/api/message-reports/${await reportedMessage()}`, { status: 'dismissed' }],
+  }),
+  '/mod/message-reports/:id': onForm('moderation.message-report.resolved', async () => [
+    `/mod/message-reports/${await reportedMessage()}`,
     { status: 'resolved' },
   ]),
   '/api/approval/:id/approve': () => ({

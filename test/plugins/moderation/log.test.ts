@@ -44,7 +44,7 @@ test('the pages of moderators lead to one another, and say where one is', async 
       Boolean(current),
     ]);
   };
-  const paths = ['/mod', '/mod/discussions', '/mod/reports', '/mod/approval'];
+  const paths = ['/mod', '/mod/discussions', '/mod/reports', '/mod/message-reports', '/mod/approval'];
   for (const path of paths) expect(await tabs(path)).toEqual(paths.map((href) => [href, href === path]));
 });
 

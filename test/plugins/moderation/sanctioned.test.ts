@@ -28,6 +28,8 @@ interface Person {
   readonly foreign: Started & { readonly postId: string };
   /** With ada, who began it. */
   readonly conversation: string;
+  /** What ada wrote in it. */
+  readonly message: string;
 }
 type Body = object | ((person: Person) => object);
 interface Write {
@@ -73,6 +75,12 @@ const VISIBLE: readonly Write[] = [
     route: 'POST /api/conversations/:id/messages',
     path: ({ conversation }) => `/api/conversations/${conversation}/messages`,
     body: { content: 'x' },
+  },
+  { route: 'POST /api/message-reports', body: ({ message }) => ({ message_id: message, reason: 'spam' }) },
+  {
+    route: 'POST /messages/report/:id',
+    path: ({ message }) => `/messages/report/${message}`,
+    body: { reason: 'spam' },
   },
   { route: 'POST /messages/new', body: { to: 'ada', subject: 'Mine', content: 'x' } },
   { route: 'POST /messages/:id', path: ({ conversation }) => `/messages/${conversation}`, body: { content: 'y' } },
@@ -227,7 +235,7 @@ async function person(): Promise<Person> {
   const reply = async (): Promise<string> =>
     (await client.post('/api/posts', { discussion_id: foreign.id, content: 'Before' })).body.post.id;
   const between = { to: [name], subject: `Between us, ${name}`, content: 'x' };
-  const { conversation } = (await forum.as.ada.post('/api/conversations', between)).body;
+  const { conversation, message } = (await forum.as.ada.post('/api/conversations', between)).body;
   const { upload } = (await client.request('POST', '/api/uploads', { body: formWith(image, 'own.png') })).body;
   const discussions = [await start(), await start()] as const;
   return {
@@ -240,6 +248,7 @@ async function person(): Promise<Person> {
     upload: upload.id,
     foreign,
     conversation: conversation.id,
+    message: message.id,
   };
 }
 

@@ -1,0 +1,174 @@
+import { sql, type Data, type RawBuilder } from 'parley-forum';
+import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
+import type { Accounts, Author } from 'parley-forum/plugins/accounts';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import type { MessageReportRecord } from 'parley-forum/plugins/message-reports';
+import type { Status } from 'parley-forum/plugins/reports';
+import { columns, fullColumns, type FullReportRow, type ReportRow } from './rows.ts';
+
+export interface ReportList {
+  readonly status?: Status | undefined;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+/** Another report of a message, as it stands beside one. */
+export interface OtherReport extends Pick<ReportRow, 'id' | 'reason' | 'note'> {
+  readonly reporter: Author | null;
+  readonly created_at: string;
+}
+interface ReportReaderDeps {
+  readonly data: Data;
+  readonly accounts: Pick<Accounts, 'authors'>;
+  readonly markdown: Pick<Markdown, 'permitted'>;
+}
+
+/** Reports that are read for those of the same messages. */
+const MAX_RELATED = 1_000;
+/** Bytes of the messages of one answer; the first of them may have more. */
+const MAX_BYTES = 512 * 1024;
+/** Of a message among others: bytes of HTML up to which it is whole, and characters that are read of a longer one. */
+const [MOST_HTML, BEGINNING] = [20_000, 2_500];
+/** Of the open ones of its message. */
+const IS_NEWEST = sql`not exists (select from message_report as newer
+  where newer.message_id = message_report.message_id and newer.status = 'open' and newer.id > message_report.id)`;
+
+/** Reports as a moderator may see them: not those of their own messages, which others judge. Admins see all. */
+export class ReportReader {
+  readonly #deps: ReportReaderDeps;
+
+  constructor(deps: ReportReaderDeps) {
+    this.#deps = deps;
+  }
+
+  /** The newest first, as many as an answer has room for. */
+  async list({ status, limit, offset = 0, cursor }: ReportList, viewer: Viewer): Promise<Page<MessageReportRecord>> {
+    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
+    if (before !== undefined && !isId(before)) throw badCursor();
+    const beyond = before === undefined ? sql`` : sql` and id < ${before}::uuid`;
+    const rows = await this.#deps.data.all(sql<FullReportRow & { readonly found: number }>`
+      select ${fullColumns}, found::integer from (
+        select *, row_number() over w as place, sum(octet_length(html) + octet_length(content)) over w as reached,
+          count(*) over () as found from (
+          select ${fullColumns} from message_report where ${visibleTo(viewer, status)}${beyond}
+          order by id desc limit ${limit + 1} offset ${offset}
+        ) asked window w as (order by id desc)
+      ) weighed where place <= ${limit} and (place = 1 or reached <= ${MAX_BYTES}) order by place`);
+    const last = rows.at(-1);
+    const hasMore = last !== undefined && rows.length < rows[0]!.found;
+    return { items: await this.records(rows), hasMore, nextCursor: hasMore ? encodeCursor([last.id]) : undefined };
+  }
+
+  /**
+   * A page of the queue: of the open reports of one message only the newest, and of long messages the beginning, without
+   * HTML.
+   */
+  async queue(
+    { status, limit, offset }: { readonly status: Status; readonly limit: number; readonly offset: number },
+    viewer: Viewer,
+  ): Promise<readonly MessageReportRecord[]> {
+    const rows = await this.#deps.data.all(sql<FullReportRow>`
+      select ${columns}, left(content, ${BEGINNING}) as content, image_rule, sent_at,
+        case when octet_length(html) <= ${MOST_HTML} then html else '' end as html
+      from message_report where ${inQueue(viewer, status)} order by id desc limit ${limit} offset ${offset}`);
+    return this.records(rows);
+  }
+
+  /** As many as all pages of the queue have. */
+  queueLength(status: Status, viewer: Viewer): Promise<number> {
+    return this.#count(inQueue(viewer, status));
+  }
+
+  open(viewer: Viewer): Promise<number> {
+    return this.#count(visibleTo(viewer, 'open'));
+  }
+
+  async find(id: string, viewer: Viewer): Promise<FullReportRow | undefined> {
+    if (!isId(id)) return undefined;
+    return this.#deps.data.one(
+      sql<FullReportRow>`select ${fullColumns} from message_report where id = ${id} and ${visibleTo(viewer)}`,
+    );
+  }
+
+  /** Whom a report concerns; undefined where it is gone. */
+  concerned(id: string): Promise<Pick<ReportRow, 'author_id' | 'reporter_id'> | undefined> {
+    return this.#deps.data.one(
+      sql<Pick<ReportRow, 'author_id' | 'reporter_id'>>`
+        select author_id, reporter_id from message_report where id = ${id}`,
+    );
+  }
+
+  /** The other reports of these messages that are open with them, or that ended with them; the oldest first. */
+  async related(
+    reports: readonly MessageReportRecord[],
+  ): Promise<(report: MessageReportRecord) => readonly OtherReport[]> {
+    const messageIds = [...new Set(reports.map(({ message_id }) => message_id))];
+    const rows = await this.#deps.data.all(sql<ReportRow>`select ${columns} from message_report
+      where message_id = any(${messageIds}::uuid[]) order by id limit ${MAX_RELATED}`);
+    const reporters = await this.#people(rows.map(({ reporter_id }) => reporter_id));
+    return ({ id, message_id, status, handled_at }) =>
+      rows
+        .filter(
+          (row) =>
+            row.id !== id &&
+            row.message_id === message_id &&
+            row.status === status &&
+            (row.handled_at?.toISOString() ?? null) === handled_at,
+        )
+        .map((row) => ({
+          id: row.id,
+          reason: row.reason,
+          note: row.note,
+          reporter: reporters(row.reporter_id),
+          created_at: row.created_at.toISOString(),
+        }));
+  }
+
+  /** In order, with those pictures that may be shown today. One statement at most. */
+  async records(rows: readonly FullReportRow[]): Promise<readonly MessageReportRecord[]> {
+    const { permitted } = this.#deps.markdown;
+    const people = await this.#people(rows.flatMap((row) => [row.author_id, row.reporter_id, row.handled_by]));
+    return rows.map((row) => ({
+      id: row.id,
+      message_id: row.message_id,
+      message: {
+        author: people(row.author_id),
+        content: row.content,
+        html: row.image_rule === permitted.rule ? row.html : permitted.images(row.html),
+        // Nobody sends one without a text.
+        is_deleted: row.content === '',
+        created_at: row.sent_at.toISOString(),
+      },
+      reason: row.reason,
+      note: row.note,
+      status: row.status,
+      reporter: people(row.reporter_id),
+      created_at: row.created_at.toISOString(),
+      handled_by: people(row.handled_by),
+      handled_at: row.handled_at?.toISOString() ?? null,
+      handled_note: row.handled_note,
+    }));
+  }
+
+  async #people(ids: readonly (string | null)[]): Promise<(id: string | null) => Author | null> {
+    const authors = await this.#deps.accounts.authors([...new Set(ids.filter((id) => id !== null))]);
+    return (id) => authors.get(id ?? '') ?? null;
+  }
+
+  async #count(condition: RawBuilder<unknown>): Promise<number> {
+    const row = await this.#deps.data.one(
+      sql<{ count: number }>`select count(*)::int as count from message_report where ${condition}`,
+    );
+    return row?.count ?? 0;
+  }
+}
+
+const inQueue = (viewer: Viewer, status: Status): RawBuilder<unknown> =>
+  status === 'open' ? sql`${visibleTo(viewer, status)} and ${IS_NEWEST}` : visibleTo(viewer, status);
+
+function visibleTo(viewer: Viewer, status?: Status): RawBuilder<unknown> {
+  // Who is nobody sees none.
+  const visible = isAdmin(viewer) ? sql`true` : sql`author_id <> ${viewer.id ?? null}::uuid`;
+  return status === undefined ? visible : sql`${visible} and status = ${status}`;
+}

@@ -1,0 +1,151 @@
+import {
+  createId,
+  HttpError,
+  notFound,
+  sql,
+  type Clock,
+  type Data,
+  type PluginHandle,
+  type RawBuilder,
+} from 'parley-forum';
+import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
+import type { Author } from 'parley-forum/plugins/accounts';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { messageReportCreated } from 'parley-forum/plugins/message-reports';
+import type { MessageRecord, Messages } from 'parley-forum/plugins/messages';
+import type { Outcome, Reason } from 'parley-forum/plugins/reports';
+import { messageReportHandled } from 'parley-forum/ports/reports';
+import { fullColumns, lockOpen, type FullReportRow, type ReportRow } from './rows.ts';
+
+/** Settings of this plugin. */
+export interface MessageReportSettings {
+  /** Reports of one member in an hour. */
+  readonly 'message-reports.rate_limit': number;
+  /** For which a report is kept after it was handled. */
+  readonly 'message-reports.days': number;
+}
+export interface ReportableMessage extends MessageRecord {
+  readonly author: Author;
+}
+interface ReportWriterDeps {
+  readonly plugin: PluginHandle<MessageReportSettings>;
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly limits: Limits;
+  readonly markdown: Pick<Markdown, 'permitted'>;
+  readonly messages: Messages;
+}
+
+const REPORTS: Bucket = { name: 'message-reports', window: 3_600 };
+const DAY = 86_400_000;
+
+/** Makes, handles and removes reports. The caller checks who may. */
+export class ReportWriter {
+  readonly #deps: ReportWriterDeps;
+
+  constructor(deps: ReportWriterDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * A message with somebody who answers for it. Undefined where the viewer is not in its conversation, or it was
+   * erased.
+   */
+  async find(messageId: string, viewer: Viewer): Promise<ReportableMessage | undefined> {
+    const message = await this.#deps.messages.find(messageId, viewer);
+    return message?.author && !message.is_deleted ? { ...message, author: message.author } : undefined;
+  }
+
+  /**
+   * The same report again while one of the member's on the message is open. 404 for a message that is not there for the
+   * viewer, 403 for their own, 429 above the rate.
+   */
+  async report(
+    viewer: Viewer,
+    { messageId, reason, note = '' }: { messageId: string; reason: Reason; note?: string | undefined },
+  ): Promise<FullReportRow> {
+    const { data, clock, markdown, plugin } = this.#deps;
+    // Those under which the message is read.
+    const { rule } = markdown.permitted;
+    const message = await this.find(messageId, viewer);
+    if (!message) throw notFound('There is no such message');
+    if (message.author.id === viewer.id) throw new HttpError(403, 'You wrote this message yourself');
+    const open = sql`message_id = ${message.id} and reporter_id = ${viewer.id} and status = 'open'`;
+    const before = await this.#one(open);
+    if (before) return before;
+    await this.#countReport(viewer);
+    const now = new Date(clock.now());
+    const id = createId(now.getTime());
+    const made = await data.transaction(async () => {
+      const row = await data.one(sql<FullReportRow>`
+        insert into message_report (id, message_id, author_id, content, html, image_rule, sent_at, reporter_id, reason,
+          note, created_at)
+        values (${id}, ${message.id}, ${message.author.id}, ${message.content}, ${message.html}, ${rule},
+          ${message.created_at}, ${viewer.id}, ${reason}, ${note.trim()}, ${now})
+        on conflict (message_id, reporter_id) where status = 'open' do nothing returning ${fullColumns}`);
+      if (row) await plugin.emit(messageReportCreated, { report: { id } });
+      return row;
+    });
+    const row = made ?? (await this.#one(open));
+    if (!row)
+      throw new HttpError(409, 'Your report of this message has just been handled; report it again if you must');
+    return row;
+  }
+
+  /** All open reports of the message end with this one, which is resolved to. 409 when it was handled otherwise. */
+  async handle(
+    { id, message_id: messageId }: ReportRow,
+    { outcome, note = '' }: { outcome: Outcome; note?: string | undefined },
+    viewer: Viewer,
+  ): Promise<FullReportRow> {
+    const { data, clock, plugin } = this.#deps;
+    const now = new Date(clock.now());
+    const handled = await data.transaction(async () => {
+      const open = await lockOpen(data, messageId);
+      if (!open.includes(id)) return undefined;
+      const rows = await data.all(sql<FullReportRow>`
+        update message_report set status = ${outcome}, handled_by = ${viewer.id}, handled_at = ${now},
+          handled_note = ${note.trim()}
+        where id = any(${open}::uuid[]) returning ${fullColumns}`);
+      for (const { id: ended, reporter_id, author_id } of rows)
+        await plugin.emit(messageReportHandled, {
+          report: {
+            id: ended,
+            lead_id: id,
+            reporter_id,
+            author_id,
+            outcome,
+            handler_id: viewer.id ?? '',
+            handled_at: now.toISOString(),
+          },
+        });
+      return rows.find((one) => one.id === id);
+    });
+    const row = handled ?? (await this.#one(sql`id = ${id}`));
+    if (!row) throw notFound('There is no such report');
+    if (row.status !== outcome) throw new HttpError(409, `This report was ${row.status} already`);
+    return row;
+  }
+
+  /** Some of those that were handled so many days ago, with their copies; resolves to how many that were. */
+  async removeOld(limit: number): Promise<number> {
+    const { data, clock, plugin } = this.#deps;
+    const before = new Date(clock.now() - plugin.settings['message-reports.days'] * DAY);
+    const rows = await data.all(sql`delete from message_report where id in (
+      select id from message_report where handled_at < ${before} order by handled_at, id limit ${limit}) returning id`);
+    return rows.length;
+  }
+
+  #one(condition: RawBuilder<unknown>): Promise<FullReportRow | undefined> {
+    return this.#deps.data.one(sql<FullReportRow>`select ${fullColumns} from message_report where ${condition}`);
+  }
+
+  /** Takes one from the viewer's share; throws 429 when there is none left. */
+  async #countReport(viewer: Viewer): Promise<void> {
+    const { limits, plugin } = this.#deps;
+    const rate = plugin.settings['message-reports.rate_limit'];
+    const allowance = await limits.consume(REPORTS, memberKey(viewer.id!), limitFor(viewer, rate));
+    assertAllowed(allowance, (seconds) => `You have reported many messages; wait ${seconds} s before the next`);
+  }
+}
