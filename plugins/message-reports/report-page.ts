@@ -54,7 +54,7 @@ export function reportPage({ plugin, access, writer, web }: ReportPageDeps): voi
       sent: found.created_at,
       days: plugin.settings['message-reports.days'],
       list: CONVERSATIONS,
-      action: pathOf(found.id),
+      form: pathOf(found.id),
       back: placeOf(found),
       values: body,
       message,

@@ -11,6 +11,7 @@ let discussion: { readonly id: string; readonly number: number; readonly postId:
 let reportId: string;
 let categoryId: string;
 let tagId: string;
+let message: { readonly id: string; readonly conversation_id: string };
 
 const slots: readonly Slot<any>[] = (
   await Promise.all(globSync(join(import.meta.dirname, '../../../plugins/*/api.ts')).map((path) => import(path)))
@@ -43,6 +44,8 @@ beforeAll(async () => {
   await forum.as.ada.post('/api/discussions', body);
   tagId = (await forum.guest.get('/api/tags/mast')).body.tag.id;
   reportId = (await forum.as.bob.post('/api/reports', { post_id: discussion.postId, reason: 'spam' })).body.report.id;
+  const between = { to: ['bob'], subject: 'Masts', content: 'x' };
+  ({ message } = (await forum.as.ada.post('/api/conversations', between)).body);
 });
 
 const address = (): string => `/d/${discussion.number}-harbour-lights`;
@@ -51,6 +54,7 @@ const ofCategory = (): string => categoryId;
 const ofTag = (): string => tagId;
 const ofPost = (): string => discussion.postId;
 const ofAda = (): string => forum.ids.ada;
+const ofMessage = (): string => message.id;
 const ofReport = (): string => reportId;
 const onReport = (): string => `/mod/reports/${reportId}`;
 const onEveryPage = ['bob', '/'] as const;
@@ -91,6 +95,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'post.footer.end': ['guest', address, ofPost],
     'post.actions': ['bob', address, ofPost],
     'post.menu': ['bob', () => `/p/${discussion.postId}/menu`, ofPost],
+    'message.actions': ['bob', () => `/messages/${message.conversation_id}`, ofMessage],
     'composer.completion': ['bob', '/new', () => 'discussion'],
     'composer.tools': ['bob', '/new', () => 'discussion'],
     'composer.hints': ['bob', '/new', () => 'discussion'],
