@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Settings, sql, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
@@ -9,6 +9,7 @@ import { Reports } from 'parley-forum/plugins/reports';
 import { Web } from 'parley-forum/plugins/web';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
+import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
 import { messageReportHandled } from 'parley-forum/ports/reports';
 import { notifyPeople } from './notifications.ts';
 import { messageReportsData } from './personal-data.ts';
@@ -68,6 +69,7 @@ export default definePlugin({
     plugin.on(messageReportHandled, () => cache.purge(openTag), { awaited: true });
     if (notifications) notifyPeople(plugin, { access, accounts, notifications, reader });
     plugin.extend(personalData, messageReportsData(data));
+    plugin.extend(fileTexts, fileTextsIn(data, sql`select html as text from message_report`));
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '37 3 * * *',
