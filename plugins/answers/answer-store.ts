@@ -1,7 +1,7 @@
 import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { answersTag } from 'parley-forum/plugins/answers';
-import type { Answers } from 'parley-forum/ports/answers';
+import type { Answers } from 'parley-forum/ports/imports';
 import { discussionCacheTags, type DiscussionCondition, type Discussions } from 'parley-forum/plugins/discussions';
 
 export interface StoreDeps {

@@ -12,7 +12,7 @@ import {
   postFields,
 } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
-import { Answers } from 'parley-forum/ports/answers';
+import { Answers } from 'parley-forum/ports/imports';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';

@@ -1,6 +1,6 @@
 import type { Clock } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import type { Answers } from 'parley-forum/ports/answers';
+import type { Answers } from 'parley-forum/ports/imports';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
 import type { DemoContent, Progress } from 'parley-forum/plugins/installer';

@@ -1,7 +1,7 @@
 import { Clock, commandLine, definePlugin, Secrets } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Answers } from 'parley-forum/ports/answers';
+import { Answers } from 'parley-forum/ports/imports';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { contentSeeded, Seeder } from 'parley-forum/plugins/demo';
 import { Categories, Discussions, Importer } from 'parley-forum/plugins/discussions';

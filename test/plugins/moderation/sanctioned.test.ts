@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Access } from 'parley-forum/plugins/access';
-import { Answers } from 'parley-forum/ports/answers';
+import { Answers } from 'parley-forum/ports/imports';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Answer, Client } from 'parley-forum/testing';
 import { useForum } from '../discussions/forum.ts';
