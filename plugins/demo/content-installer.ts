@@ -1,11 +1,10 @@
 import type { Clock } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import type { Answers } from 'parley-forum/ports/imports';
+import type { Answers, Conversations, ImportedConversation } from 'parley-forum/ports/imports';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
 import type { DemoContent, Progress } from 'parley-forum/plugins/installer';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import type { ImportedConversation, Messages } from 'parley-forum/plugins/messages';
 import { ReactionGenerator } from './demo-reactions.ts';
 import { lastVisitOf, ReadingGenerator } from './demo-reading.ts';
 import { lengthOf, readContent, type Content } from './content.ts';
@@ -29,7 +28,7 @@ export interface ContentInstallerDeps {
   readonly clock: Clock;
   readonly logins: Logins;
   readonly answers: Answers | undefined;
-  readonly messages: Messages | undefined;
+  readonly conversations: Conversations | undefined;
 }
 
 /** Brings content/ into a forum that was just installed. */
@@ -55,7 +54,7 @@ export class ContentInstaller implements DemoContent {
     if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;
     const ready = await this.#rendered(content, { categories, members }, progress);
     await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
-    await this.#deps.messages?.importConversations(this.#conversations(content, members));
+    await this.#deps.conversations?.import(this.#conversations(content, members));
   }
 
   #conversations({ conversations }: Content, members: ReadonlyMap<string, string>): readonly ImportedConversation[] {

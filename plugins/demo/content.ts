@@ -33,7 +33,7 @@ interface DemoBookmark {
   readonly note: string;
 }
 /** Members write to one another. */
-export interface DemoConversation {
+interface DemoConversation {
   readonly subject: string;
   readonly members: readonly string[];
   readonly messages: readonly DemoMessage[];

@@ -1,13 +1,12 @@
 import { Clock, commandLine, definePlugin, Secrets } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Answers } from 'parley-forum/ports/imports';
+import { Answers, Conversations } from 'parley-forum/ports/imports';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { contentSeeded, Seeder } from 'parley-forum/plugins/demo';
 import { Categories, Discussions, Importer } from 'parley-forum/plugins/discussions';
 import { DemoContent } from 'parley-forum/plugins/installer';
 import { Markdown } from 'parley-forum/plugins/markdown';
-import { Messages } from 'parley-forum/plugins/messages';
 import { commands } from './commands.ts';
 import { ContentInstaller } from './content-installer.ts';
 import { createLogins } from './logins.ts';
@@ -28,11 +27,11 @@ export default definePlugin({
     clock: Clock,
     secrets: Secrets,
   },
-  wants: { answers: Answers, messages: Messages },
+  wants: { answers: Answers, conversations: Conversations },
   provides: { demo: DemoContent, seeder: Seeder },
   hooks: [contentSeeded],
   commands,
-  setup({ secrets, answers, messages, ...deps }, plugin) {
+  setup({ secrets, answers, conversations, ...deps }, plugin) {
     plugin.extend(
       auditRules,
       audited(contentSeeded, ['forum.seeded'], ({ discussions, posts, users }) => ({
@@ -42,7 +41,7 @@ export default definePlugin({
       })),
     );
     return {
-      demo: new ContentInstaller({ ...deps, answers, messages, logins: createLogins(secrets) }),
+      demo: new ContentInstaller({ ...deps, answers, conversations, logins: createLogins(secrets) }),
       seeder: {
         // Said before, since it is written in many transactions.
         async seed(amounts, console) {

@@ -34,21 +34,10 @@ export const MessageRecord = Type.Object({
 });
 export type MessageRecord = Static<typeof MessageRecord>;
 
-/** A conversation that was held elsewhere. */
-export interface ImportedConversation {
-  readonly subject: string;
-  /** Each has read what was written until then. */
-  readonly participants: readonly { readonly userId: string; readonly readAt: Date }[];
-  /** One at least, the oldest first; `content` is Markdown. */
-  readonly messages: readonly { readonly authorId: string; readonly content: string; readonly createdAt: Date }[];
-}
-
-/** Messages for what other plugins do with them. */
+/** Messages for what other plugins do with one. */
 export interface Messages {
   /** Undefined for whoever is not in its conversation, whatever they may do elsewhere. */
   find(messageId: string, viewer: Viewer): Promise<MessageRecord | undefined>;
-  /** All in one transaction. Nobody is notified. */
-  importConversations(conversations: readonly ImportedConversation[]): Promise<void>;
 }
 export const Messages = defineToken<Messages>('Messages');
 

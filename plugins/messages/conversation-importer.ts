@@ -1,7 +1,7 @@
 import { createId, sql, type Cache, type Data } from 'parley-forum';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import type { ImportedConversation } from 'parley-forum/plugins/messages';
+import type { Conversations, ImportedConversation } from 'parley-forum/ports/imports';
 
 interface ConversationImporterDeps {
   readonly data: Data;
@@ -10,7 +10,7 @@ interface ConversationImporterDeps {
 }
 
 /** Conversations that were held elsewhere, as they were. */
-export class ConversationImporter {
+export class ConversationImporter implements Conversations {
   readonly #deps: ConversationImporterDeps;
 
   constructor(deps: ConversationImporterDeps) {

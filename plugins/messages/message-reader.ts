@@ -8,7 +8,7 @@ interface MessageReaderDeps extends RecordsDeps {
 }
 
 /** What other plugins are given of messages: what their viewer reads. */
-export class MessageReader implements Pick<Messages, 'find'> {
+export class MessageReader implements Messages {
   readonly #deps: MessageReaderDeps;
 
   constructor(deps: MessageReaderDeps) {

@@ -4,6 +4,7 @@ import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { conversationsChanged, Messages, messageSent, sendMessages } from 'parley-forum/plugins/messages';
+import { Conversations } from 'parley-forum/ports/imports';
 import { Live, signals } from 'parley-forum/ports/live';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
@@ -43,7 +44,7 @@ export default definePlugin({
     markdown: Markdown,
   },
   wants: { live: Live, notifications: Notifications, subscriptions: Subscriptions, web: Web },
-  provides: { messages: Messages },
+  provides: { messages: Messages, importer: Conversations },
   hooks: [messageSent, conversationsChanged],
   permissions: [sendMessages],
   settings: Type.Object({
@@ -124,7 +125,10 @@ export default definePlugin({
     );
     if (notifications) notifyParticipants(plugin, { data, notifications, store });
     plugin.extend(personalData, messagesPersonalData(data, store));
-    plugin.extend(fileTexts, fileTextsIn(data, sql`select html as text from conversation_message`));
+    plugin.extend(
+      fileTexts,
+      fileTextsIn(data, sql<{ readonly text: string }>`select html as text from conversation_message`),
+    );
     plugin.extend(counters, lastMessageCounter({ data, cache }));
 
     const deps = { plugin, environment, settings, accounts, markdown, conversations, store };
@@ -142,13 +146,9 @@ export default definePlugin({
       settingsPage(pageDeps);
       fillSlots(pageDeps);
     }
-    const reader = new MessageReader(deps);
-    const importer = new ConversationImporter({ data, cache, markdown });
     return {
-      messages: {
-        find: (id, viewer) => reader.find(id, viewer),
-        importConversations: (conversations) => importer.import(conversations),
-      },
+      messages: new MessageReader(deps),
+      importer: new ConversationImporter({ data, cache, markdown }),
     };
   },
 });
