@@ -114,7 +114,7 @@ export default definePlugin({
     if (notifications) notifyPeople(plugin, { access, accounts, notifications, posts, rules });
     plugin.extend(eventRules, heldPostRule(posts, access));
     plugin.extend(personalData, approvalData(data, posts));
-    plugin.extend(fileTexts, fileTextsIn(data, sql`select html as text from held_post`));
+    plugin.extend(fileTexts, fileTextsIn(data, sql<{ readonly text: string }>`select html as text from held_post`));
 
     plugin.on(
       groupChanged,

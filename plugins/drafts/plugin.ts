@@ -66,7 +66,7 @@ export default definePlugin({
     draftRoutes({ plugin, settings, drafts });
     if (web) draftPages({ plugin, settings, discussions, drafts, store, web });
     plugin.extend(personalData, draftsPersonalData(data));
-    plugin.extend(fileTexts, fileTextsIn(data, sql`select fields::text as text from draft`));
+    plugin.extend(fileTexts, fileTextsIn(data, sql<{ readonly text: string }>`select fields::text as text from draft`));
 
     plugin.on(composerValues, async (values, { key, viewer }) => {
       const draft = viewer.id === undefined ? undefined : await drafts.find(key, viewer);

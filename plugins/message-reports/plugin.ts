@@ -69,7 +69,10 @@ export default definePlugin({
     plugin.on(messageReportHandled, () => cache.purge(openTag), { awaited: true });
     if (notifications) notifyPeople(plugin, { access, accounts, notifications, reader });
     plugin.extend(personalData, messageReportsData(data));
-    plugin.extend(fileTexts, fileTextsIn(data, sql`select html as text from message_report`));
+    plugin.extend(
+      fileTexts,
+      fileTextsIn(data, sql<{ readonly text: string }>`select html as text from message_report`),
+    );
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '37 3 * * *',

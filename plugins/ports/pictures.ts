@@ -32,7 +32,7 @@ export const fileTexts = defineExtensionPoint<FileTexts>(
 export const FILES_PATH = '/uploads/';
 
 /** `select`: a query of a plugin's own tables whose column `text` is what may show or link to files. */
-export const fileTextsIn = (data: Data, select: RawBuilder<unknown>): FileTexts => ({
+export const fileTextsIn = (data: Data, select: RawBuilder<{ readonly text: string }>): FileTexts => ({
   async containing(paths) {
     // Most texts have no file at all: read once, those that have are compared with each path.
     const rows = await data.all(sql<{ path: string }>`

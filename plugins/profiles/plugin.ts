@@ -25,7 +25,7 @@ export default definePlugin({
   setup({ data, cache, clock, access, accounts, markdown, web }, plugin) {
     const profiles = new ProfileService({ data, cache, clock, accounts, markdown, emit: plugin.emit });
     plugin.extend(personalData, profilePersonalData(profiles));
-    plugin.extend(fileTexts, fileTextsIn(data, sql`select html as text from profile`));
+    plugin.extend(fileTexts, fileTextsIn(data, sql<{ readonly text: string }>`select html as text from profile`));
     // Profiles are public.
     plugin.extend(eventRules, { hook: profileUpdated, tags: [], visible: (payloads) => payloads.map(() => true) });
     plugin.extend(

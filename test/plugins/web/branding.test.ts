@@ -15,8 +15,8 @@ const manifest = async () => {
 describe('browsers are told of the forum as an app', () => {
   test('with its name, its description and the theme’s picture', async () => {
     await set({ 'site.name': 'The Slipway', 'site.description': 'About boats.' });
-    const { icons, ...told } = await manifest();
-    expect(told).toMatchObject({ id: '/', start_url: '/', name: 'The Slipway', description: 'About boats.' });
+    const { icons, ...rest } = await manifest();
+    expect(rest).toMatchObject({ id: '/', start_url: '/', name: 'The Slipway', description: 'About boats.' });
     expect((await forum.guest.get(icons[0]!.src)).headers.get('content-type')).toBe('image/svg+xml');
   });
 });
