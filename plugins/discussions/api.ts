@@ -364,6 +364,12 @@ const Truncated = Type.Boolean({
   description:
     'The text is too long for this answer: `html` has its first words only, and so has `content` in lists. `GET /api/posts/{id}` has all of `content`',
 });
+/** Somebody who wrote in a discussion. */
+export const ParticipantRecord = Type.Object({
+  user: Author,
+  post_count: Type.Integer({ description: 'Their posts in it; deleted ones do not count' }),
+});
+export type ParticipantRecord = Static<typeof ParticipantRecord>;
 /** Where a discussion is pinned: what is pinned everywhere is so in its category, too. */
 export const PIN_PLACES = ['category', 'everywhere'] as const;
 export type PinPlace = (typeof PIN_PLACES)[number];

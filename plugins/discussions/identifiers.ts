@@ -12,6 +12,9 @@ export function numberOf(text: string): number | undefined {
 export const discussionPath = ({ number, slug }: { readonly number: number; readonly slug: string }): string =>
   `/d/${number}-${encodeURIComponent(slug)}`;
 
+/** Who wrote in a discussion. */
+export const peoplePath = (discussion: number): string => `/d/${discussion}/people`;
+
 /** A place in a discussion by its number: unlike the address of a post, it leads nowhere else where the post has moved. */
 export const placePath = (discussion: number, place: number): string =>
   place === 1 ? `/d/${discussion}` : `/d/${discussion}/${place}?here=1#post-${place}`;

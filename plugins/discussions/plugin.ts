@@ -60,6 +60,8 @@ import { addPages } from './pages.ts';
 import { discussionsData } from './erasure/personal-data.ts';
 import { recheckImages } from './writing/image-recheck.ts';
 import { pageVisibility } from './reading/page-visibility.ts';
+import { participantRoutes } from './reading/participant-routes.ts';
+import { Participants } from './reading/participants.ts';
 import { DiscussionReader } from './reading/reader.ts';
 import { Records } from './reading/records.ts';
 import { Revisions } from './revisions/revisions.ts';
@@ -245,6 +247,7 @@ export default definePlugin({
     moveRoutes(deps);
     categoryRoutes(deps);
     userRoutes(deps, accounts);
+    participantRoutes(deps, new Participants({ data, accounts }));
     const views = new PageViewCounter({ data, cache, clock, log: plugin.log });
     const newFor = (): number => plugin.settings['discussions.new_author_days'] * DAY;
     plugin.onSettings(async (keys) => {

@@ -86,6 +86,7 @@ beforeAll(async () => {
     '/d/:address/:post': { guest: ['/d/1/22'] },
     '/d/:address/reply': { ada: ['/d/1/reply'] },
     '/d/:address/related': { guest: ['/d/1/related'] },
+    '/d/:address/people': { guest: ['/d/1/people'] },
     '/d/:address/edit': { ada: [`${by('ada')}/edit`] },
     '/d/:address/move': { mia: ['/d/1/move', `${by('ada')}/move`] },
     '/d/:address/delete': { ada: [`${by('ada')}/delete`] },

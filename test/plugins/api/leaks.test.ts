@@ -197,6 +197,7 @@ describe('what a caller may not see', () => {
     ['GET /discussions/:id', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     ['GET /discussions/:id', () => ({ params: { id: String(discussion.number) } }), { params: { id: '999999' } }],
     ['GET /discussions/:id/posts', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    ['GET /discussions/:id/participants', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     ['GET /posts/:id', () => ({ params: { id: post } }), { params: { id: absent } }],
     [
       'POST /discussions',

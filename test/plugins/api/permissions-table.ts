@@ -47,6 +47,7 @@ export const TABLE: readonly Row[] = [
   ['GET /discussions', any],
   ['GET /discussions/:id', any, async ({ discussion }) => id(await discussion())],
   ['GET /discussions/:id/posts', any, async ({ discussion }) => id(await discussion())],
+  ['GET /discussions/:id/participants', any, async ({ discussion }) => id(await discussion())],
   [
     'POST /discussions',
     '401 401 403 201 201 201 201',

@@ -18,6 +18,7 @@ const LISTS: readonly Row[] = [
   ['GET /discussions', undefined],
   ['GET /discussions/:id', undefined, ({ discussion }) => ({ params: { id: discussion } })],
   ['GET /discussions/:id/posts', undefined, ({ discussion }) => ({ params: { id: discussion } })],
+  ['GET /discussions/:id/participants', undefined, ({ discussion }) => ({ params: { id: discussion } })],
   ['GET /posts/:id/revisions', 'bob', ({ post }) => ({ params: { id: post } })],
   ['GET /users/search', undefined, () => ({ query: { q: 'a' } })],
   ['GET /users/discussions', 'ada'],

@@ -1,0 +1,54 @@
+import { sql, type Data } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import type { ParticipantRecord } from 'parley-forum/plugins/discussions';
+
+interface ParticipantsDeps {
+  readonly data: Data;
+  readonly accounts: Pick<Accounts, 'authors'>;
+}
+interface Row {
+  readonly id: string;
+  readonly posts: number;
+}
+export interface ParticipantList {
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Those who wrote in a discussion. The caller checks who may read it. */
+export class Participants {
+  readonly #deps: ParticipantsDeps;
+
+  constructor(deps: ParticipantsDeps) {
+    this.#deps = deps;
+  }
+
+  /** Those with the most posts first; of equally many the one with the greater id. Two statements. */
+  async list(discussionId: string, { limit, offset = 0, cursor }: ParticipantList): Promise<Page<ParticipantRecord>> {
+    const { accounts, data } = this.#deps;
+    const beyond = cursor === undefined ? sql`` : sql` and (posts, user_id) < (${placeOf(cursor)})`;
+    const rows = await data.all(sql<Row>`select user_id as id, posts from discussion_participant
+      where discussion_id = ${discussionId}${beyond}
+      order by posts desc, user_id desc limit ${limit + 1} offset ${offset}`);
+    const shown = rows.slice(0, limit);
+    const authors = await accounts.authors(shown.map(({ id }) => id));
+    const last = shown.at(-1);
+    const hasMore = rows.length > limit;
+    return {
+      items: shown.flatMap(({ id, posts }) => {
+        const user = authors.get(id);
+        return user ? [{ user, post_count: posts }] : [];
+      }),
+      hasMore,
+      nextCursor: hasMore && last ? encodeCursor([last.posts, last.id]) : undefined,
+    };
+  }
+}
+
+function placeOf(cursor: string) {
+  const [posts, id] = decodeCursor(cursor, 2);
+  if (!Number.isSafeInteger(posts) || typeof id !== 'string' || !isId(id)) throw badCursor();
+  return sql`${posts}::bigint, ${id}::uuid`;
+}
