@@ -112,6 +112,7 @@ interface LogLine {
 /** Journeys through what left that do not name it. */
 const THROUGH: Readonly<Record<string, readonly string[]>> = {
   'account-mail': ['recovery/reset'],
+  moderation: ['approval/pages'],
   'pro-feeds': ['privacy/export', 'recovery/reset'],
 };
 
