@@ -40,6 +40,28 @@ async function logInBeside(page: Page, opened?: Page): Promise<void> {
   await tab.close();
 }
 
+test('what was sent is not sent once more while the next page is long in coming', async () => {
+  const page = await open('/d/1/reply', true);
+  let [sent, release] = [0, (): void => undefined];
+  const held = new Promise<void>((resolve) => (release = resolve));
+  await page.route(/\/d\/1/, async (route) => {
+    if (route.request().method() === 'POST') sent++;
+    else await held;
+    await route.continue();
+  });
+  await text(page).fill(TEXT);
+  await page.evaluate(`{
+    const { form } = document.querySelector('x-composer textarea');
+    setInterval(() => form.requestSubmit(), 200);
+  }`);
+  await expect.poll(() => sent).toBe(1);
+  await page.waitForTimeout(1_500);
+  release();
+  await page.locator('.post', { hasText: TEXT }).first().waitFor();
+  expect(sent).toBe(1);
+  await page.context().close();
+});
+
 describe('a session that ends while somebody writes', () => {
   const FORMS = [
     { what: 'a reply', path: '/d/1/reply', send: 'Post reply' },

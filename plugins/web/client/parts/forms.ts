@@ -101,14 +101,15 @@ async function arrive(form: HTMLFormElement, response: Response): Promise<void> 
   form.dispatchEvent(new CustomEvent('forum:sent', { bubbles: true }));
   // Whoever stays is told here what the next page would say.
   if (form.dataset['enhance'] === STAY) return toast(await response.text());
-  const address = response.headers.get('X-Location') ?? response.url;
-  const [to, here] = [new URL(address, location.href), new URL(location.href)];
-  if (to.pathname + to.search === here.pathname + here.search) {
-    history.replaceState(null, '', to.href);
+  const to = new URL(response.headers.get('X-Location') ?? response.url, location.href);
+  if (to.pathname + to.search === location.pathname + location.search) {
+    history.replaceState(null, '', to);
     location.reload();
   } else {
-    location.assign(to.href);
+    location.assign(to);
   }
+  // Until the next page is there, a second press would send it once more. Going back may bring this one as it was left.
+  await new Promise((back) => addEventListener('pageshow', back));
 }
 
 function wait(form: HTMLFormElement, seconds: number): void {
