@@ -180,6 +180,29 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
+  test('is waited for before the text is sent, and may be cancelled by keyboard', async () => {
+    const page = await write(8);
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    await page.route('**/api/uploads', async (route) => {
+      await held;
+      await route.continue().catch(() => undefined);
+    });
+    await text(page).fill('Before\n');
+    await hand(page, 'paste', await picture());
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+    await expect.poll(async () => (await text(page).inputValue()).trim()).toBe('Before');
+    expect(await page.evaluate('document.activeElement.localName')).toBe('textarea');
+    await hand(page, 'paste', await picture());
+    await text(page).press('Control+Enter');
+    await page.locator('.toast', { hasText: 'a file is still being uploaded' }).waitFor();
+    release();
+    await expect.poll(() => text(page).inputValue()).toMatch(/!\[boat\]\(\/uploads\//);
+    await text(page).press('Control+Enter');
+    await page.locator('.post', { hasText: 'Before' }).locator('img[alt="boat"]').waitFor();
+    await page.context().close();
+  });
+
   test('that cannot be taken leaves no trace in the text, and says why', async () => {
     const page = await write(5);
     await text(page).fill('Before');

@@ -1,4 +1,4 @@
-import { announce, csrf, define, escapeMarkdown, t } from '@forum/client';
+import { announce, csrf, define, escapeMarkdown, t, toast } from '@forum/client';
 import { filesIn, marksIn, swapIn } from './parts/order.ts';
 
 interface Sent {
@@ -31,6 +31,12 @@ class Upload extends HTMLElement {
     for (const line of this.querySelectorAll('.upload-row, .problem')) line.remove();
   };
   readonly #written = (): void => this.#find();
+  /** What is sent with the line that holds a place keeps that for good. */
+  readonly #wait = (event: Event): void => {
+    if (this.#under.size === 0) return;
+    event.preventDefault();
+    toast(this.#text('wait'));
+  };
   readonly #over = (event: DragEvent): void => {
     if (event.dataTransfer?.types.includes('Files')) event.preventDefault();
   };
@@ -44,6 +50,7 @@ class Upload extends HTMLElement {
     area.addEventListener('dragover', this.#over);
     area.addEventListener('drop', this.#drop);
     area.form!.addEventListener('reset', this.#clear);
+    area.form!.addEventListener('submit', this.#wait);
     for (const event of ['input', 'change']) area.form!.addEventListener(event, this.#written);
     this.#find();
   }
@@ -54,6 +61,7 @@ class Upload extends HTMLElement {
     this.#area?.removeEventListener('dragover', this.#over);
     this.#area?.removeEventListener('drop', this.#drop);
     this.#area?.form?.removeEventListener('reset', this.#clear);
+    this.#area?.form?.removeEventListener('submit', this.#wait);
     for (const event of ['input', 'change']) this.#area?.form?.removeEventListener(event, this.#written);
   }
 
@@ -113,6 +121,7 @@ class Upload extends HTMLElement {
     );
     request.addEventListener('loadend', () => {
       this.#under.delete(request);
+      if (line.contains(document.activeElement)) this.#area.focus();
       line.remove();
       const { upload, error, details } = answerOf(request);
       this.#replace(place, upload ? markdownOf(upload) : '');
@@ -207,6 +216,7 @@ class Upload extends HTMLElement {
     const line = this.#line(reason);
     if (status !== 0 && status < 429) return;
     const again = buttonOf(this.#text('again'), () => {
+      this.#area.focus();
       line.remove();
       this.#send(file);
     });
