@@ -93,6 +93,41 @@ describe('a post', () => {
     await page.context().close();
   });
 
+  test('may be put away while it is saved, and another panel that was opened meanwhile stays', async () => {
+    const number = await written('ada', 'Before it was saved.');
+    const page = await forum.open('ada');
+    const messages = listen(page);
+    await page.goto(`/d/5/${number}`);
+    const held: (() => void)[] = [];
+    await page.route('**/edit', async (route) => {
+      if (route.request().method() === 'POST') await new Promise<void>((resolve) => held.push(resolve));
+      await route.continue();
+    });
+    const save = async (content: string): Promise<void> => {
+      await edit(page, number);
+      await area(page).fill(content);
+      await area(page).press('Control+Enter');
+      await expect.poll(() => held.length).toBe(1);
+    };
+    await save('Saved once.');
+    await area(page).press('Escape');
+    held.pop()!();
+    await post(page, number).getByText('Saved once.').waitFor();
+    await save('Saved twice.');
+    await post(page, 1).getByRole('link', { name: 'Reply' }).click();
+    await docked(page).getByText('post 1', { exact: false }).waitFor();
+    await page.keyboard.type('A reply');
+    held.pop()!();
+    await post(page, number).getByText('Saved twice.').waitFor();
+    await page.keyboard.type(' goes on');
+    expect(await area(page).inputValue()).toMatch(/A reply goes on$/);
+    await edit(page, number);
+    await docked(page).getByText(`Edit post ${number}`).waitFor();
+    expect(await area(page).inputValue()).toBe('Saved twice.');
+    expect(messages).toEqual([]);
+    await page.context().close();
+  });
+
   test('keeps what is written when the session ends or the network is gone', async () => {
     const number = await written('bob', 'Written by bob.');
     const page = await forum.open('guest');

@@ -36,13 +36,15 @@ class FormDock extends HTMLElement implements Dock {
   }
 
   async open(link: HTMLAnchorElement): Promise<void> {
+    this.#opener = link;
     const panel = link.pathname.endsWith('/edit') ? await this.#editing(link.pathname) : await this.#replying(link);
+    // Something else was asked for meanwhile, and may be written in already.
+    if (this.#opener !== link) return;
     if (panel !== this.#panel) {
       this.#undock();
       this.#dock(panel);
     }
     this.#say();
-    this.#opener = link;
     panel.querySelector('textarea')!.focus({ preventScroll: true });
   }
 
@@ -77,7 +79,9 @@ class FormDock extends HTMLElement implements Dock {
     panel.append(form);
     form.addEventListener('forum:sent', () => {
       form.reset();
-      this.#close();
+      // Something else may be docked by then.
+      if (panel === this.#panel) this.#close();
+      else this.#putAway(panel);
       document.dispatchEvent(new CustomEvent('discussions:edited', { detail: postAt(path)?.dataset['number'] }));
     });
     form.querySelector('.composer-foot a')?.addEventListener('click', (event) => {
@@ -109,8 +113,11 @@ class FormDock extends HTMLElement implements Dock {
     panel.removeEventListener('keydown', this.#key);
     this.#head.remove();
     this.#size.disconnect();
-    if (panel === this.#reply) return;
-    // What was written waits there; else the form is that of the post as it is by the next time.
+    if (panel !== this.#reply) this.#putAway(panel);
+  }
+
+  /** What was written waits there; else the form is that of the post as it is by the next time. */
+  #putAway(panel: HTMLElement): void {
     panel.hidden = true;
     const form = panel.querySelector('form')!;
     if (isChanged(form)) return;
