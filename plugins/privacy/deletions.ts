@@ -1,10 +1,11 @@
 import { HttpError, notFound, sql, type Clock, type Data, type Job, type PluginHandle } from 'parley-forum';
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import { accountErased, deletionCancelled, deletionRequested } from 'parley-forum/plugins/privacy';
-import { personalData, type Deletions, type Mode } from 'parley-forum/ports/personal-data';
+import type { Deletions, Mode } from 'parley-forum/ports/personal-data';
 import type { Administrators } from './administrators.ts';
 import type { VisibilityChoiceStore } from './visibility-choices.ts';
 import type { DeletionEmails } from './emails.ts';
+import { PluginData } from './plugin-data.ts';
 
 const DAY = 86_400_000;
 
@@ -39,13 +40,16 @@ const COLUMNS = sql<PendingDeletion>`account_id as "accountId", mode, due_at as 
 
 /**
  * Deletes accounts: first, in one step, their name and every way in; then, plugin by plugin and in batches, what is
- * stored about them; and a day later once more, for what was still on its way. Goes on where it was interrupted.
+ * stored about them; and a day later once more, for what was still on its way. Goes on where it was interrupted. Plugins that
+ * were off do their part when they are on again.
  */
 export class AccountDeletions implements Deletions {
   readonly #deps: DeletionsDeps;
+  readonly #pluginData: PluginData;
 
   constructor(deps: DeletionsDeps) {
     this.#deps = deps;
+    this.#pluginData = new PluginData(deps);
   }
 
   /** When the account is due, if its member asked for that. */
@@ -86,7 +90,7 @@ export class AccountDeletions implements Deletions {
     await this.#execute((await this.find(accountId))!, this.#deps.plugin.signal);
   }
 
-  /** All that is due, one after the other. What fails stays, for the next time. */
+  /** All that is due, one after the other, and what plugins missed while they were off. What fails stays, for the next time. */
   async runDue(signal: AbortSignal): Promise<void> {
     const { data, clock } = this.#deps;
     const rows = await data.all(
@@ -94,6 +98,7 @@ export class AccountDeletions implements Deletions {
         where due_at <= ${new Date(clock.now())} order by due_at, account_id`,
     );
     for (const pending of rows) if (!signal.aborted) await this.#execute(pending, signal);
+    await this.#pluginData.eraseMissed(signal);
   }
 
   async #schedule(accountId: string, { mode, days, by }: DeletionRequest): Promise<Date> {
@@ -117,8 +122,10 @@ export class AccountDeletions implements Deletions {
 
   async #execute(pending: PendingDeletion, signal: AbortSignal): Promise<void> {
     if (!pending.started && !(await this.#begin(pending))) return;
-    const complete = await this.#eraseData(pending, signal);
-    if (complete && !signal.aborted) await this.#finish(pending);
+    const { accountId, mode } = pending;
+    await this.#deps.choices.delete(accountId);
+    const plugins = await this.#pluginData.erase(accountId, mode, signal);
+    if (plugins) await this.#finish(pending, plugins);
   }
 
   /**
@@ -148,29 +155,15 @@ export class AccountDeletions implements Deletions {
     });
   }
 
-  /** True when nothing failed. The failure of one plugin does not stop the others. */
-  async #eraseData({ accountId, mode }: PendingDeletion, signal: AbortSignal): Promise<boolean> {
-    const { plugin, choices } = this.#deps;
-    let complete = true;
-    await choices.delete(accountId);
-    for (const { plugin: owner, value } of plugin.extensions(personalData)) {
-      if (signal.aborted) return false;
-      await value.erase?.(accountId, mode, signal).catch((error: unknown) => {
-        complete = false;
-        plugin.log.error(
-          { error, owner, data: value.name, account: accountId },
-          'personal data could not be erased; it is tried again',
-        );
-      });
-    }
-    return complete;
-  }
-
-  async #finish({ accountId, mode, erased }: PendingDeletion): Promise<void> {
+  /** `plugins`: those that have erased what they store. */
+  async #finish({ accountId, mode, erased }: PendingDeletion, plugins: readonly string[]): Promise<void> {
     const { data, clock, plugin } = this.#deps;
     const now = clock.now();
     await data.transaction(async () => {
-      if (erased) return void (await data.all(sql`delete from privacy_deletion where account_id = ${accountId}`));
+      if (erased) {
+        await data.all(sql`delete from privacy_deletion where account_id = ${accountId}`);
+        return this.#pluginData.remember({ accountId, mode, plugins });
+      }
       await data.all(
         sql`update privacy_deletion set erased_at = ${new Date(now)}, due_at = ${new Date(now + DAY)}
           where account_id = ${accountId}`,

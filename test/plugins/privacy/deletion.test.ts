@@ -1,10 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Data, sql } from 'parley-forum';
+import { Data, definePlugin, sql } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { expectStatus, useForum, type Forum } from '../discussions/forum.ts';
+import { personalData } from 'parley-forum/ports/personal-data';
+import { expectStatus, install, useForum, type Forum } from '../discussions/forum.ts';
 import { picture, send } from '../uploads/forum.ts';
 import { confirm, exported, looked, PASSWORD, places } from './forum.ts';
 
@@ -347,5 +348,51 @@ describe('a member who only takes the name along', () => {
   test('is told that it is done', async () => {
     await forum.app.calm();
     expect((await mails(forum)).filter((mail) => /Subject: Your account is deleted/.test(mail))).toHaveLength(1);
+  });
+});
+
+describe('a plugin that is off while an account is erased', () => {
+  const forum = useForum();
+  const draftsWith = (text: string) =>
+    forum.app.app.service(Data).all(sql`select 1 from draft where fields::text like ${`%${text}%`}`);
+
+  test('erases what it stores about it when it is on again', async () => {
+    const { plugins } = forum.app.app;
+    for (const name of ['ada', 'bob'] as const)
+      expectStatus(await forum.as[name].put('/api/drafts/new', { fields: { content: `Numbat of ${name}` } }), 200);
+    await plugins.disable('drafts');
+    await confirm(forum.as.ada);
+    expectStatus(await leave(forum, 'ada', 'anonymise'), 303);
+    for (const days of [8, 2]) {
+      forum.app.clock.advance(days * DAY);
+      await looked(forum.app);
+    }
+    expect([(await pending(forum)).length, (await draftsWith('Numbat of ada')).length]).toEqual([0, 1]);
+    await plugins.enable('drafts');
+    await looked(forum.app);
+    expect([(await draftsWith('Numbat of ada')).length, (await draftsWith('Numbat of bob')).length]).toEqual([0, 1]);
+  });
+
+  test('that fails then does it the next time', async () => {
+    let [asked, fails] = [0, true];
+    await install(
+      forum.app,
+      definePlugin({
+        id: 'test-late',
+        setup(_services, plugin) {
+          plugin.extend(personalData, {
+            name: 'late',
+            erase() {
+              asked++;
+              return fails ? Promise.reject(new Error('Not now')) : Promise.resolve();
+            },
+          });
+        },
+      }),
+    );
+    for (let times = 0; times < 2; times++) await looked(forum.app);
+    fails = false;
+    for (let times = 0; times < 2; times++) await looked(forum.app);
+    expect(asked).toBe(3);
   });
 });
