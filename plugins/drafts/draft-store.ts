@@ -114,6 +114,25 @@ export class DraftStore {
       and ${words(sql`fields->>${field}::text`)} = ${words(sql`${sent}::text`)}`);
   }
 
+  /**
+   * Replies to a discussion that was merged into another one are replies to that, behind what their writers had begun there
+   * already. What the address of the form said names posts by numbers that are others' now.
+   */
+  async moveReplies(from: string, to: string): Promise<void> {
+    const contents = sql`concat_ws(E'\\n\\n', d.fields->>'content', excluded.fields->>'content')`;
+    await this.#data.all(sql`
+      with gone as (
+        delete from draft where key = ${`reply-${from}`} returning *
+      )
+      insert into draft as d (user_id, key, fields, bytes, updated_at)
+      select user_id, ${`reply-${to}`}::text,
+        (select coalesce(jsonb_object_agg(f.key, f.value), '{}') from jsonb_each(gone.fields) f where f.key not like '?%'),
+        bytes, updated_at
+      from gone order by user_id
+      on conflict (user_id, key) do update set bytes = d.bytes + excluded.bytes,
+        fields = d.fields || jsonb_build_object('content', ${contents}), updated_at = ${new Date(this.#clock.now())}`);
+  }
+
   /** Some of those that were not changed for so many days; resolves to how many that were. */
   async removeOld(days: number, limit: number): Promise<number> {
     const before = new Date(this.#clock.now() - days * DAY);

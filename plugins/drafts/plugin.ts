@@ -5,6 +5,7 @@ import {
   Discussions,
   postCreated,
   postHeld,
+  postsMoved,
   postUpdated,
 } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
@@ -96,6 +97,11 @@ export default definePlugin({
     plugin.on(
       postUpdated,
       ({ post: { author, id, content } }) => store.removeSent(author.id, `edit-${id}`, 'content', content),
+      done,
+    );
+    plugin.on(
+      postsMoved,
+      ({ source, discussion, merged }) => (merged ? store.moveReplies(source.id, discussion.id) : undefined),
       done,
     );
 

@@ -149,6 +149,43 @@ describe('a draft', () => {
     expect(await keysOf('bob')).toEqual([]);
   });
 
+  test('of a reply goes along when its discussion is merged, behind what was begun there', async () => {
+    for (const name of ['ada', 'bob'] as const) await clear(name);
+    const [from, to] = [await forum.start('mia', 'Merged away'), await forum.start('mia', 'Merged into')];
+    const post = await forum.reply('mia', from.id, 'To be answered');
+    await put('bob', `reply-${from.id}`, { content: 'Almost done', '?to': String(post.number) });
+    await put('ada', `reply-${from.id}`, { content: 'Begun here' });
+    const { body } = await put('ada', `reply-${to.id}`, { content: 'Begun there' });
+    later();
+    expectStatus(await forum.as.mia.post(`/api/discussions/${from.id}/merge`, { into: to.id }), 200);
+    expect(await listed('bob')).toMatchObject([
+      {
+        key: `reply-${to.id}`,
+        fields: { content: 'Almost done' },
+        title: 'Merged into',
+        url: `http://forum.test/d/${to.number}/reply?draft=1`,
+      },
+    ]);
+    const both = 'Begun there\n\nBegun here';
+    const [draft, ...others] = await listed('ada');
+    expect([draft.key, draft.fields, others]).toEqual([`reply-${to.id}`, { content: both }, []]);
+    expect(draft.updated_at > body.updated_at).toBe(true);
+    expect(await page(`/d/${to.number}/reply?draft=1`, 'ada')).toContain(`>\n${both}</textarea>`);
+    expectStatus(await forum.as.bob.post('/api/posts', { discussion_id: to.id, content: 'Almost done' }), 201);
+    expect(await listed('bob')).toEqual([]);
+    await clear('ada');
+  });
+
+  test('of a reply stays where it is when others of its discussion move', async () => {
+    const [from, to] = [await forum.start('mia', 'Stays'), await forum.start('mia', 'Takes some')];
+    const post = await forum.reply('mia', from.id, 'Moves');
+    await put('bob', `reply-${from.id}`, { content: 'For those that stay' });
+    const body = { post_ids: [post.id], discussion_id: to.id };
+    expectStatus(await forum.as.mia.post(`/api/discussions/${from.id}/move-posts`, body), 200);
+    expect(await keysOf('bob')).toEqual([`reply-${from.id}`]);
+    await clear('bob');
+  });
+
   test('is discarded though it is gone already, and not where no form is', async () => {
     await put('bob', 'new', { content: 'Away with it' });
     for (let time = 0; time < 2; time++) expectStatus(await forum.as.bob.delete('/api/drafts/new'), 200);
