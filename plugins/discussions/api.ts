@@ -58,10 +58,13 @@ export const discussionUpdated = defineAction<DiscussionPayload>('discussion.upd
 export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', {
   public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }),
 });
-/** A reply is visible. `reply_to_author_id`: who wrote the post that it answers, if it answers one. */
-export const postCreated = defineAction<PostPayload & { readonly reply_to_author_id?: string }>('post.created', {
-  public: Type.Object({ post: PostEvent }),
-});
+/**
+ * A reply is visible. `reply_to_author_id`: who wrote the post that it answers, if it answers one. `was_held`: it was
+ * written before, and `Discussions.publish` has let it appear.
+ */
+export const postCreated = defineAction<
+  PostPayload & { readonly reply_to_author_id?: string; readonly was_held?: boolean }
+>('post.created', { public: Type.Object({ post: PostEvent }) });
 /** A post has another text, or is back after it was deleted. */
 export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
 /** A single post is gone for readers. */

@@ -61,9 +61,12 @@ export default definePlugin({
     plugin.on(discussionCreated, ({ discussion }) => marks.wrote(discussion.author.id, discussion.id, 1), {
       awaited: true,
     });
-    plugin.on(postCreated, ({ post }) => marks.wrote(post.author.id, post.discussion_id, post.number), {
-      awaited: true,
-    });
+    plugin.on(
+      postCreated,
+      ({ post: { author, discussion_id: discussionId, number }, was_held: held }) =>
+        held ? marks.published(author.id, discussionId, number) : marks.wrote(author.id, discussionId, number),
+      { awaited: true },
+    );
     plugin.on(postsMoved, ({ source, discussion, posts }) => marks.moved(source.id, discussion.id, posts), {
       awaited: true,
     });

@@ -207,6 +207,11 @@ export class ReadMarkService {
     await this.#changed(userId);
   }
 
+  /** A post that waited for a moderator: its writer has not read for that what others wrote meanwhile. */
+  published(userId: string, discussionId: string, number: number): Promise<void> {
+    return this.#markThere(discussionId, number, new Map([[userId, number]]));
+  }
+
   /**
    * Whoever wrote posts that moved, or read them where they were, has read them where they are now; but nothing of a
    * discussion that they have not read to where the first of them is.

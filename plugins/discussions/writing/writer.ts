@@ -80,6 +80,8 @@ interface AcceptedReply {
   readonly content: string;
   readonly html: string;
   readonly answered: AnswerablePost | undefined;
+  /** It is published, and was written before. */
+  readonly held?: boolean;
 }
 /** Which of a category's counter rows to use: any will do, their sum counts. */
 const randomPart = (): number => Math.floor(Math.random() * COUNTER_PARTS);
@@ -153,7 +155,7 @@ export class DiscussionWriter {
     }
     const accepted = await this.#acceptReply(author, draft, { mayBeGone: true });
     const { id: discussionId, number: discussionNumber, title } = accepted.discussion;
-    const { id: postId, number, path } = await this.#writeReply(author, accepted);
+    const { id: postId, number, path } = await this.#writeReply(author, { ...accepted, held: true });
     return { discussionId, discussionNumber, title, postId, number, path };
   }
 
@@ -258,7 +260,7 @@ export class DiscussionWriter {
     return found.number === 1 ? undefined : found;
   }
 
-  async #write(viewer: Viewer, { discussion, content, html, answered }: AcceptedReply): Promise<PostRow> {
+  async #write(viewer: Viewer, { discussion, content, html, answered, held }: AcceptedReply): Promise<PostRow> {
     const { data, clock, plugin, environment, projections } = this.#deps;
     const now = new Date(clock.now());
     const [id, author] = [createId(now.getTime()), { id: viewer.id!, username: viewer.username ?? '' }];
@@ -279,6 +281,7 @@ export class DiscussionWriter {
         ),
         category_id: discussion.categoryId,
         ...(answered && { reply_to_author_id: answered.authorId }),
+        ...(held && { was_held: true }),
       });
       return row;
     });

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sql } from 'parley-forum';
+import { Settings, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import type { Client } from 'parley-forum/testing';
@@ -264,6 +264,31 @@ describe('pages', () => {
     expect(await forum.app.statements(() => forum.guest.get('/'))).toBe(0);
     expect((await forum.guest.get('/')).text).not.toContain('unread-count');
     expect((await recordOf(forum.guest, (await forum.start('ada', 'Of guests')).id)).unread_count).toBeUndefined();
+  });
+});
+
+describe('a reply that waited for a moderator', () => {
+  test('is read by its writer, who does not pass over what others wrote meanwhile', async () => {
+    const settings = forum.app.app.service(Settings);
+    await settings.set({ 'approval.words': ['barnacle'] });
+    await readAll('bob');
+    await later();
+    const { id } = await forum.start('mia', 'While one waits');
+    await read('bob', id, 1);
+    const wait = async (): Promise<string> => {
+      const held = await forum.as.bob.post('/api/posts', { discussion_id: id, content: 'A barnacle' });
+      return expectStatus(held, 202).body.held_post.id;
+    };
+    const approve = async (held: string): Promise<void> =>
+      void expectStatus(await forum.as.mia.post(`/api/approval/${held}/approve`), 200);
+    await approve(await wait());
+    expect(await markOf('bob', id)).toEqual([2, 0]);
+    const held = await wait();
+    for (const text of ['One', 'Two']) await forum.reply('mia', id, text);
+    await approve(held);
+    expect([await markOf('bob', id), await titles('bob')]).toEqual([[2, 3], ['While one waits']]);
+    await settings.set({ 'approval.words': [] });
+    await readAll('bob');
   });
 });
 
