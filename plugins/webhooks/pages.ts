@@ -67,12 +67,25 @@ export function addWebhookPages({
   guard,
   webhooks,
   history,
+  web,
   categories,
 }: PageDeps): void {
   plugin.extend(adminSections, { group: 'integrations' as const, label: 'webhooks:pages', href: ROOT });
   const can = manageWebhooks;
   const found = async (id: string): Promise<WebhookRow> =>
     (await webhooks.find(id)) ?? Promise.reject(notFound('There is no such webhook'));
+
+  /** Those to choose from, and those of the webhook that are gone: without them it would be one of all categories. */
+  const categoryOptions = (edited: WebhookRow | undefined): readonly object[] | undefined => {
+    const all = categories?.all();
+    const gone = (edited?.categories ?? []).filter((id) => !all?.some((category) => category.id === id));
+    return (
+      all && [
+        ...all.map(({ id, name, hue }) => ({ value: id, label: name, hue })),
+        ...gone.map((id) => ({ value: id, label: web.say(phrase('webhooks:category-gone')) })),
+      ]
+    );
+  };
 
   /** The list, and a form for one of them or for a new one. */
   const shown = (
@@ -100,7 +113,7 @@ export function addWebhookPages({
         history: `${ROOT}/history?webhook_id=${edited.id}`,
         statistics: `${ROOT}/stats?webhook_id=${edited.id}`,
       },
-      categories: categories?.all().map(({ id, name, hue }) => ({ value: id, label: name, hue })),
+      categories: categoryOptions(edited),
       webhooks: rows.map((row) => ({
         ...recordOf(row),
         href: `${ROOT}?id=${row.id}`,
@@ -157,12 +170,13 @@ export function addWebhookPages({
       ]);
     return [...new Set(names)];
   };
-  const checkedCategories = async (given: readonly string[]): Promise<readonly string[]> => {
+  const checkedCategories = async (given: readonly string[], kept: readonly string[]): Promise<readonly string[]> => {
     await categories?.refresh();
     return [
       ...new Set(
         given.map((idOrSlug) => {
           const category = categories?.find(idOrSlug, access.unrestricted);
+          if (!category && kept.includes(idOrSlug)) return idOrSlug;
           if (!category) throw new InvalidInput([{ field: 'categories', message: `has no category "${idOrSlug}"` }]);
           return category.id;
         }),
@@ -179,7 +193,7 @@ export function addWebhookPages({
     return {
       ...(url !== undefined && url !== before?.url && { url: await checkedUrl(url) }),
       ...(asked !== undefined && { events: checkedEvents(list(asked), before?.events ?? []) }),
-      ...(chosen !== undefined && { categories: await checkedCategories(list(chosen)) }),
+      ...(chosen !== undefined && { categories: await checkedCategories(list(chosen), before?.categories ?? []) }),
       ...(name !== undefined && name.trim() !== '' && { name: name.trim() }),
       ...(active !== undefined && { active }),
     };

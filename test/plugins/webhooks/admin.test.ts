@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineAction, definePlugin, sealedStores, Secrets, sql, Type, type PluginHandle } from 'parley-forum';
+import { Categories } from 'parley-forum/plugins/discussions';
 import { bodySignature, keyOf, standardSignature } from '../../../plugins/webhooks/signatures.ts';
 import { install } from '../discussions/forum.ts';
 import { JSON_ONLY, settled, until, useWebhooks } from './forum.ts';
@@ -111,6 +112,30 @@ describe('saving a webhook', () => {
       name: 'By a form',
       events: ['post.created'],
     });
+  });
+
+  test('of a category that is gone leaves it one of that category, not of all', async () => {
+    const categories = forum.app.app.service(Categories);
+    const { id } = await categories.save({ name: 'Passing' });
+    const { webhook } = await forum.save({ url: 'https://203.0.114.7/hook', event: 'post.created', categories: [id] });
+    await categories.remove(id);
+    const { text } = await forum.root.get(`/admin/webhooks?id=${webhook.id}`, { accept: 'text/html' });
+    expect(text).toMatch(
+      new RegExp(`value="${id}" checked><span><span class="choice-label" dir="auto">A category that is gone<`),
+    );
+    const form = { id: webhook.id, url: webhook.url, 'events[]': 'post.created', active: 'true' };
+    const save = async (name: string, chosen: string): Promise<void> => {
+      const answer = await forum.root.submit('/admin/webhooks/save', { ...form, name, 'categories[]': chosen });
+      expect(answer.status).toBe(303);
+    };
+    const saved = async () =>
+      (await forum.root.get('/admin/webhooks', JSON_ONLY)).body.webhooks.find((one: any) => one.id === webhook.id);
+    await save('Renamed', id);
+    expect(await saved()).toMatchObject({ name: 'Renamed', categories: [id] });
+    const other = { url: webhook.url, event: 'post.created', categories: [id] };
+    expect((await forum.root.post('/admin/webhooks/save', other, JSON_ONLY)).status).toBe(400);
+    await save('Of all', '');
+    expect(await saved()).toMatchObject({ name: 'Of all', categories: [] });
   });
 
   test.each<[string, object, string]>([
