@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Environment, Settings, sql, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts, groupChanged } from 'parley-forum/plugins/accounts';
 import { reviewPosts } from 'parley-forum/plugins/approval';
@@ -114,7 +114,7 @@ export default definePlugin({
     if (notifications) notifyPeople(plugin, { access, accounts, notifications, posts, rules });
     plugin.extend(eventRules, heldPostRule(posts, access));
     plugin.extend(personalData, approvalData(data, posts));
-    plugin.extend(fileTexts, fileTextsIn(data, sql<{ readonly text: string }>`select html as text from held_post`));
+    plugin.extend(fileTexts, fileTextsIn(data, { table: 'held_post', name: 'html' }));
 
     plugin.on(
       groupChanged,

@@ -1,4 +1,4 @@
-import { Clock, Data, definePlugin, Environment, Settings, sql, Type } from 'parley-forum';
+import { Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
 import {
   composerValues,
   discussionCreated,
@@ -67,7 +67,7 @@ export default definePlugin({
     draftRoutes({ plugin, settings, drafts });
     if (web) draftPages({ plugin, settings, discussions, drafts, store, web });
     plugin.extend(personalData, draftsPersonalData(data));
-    plugin.extend(fileTexts, fileTextsIn(data, sql<{ readonly text: string }>`select fields::text as text from draft`));
+    plugin.extend(fileTexts, fileTextsIn(data, { table: 'draft', name: 'fields' }));
 
     plugin.on(composerValues, async (values, { key, viewer }) => {
       const draft = viewer.id === undefined ? undefined : await drafts.find(key, viewer);

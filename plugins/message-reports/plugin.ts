@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Settings, sql, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
@@ -69,10 +69,7 @@ export default definePlugin({
     plugin.on(messageReportHandled, () => cache.purge(openTag), { awaited: true });
     if (notifications) notifyPeople(plugin, { access, accounts, notifications, reader });
     plugin.extend(personalData, messageReportsData(data));
-    plugin.extend(
-      fileTexts,
-      fileTextsIn(data, sql<{ readonly text: string }>`select html as text from message_report`),
-    );
+    plugin.extend(fileTexts, fileTextsIn(data, { table: 'message_report', name: 'html' }));
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '37 3 * * *',

@@ -1,4 +1,4 @@
-import { Cache, Clock, counters, Data, definePlugin, Environment, Settings, sql, Type } from 'parley-forum';
+import { Cache, Clock, counters, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
 import { Access, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
@@ -125,10 +125,7 @@ export default definePlugin({
     );
     if (notifications) notifyParticipants(plugin, { data, notifications, store });
     plugin.extend(personalData, messagesPersonalData(data, store));
-    plugin.extend(
-      fileTexts,
-      fileTextsIn(data, sql<{ readonly text: string }>`select html as text from conversation_message`),
-    );
+    plugin.extend(fileTexts, fileTextsIn(data, { table: 'conversation_message', name: 'html' }));
     plugin.extend(counters, lastMessageCounter({ data, cache }));
 
     const deps = { plugin, environment, settings, accounts, markdown, conversations, store };

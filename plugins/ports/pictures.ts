@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineToken, sql, type Data, type RawBuilder } from 'parley-forum';
+import { defineExtensionPoint, defineToken, sql, type Data } from 'parley-forum';
 
 /** A small picture that was made here, and so is safe to be sent from here. */
 export interface Thumbnail {
@@ -18,10 +18,18 @@ export interface Thumbnails {
 }
 export const Thumbnails = defineToken<Thumbnails>('Thumbnails');
 
+/** A column of a plugin's own table. */
+export interface TextColumn {
+  readonly table: string;
+  readonly name: string;
+}
+
 /** Texts besides posts that show or link to files of members, such as those that wait for a moderator. */
 export interface FileTexts {
   /** Those of the paths, of which each is the beginning of a file's, that stand in one of the texts. */
   containing(paths: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Where they are stored: what stands there counts while the plugin is off, too. */
+  readonly column?: TextColumn;
 }
 export const fileTexts = defineExtensionPoint<FileTexts>(
   'uploads.file-texts',
@@ -31,12 +39,15 @@ export const fileTexts = defineExtensionPoint<FileTexts>(
 /** Where all files of members lie. */
 export const FILES_PATH = '/uploads/';
 
-/** `select`: a query of a plugin's own tables whose column `text` is what may show or link to files. */
-export const fileTextsIn = (data: Data, select: RawBuilder<{ readonly text: string }>): FileTexts => ({
+export const fileTextsIn = (data: Data, column: TextColumn): FileTexts => ({
+  column,
   async containing(paths) {
     // Most texts have no file at all: read once, those that have are compared with each path.
     const rows = await data.all(sql<{ path: string }>`
-      with texts as materialized (select text from (${select}) own where position(${FILES_PATH} in text) > 0)
+      with texts as materialized (
+        select text from (select ${sql.ref(column.name)}::text as text from ${sql.table(column.table)}) own
+        where position(${FILES_PATH} in text) > 0
+      )
       select path from unnest(${paths}::text[]) as given (path)
       where exists (select from texts where position(given.path in texts.text) > 0)`);
     return new Set(rows.map(({ path }) => path));

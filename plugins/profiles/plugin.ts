@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, sql } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Markdown } from 'parley-forum/plugins/markdown';
@@ -25,7 +25,7 @@ export default definePlugin({
   setup({ data, cache, clock, access, accounts, markdown, web }, plugin) {
     const profiles = new ProfileService({ data, cache, clock, accounts, markdown, emit: plugin.emit });
     plugin.extend(personalData, profilePersonalData(profiles));
-    plugin.extend(fileTexts, fileTextsIn(data, sql<{ readonly text: string }>`select html as text from profile`));
+    plugin.extend(fileTexts, fileTextsIn(data, { table: 'profile', name: 'html' }));
     // Profiles are public.
     plugin.extend(eventRules, { hook: profileUpdated, tags: [], visible: (payloads) => payloads.map(() => true) });
     plugin.extend(

@@ -2,6 +2,7 @@ import { sql, ZERO_ID, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { FILES_PATH, type FileTexts } from 'parley-forum/ports/pictures';
 import type { FileStorage } from './file-storage.ts';
+import { TextColumns } from './text-columns.ts';
 import type { UploadStore } from './upload-store.ts';
 
 /** Rows in one statement. */
@@ -24,9 +25,11 @@ interface CleanupDeps {
  */
 export class UploadCleanup {
   readonly #deps: CleanupDeps;
+  readonly #columns: TextColumns;
 
   constructor(deps: CleanupDeps) {
     this.#deps = deps;
+    this.#columns = new TextColumns(deps.data);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -39,19 +42,21 @@ export class UploadCleanup {
 
   /** Checks each row again when it is removed: a post may use it by now. */
   async #removeUnused(signal: AbortSignal): Promise<void> {
-    const { clock, data, store, unusedDays } = this.#deps;
+    const { clock, data, store, texts, unusedDays } = this.#deps;
     const now = clock.now();
     // Two posts that drop the last uses concurrently each still see the other's.
     await data.all(sql`update upload u set unused_since = ${new Date(now)}
       where purpose = 'post' and unused_since is null
         and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
     const before = new Date(now - unusedDays() * DAY);
+    const running = texts();
+    const all = [...running, ...(await this.#columns.besides(running))];
     for (let more = true; more && !signal.aborted;) {
       const unused = (
         await data.all(sql<{ id: string }>`
         select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH}`)
       ).map(({ id }) => id);
-      const kept = await this.#inTexts(unused);
+      const kept = await this.#inTexts(unused, all);
       // Looked at again after as many days.
       if (kept.length > 0)
         await data.all(sql`update upload set unused_since = ${new Date(now)}
@@ -63,9 +68,9 @@ export class UploadCleanup {
   }
 
   /** Those that stand in texts of other plugins. */
-  async #inTexts(ids: readonly string[]): Promise<readonly string[]> {
+  async #inTexts(ids: readonly string[], texts: readonly FileTexts[]): Promise<readonly string[]> {
     const pathOf = (id: string): string => `${FILES_PATH}${id}/`;
-    const found = await Promise.all(this.#deps.texts().map((texts) => texts.containing(ids.map(pathOf))));
+    const found = await Promise.all(texts.map((one) => one.containing(ids.map(pathOf))));
     return ids.filter((id) => found.some((paths) => paths.has(pathOf(id))));
   }
 

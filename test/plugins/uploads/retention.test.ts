@@ -129,6 +129,26 @@ describe('the daily job', () => {
     expect(await there(...files)).toEqual([false, true, true, true, false, false]);
   });
 
+  test('leaves what stands in texts of plugins that are off, until these are uninstalled', async () => {
+    const { plugins } = forum.app.app;
+    const [draft, profile, page] = [await upload(), await upload(), await upload()];
+    const link = ({ path }: Sent): string => `A [file](${path})`;
+    expectStatus(await forum.as.ada.put('/api/drafts/new', { fields: { content: link(draft) } }), 200);
+    const about = { about: link(profile), place: '', links: [] };
+    expectStatus(await forum.as.ada.put(`/api/users/${forum.ids.ada}/profile`, about), 200);
+    await forum.app.app.service(Settings).set({ 'site-pages.help': link(page) });
+    await tidied(1);
+    for (const id of ['drafts', 'profiles', 'site-pages']) await plugins.disable(id);
+    await tidied(8);
+    await tidied(8);
+    expect(await there(draft, profile, page)).toEqual([true, true, true]);
+    await plugins.uninstall('drafts');
+    for (const id of ['profiles', 'site-pages']) await plugins.enable(id);
+    await tidied(8);
+    expect(await there(draft, profile, page)).toEqual([false, true, true]);
+    await plugins.enable('drafts');
+  });
+
   test('leaves the files of deleted posts, which may come back', async () => {
     const file = await upload();
     const { id } = await start(`[x](${file.path})`);

@@ -1,0 +1,16 @@
+import { Migration } from 'parley-forum';
+
+/** Columns of other plugins that may show or link to files: they are read while the plugin is off, too. */
+export default class Uploads0004TextColumns extends Migration {
+  override up(): void {
+    this.addSql(`create table upload_text_column (
+      table_name text not null,
+      column_name text not null,
+      primary key (table_name, column_name)
+    )`);
+  }
+
+  override down(): void {
+    this.addSql('drop table upload_text_column');
+  }
+}
