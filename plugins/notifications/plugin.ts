@@ -24,6 +24,7 @@ import { Notifier } from './notifier.ts';
 import { addPreferencePages } from './preferences/pages.ts';
 import { Visibility } from './visibility.ts';
 import { addSources } from './sources/sources.ts';
+import { untitledOf } from './sentence.ts';
 import { Store } from './store.ts';
 
 const DAY = 86_400_000;
@@ -116,7 +117,7 @@ export default definePlugin({
       store,
       visibility,
       changed,
-      untitled: (type) => types().find((known) => known.type === type)?.untitled,
+      untitled: (type) => untitledOf(types().find((known) => known.type === type)),
       textsFor: async (userId) => (await web?.textsFor([userId]))?.(userId),
     });
     const emailLater =

@@ -25,6 +25,10 @@ export function sentenceOf(
   return say(type.several, { names: namesOf(first, second, people, say), count });
 }
 
+/** Text key of what stands in place of a title: also where nobody knows the type, since its plugin is off. */
+export const untitledOf = (type: NotificationType | undefined): string | undefined =>
+  type ? type.untitled : 'notifications:untitled.off';
+
 function namesOf(first: string, second: string | undefined, people: number, say: Say): string {
   if (second === undefined) return say('notifications:names.one', { first, count: people - 1 });
   if (people === 2) return say('notifications:names.two', { first, second });

@@ -52,7 +52,7 @@ async function emailOne(
   id: string,
 ): Promise<void> {
   const row = await store.find(id);
-  if (!row || row.isRead) return;
+  if (!row || row.isRead || !emails.tells(row)) return;
   const { userId, type } = row;
   const viewer = (await accounts.viewers([userId])).get(userId);
   const to = (await accounts.emails([userId])).get(userId);
@@ -91,7 +91,9 @@ async function digestsOf(
   const byMember = Map.groupBy(rows, ({ userId }) => userId);
   return recipients.flatMap(({ id, due }) => {
     const [viewer, to] = [viewers.get(id), addresses.get(id)];
-    const visible = viewer ? (byMember.get(id) ?? []).filter(({ categoryId }) => canSee(categoryId, viewer)) : [];
+    const visible = viewer
+      ? (byMember.get(id) ?? []).filter((row) => canSee(row.categoryId, viewer) && emails.tells(row))
+      : [];
     if (to === undefined || visible.length === 0) return [];
     const more = visible.length > MAX_IN_DIGEST;
     return emails.digest(visible.slice(0, MAX_IN_DIGEST), actors, { to, more, due, texts: textsOf(id) });

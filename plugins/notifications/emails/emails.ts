@@ -35,6 +35,11 @@ export class NotificationEmails {
     this.#deps = deps;
   }
 
+  /** Whether there is something to say: not of what has no title, where nobody knows the type, since its plugin is off. */
+  tells({ type, title }: NotificationRow): boolean {
+    return title !== '' || this.#deps.types().some((known) => known.type === type);
+  }
+
   /** The notification in one line. */
   #summary(row: NotificationRow, actors: ReadonlyMap<string, Author>, texts: Texts): string {
     const type = this.#deps.types().find((known) => known.type === row.type);

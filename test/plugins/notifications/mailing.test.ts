@@ -143,6 +143,26 @@ describe('digests', () => {
     for (const name of ['ada', 'bob'] as const) await login(name);
   });
 
+  test('have nothing of a plugin that is off and cannot say what it is; the list says so', async () => {
+    await choose('ada', { channels: { mention: 'site', message: 'mail' }, digest: 'daily' });
+    forum.app.clock.advance(1_000);
+    const message = { to: ['ada'], subject: 'Moorings', content: 'Where?' };
+    expectStatus(await forum.as.bob.post('/api/conversations', message), 201);
+    await notify('ada', { title: 'Ropes' });
+    await settled(forum);
+    await vi.waitFor(async () => expect(await listOf(forum.as.ada, '?unread=true')).toHaveLength(2), POLL);
+    await forum.app.app.plugins.disable('messages');
+    expect(await sent()).toEqual([]);
+    forum.app.clock.advance(DAY);
+    expect((await digests()).map(({ headers }) => headers['subject'])).toEqual(['1 thing you have not read']);
+    await login('ada');
+    const titles = (await listOf(forum.as.ada, '?unread=true')).map(({ title }) => title);
+    expect(titles.toSorted()).toEqual(['Ropes', 'something that is switched off at present']);
+    const page = expectStatus(await forum.as.ada.get('/notifications'), 200).text;
+    expect(page).toContain('<strong>something that is switched off at present</strong>');
+    await forum.app.app.plugins.enable('messages');
+  });
+
   test('come once a day with what is new, and not when there is nothing', async () => {
     await choose('ada', { channels: { mention: 'site' }, digest: 'daily' });
     forum.app.clock.advance(1_000);
