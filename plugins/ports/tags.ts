@@ -19,7 +19,7 @@ export interface Tag {
   readonly hue: number;
 }
 
-/** `into`: the tag that took its discussions. */
+/** `into`: the id of the tag that took its discussions. */
 export const tagDeleted = defineAction<{
   readonly id: string;
   readonly into: string | undefined;

@@ -115,6 +115,17 @@ export class FollowService {
       where f.is_muted and f.user_id = any(${userIds}::uuid[]) order by f.user_id, f.kind, f.subject_id`);
   }
 
+  /** A tag is gone: whoever follows or mutes it does so with the one that took its place, if any did; a level that is there stays. */
+  async replaceTag(id: string, into: string | undefined): Promise<void> {
+    await this.#data.transaction(async () => {
+      if (into !== undefined)
+        await this.#data.all(sql`insert into follow (user_id, kind, subject_id, is_muted, created_at)
+          select user_id, kind, ${into}::uuid, is_muted, created_at from follow
+          where kind = 'tag' and subject_id = ${id} order by user_id on conflict do nothing`);
+      await this.forget({ kind: 'tag', id });
+    });
+  }
+
   /** Nobody follows it any longer, or has it muted. */
   async forget({ kind, id }: Followed): Promise<void> {
     const rows = await this.#data.all(

@@ -98,7 +98,7 @@ export default definePlugin({
     plugin.extend(personalData, subscriptionsPersonalData(data, follows));
     addFollowRoutes(plugin, { follows, subjects });
     plugin.on(categoryDeleted, ({ id }) => follows.forget({ kind: 'category', id }), { awaited: true });
-    plugin.on(tagDeleted, ({ id }) => follows.forget({ kind: 'tag', id }), { awaited: true });
+    plugin.on(tagDeleted, ({ id, into }) => follows.replaceTag(id, into), { awaited: true });
     if (web) {
       addPages(plugin, { access, discussions, follows, subjects, subscriptions, web });
       addFollowPages(plugin, { access, environment, follows, subjects, web });

@@ -128,8 +128,9 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {
     await tags.refresh();
-    const into = given(body.merge_into?.trim());
-    await tags.remove(body.id, into, () => plugin.emit(tagDeleted, { id: body.id, into, actor: actor.id }));
+    await tags.remove(body.id, given(body.merge_into?.trim()), (into) =>
+      plugin.emit(tagDeleted, { id: body.id, into, actor: actor.id }),
+    );
     plugin.log.info({ tag: body.id }, 'a tag was deleted');
     return negotiated(redirect('/admin/tags', { notice: phrase('tags:admin.removed') }), { success: true });
   });

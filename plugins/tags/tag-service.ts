@@ -124,8 +124,12 @@ export class TagService {
     return row;
   }
 
-  /** What has it loses it, or gets `into` (an id, slug or name) instead. */
-  async remove(id: string, into: string | undefined, done?: () => Promise<void>): Promise<void> {
+  /** What has it loses it, or gets `into` (an id, slug or name) instead; `done` gets the id of that. */
+  async remove(
+    id: string,
+    into: string | undefined,
+    done?: (into: string | undefined) => Promise<void>,
+  ): Promise<void> {
     const target =
       into === undefined
         ? undefined
@@ -146,7 +150,7 @@ export class TagService {
       await this.#data.all(sql`delete from discussion_tag where tag_id = ${id}`);
       await this.#data.all(sql`delete from tag_count where tag_id = ${id}`);
       await this.#data.all(sql`delete from tag where id = ${id}`);
-      await done?.();
+      await done?.(target?.id);
     });
     await this.#changed();
   }

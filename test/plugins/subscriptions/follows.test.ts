@@ -109,6 +109,32 @@ describe('following', () => {
     expect((await forum.guest.get('/api/users/follows')).status).toBe(401);
   });
 
+  test('and muting go on with what a tag is merged into; a level that is there stays', async () => {
+    await begin('root', 'Spliced', 'general', ['splice', 'Splices']);
+    const idOf = async (slug: string): Promise<string> => (await forum.guest.get(`/api/tags/${slug}`)).body.tag.id;
+    const [splice, splices] = [await idOf('splice'), await idOf('splices')];
+    const mute = async (name: Name, id: string): Promise<void> => {
+      const body = { kind: 'tag', subject_id: id, muted: true };
+      expectStatus(await forum.as[name].post('/api/subscriptions/mute', body), 200);
+    };
+    for (const name of ['ada', 'mia'] as const) expectStatus(await follow(name, 'tag', splice), 200);
+    await mute('bob', splice);
+    await mute('mia', splices);
+    const deleted = await forum.as.root.submit('/admin/tags/delete', { id: splice, merge_into: 'SPLICES' });
+    expect(deleted.status).toBe(303);
+    const rows = await data().all(sql`select user_id as id, is_muted as muted from follow
+      where subject_id in (${splice}, ${splices}) and kind = 'tag' order by user_id`);
+    const { ada, bob, mia } = forum.ids;
+    expect(rows).toEqual([
+      { id: ada, muted: false },
+      { id: bob, muted: true },
+      { id: mia, muted: true },
+    ]);
+    await begin('root', 'Well spliced', 'general', ['splices']);
+    expect(await notified('ada')).toContain('Well spliced');
+    expect((await follows('ada')).map(({ url }) => url)).toContain('/t/splices');
+  });
+
   test('stops also where the caller no longer sees what they followed', async () => {
     const loft = await forum.app.app.service(Categories).save({ name: 'Loft' });
     const accounts = forum.app.app.service(Accounts);
