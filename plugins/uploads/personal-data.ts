@@ -20,7 +20,7 @@ interface Parts {
   readonly uploads: Uploads;
 }
 
-/** A member's files, with their bytes. They go with the account, those in posts too: pictures show people. */
+/** A member's files, with their bytes. They go with the account, those in posts too: pictures show people. What stands in a setting stays. */
 export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
   name: 'uploads',
   async *entries(accountId) {

@@ -3,6 +3,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { FILES_PATH } from 'parley-forum/ports/pictures';
 import { uploadDeleted, type UploadRecord } from 'parley-forum/plugins/uploads';
+import { idsIn, settingTexts } from './storage/text-columns.ts';
 import { copyName, urlFileName } from './processing/file-names.ts';
 import type { ProcessedFile } from './processing/upload-processor.ts';
 import type { Upload, UploadStore } from './storage/upload-store.ts';
@@ -81,12 +82,19 @@ export class Uploads {
     });
   }
 
-  /** Their picture counts as one of their files. */
+  /** Their picture counts as one of their files. What the site shows by its settings, such as its icon, is the site’s. */
   async removeAll(accountId: string): Promise<void> {
-    const { accounts, store } = this.#deps;
+    const { data, accounts, store } = this.#deps;
     await store.exclusively(accountId, async () => {
       if (await accounts.find(accountId)) await accounts.setAvatar(accountId, undefined);
-      await store.removeWhere(sql`account_id = ${accountId}`);
+      const own = await data.all(
+        sql<{ id: string }>`select id from upload where account_id = ${accountId} and purpose = 'post' order by id`,
+      );
+      const kept = await idsIn(
+        [settingTexts(data)],
+        own.map(({ id }) => id),
+      );
+      await store.removeWhere(sql`account_id = ${accountId} and id <> all(${kept}::uuid[])`);
     });
   }
 

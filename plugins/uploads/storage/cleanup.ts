@@ -1,8 +1,8 @@
 import { sql, ZERO_ID, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { FILES_PATH, type FileTexts } from 'parley-forum/ports/pictures';
+import type { FileTexts } from 'parley-forum/ports/pictures';
 import type { FileStorage } from './file-storage.ts';
-import { TextColumns } from './text-columns.ts';
+import { idsIn, TextColumns } from './text-columns.ts';
 import type { UploadStore } from './upload-store.ts';
 
 /** Rows in one statement. */
@@ -56,7 +56,7 @@ export class UploadCleanup {
         await data.all(sql<{ id: string }>`
         select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH}`)
       ).map(({ id }) => id);
-      const kept = await this.#inTexts(unused, all);
+      const kept = await idsIn(all, unused);
       // Looked at again after as many days.
       if (kept.length > 0)
         await data.all(sql`update upload set unused_since = ${new Date(now)}
@@ -65,13 +65,6 @@ export class UploadCleanup {
       if (gone.length > 0) await store.removeWhere(sql`unused_since < ${before} and id = any(${gone}::uuid[])`);
       more = unused.length === BATCH;
     }
-  }
-
-  /** Those that stand in texts of other plugins. */
-  async #inTexts(ids: readonly string[], texts: readonly FileTexts[]): Promise<readonly string[]> {
-    const pathOf = (id: string): string => `${FILES_PATH}${id}/`;
-    const found = await Promise.all(texts.map((one) => one.containing(ids.map(pathOf))));
-    return ids.filter((id) => found.some((paths) => paths.has(pathOf(id))));
   }
 
   async #removeOrphans(signal: AbortSignal): Promise<void> {

@@ -1,8 +1,15 @@
 import { sql, type Data } from 'parley-forum';
-import { fileTextsIn, type FileTexts, type TextColumn } from 'parley-forum/ports/pictures';
+import { FILES_PATH, fileTextsIn, type FileTexts, type TextColumn } from 'parley-forum/ports/pictures';
 
-/** Settings are of plugins, too. */
-const SETTINGS: TextColumn = { table: 'setting', name: 'value' };
+/** All settings, also of plugins that are off. */
+export const settingTexts = (data: Data): FileTexts => fileTextsIn(data, { table: 'setting', name: 'value' });
+
+/** Those uploads that stand in one of the texts. */
+export async function idsIn(texts: readonly FileTexts[], ids: readonly string[]): Promise<readonly string[]> {
+  const pathOf = (id: string): string => `${FILES_PATH}${id}/`;
+  const found = await Promise.all(texts.map((one) => one.containing(ids.map(pathOf))));
+  return ids.filter((id) => found.some((paths) => paths.has(pathOf(id))));
+}
 
 /** Remembers in which columns the texts of other plugins lie, so that they count while a plugin is off. */
 export class TextColumns {
@@ -18,7 +25,7 @@ export class TextColumns {
     await this.#remember(columns);
     const known = await this.#known();
     const others = known.filter((one) => !columns.some(({ table, name }) => table === one.table && name === one.name));
-    return [SETTINGS, ...others].map((one) => fileTextsIn(this.#data, one));
+    return [settingTexts(this.#data), ...others.map((one) => fileTextsIn(this.#data, one))];
   }
 
   async #remember(columns: readonly TextColumn[]): Promise<void> {

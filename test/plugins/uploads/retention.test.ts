@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import { Data, definePlugin, Settings, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { Deletions } from 'parley-forum/ports/personal-data';
 import { fileTexts } from 'parley-forum/ports/pictures';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
 import { picture, send } from './forum.ts';
@@ -180,6 +181,29 @@ describe('the daily job', () => {
     await tidied(1);
     expect(await there(file)).toEqual([false]);
     expect((await forum.guest.get(avatar)).status).toBe(200);
+  });
+
+  test('leaves what a setting shows, though who uploaded it is gone', async () => {
+    const { app } = forum.app;
+    const { id } = await app
+      .service(Accounts)
+      .create({ username: 'painter', email: 'painter@forum.test', password: 'Plain-Sailing-42' });
+    const client = forum.app.client();
+    await client.login('painter', 'Plain-Sailing-42');
+    const add = async (): Promise<Sent> => {
+      const { upload: sent } = expectStatus(await send(client, `painted ${count++}`, 'x.txt'), 201).body;
+      return { id: sent.id, url: sent.url, path: new URL(sent.url).pathname };
+    };
+    const [icon, help, own] = [await add(), await add(), await add()];
+    const settings = app.service(Settings);
+    await settings.set({ 'site.icon': icon.path, 'site-pages.help': `![A map](${help.url})` });
+    await app.service(Deletions).erase(id, 'remove');
+    expect(await there(icon, help, own)).toEqual([true, true, false]);
+    await tidied(10);
+    expect(await there(icon, help)).toEqual([true, true]);
+    await settings.set({ 'site.icon': '', 'site-pages.help': '' });
+    await tidied(8);
+    expect(await there(icon, help)).toEqual([false, false]);
   });
 
   test('removes what a crash left on the disk, when it is old enough', async () => {
