@@ -138,7 +138,7 @@ export default definePlugin({
     plugin.extend(postProjections, projection);
     await plugin.backfill(discussions.postBackfill(missedPosts(projection)));
     // It may have been deleted and restored.
-    plugin.on(postUpdated, ({ post }) => projection.unmarkDeleted(`post:${post.id}`), { awaited: true });
+    plugin.on(postUpdated, ({ post }) => projection.unmarkDeleted([`post:${post.id}`]), { awaited: true });
     plugin.extend(signals, {
       name: 'notifications',
       description: 'The viewer has another number of unread notifications: `count`.',

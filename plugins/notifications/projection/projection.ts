@@ -51,14 +51,15 @@ export class DiscussionProjection implements PostProjection {
     const gone = posts.filter(({ visible }) => !visible);
     if (gone.length === 0) return;
     await this.#lockExclusive([...new Set(gone.map(({ discussionId }) => discussionId))]);
-    await this.#markDeleted(gone.map(({ id }) => `post:${id}`));
+    // Others come back with their discussion, which is marked itself.
+    await this.#markDeleted(gone.filter(({ removed }) => removed).map(({ id }) => `post:${id}`));
     await this.#remove(sql`n.post_id = any(${gone.map(({ id }) => id)}::uuid[])`);
   }
 
   async discussion(_em: EntityManager, { id, title, categoryId, visible }: ProjectedDiscussion): Promise<void> {
     await this.#lockExclusive([id]);
     if (visible) {
-      await this.unmarkDeleted(`discussion:${id}`);
+      await this.unmarkDeleted([`discussion:${id}`]);
       const differing = sql`n.discussion_id = ${id} and (n.category_id <> ${categoryId} or n.discussion_title is distinct from ${title})`;
       await this.#move(differing, categoryId, sql`, discussion_title = ${title}`);
     } else {
@@ -114,9 +115,9 @@ export class DiscussionProjection implements PostProjection {
       );
   }
 
-  /** It was restored, so notifications about it are allowed again. */
-  async unmarkDeleted(key: string): Promise<void> {
-    await this.#data.all(sql`delete from notification_key where user_id = ${NONE} and key = ${key}`);
+  /** They were restored, so notifications about them are allowed again. */
+  async unmarkDeleted(keys: readonly string[]): Promise<void> {
+    await this.#data.all(sql`delete from notification_key where user_id = ${NONE} and key = any(${keys}::text[])`);
   }
 
   async #markDeleted(keys: readonly string[]): Promise<void> {

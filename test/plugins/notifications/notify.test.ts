@@ -406,3 +406,28 @@ test('what happened to discussions while the plugin was off is caught up with', 
   await vi.waitFor(async () => expect([await notified('ada'), await notified('root')]).toEqual([[], []]), POLL);
   expect([await countOf(forum.as.ada), await countOf(forum.as.root)]).toEqual([0, 0]);
 });
+
+test('what was restored since the plugin was off is told of again', async () => {
+  const { kernel } = forum.app.app;
+  const [whole, part] = [await forum.start('mia', 'Back as a whole'), await forum.start('mia', 'Back in part')];
+  const [one, two] = [await forum.reply('ada', whole.id, 'One'), await forum.reply('ada', part.id, 'Two')];
+  const caughtUp = () =>
+    vi.waitUntil(
+      async () =>
+        !(await forum.app.app.service(Data).one(sql`select 1 from job where listener = 'notifications/job:catch-up'`)),
+      POLL,
+    );
+  expectStatus(await forum.as.mia.delete(`/api/discussions/${whole.id}`), 200);
+  expectStatus(await forum.as.mia.delete(`/api/posts/${two.id}`), 200);
+  await kernel.disable('notifications');
+  expectStatus(await forum.as.mia.post(`/api/posts/${two.id}/restore`), 200);
+  await kernel.enable('notifications');
+  await caughtUp();
+  expectStatus(await forum.as.mia.post(`/api/discussions/${whole.id}/restore`), 200);
+  for (const { id } of [one, two])
+    expectStatus(await forum.as.bob.post('/api/reactions/toggle', { post_id: id, reaction: 'like' }), 200);
+  await settled(forum);
+  const told = await listOf(forum.as.ada, '?unread=true');
+  const titles = told.filter(({ type }) => type === 'reaction').map(({ title }) => title as string);
+  expect(titles.toSorted()).toEqual(['Back as a whole', 'Back in part']);
+});
