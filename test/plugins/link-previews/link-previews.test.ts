@@ -311,6 +311,37 @@ describe('in time', () => {
     expect(cardsIn(await shown(number))).toEqual([]);
   });
 
+  test('what is in a deleted discussion is there again with it, though the plugin was off in between', async () => {
+    outside.pages.set('/back', titled('Comes back'));
+    const { number, discussionId, postId } = await write(outside.url('/back'));
+    await forum.as.mia.login('mia', PASSWORD);
+    const { kernel } = forum.app.app;
+    const off = async (work?: () => Promise<unknown>): Promise<void> => {
+      await kernel.disable('link-previews');
+      await work?.();
+      await kernel.enable('link-previews');
+      await vi.waitFor(
+        async () => {
+          const waiting = sql`select 1 from job where listener = 'link-previews/job:catch-up'`;
+          expect(await forum.app.app.data.all(waiting)).toEqual([]);
+        },
+        { timeout: 20_000, interval: 20 },
+      );
+    };
+    const remove = async () => expectStatus(await forum.as.mia.delete(`/api/discussions/${discussionId}`), 200);
+    const restore = async () => expectStatus(await forum.as.mia.post(`/api/discussions/${discussionId}/restore`), 200);
+    await remove();
+    await off();
+    await later(2);
+    await forum.as.mia.login('mia', PASSWORD);
+    await restore();
+    expect(titlesIn(await shown(number))).toEqual(['Comes back']);
+    await remove();
+    await off(restore);
+    const uses = await forum.app.app.data.all(sql`select visible from link_preview_use where post_id = ${postId}`);
+    expect(uses).toEqual([{ visible: true }]);
+  });
+
   test('what is only in deleted discussions is asked for no more, until one is restored', async () => {
     outside.pages.set('/gone', titled('Before'));
     const { number, discussionId } = await write(outside.url('/gone'));
