@@ -16,7 +16,7 @@ import { Web } from 'parley-forum/plugins/web';
 import { eventRules } from 'parley-forum/ports/events';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
-import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
+import { fileTexts } from 'parley-forum/ports/pictures';
 import { heldPostRule } from './event-rule.ts';
 import { HeldPosts, queueTag } from './held-posts.ts';
 import { Holder } from './holder.ts';
@@ -114,7 +114,7 @@ export default definePlugin({
     if (notifications) notifyPeople(plugin, { access, accounts, notifications, posts, rules });
     plugin.extend(eventRules, heldPostRule(posts, access));
     plugin.extend(personalData, approvalData(data, posts));
-    plugin.extend(fileTexts, fileTextsIn(data, { table: 'held_post', name: 'html' }));
+    plugin.extend(fileTexts, { table: 'held_post', column: 'html' });
 
     plugin.on(
       groupChanged,

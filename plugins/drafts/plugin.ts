@@ -10,7 +10,7 @@ import {
 } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
-import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
+import { fileTexts } from 'parley-forum/ports/pictures';
 import { Web } from 'parley-forum/plugins/web';
 import { DraftService } from './draft-service.ts';
 import { DraftStore } from './draft-store.ts';
@@ -67,7 +67,7 @@ export default definePlugin({
     draftRoutes({ plugin, settings, drafts });
     if (web) draftPages({ plugin, settings, discussions, drafts, store, web });
     plugin.extend(personalData, draftsPersonalData(data));
-    plugin.extend(fileTexts, fileTextsIn(data, { table: 'draft', name: 'fields' }));
+    plugin.extend(fileTexts, { table: 'draft', column: 'fields' });
 
     plugin.on(composerValues, async (values, { key, viewer }) => {
       const draft = viewer.id === undefined ? undefined : await drafts.find(key, viewer);

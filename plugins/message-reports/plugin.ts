@@ -9,7 +9,7 @@ import { Reports } from 'parley-forum/plugins/reports';
 import { Web } from 'parley-forum/plugins/web';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
-import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
+import { fileTexts } from 'parley-forum/ports/pictures';
 import { messageReportHandled } from 'parley-forum/ports/reports';
 import { notifyPeople } from './notifications.ts';
 import { messageReportsData } from './personal-data.ts';
@@ -69,7 +69,7 @@ export default definePlugin({
     plugin.on(messageReportHandled, () => cache.purge(openTag), { awaited: true });
     if (notifications) notifyPeople(plugin, { access, accounts, notifications, reader });
     plugin.extend(personalData, messageReportsData(data));
-    plugin.extend(fileTexts, fileTextsIn(data, { table: 'message_report', name: 'html' }));
+    plugin.extend(fileTexts, { table: 'message_report', column: 'html' });
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '37 3 * * *',

@@ -8,7 +8,7 @@ import { Conversations } from 'parley-forum/ports/imports';
 import { Live, signals } from 'parley-forum/ports/live';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
-import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
+import { fileTexts } from 'parley-forum/ports/pictures';
 import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { ConversationImporter } from './conversation-importer.ts';
@@ -125,7 +125,7 @@ export default definePlugin({
     );
     if (notifications) notifyParticipants(plugin, { data, notifications, store });
     plugin.extend(personalData, messagesPersonalData(data, store));
-    plugin.extend(fileTexts, fileTextsIn(data, { table: 'conversation_message', name: 'html' }));
+    plugin.extend(fileTexts, { table: 'conversation_message', column: 'html' });
     plugin.extend(counters, lastMessageCounter({ data, cache }));
 
     const deps = { plugin, environment, settings, accounts, markdown, conversations, store };

@@ -7,7 +7,7 @@ import { Web } from 'parley-forum/plugins/web';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { eventRules } from 'parley-forum/ports/events';
 import { personalData } from 'parley-forum/ports/personal-data';
-import { fileTexts, fileTextsIn } from 'parley-forum/ports/pictures';
+import { fileTexts } from 'parley-forum/ports/pictures';
 import { profilePages } from './pages.ts';
 import { profilePersonalData } from './personal-data.ts';
 import { ProfileService } from './profile-service.ts';
@@ -25,7 +25,7 @@ export default definePlugin({
   setup({ data, cache, clock, access, accounts, markdown, web }, plugin) {
     const profiles = new ProfileService({ data, cache, clock, accounts, markdown, emit: plugin.emit });
     plugin.extend(personalData, profilePersonalData(profiles));
-    plugin.extend(fileTexts, fileTextsIn(data, { table: 'profile', name: 'html' }));
+    plugin.extend(fileTexts, { table: 'profile', column: 'html' });
     // Profiles are public.
     plugin.extend(eventRules, { hook: profileUpdated, tags: [], visible: (payloads) => payloads.map(() => true) });
     plugin.extend(

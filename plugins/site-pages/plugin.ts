@@ -14,7 +14,6 @@ import {
   view,
   Web,
 } from 'parley-forum/plugins/web';
-import { fileTexts, fileTextsOf } from 'parley-forum/ports/pictures';
 import { NAMES, OWN_TEXTS, type PageName } from './names.ts';
 
 /** Characters of one text. */
@@ -58,10 +57,6 @@ export default definePlugin({
     'site-pages.imprint': text('Legal notice'),
   }),
   setup({ cache, markdown, web }, plugin) {
-    plugin.extend(
-      fileTexts,
-      fileTextsOf(() => NAMES.map((name) => plugin.settings[`site-pages.${name}`])),
-    );
     const written = (name: PageName): string => plugin.settings[`site-pages.${name}`].trim();
     const isShown = (name: PageName): boolean =>
       plugin.settings['site-pages.shown'].includes(name) && (OWN_TEXTS.includes(name) || written(name) !== '');

@@ -1,9 +1,8 @@
 import { sql, type Data, type Environment, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { FILES_PATH } from 'parley-forum/ports/pictures';
 import { uploadDeleted, type UploadRecord } from 'parley-forum/plugins/uploads';
-import { idsIn, settingTexts } from './storage/text-columns.ts';
+import { FILES_PATH, idsIn, SETTINGS } from './storage/file-texts.ts';
 import { copyName, urlFileName } from './processing/file-names.ts';
 import type { ProcessedFile } from './processing/upload-processor.ts';
 import type { Upload, UploadStore } from './storage/upload-store.ts';
@@ -91,7 +90,8 @@ export class Uploads {
         sql<{ id: string }>`select id from upload where account_id = ${accountId} and purpose = 'post' order by id`,
       );
       const kept = await idsIn(
-        [settingTexts(data)],
+        data,
+        [SETTINGS],
         own.map(({ id }) => id),
       );
       await store.removeWhere(sql`account_id = ${accountId} and id <> all(${kept}::uuid[])`);

@@ -19,7 +19,6 @@ import { Access, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { errorTranslators } from 'parley-forum/plugins/api';
 import { Accounts, Csrf, languageOffered, logoutNotices, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
-import { fileTexts, fileTextsOf } from 'parley-forum/ports/pictures';
 import { Protection } from 'parley-forum/plugins/protection';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import {
@@ -212,10 +211,6 @@ export default definePlugin({
         void renderer.bundle;
       },
       { awaited: true },
-    );
-    plugin.extend(
-      fileTexts,
-      fileTextsOf(() => [settings['site.picture'], settings['site.icon']]),
     );
     plugin.onSettings(async (keys) => {
       if (keys.some((key) => OF_BUNDLE.has(key))) invalidate();

@@ -2,7 +2,7 @@ import { sql, ZERO_ID, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { FileTexts } from 'parley-forum/ports/pictures';
 import type { FileStorage } from './file-storage.ts';
-import { idsIn, TextColumns } from './text-columns.ts';
+import { columnsWithFiles, idsIn } from './file-texts.ts';
 import type { UploadStore } from './upload-store.ts';
 
 /** Rows in one statement. */
@@ -25,11 +25,9 @@ interface CleanupDeps {
  */
 export class UploadCleanup {
   readonly #deps: CleanupDeps;
-  readonly #columns: TextColumns;
 
   constructor(deps: CleanupDeps) {
     this.#deps = deps;
-    this.#columns = new TextColumns(deps.data);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -49,14 +47,13 @@ export class UploadCleanup {
       where purpose = 'post' and unused_since is null
         and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
     const before = new Date(now - unusedDays() * DAY);
-    const running = texts();
-    const all = [...running, ...(await this.#columns.besides(running))];
+    const columns = await columnsWithFiles(data, texts());
     for (let more = true; more && !signal.aborted;) {
       const unused = (
         await data.all(sql<{ id: string }>`
         select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH}`)
       ).map(({ id }) => id);
-      const kept = await idsIn(all, unused);
+      const kept = await idsIn(data, columns, unused);
       // Looked at again after as many days.
       if (kept.length > 0)
         await data.all(sql`update upload set unused_since = ${new Date(now)}

@@ -1,11 +1,10 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { Data, definePlugin, Settings, sql } from 'parley-forum';
+import { Data, Settings, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Deletions } from 'parley-forum/ports/personal-data';
-import { fileTexts } from 'parley-forum/ports/pictures';
-import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
+import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { picture, send } from './forum.ts';
 
 const DAY = 24 * 3_600_000;
@@ -74,35 +73,6 @@ describe('the daily job', () => {
     await edit(one.postId, 'And gone');
     await tidied(8);
     expect(await there(file)).toEqual([false]);
-  });
-
-  test('leaves what stands in texts of other plugins, for as long as it does', async () => {
-    const [kept, other] = [await upload(), await upload()];
-    const asked: string[] = [];
-    let texts = `A file: [x](${kept.path})`;
-    await install(
-      forum.app,
-      definePlugin({
-        id: 'test-texts',
-        setup(_services, plugin) {
-          plugin.extend(fileTexts, {
-            containing(paths) {
-              asked.push(...paths);
-              return Promise.resolve(new Set(paths.filter((path) => texts.includes(path))));
-            },
-          });
-        },
-      }),
-    );
-    await tidied(8);
-    expect(await there(kept, other)).toEqual([true, false]);
-    expect(asked).toContain(`/uploads/${kept.id}/`);
-    await tidied(8);
-    expect(await there(kept)).toEqual([true]);
-    texts = '';
-    await tidied(8);
-    expect(await there(kept)).toEqual([false]);
-    await forum.app.app.kernel.disable('test-texts');
   });
 
   test('leaves what stands in a draft, a private message, a profile, a post that waits and a setting', async () => {
