@@ -157,7 +157,7 @@ describe('digests', () => {
     expect((await digests()).map(({ headers }) => headers['subject'])).toEqual(['1 thing you have not read']);
     await login('ada');
     const titles = (await listOf(forum.as.ada, '?unread=true')).map(({ title }) => title);
-    expect(titles.toSorted()).toEqual(['Ropes', 'something that is switched off at present']);
+    expect(new Set(titles)).toEqual(new Set(['Ropes', 'something that is switched off at present']));
     const page = expectStatus(await forum.as.ada.get('/notifications'), 200).text;
     expect(page).toContain('<strong>something that is switched off at present</strong>');
     await forum.app.app.plugins.enable('messages');

@@ -427,7 +427,7 @@ test('what was restored since the plugin was off is told of again', async () => 
   for (const { id } of [one, two])
     expectStatus(await forum.as.bob.post('/api/reactions/toggle', { post_id: id, reaction: 'like' }), 200);
   await settled(forum);
-  const told = await listOf(forum.as.ada, '?unread=true');
-  const titles = told.filter(({ type }) => type === 'reaction').map(({ title }) => title as string);
+  const unread = await listOf(forum.as.ada, '?unread=true');
+  const titles = unread.filter(({ type }) => type === 'reaction').map(({ title }) => title as string);
   expect(titles.toSorted()).toEqual(['Back as a whole', 'Back in part']);
 });
