@@ -89,7 +89,7 @@ test('uninstalling leaves nothing behind, and the forum goes on', async () => {
   const tables = (): Promise<readonly object[]> =>
     data.all(sql`
     select 1 from information_schema.tables where table_schema = 'public' and table_name like 'privacy%'`);
-  expect(await tables()).toHaveLength(2);
+  expect(await tables()).toHaveLength(3);
   await kernel.disable('privacy');
   await data.migrateDown('privacy', await loadMigrations(resolve(import.meta.dirname, '../../../migrations/privacy')));
   expect(await tables()).toEqual([]);
