@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { defined, listen, movesSideways, pass } from './checks.ts';
+import { defined, listen, movesSideways, openListening, pass } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -103,5 +103,28 @@ test('without a stream the number is asked for after a minute, then less and les
     await expect.poll(() => asked.length).toBe(times);
     if (times > 0) await page.getByRole('link', { name: `Notifications, unread: ${40 + times}` }).waitFor();
   }
+  await page.context().close();
+});
+
+test('the menu keeps the place of the keyboard in it while others come, and when all are marked read', async () => {
+  const page = await forum.open('bob');
+  await openListening(page, '/categories');
+  await bell(page).focus();
+  await defined(page, 'x-notifications-menu');
+  await bell(page).press('Enter');
+  await menu(page)
+    .getByRole('link', { name: /Called 11 times/ })
+    .focus();
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  const body = { title: 'Called once more', content: '@bob, come and look', category_id: 'general' };
+  await ada.post('/api/discussions', body);
+  await menu(page).getByText('Called once more').waitFor();
+  const focused = (): Promise<string> =>
+    page.evaluate(`document.activeElement.closest('.notifications-menu a')?.textContent ?? ''`);
+  expect(await focused()).toContain('Called 11 times');
+  await menu(page).getByRole('button', { name: 'Mark all as read' }).press('Enter');
+  await expect.poll(() => menu(page).locator('.notification.unread').count()).toBe(0);
+  expect(await focused()).toContain('Called once more');
   await page.context().close();
 });

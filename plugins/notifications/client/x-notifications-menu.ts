@@ -57,7 +57,17 @@ class NotificationsMenu extends HTMLElement {
       textContent: this.dataset['all'] ?? '',
     });
     const shown = list ?? page.querySelector('.empty');
-    this.#menu.replaceChildren(head, ...(shown ? [shown] : []), all);
+    this.#show(head, ...(shown ? [shown] : []), all);
+  }
+
+  /** The keyboard goes on from the same link, or from the first one. */
+  #show(...parts: readonly Element[]): void {
+    const focused = document.activeElement;
+    const within = this.#menu.contains(focused);
+    this.#menu.replaceChildren(...parts);
+    if (!within) return;
+    const links = [...this.#menu.querySelectorAll('a')];
+    (links.find(({ href }) => href === (focused as HTMLAnchorElement).href) ?? links[0])?.focus();
   }
 }
 define('x-notifications-menu', NotificationsMenu);
