@@ -35,6 +35,7 @@ describe('a picture in a text', () => {
   test('is chosen, and then in the post', async () => {
     const page = await write(1);
     const said = listen(page);
+    await page.getByText('or paste them, or drop them here').waitFor();
     await page
       .locator('x-upload input[type="file"]')
       .setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
