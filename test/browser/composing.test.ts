@@ -92,6 +92,24 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
+  test('is begun again once, however often one presses', async () => {
+    const page = await open('/d/1/reply', true);
+    await text(page).fill(`${TEXT} Impatient.`);
+    await endSessions();
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    let logins = 0;
+    page.on(
+      'request',
+      (request) => (logins += Number(request.method() === 'POST' && request.url().endsWith('/login'))),
+    );
+    await dialog(page).getByLabel('Username or e-mail').fill('bob');
+    await dialog(page).getByLabel('Password', { exact: true }).fill(PASSWORD);
+    for (let presses = 0; presses < 3; presses++) await page.keyboard.press('Enter');
+    expect(await seen(page.locator('.post', { hasText: `${TEXT} Impatient.` }))).toBe(true);
+    expect(logins).toBe(1);
+    await page.context().close();
+  });
+
   test('is no trouble where somebody has logged in beside it: it is sent without a word', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Beside.`);

@@ -14,6 +14,8 @@ class Login extends HTMLElement implements LoginDialog {
   readonly #dialog = document.createElement('dialog');
   #note = '';
   #returned = false;
+  /** A second press while the first is under way would log in once more, and end the session that it began. */
+  #sending = false;
 
   ask(note = t('ended')): Promise<boolean> {
     Login.#asking ??= this.#ask(note).finally(() => (Login.#asking = undefined));
@@ -62,6 +64,8 @@ class Login extends HTMLElement implements LoginDialog {
   }
 
   async #send(form: HTMLFormElement, submitter: HTMLElement | null): Promise<void> {
+    if (this.#sending) return;
+    this.#sending = true;
     const body = new URLSearchParams(new FormData(form, submitter) as unknown as Record<string, string>);
     try {
       const response = await request(form.action, { method: 'POST', body, headers: { 'X-Enhance': '' } });
@@ -70,6 +74,8 @@ class Login extends HTMLElement implements LoginDialog {
       this.#dialog.querySelector<HTMLElement>('[role="alert"], input:not([type="hidden"])')?.focus();
     } catch {
       this.#dialog.querySelector('.help')!.textContent = t('offline');
+    } finally {
+      this.#sending = false;
     }
   }
 }
