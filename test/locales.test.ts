@@ -54,6 +54,14 @@ describe('a translation', () => {
   });
 });
 
+test.each(find('{plugins,themes}/*/locales/**/*.json'))(
+  'no text is there twice, of which JSON takes the last: %s',
+  (file) => {
+    const keys = [...read(file).matchAll(/^ {2}("(?:[^"\\]|\\.)*"):/gm)].map(([, key]) => JSON.parse(key!) as string);
+    expect(keys.toSorted()).toEqual(Object.keys(messagesOf(file)).toSorted());
+  },
+);
+
 test('every text that a template or the code names is there', () => {
   const named = [
     ...find('{plugins,themes}/*/{views,templates}/**/*.hbs').flatMap((file) =>
