@@ -89,11 +89,14 @@ describe('an open discussion', () => {
     const page = await forum.open('bob');
     await openListening(page, '/d/1/6', 'x-posts');
     const words = await post(page, 6).locator('.prose').textContent();
+    const quote = page.getByRole('button', { name: 'Quote' }).and(page.locator('.quote-offer > *'));
     await post(page, 6).locator('.prose p').first().click({ clickCount: 3 });
+    await quote.waitFor();
     await edit(6, 'The sixth, edited.');
     await edit(7, 'The seventh, edited.');
     await post(page, 7).getByText('The seventh, edited.').waitFor();
     expect(await post(page, 6).locator('.prose').textContent()).toBe(words);
+    expect(await quote.isVisible()).toBe(true);
     await page.evaluate('getSelection().removeAllRanges()');
     await post(page, 6).getByText('The sixth, edited.').waitFor();
     await page.context().close();

@@ -207,7 +207,8 @@ function mend(post: Element, now: Element, inUse: (part: Element) => boolean): b
     kept.add(shown);
     last = shown;
   }
-  for (const part of before) if (!kept.has(part)) part.remove();
+  // What is offered for a selection goes with that.
+  for (const part of before) if (!kept.has(part) && !part.matches(':popover-open')) part.remove();
   return left;
 }
 
