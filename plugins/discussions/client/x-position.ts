@@ -11,8 +11,8 @@ class Position extends HTMLElement {
   readonly #range = document.createElement('input');
   #gone: AbortController | undefined;
   #settling: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the slider is being moved: then it does not follow the page. */
-  #moving = false;
+  /** Where the page put the slider; moved from there it does not follow the page. */
+  #put = '';
 
   connectedCallback(): void {
     const { signal } = (this.#gone = new AbortController());
@@ -24,10 +24,7 @@ class Position extends HTMLElement {
       ariaLabel: this.dataset['label'],
     });
     text?.after(this.#range);
-    this.#range.addEventListener('input', () => {
-      this.#moving = true;
-      this.#say();
-    });
+    this.#range.addEventListener('input', () => this.#say());
     this.#range.addEventListener('change', () => {
       clearTimeout(this.#settling);
       this.#settling = setTimeout(() => this.#go(Number(this.#range.value), false), SETTLE);
@@ -50,10 +47,10 @@ class Position extends HTMLElement {
   }
 
   #at(): void {
-    if (this.#moving) return;
+    if (this.#put && this.#put !== this.#range.value) return;
     const number = Number(document.querySelector<HTMLElement>('x-stream')?.dataset['at'] ?? this.dataset['first']);
     if (number > Number(this.#range.max)) this.#range.max = String(number);
-    this.#range.value = String(number);
+    this.#range.value = this.#put = String(number);
     this.#say();
   }
 
@@ -64,13 +61,12 @@ class Position extends HTMLElement {
     const place = (this.dataset['text'] ?? '').replace('{number}', number).replace('{last}', this.#range.max);
     const text = time ? `${place} · ${day(new Date(time.dateTime))}` : place;
     this.#range.setAttribute('aria-valuetext', text);
-    const shown = this.querySelector('p');
-    if (shown) shown.textContent = text;
+    this.querySelector('p')?.replaceChildren(text);
   }
 
   /** Asks for a post, which may be on another page. */
   #go(number: number, focus: boolean): void {
-    this.#moving = false;
+    this.#put = '';
     const page = Math.ceil(number / Number(this.dataset['size']));
     const href = `${this.dataset['path'] ?? ''}${page > 1 ? `?page=${page}` : ''}`;
     document.dispatchEvent(new CustomEvent('discussions:go', { detail: { number, href, focus } }));
@@ -83,7 +79,7 @@ const day = (date: Date): string =>
     day: 'numeric',
     month: 'short',
     timeZone: document.documentElement.dataset['zone'],
-    ...(date.getFullYear() !== new Date().getFullYear() && { year: 'numeric' }),
+    year: date.getFullYear() === new Date().getFullYear() ? undefined : 'numeric',
   }).format(date);
 
 define('x-position', Position);
