@@ -340,7 +340,7 @@ describe('rendering', () => {
     await thread.run({ step: 'parse', text }, { left: 10_000 });
     const quiet = { left: 10_000 };
     await thread.run({ step: 'parse', text }, quiet);
-    const others = Array.from({ length: 4 * availableParallelism() }, () => new Worker('for (;;);', { eval: true }));
+    const others = Array.from({ length: 8 * availableParallelism() }, () => new Worker('for (;;);', { eval: true }));
     try {
       await Promise.all(others.map((other) => once(other, 'online')));
       const begun = performance.now();
