@@ -130,7 +130,8 @@ export class AuthorStatistics {
   }
 }
 
-function readCursor(cursor: string): Place {
+/** The number of posts and the id of the last member of a part of such a list; 400 for anything else. */
+export function readCursor(cursor: string): Place {
   const [posts, id] = decodeCursor(cursor, 2);
   if (!Number.isSafeInteger(posts) || typeof id !== 'string' || !isId(id)) throw badCursor();
   return [Number(posts), id];

@@ -1,7 +1,8 @@
 import { sql, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import { encodeCursor, type Page } from 'parley-forum/plugins/api';
 import type { ParticipantRecord } from 'parley-forum/plugins/discussions';
+import { readCursor } from '../counters/author-statistics.ts';
 
 interface ParticipantsDeps {
   readonly data: Data;
@@ -28,7 +29,8 @@ export class Participants {
   /** Those with the most posts first; of equally many the one with the greater id. Two statements. */
   async list(discussionId: string, { limit, offset = 0, cursor }: ParticipantList): Promise<Page<ParticipantRecord>> {
     const { accounts, data } = this.#deps;
-    const beyond = cursor === undefined ? sql`` : sql` and (posts, user_id) < (${placeOf(cursor)})`;
+    const after = cursor === undefined ? undefined : readCursor(cursor);
+    const beyond = after ? sql` and (posts, user_id) < (${after[0]}::bigint, ${after[1]}::uuid)` : sql``;
     const rows = await data.all(sql<Row>`select user_id as id, posts from discussion_participant
       where discussion_id = ${discussionId}${beyond}
       order by posts desc, user_id desc limit ${limit + 1} offset ${offset}`);
@@ -45,10 +47,4 @@ export class Participants {
       nextCursor: hasMore && last ? encodeCursor([last.posts, last.id]) : undefined,
     };
   }
-}
-
-function placeOf(cursor: string) {
-  const [posts, id] = decodeCursor(cursor, 2);
-  if (!Number.isSafeInteger(posts) || typeof id !== 'string' || !isId(id)) throw badCursor();
-  return sql`${posts}::bigint, ${id}::uuid`;
 }
