@@ -100,8 +100,8 @@ test('on paper, where nothing scrolls, tables and code are whole, and words are 
 });
 
 test('with forced colours the chosen tab is marked, and nothing of it is cut', async () => {
-  const page = await forum.open('guest', { forcedColors: 'active', viewport: { width: 320, height: 700 } });
-  await page.goto('/?sort=newest');
+  const page = await forum.open('ada', { forcedColors: 'active', viewport: { width: 320, height: 700 } });
+  await page.goto('/');
   expect(await lostMarks(page)).toEqual([]);
   const cut = await page.evaluate(`(() => {
     const tab = document.querySelector('.tabs [aria-current]');
@@ -123,12 +123,34 @@ test('on a phone what narrows and orders a list is one row, and what the keyboar
     await page.evaluate(`document.documentElement.dir = '${dir}'`);
     expect(await page.evaluate(`document.querySelector('.list-bar').offsetHeight`), path).toBeLessThan(60);
     expect(await movesSideways(page), path).toBe(false);
-    const hidden = await page.evaluate(`[...document.querySelectorAll('.list-bar a')].filter((link) => {
+    const hidden = await page.evaluate(`[...document.querySelectorAll('.list-bar .tabs a')].filter((link) => {
       link.focus();
       const { left, right } = link.getBoundingClientRect();
       return right < 24 || left > innerWidth - 24;
     }).map((link) => link.textContent)`);
     expect(hidden, path).toEqual([]);
+    const order = page.getByRole('navigation', { name: 'Order' });
+    await order.getByRole('button').press('Enter');
+    for (const link of await order.getByRole('link').all()) {
+      const { x, width } = (await link.boundingBox())!;
+      expect(x, path).toBeGreaterThanOrEqual(0);
+      expect(x + width, path).toBeLessThanOrEqual(320);
+    }
+    await page.context().close();
+  }
+});
+
+test('the order of a list is chosen from a menu that says which is in force, also without script', async () => {
+  for (const javaScriptEnabled of [true, false]) {
+    const page = await forum.open('guest', { javaScriptEnabled });
+    await page.goto('/c/help');
+    const order = page.getByRole('navigation', { name: 'Order' });
+    const button = order.getByRole('button', { name: 'Order: Latest' });
+    await button.press('Enter');
+    expect(await order.getByRole('link', { name: 'Latest' }).getAttribute('aria-current')).toBe('page');
+    await order.getByRole('link', { name: 'Most replied' }).click();
+    await page.waitForURL('**/c/help?sort=most_replied');
+    expect(await order.getByRole('button', { name: 'Order: Most replied' }).isVisible()).toBe(true);
     await page.context().close();
   }
 });

@@ -100,7 +100,7 @@ export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer):
     },
     tabs: tabsOf(deps, path, viewer),
     sorts: (oneOrder ? [] : TABS).map((name) => ({
-      name,
+      label: `discussions:sort.${name}`,
       href: pathOf(path, { sort: name === 'latest' ? undefined : name, filter }),
       current: (chosen ?? 'latest') === name,
     })),

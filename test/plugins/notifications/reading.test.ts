@@ -59,12 +59,12 @@ describe('the list', () => {
     expect(await titles('?type=moderation_member&unread=true')).toEqual(['By moderation_member']);
     expect(await titles('?type=other')).toEqual([]);
     const shown = await page('/notifications?unread=true');
-    const [, link] = /<a href="([^"]*)">Moderation<\/a>/.exec(shown)!;
-    expect(shown).not.toContain('>Reports</a>');
+    const [, link] = /<a class="menu-item" href="([^"]*)"><span>Moderation<\/span>/.exec(shown)!;
+    expect(shown).not.toContain('<span>Reports</span>');
     const narrowed = await page(link!.replaceAll('&amp;', '&'));
     expect(narrowed).toMatch(/By moderation_removed/);
     expect(narrowed).toMatch(/By moderation_member/);
-    expect(narrowed).toMatch(/aria-current="page">Moderation<\/a>/);
+    expect(narrowed).toMatch(/aria-current="page"><span>Moderation<\/span>/);
     expect(narrowed).not.toMatch(/A mention|A reply/);
   });
 
