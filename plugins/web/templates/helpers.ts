@@ -12,7 +12,7 @@ export interface RenderScope {
   /** Tells until when something is true that was just rendered, in epoch milliseconds. */
   trueUntil(moment: number): void;
   asset(name: string): string;
-  icon(name: string): readonly string[] | undefined;
+  icon(name: string): string | undefined;
   /** Leaves a placeholder that is filled after rendering, for all slots of the page at once. */
   slot(id: string, context: unknown, fallback: string | undefined): SafeHtml;
   head(): SafeHtml;
@@ -81,14 +81,14 @@ interface Person {
 export function createHelpers(scope: () => RenderScope): Helpers {
   const sized = (value: unknown): string =>
     ['sm', 'lg', 'xl'].includes(String(value)) ? ` avatar-${String(value)}` : '';
-  const shapes = (name: unknown): readonly SafeHtml[] | undefined =>
-    scope()
-      .icon(String(name))
-      ?.map((d) => html`<path d="${d}"/>`);
+  const shape = (name: unknown): SafeHtml | undefined => {
+    const path = scope().icon(String(name));
+    return path === undefined ? undefined : html`<path d="${path}"/>`;
+  };
   const icon = (name: unknown, { hash }: HelperOptions): SafeHtml => {
     const kind = hash['flip'] ? 'icon icon-flip' : 'icon';
     if (hash['use']) return html`<svg class="${kind}" aria-hidden="true"><use href="#icon-${name}"/></svg>`;
-    const drawn = shapes(name);
+    const drawn = shape(name);
     return drawn ? html`<svg class="${kind}" viewBox="0 0 24 24" aria-hidden="true">${drawn}</svg>` : new SafeHtml('');
   };
   const moment = (value: unknown, show: (date: Date) => string, relative: boolean): SafeHtml => {
@@ -138,7 +138,7 @@ export function createHelpers(scope: () => RenderScope): Helpers {
     icons: (...args: unknown[]) => {
       const symbols = args
         .slice(0, -1)
-        .map((name) => html`<symbol id="icon-${name}" viewBox="0 0 24 24">${shapes(name) ?? ''}</symbol>`);
+        .map((name) => html`<symbol id="icon-${name}" viewBox="0 0 24 24">${shape(name) ?? ''}</symbol>`);
       return html`<svg hidden>${symbols}</svg>`;
     },
     /** `hue 205`: the class of one of 24 hues. */

@@ -42,7 +42,7 @@ export interface ThemeBundle {
   readonly hash: string;
   readonly templates: Templates;
   readonly locales: Locales;
-  readonly icons: ReadonlyMap<string, readonly string[]>;
+  readonly icons: ReadonlyMap<string, string>;
   readonly sheets: readonly string[];
   readonly colours: { readonly light: string; readonly dark: string };
   /** Which colours are harder to read than they may be, as a sentence. */

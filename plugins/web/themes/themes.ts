@@ -267,9 +267,18 @@ const PATH_DATA = /^[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+$/;
 
 /**
  * Icons by name: path data on a 24 by 24 grid, drawn as strokes. Data only, so that a theme cannot bring markup along.
+ * The paths of an icon are one, since a page has dozens of icons.
  */
-export const chainIcons = (chain: readonly Theme[]): ReadonlyMap<string, readonly string[]> =>
-  new Map(chain.toReversed().flatMap(iconsOf));
+export const chainIcons = (chain: readonly Theme[]): ReadonlyMap<string, string> =>
+  new Map(
+    chain
+      .toReversed()
+      .flatMap(iconsOf)
+      .map(([name, paths]) => [name, paths.map(fromOrigin).join('')]),
+  );
+
+/** A first `m` counts from the origin, one behind another path from where that ended. */
+const fromOrigin = (path: string): string => (path.trimStart().startsWith('m') ? `M0 0${path}` : path);
 
 function iconsOf(theme: Theme): [string, readonly string[]][] {
   const icons = optional(theme, 'icons.json', Icons).flatMap(Object.entries<string[]>);

@@ -7,7 +7,7 @@ import { phrase, SafeHtml } from 'parley-forum/plugins/web';
 import { createHelpers, type RenderScope } from '../../../plugins/web/templates/helpers.ts';
 import { Locales, relativeUntil } from '../../../plugins/web/themes/locales.ts';
 import { Templates } from '../../../plugins/web/templates/templates.ts';
-import { chainTokens, loadChain } from '../../../plugins/web/themes/themes.ts';
+import { chainIcons, chainTokens, loadChain } from '../../../plugins/web/themes/themes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const FOLDERS = [join(ROOT, 'themes'), join(import.meta.dirname, 'themes')];
@@ -157,6 +157,11 @@ describe('themes', () => {
     const { color } = chainTokens(loadChain('child', FOLDERS));
     expect(color['accent']?.light).toBe('#7a1f5c');
     expect(color['text']?.light).toBe('oklch(23.5% .015 265)');
+  });
+  it('add icons, whose paths are drawn as one and each from where it begins', () => {
+    const icons = chainIcons(loadChain('child', FOLDERS));
+    expect(icons.get('oar')).toBe('M4 20L20 4M0 0m5 5 2 2');
+    expect(icons.get('check')).toBe('M5 12.5l4.5 4.5L19 7.5');
   });
   it('that do not exist are named with a remedy', () => {
     expect(() => loadChain('harbour', FOLDERS)).toThrow(/no theme "harbour"; install it/);
