@@ -106,6 +106,17 @@ interface Held {
   continues: boolean;
 }
 
+/** How a work ended. */
+interface Ended {
+  /** `back`: the attempt does not count. `rest`: it runs once more. */
+  readonly end: 'done' | 'rest' | 'failed' | 'back';
+  readonly error?: string | undefined;
+  /** Seconds until it is tried again. */
+  readonly delay?: number | undefined;
+  /** The moment its schedule names next. */
+  readonly next?: Date | null | undefined;
+}
+
 /** Of a work among those of its listener: the moment it is due, as the database writes it, and its id. */
 interface Place {
   readonly at: string;
@@ -135,6 +146,8 @@ interface Pace {
    * until then nothing is looked for, unless work comes or ends.
    */
   fullUntil: number;
+  /** Without a key: whether the last look took all that was due, so that its end leaves nothing to look for. */
+  drained: boolean;
 }
 
 /** The work of one listener that is due next, at or after the place where its next look begins. */
@@ -142,7 +155,7 @@ interface Next {
   readonly listener: string;
   /** Milliseconds until it is due; null where there is none. */
   readonly wait: number | null;
-  /** With a key: until work will be due that is not yet. */
+  /** Until work will be due that is not yet. */
   readonly later: number | null;
   /** Until the next pause of a key ends. */
   readonly pause: number | null;
@@ -156,13 +169,15 @@ type LookRow = (Claimed | { readonly id: null }) & {
   /** Those of the keys that were to be looked at again under which more waits that has room. */
   readonly left: readonly string[];
 };
-/** What a look at works with keys came to. */
+/** What a look at the works of a listener came to. */
 interface Look {
   readonly jobs: readonly Claimed[];
   /** Whether all that is due was looked at and what has room is taken. */
   readonly complete: boolean;
 }
 
+/** How many are taken of a listener without keys where there is room for so many. */
+const boundOf = (room: number): number => 2 ** Math.floor(Math.log2(room));
 const isKeyed = ({ durability }: Listener): boolean => durability.perKey !== undefined;
 const keyOf = ({ job: { listener, key, id } }: Held): string => `${listener} ${key ?? id}`;
 /** Where it has a key it has its place among the others; else nobody looks at what was due long ago. */
@@ -193,6 +208,10 @@ export class Worker {
   #state: 'idle' | 'started' | 'stopped' = 'idle';
   #pumping: Promise<void> | undefined;
   #again = false;
+  /** Whether there may be something to take, besides what has ended and is to be written down. */
+  #looks = false;
+  /** When there may be more to take by itself, in milliseconds of `performance.now`. */
+  #lookAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #renewals = 0;
@@ -299,28 +318,33 @@ export class Worker {
   }
 
   /** There may be something to do. Resolves when nothing more has happened meanwhile; never rejects. */
-  #pump(): Promise<void> | undefined {
+  #pump({ looks = true } = {}): Promise<void> | undefined {
     this.#again = true;
+    this.#looks ||= looks;
     if (this.#state !== 'idle') this.#pumping ??= this.#context.runInAsyncScope(() => this.#turn());
     return this.#pumping;
   }
 
   async #turn(): Promise<void> {
-    let wait = LOOK_AGAIN;
     while (this.#again) {
       this.#again = false;
       try {
         if (this.#ended.length > 0) await this.#settle();
         if (this.#unscheduled.size > 0) await this.#schedule();
-        if (this.#state === 'started') wait = await this.#take();
+        if (this.#state !== 'started' || !this.#looks) continue;
+        this.#looks = false;
+        this.#lookAt = performance.now() + LOOK_AGAIN;
+        const wait = await this.#take();
+        this.#lookAt = performance.now() + wait;
       } catch (error) {
+        this.#lookAt = performance.now() + LOOK_AGAIN;
         this.#parts.log.warn({ error: messageOf(error) }, 'durable work waits: the database did not answer');
       }
     }
     this.#pumping = undefined;
     clearTimeout(this.#timer);
     if (this.#state === 'started')
-      this.#timer = setTimeout(() => void this.#pump(), Math.min(wait, LOOK_AGAIN)).unref();
+      this.#timer = setTimeout(() => void this.#pump(), this.#lookAt - performance.now()).unref();
   }
 
   /** Something came or ended, so that there may be room for more under a key that was full. */
@@ -385,10 +409,13 @@ export class Worker {
     const next = await this.#next(open, whole);
     for (const look of next) {
       const listener = this.#listeners.get(look.listener);
-      if (listener && this.#isDue(listener, look, begun)) await this.#takeOf(listener, look, whole);
+      if (!listener) continue;
+      const due = this.#isDue(listener, look, begun);
+      this.#paceOf(listener).drained = !isKeyed(listener) && !due;
+      if (due) await this.#takeOf(listener, look, whole);
     }
     if (whole) this.#wholeAgain = performance.now() + Math.max(LOOK_AGAIN, (performance.now() - begun) / WHOLE_LOOKS);
-    const waits = next.flatMap(({ wait, pause }) => [wait ?? 0, pause ?? 0]);
+    const waits = next.flatMap(({ wait, later, pause }) => [wait ?? 0, later ?? 0, pause ?? 0]);
     const full = listeners.map((listener) => this.#paceOf(listener).fullUntil - performance.now());
     return Math.ceil(Math.min(LOOK_AGAIN, ...[...waits, ...full].filter((wait) => wait > 0))) + 1;
   }
@@ -416,7 +443,8 @@ export class Worker {
     // Of keys a look that is complete takes all that may run.
     if (isKeyed(listener) && complete) return;
     pace.fullUntil = 0;
-    if (jobs.length > 0 || !complete) this.#again = true;
+    pace.drained = complete;
+    if (!complete) this.#again = this.#looks = true;
     // What cannot be taken is passed once more after each look at everything.
     if (pace.anew && jobs.length === 0) this.#wholeAgain += (performance.now() - begun) / WHOLE_LOOKS;
   }
@@ -433,7 +461,7 @@ export class Worker {
       sql`extract(epoch from ${at} - now())::float8 * 1000`;
     return this.#parts.data.all(sql<Next>`${sql.raw(PLANNED_ANEW)}
       select o.listener, ${milliseconds(sql`n.run_at`)} as wait,
-        case when o.keyed then ${milliseconds(sql`case when n.run_at > now() then n.run_at else (select run_at from job where ${waiting} and run_at > now() order by run_at limit 1) end`)} end as later,
+        ${milliseconds(sql`case when n.run_at <= now() then (select run_at from job where ${waiting} and run_at > now() order by run_at limit 1) else n.run_at end`)} as later,
         case when o.keyed then ${milliseconds(sql`(select min(until) from job_pause where listener = o.listener and until > now())`)} end as pause
       from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz, keyed boolean)
       left join lateral
@@ -482,6 +510,7 @@ export class Worker {
       pausedUntil: Infinity,
       takes: Infinity,
       fullUntil: 0,
+      drained: false,
     };
     this.#paces.set(listener, pace);
     return pace;
@@ -493,7 +522,8 @@ export class Worker {
     const { perKey } = listener.durability;
     if (perKey === undefined) {
       const from = sql`j.run_at >= ${new Date(whole ? 0 : this.#paceOf(listener).from)}`;
-      return { jobs: await this.#claimed(listener, this.#due(listener, room, from)), complete: true };
+      const jobs = await this.#claimed(listener, this.#due(listener, room, from));
+      return { jobs, complete: jobs.length < boundOf(room) };
     }
     const claim = async (): Promise<Look> => {
       const look = await this.#claimByKey(listener, room, perKey);
@@ -514,7 +544,7 @@ export class Worker {
    * of the table.
    */
   #due({ name }: Listener, room: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
-    const bound = sql.lit(2 ** Math.floor(Math.log2(room)));
+    const bound = sql.lit(boundOf(room));
     return sql`select j.id from job j where j.listener = ${name} and j.failed_at is null and j.owner is null
       and j.run_at <= now()
       and ${condition} order by j.run_at, j.id limit ${bound} for update of j skip locked`;
@@ -685,8 +715,7 @@ export class Worker {
       });
   }
 
-  /** `back`: the attempt does not count. `rest`: it runs once more. */
-  #end(held: Held, end: 'done' | 'rest' | 'failed' | 'back', error?: string): void {
+  #end(held: Held, end: Ended['end'], error?: string): void {
     // Otherwise it was given up before: its row was put back, or is another process's.
     if (!this.#held.delete(held)) return;
     const {
@@ -706,9 +735,11 @@ export class Worker {
     this.#note(job, { end, error, delay, next: retried ? undefined : next });
   }
 
-  #note({ id, listener, key, attempt }: Claimed, how: object): void {
-    this.#ended.push({ id, listener, key, attempt, ...how });
-    void this.#pump();
+  #note({ id, listener: name, key, attempt }: Claimed, how: Ended): void {
+    this.#ended.push({ id, listener: name, key, attempt, ...how });
+    const listener = this.#listeners.get(name);
+    const leavesNothing = how.end === 'done' && !how.next && listener && this.#paceOf(listener).drained;
+    void this.#pump({ looks: !leavesNothing });
   }
 
   /**

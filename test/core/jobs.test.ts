@@ -301,6 +301,47 @@ describe('running', () => {
   });
 });
 
+describe('looking for work', () => {
+  it('costs what comes a look, the taking and the end of it, and nothing more where none waits behind it', async () => {
+    const { heard } = hear('a');
+    await jobs.start();
+    const cost = async (n: number): Promise<number> => {
+      const asked = vi.spyOn(data, 'all');
+      await bus.emit(happened, { n });
+      // Storing it is one, too.
+      await until(() => expect(asked.mock.calls.length).toBeGreaterThanOrEqual(4));
+      await delay(50);
+      const { length } = asked.mock.calls;
+      asked.mockRestore();
+      return length;
+    };
+    await cost(0);
+    // What is looked at every few seconds may come between.
+    expect(Math.min(await cost(1), await cost(2), await cost(3))).toBe(4);
+    expect(heard).toHaveLength(4);
+  });
+
+  it('finds what was put off on time, while other work of the same listener runs on', async () => {
+    const gate = Promise.withResolvers<void>();
+    const begun: number[] = [];
+    const { job } = jobs.define('a', 'long', {
+      schema: Type.Object({ n: Type.Integer() }),
+      run: ({ n }) => {
+        begun.push(n);
+        return n === 0 ? gate.promise : undefined;
+      },
+    });
+    await jobs.start();
+    await job.add({ n: 0 });
+    await job.add({ n: 1 }, { at: new Date(Date.now() + 400) });
+    const since = performance.now();
+    await until(() => expect(begun).toEqual([0, 1]));
+    // Everything is looked at again every five seconds, too.
+    expect(performance.now() - since).toBeLessThan(4_000);
+    gate.resolve();
+  });
+});
+
 describe('a backlog', () => {
   it('of quick work is fetched many at a time, and all of it runs once', async () => {
     const { heard } = hear('a');
