@@ -1,6 +1,5 @@
-import { button, define, fragment, loadElement } from '@forum/client';
+import { button, define, fragment, loadElement, type PageForm } from '@forum/client';
 import type { Dock } from './parts/dock.ts';
-import { editForm, isChanged } from './parts/edit-form.ts';
 import { focusOn, readPost } from './parts/posts.ts';
 import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
 
@@ -74,9 +73,12 @@ class FormDock extends HTMLElement implements Dock {
   }
 
   async #make(path: string): Promise<HTMLElement> {
-    const [{ form, title }] = await Promise.all([editForm(path), loadElement('x-composer')]);
+    await Promise.all([loadElement('x-form'), loadElement('x-composer')]);
+    const brought = document.createElement('x-form') as PageForm;
+    const title = await brought.bring(path);
     const panel = Object.assign(document.createElement('section'), { className: 'reply', ariaLabel: title });
-    panel.append(form);
+    panel.append(brought);
+    const form = brought.querySelector('form')!;
     form.addEventListener('forum:sent', () => {
       form.reset();
       // Something else may be docked by then.
@@ -87,7 +89,7 @@ class FormDock extends HTMLElement implements Dock {
     form.querySelector('.composer-foot a')?.addEventListener('click', (event) => {
       event.preventDefault();
       // With it goes its draft.
-      if (isChanged(form)) form.reset();
+      if (brought.isChanged) form.reset();
       this.#close();
     });
     return panel;
@@ -119,10 +121,10 @@ class FormDock extends HTMLElement implements Dock {
   /** What was written waits there; else the form is that of the post as it is by the next time. */
   #putAway(panel: HTMLElement): void {
     panel.hidden = true;
-    const form = panel.querySelector('form')!;
-    if (isChanged(form)) return;
+    const brought = panel.querySelector<PageForm>('x-form')!;
+    if (brought.isChanged) return;
     panel.remove();
-    this.#edited.delete(form.getAttribute('action')!);
+    this.#edited.delete(brought.querySelector('form')!.getAttribute('action')!);
   }
 
   #close(): void {

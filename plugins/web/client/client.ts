@@ -236,6 +236,14 @@ export interface Bar extends HTMLElement {
   show(text: string, label: string, run: () => void): void;
 }
 
+/** The element `x-form`, made once it is loaded: the form of another page, with ids of its own. */
+export interface PageForm extends HTMLElement {
+  /** By the address that the form is sent to; resolves to the title of that page. Rejects where it cannot be had. */
+  bring(path: string): Promise<string>;
+  /** Whether something else is written in it than the server sent. */
+  readonly isChanged: boolean;
+}
+
 /** A button that runs something, without an icon: those are drawn by the server. */
 export function button(label: string, run: () => void): HTMLButtonElement {
   const made = document.createElement('button');
