@@ -13,10 +13,13 @@ export type DraftFields = Static<typeof DraftFields>;
 
 /** What a member began to write, for themselves alone. */
 export const DraftRecord = Type.Object({
-  key: Type.String({ description: '`new`, `reply-` and the id of a discussion, or `edit-` and the id of a post' }),
+  key: Type.String({
+    description:
+      '`new`, `reply-` and the id of a discussion, `edit-` and the id of a post, or one of another plugin’s forms, such as `message-` and the id of a conversation',
+  }),
   fields: DraftFields,
   updated_at: Time,
-  /** The title of a new discussion; else that of the discussion it belongs to, as far as the member may see it. */
+  /** Of a new discussion or conversation; else of that which it belongs to, as far as the member may see it. */
   title: nullable(Type.String()),
   excerpt: Type.String(),
   /** The form to go on in; null where the member may not see it at present. */

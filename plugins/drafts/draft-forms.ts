@@ -1,15 +1,17 @@
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Discussions } from 'parley-forum/plugins/discussions';
+import type { DraftForm, DraftForms } from 'parley-forum/ports/drafts';
 
-/** A form that somebody writes in. */
-export interface DraftForm {
-  /** Of the discussion it belongs to; null for a new one. */
-  readonly title: string | null;
-  readonly path: string;
+interface FormsDeps {
+  readonly discussions: Discussions;
+  /** Of other plugins. */
+  readonly others: () => readonly DraftForms[];
 }
-
 const KEY = /^(?:new|(reply|edit)-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))$/;
 const NEW: DraftForm = { title: null, path: '/new' };
+
+/** What a key is of: the beginning of it. */
+export const kindOf = (key: string): string => key.split('-', 1)[0]!;
 
 /** What a key names; undefined where it is none, so that nothing but texts for the forum is ever stored. */
 const parseKey = (key: string): { readonly kind: 'new' | 'reply' | 'edit'; readonly id: string } | undefined => {
@@ -17,23 +19,42 @@ const parseKey = (key: string): { readonly kind: 'new' | 'reply' | 'edit'; reado
   return all === undefined ? undefined : { kind: kind as 'new' | 'reply' | 'edit', id };
 };
 
-/** The forms of these keys, in order; undefined where there is none that the viewer may see. A constant number of statements. */
+/**
+ * The forms of these keys, in order; undefined where there is none that the viewer may see. A constant number of
+ * statements.
+ */
 export async function formsOf(
+  keys: readonly string[],
+  { discussions, others }: FormsDeps,
+  viewer: Viewer,
+): Promise<readonly (DraftForm | undefined)[]> {
+  const found = new Map(await ofDiscussions(keys, discussions, viewer));
+  for (const forms of others()) {
+    const own = keys.filter((key) => kindOf(key) === forms.kind);
+    if (own.length > 0) for (const [key, form] of await forms.find(own, viewer)) found.set(key, form);
+  }
+  return keys.map((key) => found.get(key));
+}
+
+async function ofDiscussions(
   keys: readonly string[],
   discussions: Discussions,
   viewer: Viewer,
-): Promise<readonly (DraftForm | undefined)[]> {
-  const parsed = keys.map(parseKey);
-  const idsOf = (kind: string): string[] => parsed.flatMap((one) => (one?.kind === kind ? [one.id] : []));
-  if (keys.every((key) => key === 'new')) return keys.map(() => NEW);
+): Promise<readonly (readonly [string, DraftForm])[]> {
+  const parsed = keys.flatMap((key) => {
+    const one = parseKey(key);
+    return one ? [{ key, ...one }] : [];
+  });
+  const idsOf = (kind: string): string[] => parsed.flatMap((one) => (one.kind === kind ? [one.id] : []));
+  if (parsed.every(({ kind }) => kind === 'new')) return parsed.map(({ key }) => [key, NEW]);
   const posts = new Map((await discussions.posts(idsOf('edit'), viewer)).map((post) => [post.id, post]));
   const discussionIds = [...idsOf('reply'), ...[...posts.values()].map((post) => post.discussion_id)];
   const records = await discussions.records([...new Set(discussionIds)], viewer);
-  const found = new Map(records.map((record) => [record.id, record]));
-  return parsed.map((one): DraftForm | undefined => {
-    if (one?.kind === 'new') return NEW;
-    const record = found.get((one?.kind === 'edit' ? posts.get(one.id)?.discussion_id : one?.id) ?? '');
-    if (!one || !record) return undefined;
-    return { title: record.title, path: one.kind === 'edit' ? `/p/${one.id}/edit` : `/d/${record.number}/reply` };
+  const known = new Map(records.map((record) => [record.id, record]));
+  return parsed.flatMap(({ key, kind, id }): readonly (readonly [string, DraftForm])[] => {
+    if (kind === 'new') return [[key, NEW]];
+    const record = known.get((kind === 'edit' ? posts.get(id)?.discussion_id : id) ?? '');
+    if (!record) return [];
+    return [[key, { title: record.title, path: kind === 'edit' ? `/p/${id}/edit` : `/d/${record.number}/reply` }]];
   });
 }

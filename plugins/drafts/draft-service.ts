@@ -4,13 +4,15 @@ import type { Page } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { MAX_DRAFT_BYTES, type DraftFields, type DraftRecord } from 'parley-forum/plugins/drafts';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import { formsOf, type DraftForm } from './draft-forms.ts';
+import type { DraftForm, DraftForms, Drafts } from 'parley-forum/ports/drafts';
+import { formsOf } from './draft-forms.ts';
 import type { Draft, DraftStore, Limits, ListRequest } from './draft-store.ts';
 
 export interface DraftDeps {
   readonly data: Data;
   readonly environment: Environment;
   readonly discussions: Discussions;
+  readonly others: () => readonly DraftForms[];
   readonly markdown: Pick<Markdown, 'excerpt'>;
   readonly store: DraftStore;
   readonly limits: () => Limits;
@@ -33,7 +35,7 @@ const MAX_QUERY = 2_048;
 const EXCERPT = 200;
 
 /** The drafts of members, each for its owner alone; `viewer` is always a member here. */
-export class DraftService {
+export class DraftService implements Drafts {
   readonly #deps: DraftDeps;
 
   constructor(deps: DraftDeps) {
@@ -47,8 +49,16 @@ export class DraftService {
 
   /** Undefined where a key names no form that the viewer may see. */
   async formOf(key: string, viewer: Viewer): Promise<DraftForm | undefined> {
-    const [form] = await formsOf([key], this.#deps.discussions, viewer);
+    const [form] = await formsOf([key], this.#deps, viewer);
     return form;
+  }
+
+  async values(key: string, viewer: Viewer): Promise<DraftFields | undefined> {
+    return viewer.id === undefined ? undefined : (await this.find(key, viewer))?.fields;
+  }
+
+  async sent(userId: string, keys: readonly string[], content: string): Promise<void> {
+    await this.#deps.store.removeSent(userId, keys, 'content', content);
   }
 
   list(viewer: Viewer, request: ListRequest): Promise<Page<Draft>> {
@@ -81,13 +91,13 @@ export class DraftService {
 
   /** A constant number of statements. */
   async shown(drafts: readonly Draft[], viewer: Viewer): Promise<readonly ShownDraft[]> {
-    const { discussions, environment, markdown } = this.#deps;
+    const { environment, markdown } = this.#deps;
     const keys = drafts.map(({ key }) => key);
-    const forms = await formsOf(keys, discussions, viewer);
+    const forms = await formsOf(keys, this.#deps, viewer);
     return drafts.map(({ key, fields, updatedAt }, at) => {
       const form = forms[at];
-      const path = form ? `${form.path}?${queryOf(fields)}` : null;
-      const typed = textOf(fields['title']);
+      const path = form ? `${form.path}?${queryOf(fields)}${form.hash ?? ''}` : null;
+      const typed = textOf(fields['title'] ?? fields['subject']);
       const record = {
         key,
         fields,

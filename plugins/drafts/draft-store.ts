@@ -109,8 +109,8 @@ export class DraftStore {
   }
 
   /** Where this field of it is what was sent: another one under the same key was written elsewhere, and stays. */
-  async removeSent(userId: string, key: string, field: 'title' | 'content', sent: string): Promise<void> {
-    await this.#data.all(sql`delete from draft where user_id = ${userId} and key = ${key}
+  async removeSent(userId: string, keys: readonly string[], field: 'title' | 'content', sent: string): Promise<void> {
+    await this.#data.all(sql`delete from draft where user_id = ${userId} and key = any(${keys}::text[])
       and ${words(sql`fields->>${field}::text`)} = ${words(sql`${sent}::text`)}`);
   }
 

@@ -1,6 +1,6 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { composerEnd, listTabs, type ComposerSlot, type Discussions } from 'parley-forum/plugins/discussions';
+import { composerEnd, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
 import {
   fill,
   navigation,
@@ -12,11 +12,14 @@ import {
   view,
   type Web,
 } from 'parley-forum/plugins/web';
+import type { DraftForms } from 'parley-forum/ports/drafts';
+import { kindOf } from './draft-forms.ts';
 import type { DraftStore } from './draft-store.ts';
 import type { RouteDeps } from './routes.ts';
 
 export interface PageDeps extends RouteDeps {
   readonly discussions: Discussions;
+  readonly others: () => readonly DraftForms[];
   readonly store: DraftStore;
   readonly web: Web;
 }
@@ -26,24 +29,23 @@ const PAGE = 20;
 /** Drafts that are discarded at once. */
 const MOST_CHOSEN = 100;
 const Key = Type.String({ maxLength: 100 });
+/** What a draft is, by the beginning of its key. */
+const LABELS = { new: 'drafts:kind.new', reply: 'drafts:kind.reply', edit: 'drafts:kind.edit' };
 const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
 
 /** /drafts, and what writing fields have of it. */
-export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps): void {
+export function draftPages({ plugin, discussions, others, drafts, store, web }: PageDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'drafts:title', href: LIST, icon: 'edit' });
   plugin.extend(listTabs, { label: 'drafts:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 30);
 
   const elements = fill(composerEnd, async (forms, viewer) => {
     if (isGuest(viewer)) return [];
-    // Drafts of messages stay in the browser.
-    const keyOf = ({ writes, key }: ComposerSlot): string | undefined => (writes === 'message' ? undefined : key);
-    const keys = forms.flatMap((form) => keyOf(form) ?? []);
+    const keys = forms.flatMap(({ key }) => key ?? []);
     const times = keys.length === 0 ? new Map<string, Date>() : await store.times(viewer.id!, keys);
     return Promise.all(
-      forms.map(async (form) => {
-        const key = keyOf(form);
-        return key === undefined ? undefined : web.fragment(viewer, '@drafts/kept', { key, at: times.get(key) });
-      }),
+      forms.map(async ({ key }) =>
+        key === undefined ? undefined : web.fragment(viewer, '@drafts/kept', { key, at: times.get(key) }),
+      ),
     );
   });
   plugin.extend(slotFillings, elements);
@@ -59,7 +61,8 @@ export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps
     if (page > last) throw notFound('The list ends before this page');
     const { items } = await drafts.list(actor, { limit: PAGE, offset: (page - 1) * PAGE });
     const shown = await drafts.shown(items, actor);
-    const rows = shown.map(({ record, path }) => ({ ...record, path, kind: record.key.split('-', 1)[0] }));
+    const labels = new Map([...Object.entries(LABELS), ...others().map(({ kind, label }) => [kind, label] as const)]);
+    const rows = shown.map(({ record, path }) => ({ ...record, path, label: labels.get(kindOf(record.key)) }));
     const pager = pagerOf(page, last, addressOf);
     const model = { rows, total, tabs: discussions.tabs(LIST, actor), pager };
     return view('@drafts/list', { name: 'drafts', title: phrase('drafts:title'), noindex: true, current: '/' }, model);
@@ -83,6 +86,6 @@ export function draftPages({ plugin, discussions, drafts, store, web }: PageDeps
     const chosen = key === undefined ? keys : [key];
     const count = await drafts.remove(chosen, actor);
     const notice = chosen.length === 0 ? phrase('drafts:none-chosen') : phrase('drafts:discarded', { count });
-    return redirect(form?.path ?? LIST, { notice });
+    return redirect(form ? form.path + (form.hash ?? '') : LIST, { notice });
   });
 }

@@ -9,6 +9,7 @@ import {
   postUpdated,
 } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
+import { draftForms, Drafts } from 'parley-forum/ports/drafts';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
 import { fileTexts } from 'parley-forum/ports/pictures';
 import { Web } from 'parley-forum/plugins/web';
@@ -32,6 +33,8 @@ export default definePlugin({
     markdown: Markdown,
   },
   wants: { web: Web },
+  provides: { drafts: Drafts },
+  extensionPoints: [draftForms],
   settings: Type.Object({
     'drafts.most': Type.Integer({
       default: 100,
@@ -63,40 +66,41 @@ export default definePlugin({
   setup({ data, clock, environment, settings, discussions, markdown, web }, plugin) {
     const store = new DraftStore({ data, clock });
     const limits = () => ({ most: plugin.settings['drafts.most'], bytes: plugin.settings['drafts.bytes'] });
-    const drafts = new DraftService({ data, environment, discussions, markdown, store, limits });
+    const others = () => plugin.extensions(draftForms).map(({ value }) => value);
+    const drafts = new DraftService({ data, environment, discussions, others, markdown, store, limits });
     draftRoutes({ plugin, settings, drafts });
-    if (web) draftPages({ plugin, settings, discussions, drafts, store, web });
+    if (web) draftPages({ plugin, settings, discussions, others, drafts, store, web });
     plugin.extend(personalData, draftsPersonalData(data));
     plugin.extend(fileTexts, { table: 'draft', column: 'fields' });
 
-    plugin.on(composerValues, async (values, { key, viewer }) => {
-      const draft = viewer.id === undefined ? undefined : await drafts.find(key, viewer);
-      return { ...values, ...draft?.fields };
-    });
+    plugin.on(composerValues, async (values, { key, viewer }) => ({
+      ...values,
+      ...(await drafts.values(key, viewer)),
+    }));
     // Whatever sent it: browsers say so themselves, those without script do not.
     const done = { awaited: true };
     plugin.on(
       discussionCreated,
-      ({ discussion: { author, title } }) => store.removeSent(author.id, 'new', 'title', title),
+      ({ discussion: { author, title } }) => store.removeSent(author.id, ['new'], 'title', title),
       done,
     );
     plugin.on(
       postCreated,
       ({ post: { author, discussion_id, content } }) =>
-        store.removeSent(author.id, `reply-${discussion_id}`, 'content', content),
+        store.removeSent(author.id, [`reply-${discussion_id}`], 'content', content),
       done,
     );
     plugin.on(
       postHeld,
       ({ held_post: { author, discussion_id: discussionId }, title, content }) =>
         discussionId === null
-          ? store.removeSent(author.id, 'new', 'title', title)
-          : store.removeSent(author.id, `reply-${discussionId}`, 'content', content),
+          ? store.removeSent(author.id, ['new'], 'title', title)
+          : store.removeSent(author.id, [`reply-${discussionId}`], 'content', content),
       done,
     );
     plugin.on(
       postUpdated,
-      ({ post: { author, id, content } }) => store.removeSent(author.id, `edit-${id}`, 'content', content),
+      ({ post: { author, id, content } }) => store.removeSent(author.id, [`edit-${id}`], 'content', content),
       done,
     );
     plugin.on(
@@ -113,5 +117,6 @@ export default definePlugin({
         if (days > 0) await repeatInBatches(plugin.signal, (limit) => store.removeOld(days, limit));
       },
     });
+    return { drafts };
   },
 });
