@@ -15,7 +15,12 @@ export const ConversationRecord = Type.Object({
   message_count: Type.Integer(),
   unread_count: Type.Integer({ description: 'Messages that the caller has not read' }),
   is_muted: Type.Boolean({ description: 'The caller is not notified of it' }),
-  last_message: Type.Object({ author: nullable(Author), excerpt: Type.String(), created_at: Time }),
+  last_message: Type.Object({
+    author: nullable(Author),
+    excerpt: Type.String(),
+    is_deleted: Type.Boolean(),
+    created_at: Time,
+  }),
   created_at: Time,
   url: Type.String(),
 });
@@ -29,8 +34,11 @@ export const MessageRecord = Type.Object({
   author: nullable(Author),
   content: Type.String(),
   html: Type.String(),
-  is_deleted: Type.Boolean({ description: 'Who wrote it has erased it with their account; it has no text any more' }),
+  is_deleted: Type.Boolean({
+    description: 'Who wrote it has removed it, or erased their account; it has no text any more',
+  }),
   created_at: Time,
+  edited_at: nullable(Time),
 });
 export type MessageRecord = Static<typeof MessageRecord>;
 
@@ -57,12 +65,14 @@ export const messageSent = defineAction<{
 }>('message.sent');
 
 /**
- * These members have other unread conversations, or a new message in one: then it says which. Raised in the transaction
- * that changed them; the members' cached answers are purged before that resolves.
+ * These members have other unread conversations, or in one a message that is new, edited or removed: then it says which.
+ * Raised in the transaction that changed them; the members' cached answers are purged before that resolves.
  */
 export const conversationsChanged = defineAction<{
   readonly userIds: readonly string[];
-  readonly message?: { readonly conversation_id: string; readonly number: number } | undefined;
+  readonly message?:
+    | { readonly conversation_id: string; readonly number: number; readonly is_new: boolean }
+    | undefined;
 }>('messages.changed');
 
 export const sendMessages = definePermission('messages.send', {

@@ -5,9 +5,11 @@ import type { Page } from 'parley-forum/plugins/api';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { conversationsChanged, messageSent } from 'parley-forum/plugins/messages';
+import type { Drafts } from 'parley-forum/ports/drafts';
 import type { Notifications } from 'parley-forum/ports/notifications';
 import type { Conversation, ConversationStore, ListRequest, Message, MessageText } from './conversation-store.ts';
 import { checkedTexts } from './message-texts.ts';
+import { editKey, newKeys, replyKey } from './draft-keys.ts';
 import type { RecipientRules } from './recipient-rules.ts';
 
 /** Settings of this plugin. */
@@ -23,6 +25,7 @@ export interface ConversationDeps {
   readonly plugin: PluginHandle<MessageSettings>;
   readonly data: Data;
   readonly accounts: Pick<Accounts, 'idsByUsername'>;
+  readonly drafts: Pick<Drafts, 'sent'> | undefined;
   readonly limits: Limits;
   readonly markdown: Markdown;
   readonly notifications: Pick<Notifications, 'markRead'> | undefined;
@@ -65,7 +68,7 @@ export class ConversationService {
 
   /** 400 naming the field, 429 above the rate. */
   async start(viewer: Viewer, { to, subject, content }: NewConversation): Promise<Message> {
-    const { data, store } = this.#deps;
+    const { data, drafts, store } = this.#deps;
     const checked = checkedTexts({ subject, content }, this.#longest);
     const recipientIds = await this.#recipients(viewer, to);
     const text = await this.#rendered(checked.content);
@@ -74,6 +77,7 @@ export class ConversationService {
     return data.transaction(async () => {
       const message = await store.start(viewer.id!, recipientIds, checked.subject, text);
       await this.#sent(message, [viewer.id!, ...recipientIds]);
+      await drafts?.sent(viewer.id!, newKeys(to), checked.content);
       return message;
     });
   }
@@ -83,21 +87,55 @@ export class ConversationService {
    * nobody else is, 429 above the rate.
    */
   async reply(viewer: Viewer, conversation: Conversation, content: string): Promise<Message> {
-    const { data, rules, store } = this.#deps;
+    const { data, drafts, store } = this.#deps;
     const checked = checkedTexts({ content }, this.#longest);
-    const others = conversation.participantIds.filter((id) => id !== viewer.id);
-    if (others.length === 0) throw left();
-    if ((await rules.ignoring(viewer, others)).size === others.length)
-      throw new HttpError(403, 'Nobody in this conversation takes messages from you');
+    await this.#requireReaders(viewer, conversation.participantIds);
     const text = await this.#rendered(checked.content);
     await this.#count(MESSAGES, viewer);
     return data.transaction(async () => {
-      const participants = (await store.lock(conversation.id)) ? await store.participants(conversation.id) : [];
-      if (!participants.includes(viewer.id!)) throw notFound('There is no such conversation');
+      const participants = await this.#lock(conversation.id, viewer);
       if (participants.length === 1) throw left();
       const message = await store.add(conversation.id, viewer.id!, text);
       await this.#sent(message, participants);
+      await drafts?.sent(viewer.id!, [replyKey(conversation.id)], checked.content);
       return message;
+    });
+  }
+
+  /**
+   * One of the viewer's own; `seen`: the version of what they changed. Refused as a reply is, and 409 where another text
+   * is there by now.
+   */
+  async edit(viewer: Viewer, { id, conversationId }: Message, content: string, seen?: string): Promise<Message> {
+    const { data, drafts, store } = this.#deps;
+    const checked = checkedTexts({ content }, this.#longest);
+    await this.#requireReaders(viewer, await store.participants(conversationId));
+    const text = await this.#rendered(checked.content);
+    await this.#count(MESSAGES, viewer);
+    return data.transaction(async () => {
+      const participants = await this.#lock(conversationId, viewer);
+      const before = await this.#ownMessage(id, viewer);
+      await drafts?.sent(viewer.id!, [editKey(id)], checked.content);
+      if (before.content === checked.content) return before;
+      if (seen !== undefined && seen !== versionOf(before))
+        throw new HttpError(
+          409,
+          'This message was changed meanwhile. Save once more to put your text in place of that.',
+        );
+      const message = await store.edit(id, text);
+      await this.#changed(message, participants);
+      return message;
+    });
+  }
+
+  /** Takes the text of one of the viewer's own from all who are in the conversation, for good. */
+  async remove(viewer: Viewer, { id, conversationId }: Message): Promise<void> {
+    const { data, store } = this.#deps;
+    await data.transaction(async () => {
+      const participants = await this.#lock(conversationId, viewer);
+      const message = await this.#ownMessage(id, viewer);
+      await store.removeText(id);
+      await this.#changed(message, participants);
     });
   }
 
@@ -136,8 +174,36 @@ export class ConversationService {
     const { plugin } = this.#deps;
     const message = { id, conversation_id: conversationId, number, author_id: authorId };
     await plugin.emit(messageSent, { message });
-    const about = { conversation_id: conversationId, number };
+    const about = { conversation_id: conversationId, number, is_new: true };
     await plugin.emit(conversationsChanged, { userIds: participantIds, message: about });
+  }
+
+  async #changed({ conversationId, number }: Message, participantIds: readonly string[]): Promise<void> {
+    const about = { conversation_id: conversationId, number, is_new: false };
+    await this.#deps.plugin.emit(conversationsChanged, { userIds: participantIds, message: about });
+  }
+
+  /** Inside a transaction: until its end the conversation stays as it is. Who is in it; 404 unless the viewer is. */
+  async #lock(conversationId: string, viewer: Viewer): Promise<readonly string[]> {
+    const { store } = this.#deps;
+    const participants = (await store.lock(conversationId)) ? await store.participants(conversationId) : [];
+    if (!participants.includes(viewer.id!)) throw notFound('There is no such conversation');
+    return participants;
+  }
+
+  /** As it is now; 404 where it was removed meanwhile. */
+  async #ownMessage(id: string, viewer: Viewer): Promise<Message> {
+    const message = await this.#deps.store.message(id, viewer.id!);
+    if (!message || message.content === '') throw notFound('There is no such message');
+    return message;
+  }
+
+  /** 409 where the viewer is alone, 403 where all others ignore them. */
+  async #requireReaders(viewer: Viewer, participantIds: readonly string[]): Promise<void> {
+    const others = participantIds.filter((id) => id !== viewer.id);
+    if (others.length === 0) throw left();
+    if ((await this.#deps.rules.ignoring(viewer, others)).size === others.length)
+      throw new HttpError(403, 'Nobody in this conversation takes messages from you');
   }
 
   /** Nothing of it waits for the viewer any more. */
@@ -183,5 +249,9 @@ export class ConversationService {
     );
   }
 }
+
+/** Changes whenever a message does. */
+export const versionOf = ({ createdAt, editedAt }: Pick<Message, 'createdAt' | 'editedAt'>): string =>
+  (editedAt ?? createdAt).toISOString();
 
 const left = (): HttpError => new HttpError(409, 'Nobody else is in this conversation any more');

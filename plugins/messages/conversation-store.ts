@@ -28,6 +28,7 @@ export interface Message {
   /** The rules for images under which the HTML was checked. */
   readonly imageRule: string;
   readonly createdAt: Date;
+  readonly editedAt: Date | null;
 }
 export type MessageText = Pick<Message, 'content' | 'html' | 'imageRule'>;
 export interface ListRequest {
@@ -59,7 +60,7 @@ const CONVERSATION = sql<Conversation>`c.id, c.subject, c.created_at as "created
 const FROM = sql`conversation_participant p join conversation c on c.id = p.conversation_id
   left join conversation_message m on m.conversation_id = c.id and m.number = p.last_number`;
 const MESSAGE = sql<Message>`id, conversation_id as "conversationId", number, author_id as "authorId", content, html,
-  image_rule as "imageRule", created_at as "createdAt"`;
+  image_rule as "imageRule", created_at as "createdAt", edited_at as "editedAt"`;
 
 /**
  * The tables of conversations. Whoever writes to one, leaves it or erases in it locks its row first, so that messages
@@ -180,6 +181,19 @@ export class ConversationStore {
           else read_number end
       where conversation_id = ${conversationId}`);
     return message!;
+  }
+
+  /** In the transaction that holds the lock. */
+  async edit(id: string, { content, html, imageRule }: MessageText): Promise<Message> {
+    const message = await this.#data.one(sql<Message>`update conversation_message
+      set content = ${content}, html = ${html}, image_rule = ${imageRule}, edited_at = ${this.#now}
+      where id = ${id} returning ${MESSAGE}`);
+    return message!;
+  }
+
+  /** In the transaction that holds the lock. Its place and its moment stay. */
+  async removeText(id: string): Promise<void> {
+    await this.#data.all(sql`update conversation_message set content = '', html = '' where id = ${id}`);
   }
 
   /** Up to a message; true where there was something unread among those. */

@@ -15,6 +15,7 @@ interface OwnMessage {
   readonly number: number;
   readonly content: string;
   readonly created_at: Date;
+  readonly edited_at: Date | null;
 }
 
 /**
@@ -32,8 +33,8 @@ export const messagesPersonalData = (data: Data, store: ConversationStore): Pers
     );
     yield { path: 'conversations.json', content: jsonList(conversations) };
     const messages = readInBatches<OwnMessage>((after, limit) =>
-      data.all(sql<OwnMessage>`select id, conversation_id, number, content, created_at from conversation_message
-        where author_id = ${accountId} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
+      data.all(sql<OwnMessage>`select id, conversation_id, number, content, created_at, edited_at
+        from conversation_message where author_id = ${accountId} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
     );
     yield { path: 'messages.json', content: jsonList(messages) };
   },

@@ -4,6 +4,7 @@ import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { conversationsChanged, Messages, messageSent, sendMessages } from 'parley-forum/plugins/messages';
+import { draftForms, Drafts } from 'parley-forum/ports/drafts';
 import { Conversations } from 'parley-forum/ports/imports';
 import { Live, signals } from 'parley-forum/ports/live';
 import { Notifications } from 'parley-forum/ports/notifications';
@@ -23,7 +24,10 @@ import { messagesPersonalData } from './personal-data.ts';
 import { RecipientRules } from './recipient-rules.ts';
 import { lastMessageCounter } from './recount.ts';
 import { MessageReader } from './message-reader.ts';
-import { messageRoutes } from './routes.ts';
+import { messageRoutes } from './message-routes.ts';
+import { messageDraftForms } from './pages/draft-forms.ts';
+import { messagePages } from './pages/message-pages.ts';
+import { conversationRoutes } from './routes.ts';
 
 const SIGNAL = 'messages';
 
@@ -43,7 +47,7 @@ export default definePlugin({
     limits: Limits,
     markdown: Markdown,
   },
-  wants: { live: Live, notifications: Notifications, subscriptions: Subscriptions, web: Web },
+  wants: { drafts: Drafts, live: Live, notifications: Notifications, subscriptions: Subscriptions, web: Web },
   provides: { messages: Messages, importer: Conversations },
   hooks: [messageSent, conversationsChanged],
   permissions: [sendMessages],
@@ -88,6 +92,7 @@ export default definePlugin({
       accounts,
       limits,
       markdown,
+      drafts,
       live,
       notifications,
       subscriptions,
@@ -101,6 +106,7 @@ export default definePlugin({
       plugin,
       data,
       accounts,
+      drafts,
       limits,
       markdown,
       notifications,
@@ -110,7 +116,7 @@ export default definePlugin({
     plugin.extend(signals, {
       name: SIGNAL,
       description:
-        'The viewer has another number of unread conversations, `count`, or a new message: `conversation_id` and `number`. Never a word of it.',
+        'The viewer has another number of unread conversations, `count`, or a message that is new (`is_new`), edited or removed: `conversation_id` and `number`. Never a word of it.',
       visible: (_change, viewer) => !isGuest(viewer),
     });
     plugin.on(
@@ -129,7 +135,9 @@ export default definePlugin({
     plugin.extend(counters, lastMessageCounter({ data, cache }));
 
     const deps = { plugin, environment, settings, accounts, markdown, conversations, store };
+    conversationRoutes(deps);
     messageRoutes(deps);
+    plugin.extend(draftForms, messageDraftForms({ data, access }));
     if (web) {
       const unread = (viewer: Viewer): Promise<number> =>
         isGuest(viewer)
@@ -137,9 +145,10 @@ export default definePlugin({
           : cache.remember(`messages.unread:${viewer.id}`, [accountTag(viewer.id!)], () =>
               conversations.unread(viewer),
             );
-      const pageDeps = { ...deps, access, rules, web, unread };
+      const pageDeps = { ...deps, access, drafts, rules, web, unread };
       listPages(pageDeps);
       conversationPages(pageDeps);
+      messagePages(pageDeps);
       settingsPage(pageDeps);
       fillSlots(pageDeps);
     }

@@ -32,6 +32,7 @@ export async function conversationRecords(
     last_message: {
       author: authors.get(conversation.lastAuthorId ?? '') ?? null,
       excerpt: markdown.excerpt(conversation.lastContent, EXCERPT),
+      is_deleted: conversation.lastContent === '',
       created_at: conversation.lastAt.toISOString(),
     },
     created_at: conversation.createdAt.toISOString(),
@@ -45,7 +46,7 @@ export async function messageRecords(
   messages: readonly Message[],
 ): Promise<readonly MessageRecord[]> {
   const authors = await accounts.authors([...new Set(messages.map(({ authorId }) => authorId))]);
-  return messages.map(({ id, conversationId, number, authorId, content, html, imageRule, createdAt }) => ({
+  return messages.map(({ id, conversationId, number, authorId, content, html, imageRule, createdAt, editedAt }) => ({
     id,
     conversation_id: conversationId,
     number,
@@ -55,5 +56,6 @@ export async function messageRecords(
     // Nobody sends one without a text.
     is_deleted: content === '',
     created_at: createdAt.toISOString(),
+    edited_at: editedAt && content !== '' ? editedAt.toISOString() : null,
   }));
 }

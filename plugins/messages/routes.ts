@@ -26,7 +26,7 @@ type Order = 'asc' | 'desc';
 
 /** Names in one request: whatever the setting is, no more are looked at. */
 const MOST_NAMES = 100;
-const Content = Type.String({ description: 'Markdown' });
+export const Content = Type.String({ description: 'Markdown' });
 
 /** A cursor belongs to its order. */
 function positionOf(cursor: string, order: Order): number {
@@ -36,7 +36,7 @@ function positionOf(cursor: string, order: Order): number {
 }
 
 /** /api/conversations and what lies below it: always what the caller is in. */
-export function messageRoutes({ plugin, settings, conversations, store, ...deps }: RouteDeps): void {
+export function conversationRoutes({ plugin, settings, conversations, store, ...deps }: RouteDeps): void {
   const load = ({ actor, params }: { actor: Viewer; params: { id: string } }) => conversations.find(params.id, actor);
   const conversationOf = async (conversation: Conversation): Promise<ConversationRecord> =>
     (await conversationRecords(deps, [conversation]))[0]!;

@@ -1,48 +1,70 @@
 import { announce, define, fragment } from '@forum/client';
+import { editMessage, isEdited } from './parts/editing.ts';
+import { messageOf, numberOf, showInstead } from './parts/messages.ts';
 
-interface NewMessage {
+interface ChangedMessage {
   readonly conversation_id?: string;
   readonly number?: number;
+  readonly is_new?: boolean;
 }
 
-/** The messages of a conversation; where its end is shown, new ones come by themselves. */
+/** The messages of a conversation, as they are now; where its end is shown, new ones come by themselves. */
 class Conversation extends HTMLElement {
   #gone: AbortController | undefined;
   /** Number of the newest message that there is, as far as the page knows. */
   #newest = 0;
+  /** Numbers of those that were edited, or removed. */
+  readonly #changed = new Set<number>();
   #bringing = false;
 
   connectedCallback(): void {
-    if (this.dataset['more']) return;
     const { signal } = (this.#gone = new AbortController());
-    document.addEventListener('parley:messages', (event) => this.#hear((event as CustomEvent<NewMessage>).detail), {
+    document.addEventListener('parley:messages', (event) => this.#hear((event as CustomEvent<ChangedMessage>).detail), {
       signal,
     });
     // What was sent while the page slept is not sent again; whoever does not look at it has not read it.
-    for (const type of ['parley:reset', 'visibilitychange'])
-      document.addEventListener(type, () => this.#bring(type === 'parley:reset'), { signal });
-    addEventListener('pageshow', ({ persisted }) => this.#bring(persisted), { signal });
+    document.addEventListener('parley:reset', () => this.#missed(), { signal });
+    document.addEventListener('visibilitychange', () => this.#bring(), { signal });
+    addEventListener('pageshow', ({ persisted }) => persisted && this.#missed(), { signal });
+    this.addEventListener('click', (event) => this.#press(event), { signal });
   }
 
   disconnectedCallback(): void {
     this.#gone?.abort();
   }
 
+  get #messages(): readonly HTMLElement[] {
+    return [...this.querySelectorAll<HTMLElement>(':scope > .post')];
+  }
   get #last(): number {
-    return Number(this.lastElementChild?.id.slice('message-'.length) ?? this.dataset['last']);
+    const last = this.#messages.at(-1);
+    return last ? numberOf(last) : Number(this.dataset['last']);
+  }
+  /** Whether new messages stand behind those that are shown here. */
+  get #isEnd(): boolean {
+    return !this.dataset['more'];
   }
 
-  #hear({ conversation_id: id, number = 0 }: NewMessage): void {
+  #hear({ conversation_id: id, number = 0, is_new: isNew }: ChangedMessage): void {
     if (id !== this.dataset['conversation']) return;
-    this.#newest = Math.max(this.#newest, number);
+    if (isNew) this.#newest = Math.max(this.#newest, number);
+    else if (messageOf(number)) this.#changed.add(number);
+    this.#bring();
+  }
+
+  #missed(): void {
+    for (const message of this.#messages) this.#changed.add(numberOf(message));
+    // As if there were one more.
+    this.#newest = Math.max(this.#newest, this.#last + 1);
     this.#bring();
   }
 
   /** One after the other, until all are there. */
-  #bring(anyway = false): void {
-    if (this.#bringing || document.hidden || !(anyway || this.#newest > this.#last)) return;
+  #bring(): void {
+    const isBehind = this.#isEnd && this.#newest > this.#last;
+    if (this.#bringing || document.hidden || !(isBehind || this.#changed.size > 0)) return;
     this.#bringing = true;
-    this.#fetch().then(
+    (this.#changed.size > 0 ? this.#refresh() : this.#append()).then(
       (came) => {
         this.#bringing = false;
         if (came) this.#bring();
@@ -52,8 +74,22 @@ class Conversation extends HTMLElement {
     );
   }
 
+  /** Those that changed, as many as one page has of them. */
+  async #refresh(): Promise<boolean> {
+    const [from, to] = [Math.min(...this.#changed), Math.max(...this.#changed)];
+    const part = await fragment(`${this.dataset['path']}?after=${from - 1}&before=${to + 1}`);
+    const found = [...part.querySelectorAll<HTMLElement>('x-conversation > .post')];
+    const end = found.length > 0 ? numberOf(found.at(-1)!) : to;
+    for (const number of this.#changed) if (number <= end) this.#changed.delete(number);
+    for (const now of found) {
+      const before = messageOf(numberOf(now));
+      if (before && !isEdited(before)) showInstead(before, now);
+    }
+    return true;
+  }
+
   /** True where some came. */
-  async #fetch(): Promise<boolean> {
+  async #append(): Promise<boolean> {
     const last = this.#last;
     const part = await fragment(`${this.dataset['path']}?after=${last}`);
     // What the page shows by now may have come otherwise.
@@ -65,8 +101,21 @@ class Conversation extends HTMLElement {
     this.append(...fresh);
     // Whoever writes below goes on where they are.
     if (focused !== document.body) scrollBy({ top: focused.getBoundingClientRect().top - before, behavior: 'instant' });
-    if (fresh.length > 0) announce((this.dataset['text'] ?? '').replace('{count}', String(fresh.length)));
+    if (fresh.length === 0) this.#newest = this.#last;
+    else announce((this.dataset['text'] ?? '').replace('{count}', String(fresh.length)));
     return fresh.length > 0;
+  }
+
+  #press(event: MouseEvent): void {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const link = (event.target as Element).closest<HTMLAnchorElement>('a[data-edit]');
+    if (!link) return;
+    event.preventDefault();
+    const saved = (message: HTMLElement): void => {
+      this.#changed.add(numberOf(message));
+      this.#bring();
+    };
+    editMessage(link, saved).catch(() => location.assign(link.href));
   }
 }
 define('x-conversation', Conversation);

@@ -1,17 +1,30 @@
 import { notFound, Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { sendMessages } from 'parley-forum/plugins/messages';
+import { sendMessages, type MessageRecord } from 'parley-forum/plugins/messages';
 import { pages, phrase, redirect, SafeHtml, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Conversation, MessageRequest } from '../conversation-store.ts';
 import { conversationRecords, messageRecords, pathOf } from '../records.ts';
-import { draftOf, LIST, othersOf, previewOf, textOf, writingField, type FormDraft, type PageDeps } from './shared.ts';
+import { replyKey } from '../draft-keys.ts';
+import {
+  draftOf,
+  editPath,
+  initialDraft,
+  LIST,
+  othersOf,
+  previewOf,
+  removePath,
+  textOf,
+  writingField,
+  type FormDraft,
+  type PageDeps,
+} from './shared.ts';
 
 /** Messages on a page. */
 const PAGE = 20;
 const Place = Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }));
 const Text = Type.Optional(Type.String());
 
-/** Which messages: those before a number, behind one, or the newest. */
+/** Which messages: those before a number, behind one, between two, or the newest. */
 interface Part {
   readonly before?: number | undefined;
   readonly after?: number | undefined;
@@ -19,20 +32,31 @@ interface Part {
 
 /** /messages/…: the messages of a conversation, and what its participants do with it. */
 export function conversationPages(deps: PageDeps): void {
-  const { plugin, access, conversations, store, markdown } = deps;
+  const { plugin, access, conversations, drafts, store, markdown } = deps;
   const load = ({ actor, params }: Pick<Retry, 'actor' | 'params'>) => conversations.find(params['id'] ?? '', actor);
 
-  const messagesOf = async (conversation: Conversation, { before, after }: Part) => {
+  const messagesOf = async (conversation: Conversation, { before = Infinity, after }: Part) => {
     const request: MessageRequest =
       after === undefined
-        ? { order: 'desc', limit: PAGE, beyond: before }
-        : { order: 'asc', limit: PAGE, beyond: after };
+        ? { order: 'desc', limit: PAGE, beyond: before === Infinity ? undefined : before }
+        : { order: 'asc', limit: Math.max(0, Math.min(PAGE, before - after - 1)), beyond: after };
     const { items } = await store.messages(conversation.id, request);
-    const shown = await messageRecords(
+    return messageRecords(
       deps,
       items.toSorted((one, other) => one.number - other.number),
     );
-    return shown.map((message) => ({ ...message, html: new SafeHtml(message.html) }));
+  };
+  /** With what their writer does with them. */
+  const modelOf = (message: MessageRecord, viewer: Viewer, write: boolean): object => {
+    const own = !message.is_deleted && message.author?.id === viewer.id;
+    return {
+      ...message,
+      html: new SafeHtml(message.html),
+      actions: {
+        edit: own && write && editPath(message.id),
+        remove: own && access.allows(viewer, sendMessages) && removePath(message.id),
+      },
+    };
   };
 
   /** Up to the last message that a page shows; it is shown all the same where nothing can be written at present. */
@@ -58,14 +82,14 @@ export function conversationPages(deps: PageDeps): void {
       conversation: record,
       others,
       path,
-      messages,
+      messages: messages.map((message) => modelOf(message, viewer, write)),
       last,
       earlier: first > 1 && `${path}?before=${first}`,
       later: last < conversation.lastNumber && `${path}?after=${last}`,
       alone: others.length === 0,
       message: draft.message,
       problems: draft.problems,
-      composer: write && writingField(draft, { key: `message-${conversation.id}`, rows: 6 }),
+      composer: write && writingField(draft, { key: replyKey(conversation.id), rows: 6 }),
     };
     const title = conversation.subject === '' ? phrase('messages:untitled') : conversation.subject;
     return view('@messages/conversation', { name: 'conversation', title, noindex: true }, model, draft.status);
@@ -76,8 +100,11 @@ export function conversationPages(deps: PageDeps): void {
     path: `${LIST}/:id`,
     can: 'member',
     load,
-    query: Type.Object({ before: Place, after: Place }),
-  })(({ actor, target, query }) => page(target, actor, undefined, query));
+    query: Type.Object({ before: Place, after: Place, draft: Text }),
+  })(async ({ actor, target, query }) => {
+    const draft = await initialDraft(drafts, {}, { key: replyKey(target.id), viewer: actor, query });
+    return page(target, actor, draft, query);
+  });
 
   plugin.route(pages, {
     method: 'post',

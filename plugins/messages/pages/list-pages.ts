@@ -13,17 +13,28 @@ import {
   type View,
 } from 'parley-forum/plugins/web';
 import { conversationRecords, pathOf } from '../records.ts';
-import { draftOf, LIST, othersOf, previewOf, textOf, writingField, type FormDraft, type PageDeps } from './shared.ts';
+import { newKey } from '../draft-keys.ts';
+import {
+  draftOf,
+  initialDraft,
+  LIST,
+  NEW,
+  othersOf,
+  previewOf,
+  textOf,
+  writingField,
+  type FormDraft,
+  type PageDeps,
+} from './shared.ts';
 
 /** Conversations on a page, and people whom a row names. */
 const [PAGE, NAMED] = [20, 3];
-const NEW = `${LIST}/new`;
 const Text = Type.Optional(Type.String());
-const Query = Type.Object({ to: Type.Optional(Type.String({ maxLength: 100 })) });
+const Query = Type.Object({ to: Type.Optional(Type.String({ maxLength: 100 })), draft: Text });
 
 /** /messages, what a member is in, and /messages/new, where a conversation begins. */
 export function listPages(deps: PageDeps): void {
-  const { plugin, access, conversations, markdown } = deps;
+  const { plugin, access, conversations, drafts, markdown } = deps;
   const mayWrite = (viewer: Viewer): boolean => access.allows(viewer, sendMessages);
   const count = { tags: [], load: (viewer: Viewer) => deps.unread(viewer) };
   plugin.extend(navigation, { area: 'account', label: 'messages:title', href: LIST, icon: 'mail', count }, -5);
@@ -60,7 +71,7 @@ export function listPages(deps: PageDeps): void {
     );
   });
 
-  /** `to`: whom the address names. Each has a draft of their own, so that what was meant for one does not go to another. */
+  /** `to`: whom the address names. */
   const newView = (draft: FormDraft, to: string): View => {
     const { message, problems = [], values } = draft;
     const model = {
@@ -73,7 +84,7 @@ export function listPages(deps: PageDeps): void {
       longest: MAX_SUBJECT,
       most: plugin.settings['messages.most_participants'] - 1,
       composer: writingField(draft, {
-        key: to === '' ? 'message-new' : `message-new-${to.toLowerCase()}`,
+        key: newKey(to),
         cancel: LIST,
         rows: 8,
       }),
@@ -82,9 +93,11 @@ export function listPages(deps: PageDeps): void {
     return view('@messages/new', head, model, draft.status);
   };
 
-  plugin.route(pages, { method: 'get', path: NEW, can: sendMessages, query: Query })(({ query: { to = '' } }) =>
-    newView({ values: { to: to === '' ? '' : `@${to.replace(/^@/, '')} ` } }, to),
-  );
+  plugin.route(pages, { method: 'get', path: NEW, can: sendMessages, query: Query })(async ({ actor, query }) => {
+    const { to = '' } = query;
+    const values = { to: to === '' ? '' : `@${to.replace(/^@/, '')} ` };
+    return newView(await initialDraft(drafts, values, { key: newKey(to), viewer: actor, query }), to);
+  });
 
   plugin.route(pages, {
     method: 'post',

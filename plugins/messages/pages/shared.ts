@@ -3,6 +3,7 @@ import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Author } from 'parley-forum/plugins/accounts';
 import type { ComposerSlot } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
+import type { Drafts } from 'parley-forum/ports/drafts';
 import { errorsByField, SafeHtml, type Retry, type Web } from 'parley-forum/plugins/web';
 import type { MessageSettings } from '../conversation-service.ts';
 import type { RecipientRules } from '../recipient-rules.ts';
@@ -12,12 +13,16 @@ export interface PageDeps extends RouteDeps {
   readonly plugin: PluginHandle<MessageSettings>;
   readonly access: Access;
   readonly markdown: Markdown;
+  readonly drafts: Pick<Drafts, 'values'> | undefined;
   readonly rules: RecipientRules;
   readonly web: Web;
   /** How many unread conversations the viewer has, cached. */
   unread(viewer: Viewer): Promise<number>;
 }
 export const LIST = '/messages';
+export const NEW = `${LIST}/new`;
+export const editPath = (messageId: string): string => `${LIST}/edit/${messageId}`;
+export const removePath = (messageId: string): string => `${LIST}/remove/${messageId}`;
 
 /** The values of a form: the first ones, or those of one that was refused or previewed. */
 export interface FormDraft {
@@ -50,6 +55,19 @@ export function writingField(
     preview,
   };
 }
+
+/** What a form begins with: with the member's draft where the address asks for it. */
+export const initialDraft = async (
+  drafts: PageDeps['drafts'],
+  values: FormDraft['values'],
+  {
+    key,
+    viewer,
+    query,
+  }: { readonly key: string; readonly viewer: Viewer; readonly query: { readonly draft?: string | undefined } },
+): Promise<FormDraft> => ({
+  values: query.draft === undefined ? values : { ...values, ...(await drafts?.values(key, viewer)) },
+});
 
 /** What a text looks like, for those who pressed the button without script. */
 export async function previewOf(markdown: Markdown, values: FormDraft['values']): Promise<FormDraft> {

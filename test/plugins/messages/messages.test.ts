@@ -49,6 +49,7 @@ describe('a conversation', () => {
       html: '<p dir="auto">Have you <strong>seen</strong> them?</p>\n',
       is_deleted: false,
       created_at: '2026-01-15T12:00:00.000Z',
+      edited_at: null,
     });
     expect(made.conversation).toEqual({
       id,
@@ -57,7 +58,12 @@ describe('a conversation', () => {
       message_count: 1,
       unread_count: 0,
       is_muted: false,
-      last_message: { author: author('ada'), excerpt: 'Have you seen them?', created_at: '2026-01-15T12:00:00.000Z' },
+      last_message: {
+        author: author('ada'),
+        excerpt: 'Have you seen them?',
+        is_deleted: false,
+        created_at: '2026-01-15T12:00:00.000Z',
+      },
       created_at: '2026-01-15T12:00:00.000Z',
       url: `http://forum.test/messages/${id}`,
     });
@@ -274,7 +280,7 @@ describe('messages', () => {
     await using root = await listen(forum.app, forum.as.root);
     await using guest = await listen(forum.app, undefined);
     const { id } = (await begun('ada', ['bob'], 'Live', 'Albatross')).conversation;
-    await expect.poll(() => heard(bob)).toEqual([{ conversation_id: id, number: 1, count: 1 }]);
+    await expect.poll(() => heard(bob)).toEqual([{ conversation_id: id, number: 1, is_new: true, count: 1 }]);
     await read('bob', id);
     await expect.poll(() => heard(bob).at(-1)).toEqual({ count: 0 });
     const { id: other } = (await begun('ada', ['mia', 'root'], 'Live, too')).conversation;
@@ -440,7 +446,7 @@ describe('the pages', () => {
     const shown = await page('ada', path);
     expect(shown).toMatch(/id="message-1"[^]*By a form[^]*id="message-2"[^]*And back/);
     expect(shown).not.toContain('<x-upload');
-    expect(shown).not.toContain('<x-draft');
+    expect(shown).toContain(`<x-draft data-key="message-${path.slice('/messages/'.length)}"`);
     expect((await forum.as.bob.submit(path, { content: 'Look **first**', preview: '1' })).text).toContain(
       'Look <strong>first</strong>',
     );

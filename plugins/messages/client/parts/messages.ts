@@ -1,0 +1,32 @@
+/** The messages of a conversation's page, by script. */
+
+export const numberOf = (message: HTMLElement): number => Number(message.id.slice('message-'.length));
+export const messageOf = (number: number): HTMLElement | null => document.getElementById(`message-${number}`);
+
+/** Lets the keyboard go on from a message. */
+export function focusOn(message: HTMLElement): void {
+  message.tabIndex = -1;
+  message.focus({ preventScroll: true });
+}
+
+/** What others notice of a change. */
+const versionOf = (message: HTMLElement): string =>
+  `${message.querySelector<HTMLTimeElement>('.edited time')?.dateTime} ${message.querySelector('.prose')?.innerHTML}`;
+
+/** As it is now in place of what it was, without moving what somebody reads or writes below it. */
+export function showInstead(message: HTMLElement, now: HTMLElement): void {
+  if (versionOf(message) === versionOf(now)) return;
+  const focused = document.activeElement ?? document.body;
+  const hadFocus = message.contains(focused);
+  const anchor = focused === document.body || hadFocus ? readBehind(message) : focused;
+  const before = anchor?.getBoundingClientRect().top;
+  message.replaceWith(now);
+  if (anchor) scrollBy({ top: anchor.getBoundingClientRect().top - before!, behavior: 'instant' });
+  if (hadFocus) focusOn(now);
+}
+
+/** What follows a message that is above what is in view. */
+function readBehind(message: HTMLElement): Element | null {
+  if (message.getBoundingClientRect().bottom > 0) return null;
+  return message.nextElementSibling ?? message.parentElement!.nextElementSibling;
+}

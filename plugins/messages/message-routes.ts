@@ -1,0 +1,72 @@
+import { Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { api, IdParams } from 'parley-forum/plugins/api';
+import { MessageRecord, sendMessages } from 'parley-forum/plugins/messages';
+import type { Message, ConversationStore } from './conversation-store.ts';
+import { messageRecords } from './records.ts';
+import { Content, type RouteDeps } from './routes.ts';
+
+interface Named {
+  readonly actor: Viewer;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** How routes find a message, and who may change it: whoever wrote it, while it has a text. */
+export function ownMessages(store: Pick<ConversationStore, 'message'>) {
+  const find = ({ actor, params }: Named): Promise<Message | undefined> =>
+    actor.id === undefined ? Promise.resolve(undefined) : store.message(params['id'] ?? '', actor.id);
+  return {
+    find,
+    load: async (named: Named): Promise<Message | undefined> => {
+      const message = await find(named);
+      return message?.content === '' ? undefined : message;
+    },
+    authorize: ({ actor, target }: { readonly actor: Viewer; readonly target: Message }): boolean =>
+      target.authorId === actor.id,
+  };
+}
+
+/** /api/messages/{id}: always of a conversation of the caller's. */
+export function messageRoutes({ plugin, conversations, store, ...deps }: RouteDeps): void {
+  const { find, load, authorize } = ownMessages(store);
+  const result = Type.Object({ message: MessageRecord });
+  const path = '/messages/:id';
+  const answerOf = async (message: Message) => ({ message: (await messageRecords(deps, [message]))[0]! });
+
+  plugin.route(api, {
+    method: 'get',
+    path,
+    can: 'member',
+    summary: 'A private message of one of the caller’s conversations; reading it marks nothing read',
+    params: IdParams,
+    result,
+    load: find,
+  })(({ target }) => answerOf(target));
+
+  plugin.route(api, {
+    method: 'put',
+    path,
+    can: sendMessages,
+    summary: 'Edit a message that the caller wrote; the others see when, and nothing of what it said before',
+    params: IdParams,
+    result,
+    load,
+    authorize,
+    options: { longText: true },
+    body: Type.Object({ content: Content }),
+  })(async ({ actor, target, body: { content } }) => answerOf(await conversations.edit(actor, target, content)));
+
+  plugin.route(api, {
+    method: 'delete',
+    path,
+    can: sendMessages,
+    summary: 'Remove the text of a message that the caller wrote, for all in the conversation and for good',
+    params: IdParams,
+    result: Type.Object({}),
+    load,
+    authorize,
+  })(async ({ actor, target }) => {
+    await conversations.remove(actor, target);
+    return {};
+  });
+}

@@ -1,0 +1,96 @@
+import { notFound, Type } from 'parley-forum';
+import { sendMessages } from 'parley-forum/plugins/messages';
+import { pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { versionOf } from '../conversation-service.ts';
+import type { Message } from '../conversation-store.ts';
+import { editKey } from '../draft-keys.ts';
+import { ownMessages } from '../message-routes.ts';
+import { pathOf } from '../records.ts';
+import {
+  draftOf,
+  editPath,
+  initialDraft,
+  previewOf,
+  removePath,
+  textOf,
+  writingField,
+  type FormDraft,
+  type PageDeps,
+} from './shared.ts';
+
+const Text = Type.Optional(Type.String());
+/** Characters of a message that are shown before it is removed. */
+const EXCERPT = 200;
+
+/** Where a message stands in its conversation. */
+const placeOf = ({ conversationId, number }: Message): string =>
+  `${pathOf(conversationId)}?after=${number - 1}#message-${number}`;
+
+/** /messages/edit/… and /messages/remove/…: what somebody does with a message that they wrote. */
+export function messagePages(deps: PageDeps): void {
+  const { plugin, conversations, drafts, store, markdown } = deps;
+  const { load, authorize } = ownMessages(store);
+  const own = { can: sendMessages, load, authorize } as const;
+  const edit = { ...own, path: editPath(':id') } as const;
+  const remove = { ...own, path: removePath(':id') } as const;
+
+  const editView = (message: Message, draft: FormDraft): View => {
+    const back = placeOf(message);
+    const model = {
+      number: message.number,
+      back,
+      action: editPath(message.id),
+      seen: textOf(draft.values['seen']) || versionOf(message),
+      message: draft.message,
+      problems: draft.problems,
+      composer: writingField(draft, { key: editKey(message.id), cancel: back, rows: 8 }),
+    };
+    const title = phrase('messages:edit.page');
+    return view('@messages/edit', { name: 'message', title, noindex: true }, model, draft.status);
+  };
+
+  plugin.route(pages, { ...edit, method: 'get', query: Type.Object({ draft: Text }) })(
+    async ({ actor, target, query }) => {
+      const asked = { key: editKey(target.id), viewer: actor, query };
+      return editView(target, await initialDraft(drafts, { content: target.content }, asked));
+    },
+  );
+
+  plugin.route(pages, {
+    ...edit,
+    method: 'post',
+    body: Type.Object({ content: Text, preview: Text, seen: Text }),
+    options: {
+      longText: true,
+      rerender: async (retry: Retry) => {
+        const message = await load(retry);
+        if (!message || !authorize({ actor: retry.actor, target: message })) throw notFound();
+        const draft = draftOf(retry);
+        // Whoever has been told of another change may replace it.
+        const { seen: _seen, ...values } = draft.values;
+        return editView(message, retry.status === 409 ? { ...draft, values } : draft);
+      },
+    },
+  })(async ({ actor, target, body }) => {
+    if (body.preview !== undefined) return editView(target, await previewOf(markdown, body));
+    await conversations.edit(actor, target, textOf(body.content), body.seen);
+    return redirect(placeOf(target), { notice: phrase('messages:edited') });
+  });
+
+  plugin.route(pages, { ...remove, method: 'get' })(({ target }) =>
+    view(
+      '@messages/remove',
+      { name: 'conversation', title: phrase('messages:remove.title'), noindex: true },
+      {
+        excerpt: markdown.excerpt(target.content, EXCERPT),
+        action: removePath(target.id),
+        back: placeOf(target),
+      },
+    ),
+  );
+
+  plugin.route(pages, { ...remove, method: 'post' })(async ({ actor, target }) => {
+    await conversations.remove(actor, target);
+    return redirect(placeOf(target), { notice: phrase('messages:removed') });
+  });
+}
