@@ -15,6 +15,8 @@ export interface ReportList {
 }
 /** Another report of a message, as it stands beside one. */
 export interface OtherReport extends Pick<ReportRow, 'id' | 'reason' | 'note'> {
+  /** The message was edited between the two. */
+  readonly has_other_text: boolean;
   readonly reporter: Author | null;
   readonly created_at: string;
 }
@@ -104,9 +106,12 @@ export class ReportReader {
     reports: readonly MessageReportRecord[],
   ): Promise<(report: MessageReportRecord) => readonly OtherReport[]> {
     const messageIds = [...new Set(reports.map(({ message_id }) => message_id))];
-    const rows = await this.#deps.data.all(sql<ReportRow>`select ${columns} from message_report
-      where message_id = any(${messageIds}::uuid[]) order by id limit ${MAX_RELATED}`);
+    const rows = await this.#deps.data.all(sql<
+      ReportRow & { readonly digest: string }
+    >`select ${columns}, md5(content) as digest
+      from message_report where message_id = any(${messageIds}::uuid[]) order by id limit ${MAX_RELATED}`);
     const reporters = await this.#people(rows.map(({ reporter_id }) => reporter_id));
+    const digests = new Map(rows.map(({ id, digest }) => [id, digest]));
     return ({ id, message_id, status, handled_at }) =>
       rows
         .filter(
@@ -120,6 +125,7 @@ export class ReportReader {
           id: row.id,
           reason: row.reason,
           note: row.note,
+          has_other_text: digests.get(id) !== row.digest,
           reporter: reporters(row.reporter_id),
           created_at: row.created_at.toISOString(),
         }));

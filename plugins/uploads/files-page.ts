@@ -159,11 +159,13 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
       composerFields,
       async (contexts, viewer) => {
         if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
-        const shown = await web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES });
-        // Files are put into a text: there is none where only title and fields of a discussion are changed. They are open
-        // to all who have their address, so that none go into messages.
+        const given = { limits: limitsOf(), page: FILES };
+        const shown = await web.fragment(viewer, '@uploads/composer', given);
+        // What only some read should have no file that is not for others: whoever has its address may have it.
+        const warned = await web.fragment(viewer, '@uploads/composer', { ...given, warn: true });
+        // Files are put into a text: there is none where only title and fields of a discussion are changed.
         return contexts.map(({ writes, discussion }) =>
-          writes === 'message' || (writes === 'discussion' && discussion) ? undefined : shown,
+          writes === 'discussion' && discussion ? undefined : writes === 'message' ? warned : shown,
         );
       },
       { shared: true },

@@ -194,6 +194,68 @@ describe('a draft', () => {
     expectStatus(await forum.as.bob.delete(`/api/drafts/reply-${crypto.randomUUID()}`), 404);
   });
 
+  test('of a message is kept for each conversation, for a new one and for a message that is edited', async () => {
+    const body = { to: ['bob'], subject: 'Between us', content: 'At noon?' };
+    const { conversation, message } = expectStatus(await forum.as.ada.post('/api/conversations', body), 201).body;
+    const [reply, edit] = [`message-${conversation.id}`, `message-edit-${message.id}`];
+    for (const key of [reply, edit, 'message-new', 'message-new-bob']) {
+      later();
+      const fields = { content: `Of ${key}`, ...(key.startsWith('message-new') && { to: '@bob', subject: 'Ropes' }) };
+      expectStatus(await put('ada', key, { ...fields, ...(key === 'message-new-bob' && { '?to': 'bob' }) }), 200);
+    }
+    expect((await listed('ada')).map(({ key, title, url }) => [key, title, url])).toEqual([
+      ['message-new-bob', 'Ropes', 'http://forum.test/messages/new?draft=1&to=bob'],
+      ['message-new', 'Ropes', 'http://forum.test/messages/new?draft=1'],
+      [edit, 'Between us', `http://forum.test/messages/edit/${message.id}?draft=1`],
+      [reply, 'Between us', `http://forum.test/messages/${conversation.id}?draft=1#reply`],
+    ]);
+    expect(await page('/drafts', 'ada')).toContain('<span class="badge">Private message</span>');
+    for (const [path, key] of [
+      ['/messages/new?draft=1&to=bob', 'message-new-bob'],
+      [`/messages/edit/${message.id}?draft=1`, edit],
+      [`/messages/${conversation.id}?draft=1`, reply],
+    ] as const)
+      expect(await page(path, 'ada')).toContain(`>\nOf ${key}</textarea>`);
+    expect(await page(`/messages/${conversation.id}`, 'ada')).not.toContain(`Of ${reply}`);
+    expect(await page(`/messages/${conversation.id}?draft=1`, 'bob')).not.toContain(`Of ${reply}`);
+    // The other one has a draft of their own there, and none of what they did not write.
+    expectStatus(await put('bob', reply, { content: 'Later' }), 200);
+    for (const [name, key] of [
+      ['bob', edit],
+      ['mia', reply],
+      ['mia', edit],
+      ['root', reply],
+      ['ada', `message-${message.id}`],
+      ['ada', `message-edit-${conversation.id}`],
+      ['ada', 'message-'],
+      ['ada', 'message-new-two words'],
+    ] as const)
+      expect((await put(name, encodeURIComponent(key), { content: 'x' })).status, `${name} ${key}`).toBe(404);
+    // Each goes with what was sent from it.
+    expectStatus(await forum.as.ada.post(`/api/conversations/${conversation.id}/messages`, { content: 'Else' }), 201);
+    expect(await keysOf('ada')).toHaveLength(4);
+    await forum.as.ada.submit(`/messages/${conversation.id}`, { content: `Of  ${reply}` });
+    expectStatus(await forum.as.ada.put(`/api/messages/${message.id}`, { content: `Of ${edit}` }), 200);
+    expect(await keysOf('ada')).toEqual(['message-new-bob', 'message-new']);
+    await forum.as.ada.submit('/messages/new?to=bob', { to: '@bob', subject: 'Ropes', content: 'Of message-new-bob' });
+    expect(await keysOf('ada')).toEqual(['message-new']);
+    // What was begun in a conversation that one left stays, without a way to it.
+    expectStatus(await forum.as.bob.delete(`/api/conversations/${conversation.id}`), 200);
+    expect(await listed('bob')).toMatchObject([{ key: reply, fields: { content: 'Later' }, title: null, url: null }]);
+    expect(await page('/drafts', 'bob')).toContain('Something that is not open to you at present');
+    for (const name of ['ada', 'bob'] as const) await clear(name);
+  });
+
+  test('of a message is written by whoever may write messages, and without script leads back to its form', async () => {
+    const between = { to: ['bob'], subject: 'Between us', content: 'x' };
+    const { conversation } = expectStatus(await forum.as.ada.post('/api/conversations', between), 201).body;
+    expect((await put('bad', 'message-new', { content: 'x' })).status).toBe(404);
+    const key = `message-${conversation.id}`;
+    await put('bob', key, { content: 'x' });
+    const { headers } = await forum.as.bob.submit('/drafts/discard?form=true', { key, content: 'x' });
+    expect(headers.get('location')).toBe(`/messages/${conversation.id}#reply`);
+  });
+
   test('is forgotten when it was not changed for long', async () => {
     await put('ada', 'new', { content: 'Old' });
     forum.app.clock.advance(364 * DAY);

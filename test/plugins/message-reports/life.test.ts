@@ -10,7 +10,7 @@ import { listOf, readAll, shortly } from '../notifications/inbox.ts';
 import { confirm, exported, places } from '../privacy/forum.ts';
 import { useMessageReports } from './forum.ts';
 
-const { forum, write, report, handle, list, page } = useMessageReports();
+const { forum, write, send, report, handle, list, page } = useMessageReports();
 const DAY = 86_400_000;
 const data = () => forum.app.app.service(Data);
 const unread = async (name: Name) => {
@@ -106,6 +106,35 @@ describe('who is told', () => {
     });
     expect(await places(forum.app, 'quoted words')).toEqual(['message_report.handled_note']);
     expect(await page('ada', '/settings/standing')).not.toContain('Report of a private message');
+  });
+});
+
+describe('a report of a message', () => {
+  test('says what that said, whatever its author makes of it, and where another report has another text', async () => {
+    const { id } = await write('ada', ['bob', 'root'], 'A **rude** word');
+    const first = await report('bob', id);
+    expectStatus(await forum.as.ada.put(`/api/messages/${id}`, { content: 'A kind word' }), 200);
+    const second = await report('root', id);
+    expect((await report('bob', id)).message.content).toBe('A **rude** word');
+    expectStatus(await forum.as.ada.delete(`/api/messages/${id}`), 200);
+    expect((await send('bob', id)).status).toBe(404);
+    const contents = new Map((await list()).reports.map((one: any) => [one.id, one.message.content]));
+    expect([contents.get(first.id), contents.get(second.id)]).toEqual(['A **rude** word', 'A kind word']);
+    // The card of the newest leads to the others, and says that there is more to read.
+    expect(await page('mia', `/mod/message-reports/${second.id}`)).toMatch(
+      new RegExp(`A kind word[^]*href="/mod/message-reports/${first.id}"[^]*of another text`),
+    );
+    expect(await page('mia', `/mod/message-reports/${first.id}`)).toMatch(/A <strong>rude<\/strong> word/);
+    expectStatus(await handle('mia', second.id), 200);
+  });
+
+  test('says nothing of another text where there is none', async () => {
+    const { id } = await write('ada', ['bob', 'root'], 'One and the same');
+    await report('bob', id);
+    const { id: second } = await report('root', id);
+    const shown = await page('mia', `/mod/message-reports/${second}`);
+    expect([shown.includes('1 other report'), shown.includes('of another text')]).toEqual([true, false]);
+    expectStatus(await handle('mia', second), 200);
   });
 });
 

@@ -23,8 +23,10 @@ describe('a member’s data', () => {
     expectStatus(await forum.as.ada.post('/api/reactions/toggle', { post_id: others.postId, reaction: 'like' }), 200);
     expectStatus(await forum.as.ada.post('/api/bookmarks', { post_id: others.postId, note: 'For winter' }), 201);
     const toBob = { to: ['bob'], subject: 'Kites and wind', content: 'At the **quay**?' };
-    const { conversation } = expectStatus(await forum.as.ada.post('/api/conversations', toBob), 201).body;
+    const { conversation, message } = expectStatus(await forum.as.ada.post('/api/conversations', toBob), 201).body;
     const path = `/api/conversations/${conversation.id}`;
+    const at = { content: 'At the **pier**?' };
+    expectStatus(await forum.as.ada.put(`/api/messages/${message.id}`, at), 200);
     expectStatus(await forum.as.ada.put(path, { is_muted: true }), 200);
     expectStatus(await forum.as.bob.post(`${path}/messages`, { content: 'Said to ada alone.' }), 201);
     const mute = { kind: 'member', subject_id: forum.ids.bob, muted: true };
@@ -90,7 +92,9 @@ describe('a member’s data', () => {
   test('has what else they did', () => {
     expect(parsed(files, 'reactions.json')).toMatchObject([{ reaction: 'like' }]);
     expect(parsed(files, 'conversations.json')).toMatchObject([{ subject: 'Kites and wind', message_count: 2 }]);
-    expect(parsed(files, 'messages.json')).toMatchObject([{ number: 1, content: 'At the **quay**?' }]);
+    expect(parsed(files, 'messages.json')).toMatchObject([
+      { number: 1, content: 'At the **pier**?', edited_at: expect.any(String) as string },
+    ]);
     expect([...files.values()].join('\n')).not.toContain('Said to ada alone.');
     expect(parsed(files, 'bookmarks.json')).toMatchObject([{ note: 'For winter' }]);
     expect(parsed(files, 'drafts.json')).toMatchObject([

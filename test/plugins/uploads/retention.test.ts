@@ -100,6 +100,25 @@ describe('the daily job', () => {
     expect(await there(...files)).toEqual([false, true, true, true, false, false]);
   });
 
+  test('removes what a message had before it was edited or removed, unless a report has a copy of that', async () => {
+    const files = [await upload(), await upload(), await upload()] as const;
+    const [edited, removed, reported] = await Promise.all(
+      files.map(async ({ path }) => {
+        const body = { to: ['bob'], subject: 'The plan', content: `A [file](${path})` };
+        return expectStatus(await forum.as.ada.post('/api/conversations', body), 201).body.message.id as string;
+      }),
+    );
+    await forum.as.bob.login('bob', 'Plain-Sailing-42');
+    const report = { message_id: reported, reason: 'abuse' };
+    expectStatus(await forum.as.bob.post('/api/message-reports', report), 201);
+    await tidied(10);
+    expect(await there(...files)).toEqual([true, true, true]);
+    expectStatus(await forum.as.ada.put(`/api/messages/${edited}`, { content: 'None' }), 200);
+    for (const id of [removed, reported]) expectStatus(await forum.as.ada.delete(`/api/messages/${id}`), 200);
+    await tidied(8);
+    expect(await there(...files)).toEqual([false, false, true]);
+  });
+
   test('leaves what stands in texts of plugins that are off, until these are uninstalled', async () => {
     const { plugins } = forum.app.app;
     const [draft, profile, page] = [await upload(), await upload(), await upload()];
