@@ -100,6 +100,8 @@ beforeAll(async () => {
     '/bookmarks/:id': { ada: [`/bookmarks/${await bookmark(posts[2]!.id)}`] },
     '/messages/:id': { ada: [`/messages/${conversation}`], bob: [`/messages/${conversation}?before=20`] },
     '/messages/:id/leave': { ada: [`/messages/${conversation}/leave`] },
+    '/messages/edit/:id': { bob: [`/messages/edit/${reported}`] },
+    '/messages/remove/:id': { bob: [`/messages/remove/${reported}`] },
     '/messages/report/:id': { ada: [`/messages/report/${reported}`] },
     '/mod/message-reports/:id': { mia: [`/mod/message-reports/${report}`] },
     '/mod/reports/:id': { mia: [`/mod/reports/${reports[0]!.id}`] },

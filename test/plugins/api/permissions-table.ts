@@ -211,6 +211,13 @@ export const TABLE: readonly Row[] = [
     '401 401 404 404 200 200 404',
     async ({ conversation }) => ({ ...id(await conversation()), body: {} }),
   ],
+  ['GET /messages/:id', '401 401 404 404 200 200 404', async ({ message }) => id(await message())],
+  [
+    'PUT /messages/:id',
+    '401 401 404 404 200 403 404',
+    async ({ message }) => ({ ...id(await message()), body: { content: 'y' } }),
+  ],
+  ['DELETE /messages/:id', '401 401 404 404 200 403 404', async ({ message }) => id(await message())],
   ['GET /users/reactions', any, ({ ada }) => ({ query: { user_id: ada } })],
   [
     'POST /reports',

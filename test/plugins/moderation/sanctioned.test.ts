@@ -30,6 +30,7 @@ interface Person {
   readonly conversation: string;
   /** What ada wrote in it. */
   readonly message: string;
+  readonly ownMessages: readonly [string, string];
 }
 type Body = object | ((person: Person) => object);
 interface Write {
@@ -76,6 +77,18 @@ const VISIBLE: readonly Write[] = [
     path: ({ conversation }) => `/api/conversations/${conversation}/messages`,
     body: { content: 'x' },
   },
+  {
+    route: 'PUT /api/messages/:id',
+    path: ({ ownMessages: [one] }) => `/api/messages/${one}`,
+    body: { content: 'Other' },
+  },
+  {
+    route: 'POST /messages/edit/:id',
+    path: ({ ownMessages: [one] }) => `/messages/edit/${one}`,
+    body: { content: 'Once more' },
+  },
+  { route: 'DELETE /api/messages/:id', path: ({ ownMessages: [one] }) => `/api/messages/${one}` },
+  { route: 'POST /messages/remove/:id', path: ({ ownMessages: [, two] }) => `/messages/remove/${two}`, body: {} },
   { route: 'POST /api/message-reports', body: ({ message }) => ({ message_id: message, reason: 'spam' }) },
   {
     route: 'POST /messages/report/:id',
@@ -236,6 +249,8 @@ async function person(): Promise<Person> {
     (await client.post('/api/posts', { discussion_id: foreign.id, content: 'Before' })).body.post.id;
   const between = { to: [name], subject: `Between us, ${name}`, content: 'x' };
   const { conversation, message } = (await forum.as.ada.post('/api/conversations', between)).body;
+  const say = async (): Promise<string> =>
+    (await client.post(`/api/conversations/${conversation.id}/messages`, { content: 'Mine' })).body.message.id;
   const { upload } = (await client.request('POST', '/api/uploads', { body: formWith(image, 'own.png') })).body;
   const discussions = [await start(), await start()] as const;
   return {
@@ -249,6 +264,7 @@ async function person(): Promise<Person> {
     foreign,
     conversation: conversation.id,
     message: message.id,
+    ownMessages: [await say(), await say()],
   };
 }
 
