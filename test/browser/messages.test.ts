@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { defined, listen, movesSideways, openListening } from './checks.ts';
-import { useForum } from './forum.ts';
+import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
@@ -53,4 +53,88 @@ test('a member writes to another, who sees it at once, answers, and is answered 
   expect(await judge(ada)).toEqual([]);
   expect(heard).toEqual([[], []]);
   for (const page of [ada, bob]) await page.context().close();
+});
+
+test('a message is edited where it is read, and is so for the other in their open page', async () => {
+  const [ada, bob] = [await forum.open('ada'), await forum.open('bob', { viewport: { width: 320, height: 700 } })];
+  const heard = [listen(ada), listen(bob)];
+  const client = forum.app.client();
+  await client.login('ada', PASSWORD);
+  const { conversation } = (
+    await client.post('/api/conversations', { to: ['bob'], subject: 'The mast', content: 'At noon, by the oak.' })
+  ).body;
+  const path = `/messages/${conversation.id}`;
+  await openListening(bob, path, 'x-conversation');
+  await ada.goto(path);
+  await defined(ada, 'x-conversation');
+  await ada.getByLabel('Your text').fill('An answer under way.');
+  const message = (page: Page) => page.locator('#message-1');
+  const area = message(ada).locator('textarea');
+  const button = message(ada).getByRole('link', { name: 'Edit message 1' });
+  const text = (page: Page) => message(page).locator('> .prose');
+  await button.click();
+  await expect.poll(() => area.inputValue()).toBe('At noon, by the oak.');
+  expect(await area.getAttribute('id')).not.toBe('f-content');
+  expect(await judge(ada)).toEqual([]);
+  // What is put away comes back, and what is cancelled does not.
+  await area.fill('Half a thought');
+  await message(ada)
+    .getByText(/^Saved \d/)
+    .waitFor();
+  await area.press('Escape');
+  expect([await area.isVisible(), await text(ada).isVisible()]).toEqual([false, true]);
+  expect(await ada.evaluate('document.activeElement.getAttribute("aria-label")')).toBe('Edit message 1');
+  await button.click();
+  await expect.poll(() => area.inputValue()).toBe('Half a thought');
+  await message(ada).getByRole('link', { name: 'Cancel' }).click();
+  await expect.poll(() => area.count()).toBe(0);
+  await button.click();
+  await expect.poll(() => area.inputValue()).toBe('At noon, by the oak.');
+  await area.fill('At **one**, by the oak.');
+  await message(ada).getByRole('button', { name: 'Save' }).click();
+  for (const page of [ada, bob]) await text(page).getByText('At one, by the oak.').waitFor();
+  await expect.poll(() => area.count()).toBe(0);
+  expect(await message(bob).locator('.edited').isVisible()).toBe(true);
+  expect([await movesSideways(bob), await judge(bob)]).toEqual([false, []]);
+  expect(await ada.locator('#reply textarea').inputValue()).toBe('An answer under way.');
+  expect(new URL(ada.url()).pathname).toBe(path);
+  // The other one reads on where the message was, and it is gone for them, too.
+  await message(ada).getByRole('link', { name: 'Remove message 1' }).click();
+  await ada.getByRole('button', { name: 'Remove for good' }).click();
+  for (const page of [ada, bob]) await message(page).getByText('Who wrote this has removed it.').waitFor();
+  expect(heard).toEqual([[], []]);
+  for (const page of [ada, bob]) await page.context().close();
+});
+
+test('a message that was changed while its page slept is as it is now, and what was written in it is there elsewhere', async () => {
+  const client = forum.app.client();
+  await client.login('ada', PASSWORD);
+  const { conversation, message } = (
+    await client.post('/api/conversations', { to: ['bob'], subject: 'The keel', content: 'Lead' })
+  ).body;
+  const path = `/messages/${conversation.id}`;
+  await client.post(`/api${path.replace('messages', 'conversations')}/messages`, { content: 'Second' });
+  const bob = await forum.open('bob');
+  await openListening(bob, path, 'x-conversation');
+  await bob.context().setOffline(true);
+  await client.put(`/api/messages/${message.id}`, { content: 'Iron' });
+  await bob.context().setOffline(false);
+  await bob.evaluate(`document.dispatchEvent(new CustomEvent('parley:reset', { detail: {} }))`);
+  await bob.locator('#message-1').getByText('Iron').waitFor();
+  expect(await bob.locator('#message-2').getByText('Second').count()).toBe(1);
+
+  await bob.locator('#reply textarea').fill('Begun on the train');
+  const other = await forum.open('bob');
+  await expect
+    .poll(
+      async () => {
+        await other.goto('/drafts');
+        return other.getByRole('link', { name: 'The keel' }).count();
+      },
+      { timeout: 15_000 },
+    )
+    .toBe(1);
+  await other.getByRole('link', { name: 'The keel' }).click();
+  await expect.poll(() => other.locator('#reply textarea').inputValue()).toBe('Begun on the train');
+  for (const page of [bob, other]) await page.context().close();
 });

@@ -1,5 +1,5 @@
 import { announce, define, fragment } from '@forum/client';
-import { editMessage, isEdited } from './parts/editing.ts';
+import { editMessage } from './parts/editing.ts';
 import { messageOf, numberOf, showInstead } from './parts/messages.ts';
 
 interface ChangedMessage {
@@ -83,7 +83,7 @@ class Conversation extends HTMLElement {
     for (const number of this.#changed) if (number <= end) this.#changed.delete(number);
     for (const now of found) {
       const before = messageOf(numberOf(now));
-      if (before && !isEdited(before)) showInstead(before, now);
+      if (before) showInstead(before, now);
     }
     return true;
   }

@@ -1,30 +1,47 @@
 import { loadElement, type PageForm } from '@forum/client';
 import { focusOn } from './messages.ts';
 
-/** Whether a message has its form open. */
-export const isEdited = (message: HTMLElement): boolean => message.querySelector('x-form') !== null;
+const formIn = (message: Element): PageForm | null => message.querySelector<PageForm>('x-form');
 
 /** Puts the form of a message in place of its text, until it is sent or put away. Rejects where it cannot be had. */
 export async function editMessage(link: HTMLAnchorElement, saved: (message: HTMLElement) => void): Promise<void> {
+  const message = link.closest<HTMLElement>('.post')!;
+  if (!formIn(message)) {
+    const form = await bring(link);
+    // It may have been pressed twice, or the message was changed elsewhere meanwhile.
+    if (!message.isConnected || formIn(message)) return;
+    message.append(form);
+    listen(form, message, saved);
+  }
+  show(message, true);
+  formIn(message)!.querySelector('textarea')!.focus({ preventScroll: true });
+}
+
+async function bring(link: HTMLAnchorElement): Promise<PageForm> {
   await Promise.all([loadElement('x-form'), loadElement('x-composer')]);
-  const brought = document.createElement('x-form') as PageForm;
-  brought.ariaLabel = await brought.bring(link.pathname);
-  const message = link.closest<HTMLElement>('.post');
-  // It may have been pressed twice, or changed elsewhere meanwhile.
-  if (!message || isEdited(message)) return;
+  const form = document.createElement('x-form') as PageForm;
+  await form.bring(link.pathname);
+  return form;
+}
+
+/** What was written waits in a form that is put away; else the next one is that of the message as it is by then. */
+function show(message: HTMLElement, editing: boolean): void {
+  const form = formIn(message)!;
+  form.hidden = !editing;
+  for (const part of message.querySelectorAll<HTMLElement>(':scope > :is(.prose, .post-actions)'))
+    part.hidden = editing;
+  if (!editing && !form.isChanged) form.remove();
+}
+
+function listen(brought: PageForm, message: HTMLElement, saved: (message: HTMLElement) => void): void {
   const form = brought.querySelector('form')!;
-  const replaced = [...message.querySelectorAll<HTMLElement>('.prose, .post-actions')];
-  const show = (on: boolean): void => {
-    for (const part of replaced) part.hidden = on;
+  const away = (): void => {
+    show(message, false);
+    message.querySelector<HTMLElement>('[data-edit]')?.focus({ preventScroll: true });
   };
-  const close = (): void => {
-    brought.remove();
-    show(false);
-  };
-  show(true);
-  message.append(brought);
   form.addEventListener('forum:sent', () => {
-    close();
+    form.reset();
+    show(message, false);
     focusOn(message);
     saved(message);
   });
@@ -32,14 +49,9 @@ export async function editMessage(link: HTMLAnchorElement, saved: (message: HTML
     event.preventDefault();
     // With it goes its draft.
     if (brought.isChanged) form.reset();
-    close();
-    link.focus({ preventScroll: true });
+    away();
   });
-  // What is written is kept as a draft.
   form.addEventListener('keydown', (event) => {
-    if (event.key !== 'Escape' || event.defaultPrevented || document.querySelector(':popover-open')) return;
-    close();
-    link.focus({ preventScroll: true });
+    if (event.key === 'Escape' && !event.defaultPrevented && !document.querySelector(':popover-open')) away();
   });
-  form.querySelector('textarea')!.focus({ preventScroll: true });
 }

@@ -11,11 +11,11 @@ export function focusOn(message: HTMLElement): void {
 
 /** What others notice of a change. */
 const versionOf = (message: HTMLElement): string =>
-  `${message.querySelector<HTMLTimeElement>('.edited time')?.dateTime} ${message.querySelector('.prose')?.innerHTML}`;
+  `${message.querySelector<HTMLTimeElement>('.edited time')?.dateTime} ${message.querySelector(':scope > .prose')?.innerHTML}`;
 
 /** As it is now in place of what it was, without moving what somebody reads or writes below it. */
 export function showInstead(message: HTMLElement, now: HTMLElement): void {
-  if (versionOf(message) === versionOf(now)) return;
+  if (versionOf(message) === versionOf(now) || mend(message, now)) return;
   const focused = document.activeElement ?? document.body;
   const hadFocus = message.contains(focused);
   const anchor = focused === document.body || hadFocus ? readBehind(message) : focused;
@@ -23,6 +23,16 @@ export function showInstead(message: HTMLElement, now: HTMLElement): void {
   message.replaceWith(now);
   if (anchor) scrollBy({ top: anchor.getBoundingClientRect().top - before!, behavior: 'instant' });
   if (hadFocus) focusOn(now);
+}
+
+/** Where its form is open, or waits with what was written, that stays; false where there is none, or nothing to edit any more. */
+function mend(message: HTMLElement, now: HTMLElement): boolean {
+  const [text, before] = [now, message].map((one) => one.querySelector<HTMLElement>(':scope > .prose'));
+  if (!text || !before || !message.querySelector('x-form')) return false;
+  text.hidden = before.hidden;
+  before.replaceWith(text);
+  message.querySelector('.post-when')?.replaceWith(now.querySelector('.post-when')!);
+  return true;
 }
 
 /** What follows a message that is above what is in view. */
