@@ -12,7 +12,7 @@ import { postMenuPage } from './reading/post-menu.ts';
 import { managePages, postPages } from './writing/edit-pages.ts';
 import { movePages } from './moving/pages.ts';
 import { historyPages } from './revisions/pages.ts';
-import { firstSteps } from 'parley-forum/ports/first-steps';
+import { firstSteps } from 'parley-forum/ports/suggestions';
 import { keysOf } from './keys.ts';
 import { listPages } from './lists/pages.ts';
 import { siteZone, type PageDeps } from './page-parts.ts';

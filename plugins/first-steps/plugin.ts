@@ -3,7 +3,7 @@ import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Discussions, homeBanner } from 'parley-forum/plugins/discussions';
 import { fill, negotiated, pages, redirect, renderedTag, slotFillings, Web } from 'parley-forum/plugins/web';
-import { firstSteps } from 'parley-forum/ports/first-steps';
+import { firstSteps } from 'parley-forum/ports/suggestions';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { HiddenSteps } from './hidden-steps.ts';
 import { firstStepsPersonalData } from './personal-data.ts';

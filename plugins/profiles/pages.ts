@@ -22,7 +22,7 @@ import {
   type View,
   type Web,
 } from 'parley-forum/plugins/web';
-import { firstSteps } from 'parley-forum/ports/first-steps';
+import { firstSteps } from 'parley-forum/ports/suggestions';
 import { mayClear, type RouteDeps } from './routes.ts';
 import { EMPTY, isEmpty } from './rows.ts';
 

@@ -2,7 +2,7 @@ import { notFound, Type, type Cache, type PluginHandle, type Static } from 'parl
 import type { Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import { CHANNELS, DIGESTS, type Channel, type Digest } from 'parley-forum/plugins/notifications';
-import { firstSteps } from 'parley-forum/ports/first-steps';
+import { firstSteps } from 'parley-forum/ports/suggestions';
 import type { NotificationType } from 'parley-forum/ports/notifications';
 import {
   formErrors,

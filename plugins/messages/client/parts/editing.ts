@@ -1,7 +1,7 @@
 import { loadElement, type PageForm } from '@forum/client';
 import { focusOn } from './messages.ts';
 
-const formIn = (message: Element): PageForm | null => message.querySelector<PageForm>('x-form');
+const formIn = (message: Element) => message.querySelector<PageForm>('x-form');
 
 /** Puts the form of a message in place of its text, until it is sent or put away. Rejects where it cannot be had. */
 export async function editMessage(link: HTMLAnchorElement, saved: (message: HTMLElement) => void): Promise<void> {
