@@ -274,24 +274,24 @@ describe('what a caller may not see', () => {
       () => ({ params: { id: conversation }, body: {} }),
       { params: { id: absent }, body: {} },
     ],
-    ...(['GET /messages/:id', 'DELETE /messages/:id'] as const).map(
-      (route): Named => [route, () => ({ params: { id: message } }), { params: { id: absent } }],
-    ),
+    ...(['GET /messages/:id', 'DELETE /messages/:id'] as const).map((route): Named => [
+      route,
+      () => ({ params: { id: message } }),
+      { params: { id: absent } },
+    ]),
     [
       'PUT /messages/:id',
       () => ({ params: { id: message }, body: { content: 'x' } }),
       { params: { id: absent }, body: { content: 'x' } },
     ],
-    ...['message-', 'message-edit-'].map(
-      (kind): Named => [
-        'PUT /drafts/:key',
-        () => ({
-          params: { key: kind + (kind === 'message-' ? conversation : message) },
-          body: { fields: { content: 'x' } },
-        }),
-        { params: { key: kind + absent }, body: { fields: { content: 'x' } } },
-      ],
-    ),
+    ...['message-', 'message-edit-'].map((kind): Named => [
+      'PUT /drafts/:key',
+      () => ({
+        params: { key: kind + (kind === 'message-' ? conversation : message) },
+        body: { fields: { content: 'x' } },
+      }),
+      { params: { key: kind + absent }, body: { fields: { content: 'x' } } },
+    ]),
     [
       'PUT /drafts/:key',
       () => ({ params: { key: `reply-${discussion.id}` }, body: { fields: { content: 'x' } } }),
