@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { picture } from '../plugins/uploads/forum.ts';
 import { defined, listen, movesSideways, openListening } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -137,4 +138,24 @@ test('a message that was changed while its page slept is as it is now, and what 
   await other.getByRole('link', { name: 'The keel' }).click();
   await expect.poll(() => other.locator('#reply textarea').inputValue()).toBe('Begun on the train');
   for (const page of [bob, other]) await page.context().close();
+});
+
+test('a picture that is chosen for a new message is put into its text, and shown to the other', async () => {
+  const ada = await forum.open('ada');
+  const heard = listen(ada);
+  await ada.goto('/messages/new?to=bob');
+  await ada.getByLabel('Subject').fill('A boat');
+  const asked = ada.waitForEvent('filechooser');
+  await ada.getByRole('button', { name: 'Insert a picture or file' }).click();
+  await (await asked).setFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
+  await expect.poll(() => ada.getByLabel('Your text').inputValue()).toMatch(/^!\[boat\]\(\/uploads\/[^)]+\)\n$/);
+  expect(await ada.getByLabel('To', { exact: true }).inputValue()).toBe('@bob ');
+  await ada.getByRole('button', { name: 'Send' }).click();
+  await ada.getByRole('heading', { name: 'A boat', level: 1 }).waitFor();
+  const bob = await forum.open('bob');
+  await bob.goto(new URL(ada.url()).pathname);
+  await bob.locator('.post img[alt="boat"]').waitFor();
+  await expect.poll(() => bob.evaluate(`document.querySelector('.post img[alt="boat"]').naturalWidth`)).toBe(40);
+  expect(heard).toEqual([]);
+  for (const page of [ada, bob]) await page.context().close();
 });

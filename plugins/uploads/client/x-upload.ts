@@ -42,7 +42,7 @@ class Upload extends HTMLElement {
   };
 
   connectedCallback(): void {
-    const area = this.closest('form')?.querySelector('textarea');
+    const area = this.closest('.composer')?.querySelector('textarea');
     if (!area || this.querySelector('button')) return;
     this.#area = area;
     this.replaceChildren(this.#bar());
