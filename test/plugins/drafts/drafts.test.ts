@@ -217,6 +217,7 @@ describe('a draft', () => {
     ] as const)
       expect(await page(path, 'ada')).toContain(`>\nOf ${key}</textarea>`);
     expect(await page(`/messages/${conversation.id}`, 'ada')).not.toContain(`Of ${reply}`);
+    expect(await page(`/messages/${conversation.id}`, 'ada')).toContain(`<x-draft data-key="${reply}"`);
     expect(await page(`/messages/${conversation.id}?draft=1`, 'bob')).not.toContain(`Of ${reply}`);
     // The other one has a draft of their own there, and none of what they did not write.
     expectStatus(await put('bob', reply, { content: 'Later' }), 200);

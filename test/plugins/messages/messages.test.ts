@@ -445,8 +445,6 @@ describe('the pages', () => {
     expect([answered.status, answered.headers.get('location')]).toEqual([303, `${path}#message-2`]);
     const shown = await page('ada', path);
     expect(shown).toMatch(/id="message-1"[^]*By a form[^]*id="message-2"[^]*And back/);
-    expect(shown).toMatch(/<x-upload[^]*<\/x-upload>\s*<p class="help">Whoever has a file’s address can open it/);
-    expect(shown).toContain(`<x-draft data-key="message-${path.slice('/messages/'.length)}"`);
     expect((await forum.as.bob.submit(path, { content: 'Look **first**', preview: '1' })).text).toContain(
       'Look <strong>first</strong>',
     );

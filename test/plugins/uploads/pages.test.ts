@@ -210,3 +210,10 @@ test('where texts are written there is a way to the files', async () => {
   // In the bar, behind what marks the text up.
   expect(text).toMatch(/data-mark="link"[^]*<x-choose-files[^]*<x-mention[^]*<x-emoji-picker/);
 });
+
+test('where a private message is written it stands there that its files are for all who have their address', async () => {
+  const warning = 'Whoever has a file’s address can open it, though this text is not for everybody.';
+  const text = await page('/messages/new');
+  expect(text).toMatch(new RegExp(`<x-upload[^]*</x-upload>\\s*<p class="help">${warning}`));
+  expect(await page('/new')).not.toContain(warning);
+});
