@@ -50,10 +50,13 @@ type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: strin
 export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', {
   public: Type.Object({ discussion: DiscussionEvent }),
 });
-/** Title, category, tags, pin or lock changed, or the discussion was restored. */
-export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated', {
-  public: Type.Object({ discussion: DiscussionEvent }),
-});
+/**
+ * Title, category, tags, pin or lock changed, or the discussion was restored (`was_deleted`). `from_category_id`: the
+ * category that it left.
+ */
+export const discussionUpdated = defineAction<
+  DiscussionPayload & { readonly was_deleted?: boolean; readonly from_category_id?: string }
+>('discussion.updated', { public: Type.Object({ discussion: DiscussionEvent }) });
 /** A discussion is gone for readers, with its posts. */
 export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', {
   public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }),

@@ -5,6 +5,7 @@ import {
   discussionCreated,
   discussionFields,
   Discussions,
+  discussionUpdated,
   postCreated,
   postsMoved,
 } from 'parley-forum/plugins/discussions';
@@ -12,6 +13,7 @@ import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data'
 import { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { readMarkFields } from './discussion-fields.ts';
+import { LateDiscussions } from './late-discussions.ts';
 import { addPages } from './pages.ts';
 import { readMarksPersonalData } from './personal-data.ts';
 import { ReadMarkService } from './read-mark-service.ts';
@@ -54,6 +56,7 @@ export default definePlugin({
   setup({ data, cache, clock, settings, categories, discussions, subscriptions, web }, plugin) {
     const starts = new ReadStarts({ data, cache, clock, days: () => plugin.settings['read-marks.new_days'] });
     const marks = new ReadMarkService({ data, cache, clock, categories, discussions, subscriptions, starts });
+    const late = new LateDiscussions({ data, cache, clock, categories });
 
     for (const field of readMarkFields(marks)) plugin.extend(discussionFields, field);
     plugin.on(userRegistered, async ({ user }) => void (await starts.of(user.id)), { awaited: true });
@@ -67,15 +70,30 @@ export default definePlugin({
         held ? marks.published(author.id, discussionId, number) : marks.wrote(author.id, discussionId, number),
       { awaited: true },
     );
-    plugin.on(postsMoved, ({ source, discussion, posts }) => marks.moved(source.id, discussion.id, posts), {
-      awaited: true,
-    });
+    plugin.on(
+      postsMoved,
+      async ({ source, discussion, posts }) => {
+        await marks.moved(source.id, discussion.id, posts);
+        await late.joined(source.id, discussion.id);
+      },
+      { awaited: true },
+    );
+    plugin.on(
+      discussionUpdated,
+      async ({ discussion: { id }, was_deleted: deleted, from_category_id: from }) => {
+        if (deleted) await late.restored(id);
+        if (from !== undefined) await late.left(from, id);
+      },
+      { awaited: true },
+    );
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '17 4 * * 0',
-      run: () => {
-        const since = new Date(clock.now() - plugin.settings['read-marks.kept_days'] * DAY);
-        return repeatInBatches(plugin.signal, (limit) => marks.forget(since, limit));
+      run: async () => {
+        const before = (days: number): Date => new Date(clock.now() - days * DAY);
+        const { 'read-marks.kept_days': kept, 'read-marks.new_days': young } = plugin.settings;
+        await repeatInBatches(plugin.signal, (limit) => marks.forget(before(kept), limit));
+        await repeatInBatches(plugin.signal, (limit) => late.forget(before(young), limit));
       },
     });
     plugin.extend(personalData, readMarksPersonalData(data));

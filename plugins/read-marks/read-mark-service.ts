@@ -13,8 +13,18 @@ import { loginNeeded, type Page } from 'parley-forum/plugins/api';
 import type { ReadMark } from 'parley-forum/plugins/read-marks';
 import { RENDERED_TTL } from 'parley-forum/plugins/web';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
+import { LATE } from './late-discussions.ts';
 import { ON_ITS_WAY, type ReadStarts } from './read-starts.ts';
-import { isBehind, isNew, isUnread, unreadCount, type ReadStart, type UnreadQuery } from './unread-conditions.ts';
+import {
+  beganAfter,
+  isBehind,
+  isLookedAt,
+  isNew,
+  isUnread,
+  unreadCount,
+  type ReadStart,
+  type UnreadQuery,
+} from './unread-conditions.ts';
 
 /** Cache tags of a list of what is unread. */
 export const unreadTags: readonly string[] = [
@@ -22,6 +32,7 @@ export const unreadTags: readonly string[] = [
   discussionCacheTags.all,
   discussionCacheTags.categories,
   accessTag,
+  LATE,
 ];
 /** Milliseconds without reading on after which a member's next look at a discussion is another visit. */
 const VISIT = 1_800_000;
@@ -101,8 +112,9 @@ export class ReadMarkService {
   }
 
   /** One for each id, in order; for discussions that are not there as if nothing were. */
-  async of(discussionIds: readonly string[], { id }: Member): Promise<readonly ReadMark[]> {
-    const query = await this.#query(id);
+  async of(discussionIds: readonly string[], viewer: Member): Promise<readonly ReadMark[]> {
+    const { id } = viewer;
+    const query = await this.#query(viewer);
     const rows = await this.#deps.data.all(sql<ReadMark>`
       select d.id as discussion_id, coalesce(m.last_read_number, 0) as last_read_number,
         ${unreadCount(query)} as unread_count
@@ -133,8 +145,8 @@ export class ReadMarkService {
   }
 
   /** For lists of what is unread, or new. */
-  async selection({ id }: Member, onlyNew: boolean) {
-    const query = await this.#query(id);
+  async selection(viewer: Member, onlyNew: boolean) {
+    const query = await this.#query(viewer);
     return onlyNew
       ? ({ where: isNew(query), sort: 'newest', start: query.start } as const)
       : ({ where: isUnread(query), sort: 'latest', start: query.start } as const);
@@ -144,13 +156,13 @@ export class ReadMarkService {
   async counts(viewer: Member): Promise<UnreadCounts> {
     const { cache, data, subscriptions } = this.#deps;
     const count = async (): Promise<UnreadCounts> => {
-      const [query, visible] = [await this.#query(viewer.id), await this.#visible(viewer)];
+      const query = await this.#query(viewer);
       const row = await data.one(sql<UnreadCounts>`
         select count(*) filter (where unread)::integer as unread,
           count(*) filter (where unread and followed)::integer as followed, count(*) = ${LOOKED_AT} as more
         from (select ${isUnread(query)} as unread, ${subscriptions?.followedBy(viewer.id) ?? sql`false`} as followed
-          from (select * from discussion d where d.deleted_at is null and d.category_id = any(${visible}::uuid[])
-            and d.last_post_at > ${query.start.allReadUntil}
+          from (select * from discussion d where d.deleted_at is null and d.category_id = any(${query.visible}::uuid[])
+            and ${isLookedAt(query)}
             order by d.last_post_at desc, d.id desc limit ${LOOKED_AT}) d offset 0) looked`);
       return row!;
     };
@@ -277,20 +289,20 @@ export class ReadMarkService {
   /** Marks everything read that the viewer sees, or all in one category, by id or slug. 400 where they see no such category. */
   async readAll(viewer: Member, categoryId?: string): Promise<void> {
     const { data, clock, categories, starts } = this.#deps;
-    const visible = await this.#visible(viewer);
+    const query = await this.#query(viewer);
+    const { start, visible } = query;
     const category = categoryId === undefined ? undefined : categories.find(categoryId, viewer);
     if (categoryId !== undefined && !category)
       throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
-    const start = await starts.of(viewer.id);
     const [now, until] = [new Date(clock.now()), new Date(clock.now() - ON_ITS_WAY)];
     // What was never opened needs no mark where the start moves past it.
-    const needed = category ? sql`` : sql` and (m.discussion_id is not null or d.created_at > ${until})`;
+    const needed = category ? sql`` : sql` and (m.discussion_id is not null or ${beganAfter(until, query)})`;
     await data.transaction(async () => {
       await data.all(sql`
         insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
         select ${viewer.id}::uuid, d.id, d.last_number, ${now}::timestamptz
         from discussion d left join read_mark m on m.user_id = ${viewer.id} and m.discussion_id = d.id
-        where d.category_id = any(${category ? [category.id] : visible}::uuid[]) and ${isBehind(start)}${needed}
+        where d.category_id = any(${category ? [category.id] : visible}::uuid[]) and ${isBehind(query)}${needed}
         order by d.id ${this.#onward(now)}`);
       if (!category) await starts.advance(start, { newSince: until, allReadUntil: until });
     });
@@ -335,15 +347,14 @@ export class ReadMarkService {
       where excluded.last_read_number > m.last_read_number`;
   }
 
-  async #query(userId: string): Promise<UnreadQuery> {
-    const { starts, subscriptions } = this.#deps;
-    return { start: await starts.of(userId), notMuted: await subscriptions?.notMutedBy(userId) };
-  }
-
-  async #visible(viewer: Viewer): Promise<readonly string[]> {
-    const { categories } = this.#deps;
+  async #query(viewer: Member): Promise<UnreadQuery> {
+    const { categories, starts, subscriptions } = this.#deps;
     await categories.refresh();
-    return categories.visible(viewer).map(({ id }) => id);
+    return {
+      start: await starts.of(viewer.id),
+      visible: categories.visible(viewer).map(({ id }) => id),
+      notMuted: await subscriptions?.notMutedBy(viewer.id),
+    };
   }
 
   /** Each member has their own pages and responses. */

@@ -1,4 +1,5 @@
 import { sql, type Cache, type Clock, type Data } from 'parley-forum';
+import { LATE } from './late-discussions.ts';
 import type { ReadStart } from './unread-conditions.ts';
 
 const DAY = 86_400_000;
@@ -9,7 +10,12 @@ interface Row {
   readonly newSince: Date;
   readonly allReadUntil: Date;
 }
-const COLUMNS = sql`new_since as "newSince", all_read_until as "allReadUntil"`;
+interface Loaded extends Row {
+  readonly lateFrom: Date | null;
+}
+const COLUMNS = sql`new_since as "newSince", all_read_until as "allReadUntil", (select min(d.last_post_at)
+  from read_late l join discussion d on d.id = l.discussion_id
+  where l.visible_since > read_start.all_read_until) as "lateFrom"`;
 const tagOf = (userId: string): string => `read-start:${userId}`;
 
 export interface ReadStartDeps {
@@ -31,17 +37,23 @@ export class ReadStarts {
   async of(userId: string): Promise<ReadStart> {
     const { cache, clock, days } = this.#deps;
     const tag = tagOf(userId);
-    const { newSince, allReadUntil } = await cache.remember(tag, [tag], () => this.#load(userId));
-    const oldest = clock.now() - days() * DAY;
-    return { userId, newSince: new Date(Math.max(newSince.getTime(), oldest)), allReadUntil };
+    const { newSince, allReadUntil, lateFrom } = await cache.remember(tag, [tag, LATE], () => this.#load(userId));
+    const oldest = new Date(clock.now() - days() * DAY);
+    return {
+      userId,
+      newSince: newSince > oldest ? newSince : oldest,
+      oldest,
+      allReadUntil,
+      lateFrom: lateFrom ?? undefined,
+    };
   }
 
-  async #load(userId: string): Promise<Row> {
+  async #load(userId: string): Promise<Loaded> {
     const { data, clock } = this.#deps;
-    const row = await data.one(sql<Row>`select ${COLUMNS} from read_start where user_id = ${userId}`);
+    const row = await data.one(sql<Loaded>`select ${COLUMNS} from read_start where user_id = ${userId}`);
     if (row) return row;
     const now = new Date(clock.now());
-    const made = await data.one(sql<Row>`insert into read_start (user_id, new_since, all_read_until)
+    const made = await data.one(sql<Loaded>`insert into read_start (user_id, new_since, all_read_until)
         values (${userId}, ${now}, ${now})
       on conflict (user_id) do update set user_id = excluded.user_id returning ${COLUMNS}`);
     return made!;

@@ -211,7 +211,7 @@ export class DiscussionEditor {
         if (fields.length > 0 || replaced.title !== undefined || replaced.categoryId !== undefined)
           await projections.discussion(em, stored);
         await revisions.add(stored.firstPostId, replaced, by, now);
-        await this.#emitDiscussion(discussionUpdated, stored);
+        await this.#updated(stored, replaced.categoryId === undefined ? {} : { from_category_id: replaced.categoryId });
         await moderationLog.record(
           changesBetween(before, stateOf(stored)),
           { authorId: stored.authorId, discussion: stored },
@@ -232,7 +232,7 @@ export class DiscussionEditor {
         // It may have been pinned anew meanwhile.
         if (!stored.pinnedUntil || stored.pinnedUntil > now) return;
         Object.assign(stored, pinOf(stored, { pinned: false }));
-        if (!stored.deletedAt) await this.#emitDiscussion(discussionUpdated, stored);
+        if (!stored.deletedAt) await this.#updated(stored);
       });
     }
     return ended.length;
@@ -267,7 +267,7 @@ export class DiscussionEditor {
       Object.assign(stored, { deletedAt: now, deletedBy: by.viewer.id ?? null });
       await addDiscussionCounts(this.#deps.data, stored.id, [{ categoryId: stored.categoryId, by: -1 }]);
       await this.#deps.projections.discussion(em, stored);
-      await this.#emitDiscussion(discussionDeleted, stored);
+      await this.#deps.plugin.emit(discussionDeleted, { discussion: await this.#event(stored) });
       await this.#deps.moderationLog.record(
         ['discussion.deleted'],
         { authorId: stored.authorId, discussion: stored },
@@ -285,7 +285,7 @@ export class DiscussionEditor {
       Object.assign(stored, { deletedAt: null, deletedBy: null });
       await addDiscussionCounts(this.#deps.data, stored.id, [{ categoryId: stored.categoryId, by: 1 }]);
       await this.#deps.projections.discussion(em, stored);
-      await this.#emitDiscussion(discussionUpdated, stored);
+      await this.#updated(stored, { was_deleted: true });
       await this.#deps.moderationLog.record(actions, { authorId: stored.authorId, discussion: stored }, by);
     });
   }
@@ -421,11 +421,15 @@ export class DiscussionEditor {
     return left !== undefined;
   }
 
-  async #emitDiscussion(action: typeof discussionUpdated, stored: StoredDiscussion): Promise<void> {
-    const { plugin, environment } = this.#deps;
-    await plugin.emit(action, {
-      discussion: discussionEvent(environment.baseUrl, stored, await this.#author(stored.authorId)),
-    });
+  async #updated(
+    stored: StoredDiscussion,
+    before: { readonly was_deleted?: true; readonly from_category_id?: string } = {},
+  ): Promise<void> {
+    await this.#deps.plugin.emit(discussionUpdated, { discussion: await this.#event(stored), ...before });
+  }
+
+  async #event(stored: StoredDiscussion) {
+    return discussionEvent(this.#deps.environment.baseUrl, stored, await this.#author(stored.authorId));
   }
 
   async #publishPost(

@@ -1,0 +1,52 @@
+import { sql, ZERO_ID, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import type { Categories } from 'parley-forum/plugins/discussions';
+
+/** Cache tag of whatever depends on which discussions came late. */
+export const LATE = 'read-late';
+
+export interface LateDeps {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly categories: Categories;
+}
+
+/** Discussions that were deleted before, or in a category that not every member sees: whoever saw none of it has not read it. */
+export class LateDiscussions {
+  readonly #deps: LateDeps;
+
+  constructor(deps: LateDeps) {
+    this.#deps = deps;
+  }
+
+  restored(discussionId: string): Promise<void> {
+    return this.#add(discussionId, sql`select ${ZERO_ID}::uuid as id`);
+  }
+
+  left(categoryId: string, discussionId: string): Promise<void> {
+    return this.#add(discussionId, sql`select ${categoryId}::uuid as id`);
+  }
+
+  /** Posts came to it from another one. */
+  joined(sourceId: string, discussionId: string): Promise<void> {
+    return this.#add(discussionId, sql`select category_id as id from discussion where id = ${sourceId}`);
+  }
+
+  async #add(discussionId: string, hiddenIn: RawBuilder<unknown>): Promise<void> {
+    const { data, cache, clock, categories } = this.#deps;
+    await categories.refresh();
+    const open = categories.all().filter(({ view }) => view === 'everyone' || view === 'members');
+    const added = await data.all(sql`insert into read_late (discussion_id, hidden_in, visible_since)
+      select ${discussionId}::uuid, id, ${new Date(clock.now())}::timestamptz from (${hiddenIn}) h
+      where id <> all(${open.map(({ id }) => id)}::uuid[])
+      on conflict (discussion_id, hidden_in) do update set visible_since = excluded.visible_since returning 1`);
+    if (added.length > 0) await cache.purge(LATE);
+  }
+
+  /** Deletes what is that old, `limit` at most. Resolves to how many. */
+  async forget(since: Date, limit: number): Promise<number> {
+    const gone = await this.#deps.data.all(sql`delete from read_late where (discussion_id, hidden_in) in (
+      select discussion_id, hidden_in from read_late where visible_since < ${since} limit ${limit}) returning 1`);
+    return gone.length;
+  }
+}

@@ -1,0 +1,95 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { expectStatus, PASSWORD, useForum, type Name } from '../discussions/forum.ts';
+
+const forum = useForum();
+const MINUTES = 120_000;
+const later = (ms = MINUTES): Promise<unknown> => forum.app.clock.advance(ms) as unknown as Promise<unknown>;
+const unread = async (name: Name, query = ''): Promise<string[]> =>
+  expectStatus(await forum.as[name].get(`/api/unread${query}`), 200).body.discussions.map(({ title }: any) => title);
+const readAll = async (name: Name): Promise<void> => {
+  await later();
+  expectStatus(await forum.as[name].post('/api/read-marks/all', {}), 200);
+  await later();
+};
+const read = (name: Name, id: string, number: number): Promise<unknown> =>
+  forum.as[name].post('/api/read-marks', { read_marks: [{ discussion_id: id, number }] });
+const remove = async (id: string): Promise<unknown> =>
+  expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
+const restore = async (id: string): Promise<unknown> =>
+  expectStatus(await forum.as.mia.post(`/api/discussions/${id}/restore`), 200);
+const move = async (id: string, category: string): Promise<unknown> =>
+  expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: category }), 200);
+
+beforeAll(async () => {
+  for (const name of ['ada', 'bob', 'mia', 'root'] as const) await forum.as[name].get('/');
+  await later();
+});
+
+describe('a discussion that was deleted', () => {
+  test('is unread once it is restored, though all was marked read meanwhile', async () => {
+    const { id } = await forum.start('ada', 'Gone for a while');
+    await remove(id);
+    await readAll('bob');
+    await restore(id);
+    expect([await unread('bob'), await unread('bob', '?new=true')]).toEqual([
+      ['Gone for a while'],
+      ['Gone for a while'],
+    ]);
+    const row = expectStatus(await forum.as.bob.get(`/api/discussions/${id}`), 200).body.discussion;
+    expect(row).toMatchObject({ last_read_number: 0, unread_count: 1 });
+    expect(expectStatus(await forum.as.bob.get('/'), 200).text).toContain('class="badge strong unread-count"');
+    await readAll('bob');
+    expect(await unread('bob')).toEqual([]);
+  });
+
+  test('is unread from where one had read it, though one has looked at all there was since', async () => {
+    const { id } = await forum.start('ada', 'Begun to read');
+    await read('bob', id, 1);
+    await forum.reply('ada', id, 'Not read');
+    await remove(id);
+    await later(60 * MINUTES);
+    for (const name of ['ada', 'bob', 'mia', 'root'] as const) await forum.as[name].login(name, PASSWORD);
+    expect(await unread('bob')).toEqual([]);
+    await restore(id);
+    expect(await unread('bob')).toEqual(['Begun to read']);
+    await read('bob', id, 2);
+    expect(await unread('bob')).toEqual([]);
+  });
+
+  test('stays read for those who had read it, and is marked read at once with all others', async () => {
+    const { id } = await forum.start('mia', 'Read before');
+    await read('bob', id, 1);
+    await remove(id);
+    await readAll('bob');
+    await restore(id);
+    expect(await unread('bob')).toEqual([]);
+    const { id: other } = await forum.start('mia', 'Back just now');
+    await remove(other);
+    await readAll('bob');
+    await restore(other);
+    expectStatus(await forum.as.bob.post('/api/read-marks/all', {}), 200);
+    expect(await unread('bob')).toEqual([]);
+  });
+});
+
+describe('a discussion that was where a member sees nothing', () => {
+  test('is unread where they see it, and as read as before for those who saw it', async () => {
+    const { id } = await forum.start('root', 'Among ourselves', 'staff');
+    await readAll('bob');
+    await readAll('mia');
+    await move(id, 'general');
+    expect([await unread('bob'), await unread('mia')]).toEqual([['Among ourselves'], []]);
+    await readAll('bob');
+    await move(id, 'help');
+    expect(await unread('bob')).toEqual([]);
+  });
+
+  test('is unread also where it is merged into one that they have read', async () => {
+    const [from, to] = [await forum.start('root', 'Of the staff', 'staff'), await forum.start('root', 'Of all')];
+    await read('bob', to.id, 1);
+    await readAll('bob');
+    await readAll('mia');
+    expectStatus(await forum.as.mia.post(`/api/discussions/${from.id}/merge`, { into: to.id }), 200);
+    expect(await unread('bob')).toEqual(['Of all']);
+  });
+});
