@@ -124,6 +124,15 @@ export class HeldPosts {
     await cache.purge(queueTag);
   }
 
+  /** Discussions that would have a tag get the one that it was merged into, or lose it. */
+  async replaceTag(id: string, into: string | undefined): Promise<void> {
+    await this.#deps.data.all(sql`update held_post set draft = jsonb_set(draft, '{fields,tags}', (
+        select coalesce(jsonb_agg(case word when ${id} then ${into ?? null} else word end order by place)
+          filter (where word <> ${id} or ${into ?? null}::text is not null), '[]')
+        from jsonb_array_elements_text(draft->'fields'->'tags') with ordinality t (word, place)))
+      where jsonb_exists(draft->'fields'->'tags', ${id})`);
+  }
+
   /** Some of those whose time is over; resolves to how many that were. */
   async removeOld(limit: number): Promise<number> {
     const before = new Date(this.#deps.clock.now() - KEPT_DAYS * DAY);

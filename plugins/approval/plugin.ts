@@ -17,6 +17,7 @@ import { eventRules } from 'parley-forum/ports/events';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
 import { fileTexts } from 'parley-forum/ports/pictures';
+import { tagDeleted } from 'parley-forum/ports/tags';
 import { heldPostRule } from './event-rule.ts';
 import { HeldPosts, queueTag } from './held-posts.ts';
 import { Holder } from './holder.ts';
@@ -127,6 +128,7 @@ export default definePlugin({
     plugin.on(categoryDeleted, ({ id, into }) => (into === undefined ? undefined : posts.move(id, into)), {
       durable: true,
     });
+    plugin.on(tagDeleted, ({ id, into }) => posts.replaceTag(id, into), { durable: true });
     plugin.on(
       postsMoved,
       async ({ source, posts: [first], merged }) => {

@@ -249,10 +249,10 @@ export interface Field {
    */
   formValue?(value: unknown): string;
   /**
-   * Throws what `save` would for a value that it does not take: of a discussion that is held, nothing is saved before it
-   * is published.
+   * The value of a discussion that is held, in whose place it is saved once that is published: what it names may have
+   * another name by then. Throws what `save` would for a value that it does not take.
    */
-  check?(value: unknown, viewer: Viewer): Awaitable<void>;
+  keep?(value: unknown, viewer: Viewer): Awaitable<unknown>;
   save?(em: EntityManager, id: string, value: unknown, viewer: Viewer): Promise<void>;
   /** As `save` for many records at once, for imports: by id, checked by `body` before. */
   saveMany?(em: EntityManager, values: ReadonlyMap<string, unknown>): Promise<void>;

@@ -70,7 +70,7 @@ export class Assignments {
       }),
       loadMany: (ids) => this.of(ids),
       formValue: (tags) => listed(tags as readonly TagReference[]),
-      check: async (value, viewer) => tags.check(wordsOf(value), await rights(viewer)),
+      keep: async (value, viewer) => tags.keep(wordsOf(value), await rights(viewer)),
       save: async (_em, id, value, viewer) => {
         await this.#assign(new Map([[id, wordsOf(value)]]), await rights(viewer));
       },

@@ -79,12 +79,13 @@ export class TagService {
     return found;
   }
 
-  /** Throws what `resolve` would for words that are no tags, and creates none. */
-  async check(words: readonly string[], { create, hidden }: TagRights): Promise<void> {
+  /** As `resolve`, but creates none: words that are to become tags stay words. */
+  async keep(words: readonly string[], { create, hidden }: TagRights): Promise<readonly string[]> {
     const found = await this.#known(words, hidden);
     const missing = words.filter((word) => !found.has(word));
     if (missing.length > 0 && !create) throw missingTags(missing);
     for (const word of missing) nameOf(word, 'tags');
+    return words.map((word) => found.get(word) ?? word);
   }
 
   /** `done`, here and below, runs in the transaction of the change. */

@@ -113,14 +113,16 @@ export class Drafts {
     return fieldSaves(this.#plugin.extensions(discussionFields), body, viewer);
   }
 
-  /** These fields as they were given, when their plugins have looked at them: to be saved later. */
+  /** These fields as their plugins keep them, to be saved later. */
   async keptFields(
     body: Readonly<Record<string, unknown>>,
     viewer: Viewer,
   ): Promise<Readonly<Record<string, unknown>>> {
     const fields = givenFields(this.#plugin.extensions(discussionFields), body);
-    for (const { field, value } of fields) await field.check?.(value, viewer);
-    return Object.fromEntries(fields.map(({ field, given }) => [field.name, given]));
+    const kept: Record<string, unknown> = {};
+    for (const { field, given, value } of fields)
+      kept[field.name] = field.keep ? await field.keep(value, viewer) : given;
+    return kept;
   }
 }
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { reviewPosts } from 'parley-forum/plugins/approval';
@@ -240,6 +240,29 @@ describe('a moderator', () => {
     const { discussion } = (await forum.guest.get(`/api/discussions/${made}`)).body;
     expect(discussion.title).toBe('Tagged well');
     expect(discussion.tags.map(({ name }: { name: string }) => name)).toEqual(['marsupials', 'Fur']);
+  });
+
+  test('approves a discussion with its tags as they are by then: renamed, merged into others, or without those that are gone', async () => {
+    const { client } = await somebody();
+    const tagOf = async (name: string): Promise<string> =>
+      (await forum.guest.get(`/api/tags?q=${name}`)).body.tags[0].id;
+    const change = async (path: string, body: Record<string, string>) =>
+      expectStatus(await forum.as.root.submit(`/admin/tags${path}`, body), 303);
+    const tags = ['Wombats', 'Hedgehogs', 'Dingos', 'Animals'];
+    expectStatus(await discuss(forum.as.mia, 'Of all animals', { tags }), 201);
+    const [wombats, hedgehogs, dingos] = await Promise.all(tags.map(tagOf));
+    const id = await held(discuss(client, 'Of some', { tags: ['wombats', 'Hedgehogs', 'dingos', 'Quokkas'] }));
+    await change('/save', { id: wombats!, name: 'Vombatidae', slug: 'vombatidae' });
+    await change('/delete', { id: hedgehogs!, merge_into: 'animals' });
+    await change('/delete', { id: dingos! });
+    await vi.waitFor(async () => {
+      const waiting = await forum.app.app.jobs.report();
+      expect(waiting.filter(({ listener }) => listener.startsWith('approval/'))).toEqual([]);
+    });
+    const { discussion_id: made } = expectStatus(await approve('mia', id), 200).body;
+    const { discussion } = (await forum.guest.get(`/api/discussions/${made}`)).body;
+    expect(discussion.tags.map(({ name }: { name: string }) => name)).toEqual(['Vombatidae', 'Animals', 'Quokkas']);
+    expect((await forum.guest.get('/api/tags?q=hedgehogs')).body.tags).toEqual([]);
   });
 
   test('rejects with a reason, which the author reads, and their text is theirs for 30 days', async () => {
