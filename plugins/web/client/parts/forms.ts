@@ -1,26 +1,34 @@
-import { announce, loadElement, refreshCsrf, request, t, toast, toDocument, type LoginDialog } from '@forum/client';
+import { request, t, toast } from '@forum/client';
+import { say, type Mended } from './form-state.ts';
 
 /** Value of `data-enhance`: the page stays when the form is accepted. */
 const STAY = 'stay';
 type Submitter = HTMLButtonElement | HTMLInputElement | null;
-/** What was put right before it is sent once more. */
-type Mended = 'token' | 'session';
+/** Beside this module; nobody loads it whose forms are all accepted. */
+const REFUSED = './refused.js';
+
+/** Milliseconds after which a form can be sent again though no page came: it was stopped, or what came is a file. */
+const PATIENCE = 5_000;
 
 /**
  * Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the
- * way. What is sent unchecked is not finished: its page comes back with the form.
+ * way. What is sent unchecked is not finished: its page comes back with the form. No form is sent again before it is answered.
  */
 export function enhanceForms(): void {
   document.addEventListener('submit', (event) => {
     const form = event.target as HTMLFormElement;
-    if (
-      !('enhance' in form.dataset) ||
-      event.defaultPrevented ||
-      (event.submitter as HTMLButtonElement | null)?.formNoValidate
-    )
-      return;
-    event.preventDefault();
-    if (form.ariaBusy !== 'true') void send(form, event.submitter as Submitter);
+    const submitter = event.submitter as Submitter;
+    const stays = 'enhance' in form.dataset && !submitter?.formNoValidate;
+    if (event.defaultPrevented || (!stays && (form.method !== 'post' || submitter?.formTarget || form.target))) return;
+    const sent = form.ariaBusy === 'true';
+    if (stays || sent) event.preventDefault();
+    if (sent) return;
+    if (stays) return void send(form, submitter);
+    busy(form, true);
+    setTimeout(busy, PATIENCE, form, false);
+  });
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) for (const form of document.forms) busy(form, false);
   });
 }
 
@@ -44,56 +52,11 @@ async function send(form: HTMLFormElement, submitter: Submitter, mended?: Mended
 
 async function settle(form: HTMLFormElement, submitter: Submitter, response: Response, mended?: Mended): Promise<void> {
   if (response.ok) return arrive(form, response);
-  if (response.status === 429) return wait(form, Number(response.headers.get('Retry-After') ?? 10));
-  const answer = toDocument(await response.text());
-  if (isAnother(answer)) return askToLogIn(form);
-  // A token from before logging in or out elsewhere: take the new one over and try once more.
-  if (response.status === 403 && !mended && refreshCsrf(answer)) return send(form, submitter, 'token');
-  refreshCsrf(answer);
-  if (response.status === 401)
-    return mended !== 'session' && (await logIn()) ? send(form, submitter, 'session') : askToLogIn(form);
-  if (response.status < 500 && showRefused(form, answer)) return;
-  say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
-}
-
-/** Whether another member than the one who wrote has logged in beside it: nothing is sent in their name. */
-function isAnother({ body }: Document): boolean {
-  const [now, before] = [body.dataset['viewer'], document.body.dataset['viewer']];
-  return now !== undefined && before !== undefined && now !== before;
-}
-
-/** In a dialog over the page; false where there is none, or it was closed. */
-async function logIn(): Promise<boolean> {
-  try {
-    await loadElement('x-login');
-    return await (document.createElement('x-login') as LoginDialog).ask();
-  } catch {
-    return false;
-  }
-}
-
-/** In another tab, so that what was typed stays here. */
-function askToLogIn(form: HTMLFormElement): void {
-  say(form, t('session'));
-  const link = Object.assign(document.createElement('a'), {
-    href: '/login',
-    target: '_blank',
-    textContent: t('login'),
-  });
-  form.querySelector('.form-state')!.append(' ', link);
-}
-
-/** Puts the answer's page in place of this one where it has the form, or a message; false where it has neither. */
-function showRefused(form: HTMLFormElement, answer: Document): boolean {
-  const refused = form.id
-    ? answer.getElementById(form.id)
-    : answer.querySelector(`form[action="${CSS.escape(new URL(form.action).pathname)}"]`);
-  const shown = answer.querySelector('main');
-  const main = document.querySelector('main');
-  if (!shown || !main || !(refused ?? shown.querySelector('[role="alert"]'))) return false;
-  main.replaceWith(document.adoptNode(shown));
-  document.querySelector<HTMLElement>('[role="alert"], [aria-invalid="true"]')?.focus();
-  return true;
+  const { mend } = (await import(new URL(REFUSED, import.meta.url).href)) as {
+    mend(form: HTMLFormElement, response: Response, before?: Mended): Promise<Mended | undefined>;
+  };
+  const now = await mend(form, response, mended);
+  if (now) await send(form, submitter, now);
 }
 
 /** Dispatches `forum:sent` on a form that was accepted, before its answer is shown; drafts of it are dropped then. */
@@ -112,35 +75,7 @@ async function arrive(form: HTMLFormElement, response: Response): Promise<void> 
   await new Promise((back) => addEventListener('pageshow', back));
 }
 
-function wait(form: HTMLFormElement, seconds: number): void {
-  const buttons = [...form.querySelectorAll<HTMLButtonElement>('button:not([type="button"])')];
-  for (const one of buttons) one.disabled = true;
-  let left = Math.min(seconds, 3_600);
-  announce(t('wait', { seconds: left }));
-  const timer = setInterval(tick, 1_000);
-  tick();
-  function tick(): void {
-    say(form, left > 0 ? t('wait', { seconds: left }) : '', false);
-    if (left-- > 0) return;
-    clearInterval(timer);
-    for (const one of buttons) one.disabled = false;
-  }
-}
-
 function busy(form: HTMLFormElement, on: boolean): void {
   form.ariaBusy = on ? 'true' : null;
   for (const one of form.querySelectorAll('button:not([type="button"])')) one.ariaBusy = on ? 'true' : null;
-}
-
-/** One line above the form's buttons, made when it is first needed. */
-function say(form: HTMLFormElement, text: string, loud = true): void {
-  let line = form.querySelector<HTMLElement>('.form-state');
-  if (!line) {
-    if (text === '') return;
-    line = document.createElement('p');
-    line.className = 'form-state problem';
-    form.append(line);
-  }
-  line.textContent = text;
-  if (loud && text) announce(text);
 }
