@@ -29,6 +29,32 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
+  test('are as they were pressed, however quickly, though the first answer is the last to come', async () => {
+    const page = await forum.open('ada');
+    await page.goto('/d/1');
+    await page.evaluate('customElements.whenDefined("x-reactions").then(() => true)');
+    let answered = 0;
+    await page.route('**/api/reactions/toggle', async (route) => {
+      const response = await route.fetch();
+      if (answered++ === 0) await page.waitForTimeout(2_000);
+      await route.fulfill({ response });
+    });
+    const shown = page.locator('#post-2 .reaction');
+    for (const name of ['Laugh', 'Love']) {
+      await page.getByRole('link', { name: 'React to post 2', exact: true }).click();
+      await page.locator('.reaction-menu').getByRole('button', { name }).click();
+      // A press so soon after is one that closes what is open.
+      await page.waitForTimeout(500);
+    }
+    await expect.poll(() => answered).toBe(2);
+    await page.waitForTimeout(2_500);
+    const texts = async () => (await shown.allTextContents()).map((text) => text.trim());
+    const seen = await texts();
+    await page.reload();
+    expect(seen).toEqual(await texts());
+    await page.context().close();
+  });
+
   test('say who gave them, from the choice of members and to guests', async () => {
     const bob = await forum.open('bob');
     await bob.goto('/d/1');

@@ -15,6 +15,8 @@ class Reactions extends HTMLElement {
   readonly #who = this.querySelector<HTMLAnchorElement>('.reaction-who')!;
   /** Of the post that the choice stands beside. */
   #bar: HTMLElement | undefined;
+  /** Of two that are pressed quickly, the one is answered before the other is sent. */
+  #sending = Promise.resolve();
 
   connectedCallback(): void {
     this.#form.addEventListener('submit', (event) => {
@@ -23,7 +25,7 @@ class Reactions extends HTMLElement {
       if (!chosen?.value || !bar) return;
       event.preventDefault();
       if (this.#picker.matches(':popover-open')) this.#picker.hidePopover();
-      void this.#toggle(bar, chosen.value);
+      this.#sending = this.#sending.then(() => this.#toggle(bar, chosen.value));
     });
     document.addEventListener('click', (event) => {
       const link = (event.target as Element).closest<HTMLAnchorElement>('div.reactions > a');
@@ -49,16 +51,18 @@ class Reactions extends HTMLElement {
 
   #show(bar: HTMLElement, reactions: Toggled['reactions']): void {
     const opener = bar.querySelector('a');
+    let next: Element | null = opener;
     const before = new Map(
       [...bar.querySelectorAll<HTMLButtonElement>('.reaction')].map((button) => [button.value, button]),
     );
-    for (const { reaction, count, reacted } of reactions) {
+    for (const { reaction, count, reacted } of reactions.toReversed()) {
       const button = before.get(reaction) ?? this.#made(bar, reaction);
       before.delete(reaction);
       button.ariaPressed = String(reacted);
       button.querySelector('.reaction-count')!.textContent = count.toLocaleString(document.documentElement.lang);
       // Moving a button would take the focus from it.
-      if (!button.isConnected) opener?.before(button);
+      if (!button.isConnected) next?.before(button);
+      next = button;
     }
     for (const gone of before.values()) {
       if (gone === document.activeElement) opener?.focus();
