@@ -111,6 +111,11 @@ export class BookmarkStore {
       .one(sql<Bookmark>`update bookmark b set remind_at = null, reminded_at = ${new Date(this.#clock.now())}
       where b.id = ${id} and b.remind_at = ${remindAt} returning ${COLUMNS}`);
   }
+
+  /** The reminder that just ended comes at that moment. */
+  async putOff(id: string, until: Date): Promise<void> {
+    await this.#data.all(sql`update bookmark set remind_at = ${until}, reminded_at = null where id = ${id}`);
+  }
 }
 
 /** `from` and `where` of a selection; `p` is the post. */

@@ -1,4 +1,5 @@
 import { Cache, Clock, Data, definePlugin, Environment, Settings, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Discussions, postFields } from 'parley-forum/plugins/discussions';
 import { Limits } from 'parley-forum/plugins/limits';
@@ -26,6 +27,7 @@ export default definePlugin({
     clock: Clock,
     environment: Environment,
     settings: Settings,
+    access: Access,
     accounts: Accounts,
     discussions: Discussions,
     limits: Limits,
@@ -49,11 +51,11 @@ export default definePlugin({
     }),
   }),
   setup(
-    { data, cache, clock, environment, settings, accounts, discussions, limits, markdown, notifications, web },
+    { data, cache, clock, environment, settings, access, accounts, discussions, limits, markdown, notifications, web },
     plugin,
   ) {
     const store = new BookmarkStore({ data, clock });
-    const reminders = new Reminders(plugin, { data, clock, accounts, discussions, notifications, store });
+    const reminders = new Reminders(plugin, { data, clock, access, accounts, discussions, notifications, store });
     const most = () => plugin.settings['bookmarks.most'];
     const bookmarks = new BookmarkService({ data, cache, clock, discussions, store, reminders, most });
     plugin.extend(postFields, bookmarkField({ data, clock, store }));

@@ -1,4 +1,5 @@
 import { Type, type Clock, type Data, type Job, type PluginHandle } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
@@ -8,6 +9,7 @@ import type { Bookmark } from './rows.ts';
 export interface ReminderDeps {
   readonly data: Data;
   readonly clock: Clock;
+  readonly access: Pick<Access, 'unrestricted'>;
   readonly accounts: Pick<Accounts, 'viewers'>;
   readonly discussions: Pick<Discussions, 'findPost'>;
   readonly notifications: Notifications | undefined;
@@ -19,6 +21,8 @@ interface ReminderJob {
   readonly at: string;
 }
 
+/** Milliseconds until what is deleted is looked for again. */
+const LATER = 86_400_000;
 const TYPE = 'bookmark_reminder';
 
 /** One job for the reminder of each bookmark, stored and taken back in the transactions that change the bookmark. */
@@ -47,7 +51,10 @@ export class Reminders {
   /** In place of the one that the bookmark had. Inside a transaction. */
   async schedule({ id, remindAt }: Bookmark): Promise<void> {
     await this.cancel(id);
-    if (!remindAt) return;
+    if (remindAt) await this.#add(id, remindAt);
+  }
+
+  async #add(id: string, remindAt: Date): Promise<void> {
     // Jobs go by real time, whatever the forum's clock says.
     const at = new Date(Date.now() + remindAt.getTime() - this.#deps.clock.now());
     await this.#job.add({ bookmark: id, at: remindAt.toISOString() }, { at });
@@ -57,11 +64,19 @@ export class Reminders {
     return this.#job.cancelKey(bookmarkId);
   }
 
-  /** Nothing is sent where the bookmark has another reminder by now, or its owner may not see the post. */
+  /**
+   * Nothing is sent where the bookmark has another reminder by now, or its owner may not see the post. While that is
+   * deleted, the reminder is put off.
+   */
   #remind({ bookmark: id, at }: ReminderJob): Promise<void> {
     const { data, accounts, discussions, notifications, store } = this.#deps;
     return data.transaction(async () => {
       const bookmark = await store.endReminder(id, new Date(at));
+      if (bookmark && (await this.#isDeleted(bookmark.postId))) {
+        const later = new Date(this.#deps.clock.now() + LATER);
+        await store.putOff(id, later);
+        return this.#add(id, later);
+      }
       const owner = bookmark && (await accounts.viewers([bookmark.userId])).get(bookmark.userId);
       const post = owner && (await discussions.findPost(bookmark.postId, owner));
       if (!post || post.deleted) return;
@@ -77,5 +92,11 @@ export class Reminders {
         },
       ]);
     });
+  }
+
+  async #isDeleted(postId: string): Promise<boolean> {
+    const { access, discussions } = this.#deps;
+    const post = await discussions.findPost(postId, access.unrestricted);
+    return post !== undefined && (post.deleted || post.discussion.deleted);
   }
 }

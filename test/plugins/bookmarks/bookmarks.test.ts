@@ -245,6 +245,8 @@ describe('pages', () => {
   });
 });
 
+const OWN = sql`listener = 'bookmarks/job:remind'`;
+
 describe('a reminder', () => {
   const reminders = async (name: Name): Promise<any[]> =>
     (await forum.as[name].get('/api/notifications?limit=100')).body.notifications.filter(
@@ -289,11 +291,36 @@ describe('a reminder', () => {
   });
 });
 
+test('a reminder that is due while its post is deleted comes once that is back', async () => {
+  const about = [await forum.start('ada', 'A post of it is gone'), await forum.start('ada', 'It is gone as a whole')];
+  const reply = await forum.reply('ada', about[0]!.id, 'Gone for a while');
+  const posts = [reply.id, about[1]!.postId];
+  for (const id of posts) await keep('bob', { post_id: id, remind_at: inMinutes(60) });
+  const paths = [`/api/posts/${reply.id}`, `/api/discussions/${about[1]!.id}`];
+  const told = async (): Promise<string[]> =>
+    (await forum.as.bob.get('/api/notifications?limit=100')).body.notifications
+      .filter(({ type, post_id: id }: any) => type === 'bookmark_reminder' && posts.includes(id))
+      .map(({ post_id: id }: any) => id)
+      .toSorted();
+  for (const path of paths) await forum.as.mia.delete(path);
+  await dueNow();
+  const waiting = () =>
+    forum.app.app.data.all(sql`select 1 from job where ${OWN} and run_at > now() + interval '1 hour'`);
+  await vi.waitFor(async () => expect(await waiting()).toHaveLength(2), 10_000);
+  expect(await told()).toEqual([]);
+  for (const path of paths) await forum.as.mia.post(`${path}/restore`);
+  await runDue();
+  expect(await told()).toEqual(posts.toSorted());
+});
+
 /** Runs every reminder that waits, as when its time has come. */
 async function runDue(): Promise<void> {
+  await dueNow();
+  const { data } = forum.app.app;
+  await vi.waitFor(async () => expect(await data.all(sql`select 1 from job where ${OWN}`)).toEqual([]), 10_000);
+}
+async function dueNow(): Promise<void> {
   const { data, jobs } = forum.app.app;
-  const own = sql`listener = 'bookmarks/job:remind'`;
-  await data.all(sql`update job set run_at = now() where ${own}`);
+  await data.all(sql`update job set run_at = now() where ${OWN}`);
   await jobs.retry('bookmarks/job:remind');
-  await vi.waitFor(async () => expect(await data.all(sql`select 1 from job where ${own}`)).toEqual([]), 10_000);
 }
