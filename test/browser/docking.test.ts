@@ -57,6 +57,24 @@ test('a reply is written beside what one reads, and closing it loses nothing', a
   await page.context().close();
 });
 
+test('the panel stays where Escape takes back what an input method composes', async () => {
+  const page = await forum.open('ada');
+  await read(page, '/d/1');
+  await replyTo(page, 3).click();
+  await docked(page).locator('textarea').waitFor();
+  await expect.poll(() => page.evaluate('document.activeElement.localName')).toBe('textarea');
+  const input = await page.context().newCDPSession(page);
+  await input.send('Input.imeSetComposition', { text: 'にほ', selectionStart: 2, selectionEnd: 2 });
+  await page.keyboard.press('Escape');
+  expect(await docked(page).count()).toBe(1);
+  await input.send('Input.insertText', { text: '日本' });
+  await page.keyboard.press('Escape');
+  await docked(page).waitFor({ state: 'detached' });
+  expect(await area(page).inputValue()).toContain('日本');
+  await area(page).fill('');
+  await page.context().close();
+});
+
 test('which post is answered is taken back, and the draft no longer says so', async () => {
   const page = await forum.open('bob');
   await read(page, '/d/1');

@@ -163,9 +163,10 @@ class FormDock extends HTMLElement implements Dock {
     area.focus({ preventScroll: true });
   }
 
-  /** Leaves lists and menus that are open within to themselves. */
+  /** Leaves lists and menus that are open within to themselves, and what an input method composes. */
   readonly #key = (event: KeyboardEvent): void => {
-    if (event.key === 'Escape' && !event.defaultPrevented && !document.querySelector(':popover-open')) this.#close();
+    if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing) return;
+    if (!document.querySelector(':popover-open')) this.#close();
   };
 }
 
