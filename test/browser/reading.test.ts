@@ -1,6 +1,6 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
-import { lostMarks, movesSideways, painted } from './checks.ts';
+import { defined, lostMarks, movesSideways, painted } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -109,6 +109,29 @@ test('with forced colours the chosen tab is marked, and nothing of it is cut', a
     return { outlineStyle, borderBlockEndStyle, over: tab.scrollWidth > tab.clientWidth + 1 };
   })()`);
   expect(cut).toEqual({ outlineStyle: 'none', borderBlockEndStyle: 'solid', over: false });
+  await page.context().close();
+});
+
+// As of a window of 360 pixels where text is nearly twice as large.
+test('on a small screen with large text all of a page is within the window, and a bar does not take it all', async () => {
+  const page = await forum.open('ada', { viewport: { width: 200, height: 460 } });
+  for (const path of ['/', '/d/1', '/new', '/settings/security']) {
+    await page.goto(path);
+    expect(await movesSideways(page), path).toBe(false);
+  }
+  await page.goto('/d/1');
+  await defined(page, 'x-position');
+  expect((await page.locator('x-position').boundingBox())!.height).toBeLessThan(130);
+  await page.context().close();
+});
+
+test('where a keyboard on the screen leaves little room the position bar takes none of it', async () => {
+  const page = await forum.open('ada', { viewport: { width: 360, height: 340 } });
+  await page.goto('/d/1');
+  await defined(page, 'x-position');
+  await page.locator('#reply textarea').focus();
+  const covered = await page.evaluate(`document.elementFromPoint(180, innerHeight - 4)?.closest('x-position')`);
+  expect(covered).toBe(null);
   await page.context().close();
 });
 
