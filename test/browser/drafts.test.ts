@@ -90,6 +90,27 @@ test('what was written on both is for the writer to choose; neither is lost', as
   for (const page of [first, second]) await page.context().close();
 });
 
+test('what is written in one tab is kept where another one sends its own', async () => {
+  const page = await device();
+  await open(page);
+  await area(page).pressSequentially('Shaft');
+  await untilKept('Shaft');
+  const other = await page.context().newPage();
+  await open(other);
+  await expect.poll(() => area(other).inputValue()).toBe('Shaft');
+  await area(page).fill('Shaft and stern gland, for later');
+  await expect.poll(() => other.evaluate('JSON.stringify(localStorage)')).toContain('for later');
+  await area(other).fill('Shaft, at once');
+  await other.getByRole('button', { name: 'Post reply' }).click();
+  await other.locator('.post', { hasText: 'Shaft, at once' }).waitFor();
+  await expect.poll(() => page.evaluate('JSON.stringify(localStorage)'), { timeout: 5_000 }).toContain('for later');
+  await open(page);
+  await expect.poll(() => area(page).inputValue()).toBe('Shaft and stern gland, for later');
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await expect.poll(kept).toEqual({});
+  await page.context().close();
+});
+
 test('what was written before the module that copies it was there is copied as well', async () => {
   const page = await device();
   const late = Promise.withResolvers<void>();

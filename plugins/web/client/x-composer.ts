@@ -39,6 +39,10 @@ class Composer extends HTMLElement {
   readonly #leaving = (): void => {
     if (this.#waiting !== undefined) this.#keep();
   };
+  /** What another tab sent, or discarded, is not what is written here. */
+  readonly #stored = (event: StorageEvent): void => {
+    if (!this.#empty && this.#draft?.isLost(event)) this.#later();
+  };
 
   connectedCallback(): void {
     const area = this.querySelector('textarea');
@@ -64,6 +68,7 @@ class Composer extends HTMLElement {
     form.addEventListener('forum:draft-wanted', () => this.#dispatch());
     form.addEventListener('forum:draft-found', (event) => this.#found(event as CustomEvent<FoundDraft>));
     addEventListener('pagehide', this.#leaving);
+    addEventListener('storage', this.#stored);
     this.#offer();
   }
 
@@ -71,6 +76,7 @@ class Composer extends HTMLElement {
     clearTimeout(this.#waiting);
     clearTimeout(this.#following);
     removeEventListener('pagehide', this.#leaving);
+    removeEventListener('storage', this.#stored);
     this.#asking?.abort();
   }
 

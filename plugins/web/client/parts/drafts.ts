@@ -110,6 +110,12 @@ export class FormDraft {
     return isSaved === true || !this.#differs(values);
   }
 
+  /** Whether another tab dropped a draft that is not what is written here. */
+  isLost({ key, oldValue, newValue }: StorageEvent): boolean {
+    const draft = key === this.#key && newValue === null ? draftIn(oldValue) : undefined;
+    return draft !== undefined && this.#differs(draft.values);
+  }
+
   /** When a draft was saved that differs from the form as it is. */
   get kept(): Date | undefined {
     const draft = this.#read();
@@ -132,11 +138,15 @@ export class FormDraft {
   }
 
   #read(): Draft | undefined {
-    try {
-      const { values, time } = JSON.parse(store.get(this.#key) ?? '{}') as Partial<Draft>;
-      return values && time !== undefined ? { values, time } : undefined;
-    } catch {
-      return undefined;
-    }
+    return draftIn(store.get(this.#key));
+  }
+}
+
+function draftIn(text: string | null): Draft | undefined {
+  try {
+    const { values, time } = JSON.parse(text ?? '{}') as Partial<Draft>;
+    return values && time !== undefined ? { values, time } : undefined;
+  } catch {
+    return undefined;
   }
 }
