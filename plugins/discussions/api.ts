@@ -798,6 +798,8 @@ export interface ComposerSlot {
   readonly discussion?: DiscussionHead | undefined;
   /** Submitted values by field name, when the form is shown again. */
   readonly values: Readonly<Record<string, unknown>>;
+  /** What is wrong with them, by field name. */
+  readonly wrong?: Readonly<Record<string, string>> | undefined;
   /** Under which drafts of the form are kept; absent where none are. */
   readonly key?: string | undefined;
 }

@@ -99,12 +99,14 @@ export const replyKey = ({ id }: DiscussionHead): string => `reply-${id}`;
 /** What the writing field is given; a draft that comes back brings its problem and its preview along. */
 export function composer(draft: FormDraft, given: ComposerInput): object {
   const { values, preview } = draft;
+  const wrong = problemsByField(draft);
   return {
     name: 'content',
     value: textOf(values['content']),
-    problem: problemsByField(draft)['content'],
+    problem: wrong['content'],
     preview,
     values,
+    wrong,
     ...given,
   };
 }

@@ -54,7 +54,7 @@ export class Assignments {
     const { access, counts, max, tags } = this.#deps;
     const wordsOf = (value: unknown): readonly string[] => {
       const words = namesIn(value);
-      if (words.length > max()) throw new InvalidInput([{ field: 'tags', message: `must be at most ${max()}` }]);
+      if (words.length > max()) throw new InvalidInput([{ field: 'tags', message: `must be at most ${max()} tags` }]);
       return words;
     };
     const rights = async (viewer: Viewer): Promise<TagRights> => {

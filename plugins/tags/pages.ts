@@ -127,7 +127,11 @@ export function tagSlots(
       Promise.all(
         contexts.map(async (context) =>
           context.writes === 'discussion'
-            ? web.fragment(viewer, '@tags/field', { value: await chosen(context), max: max() })
+            ? web.fragment(viewer, '@tags/field', {
+                value: await chosen(context),
+                problem: context.wrong?.['tags'],
+                max: max(),
+              })
             : undefined,
         ),
       ),

@@ -87,6 +87,7 @@ export function postPages(deps: PageDeps): void {
     const model = {
       message: draft.message,
       problems: draft.problems,
+      wrong: problemsByField(draft),
       number: post.row.number,
       discussion: post.discussion,
       back: pathOf(post),
@@ -237,10 +238,11 @@ export function managePages(deps: PageDeps): void {
     const open = categories
       .visible(viewer)
       .filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
+    const wrong = problemsByField(draft);
     const model = {
       message: draft.message,
       problems: draft.problems,
-      wrong: problemsByField(draft),
+      wrong,
       title: textOf(draft.values['title']),
       category_id: textOf(draft.values['category_id']),
       options: open.map(({ id, name }) => ({ value: id, label: name })),
@@ -251,7 +253,7 @@ export function managePages(deps: PageDeps): void {
       action: `/d/${head.number}/edit`,
       back: discussionPath(head),
       ...reasonOf(viewer, head.authorId, draft),
-      fields: { writes: 'discussion', discussion: head, values: draft.values } satisfies ComposerSlot,
+      fields: { writes: 'discussion', discussion: head, values: draft.values, wrong } satisfies ComposerSlot,
     };
     return view(
       '@discussions/manage',

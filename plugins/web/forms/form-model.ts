@@ -201,7 +201,10 @@ type Say = (text: string) => string;
 function listField(base: FieldBase, schema: Schema, value: unknown, say: Say): FormField {
   const values = Array.isArray(value) ? value : [];
   const choices = schema.items && choicesOf(schema.items, say);
-  if (choices) return { ...base, name: `${base.name}[]`, kind: 'choices', type: 'checkbox', values, options: choices };
+  if (choices) {
+    const { name } = base;
+    return { ...base, name: `${name}[]`, field: name, kind: 'choices', type: 'checkbox', values, options: choices };
+  }
   if (schema.items?.type !== 'string')
     return { ...base, kind: 'textarea', value: JSON.stringify(values, undefined, 2), rows: 6 };
   return {

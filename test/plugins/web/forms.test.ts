@@ -87,6 +87,11 @@ describe('a form made from a schema', () => {
       [undefined, 9],
       ['Security', 2],
     ]));
+  it('knows boxes of one list by the name that their problems have', () => {
+    const days = Type.Object({ days: Type.Array(Type.Enum(['monday', 'friday'])) });
+    const [group] = formModel(days, { days: [] }, [{ field: 'days', message: 'has none' }], texts).groups;
+    expect(group?.fields).toMatchObject([{ name: 'days[]', field: 'days', problem: 'has none' }]);
+  });
   it('lays a problem inside a list at the list’s door', () => {
     expect(field('proxies')?.['problem']).toBe('is no address');
     expect(model).toMatchObject({ message: 'Look at the fields', problems: [{ field: 'proxies', label: 'Proxies' }] });

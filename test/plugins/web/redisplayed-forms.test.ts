@@ -162,6 +162,41 @@ test('times between which deliveries are sent again come back', async () => {
   ]);
 });
 
+test('what is wrong with a form names its fields and leads to them, and they say it, too', async () => {
+  const { number, postId } = await forum.start('ada', 'Swell');
+  await forum.as.bob.submit(`/d/${number}/reply`, { content: 'Some' });
+  const long = 'x'.repeat(2_500);
+  const many = 'a1,b2,c3,d4,e5,f6';
+  const text = { title: 'Neap', content: 'A little water' };
+  const asked: readonly (readonly [Name, string, Readonly<Record<string, string>>, readonly string[]])[] = [
+    ['ada', '/new', { ...text, category_id: 'general', tags: many }, ['tags']],
+    ['ada', `/d/${number}/reply`, { content: '' }, ['content']],
+    ['mia', `/p/${postId}/edit`, { content: 'Mended', reason: long }, ['reason']],
+    ['mia', `/d/${number}/edit`, { category_id: 'x' }, ['category_id']],
+    ['mia', `/d/${number}/edit`, { tags: many }, ['tags']],
+    ['mia', `/d/${number}/move`, { to: 'new' }, ['post_ids']],
+    ['root', '/admin/categories/save', { name: '', description: long }, ['name', 'description']],
+    ['root', '/admin/tags/save', { name: '' }, ['name']],
+    ['root', '/admin/reactions/save', { emoji: long }, ['slug', 'emoji']],
+    ['root', '/admin/webhooks/save', { url: 'nowhere' }, ['url']],
+    ['root', '/admin/webhooks/save', { url: 'https://example.org/', 'events[]': 'nothing' }, ['events']],
+  ];
+  for (const [name, path, form, fields] of asked) {
+    const { text: html } = await forum.as[name].submit(path, form);
+    const told = [...html.matchAll(/<li><a href="#f-([^"]+)">([^<]*)<\/a>/g)];
+    const found = told.map(([, field]) => field!);
+    expect([path, ...found]).toEqual([path, ...fields]);
+    for (const [, field, words] of told)
+      expect([path, field, words, html.includes(`id="f-${field}"`), html.includes(`id="f-${field}-problem"`)]).toEqual([
+        path,
+        field,
+        expect.stringMatching(field === 'tags' ? /tags/ : /^[A-Z][^:]*\??: /),
+        true,
+        true,
+      ]);
+  }
+});
+
 const asBrowser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
 test('loading the address of a form again leads to the page that it belongs to', async () => {
