@@ -75,6 +75,18 @@ test('the panel stays where Escape takes back what an input method composes', as
   await page.context().close();
 });
 
+test('a reply that is refused leaves a page on which nothing is docked', async () => {
+  const page = await forum.open('ada');
+  await read(page, '/d/1');
+  await replyTo(page, 3).click();
+  await docked(page).getByText('Reply to mia, post 3').waitFor();
+  await area(page).fill('   ');
+  await page.getByRole('button', { name: 'Post', exact: true }).click();
+  await page.getByRole('main').getByRole('alert').waitFor();
+  expect(await page.evaluate('document.documentElement.classList.contains("docking")')).toBe(false);
+  await page.context().close();
+});
+
 test('which post is answered is taken back, and the draft no longer says so', async () => {
   const page = await forum.open('bob');
   await read(page, '/d/1');

@@ -36,6 +36,25 @@ const select = (page: Page, post: number, paragraph?: number): Promise<void> =>
     getSelection().selectAllChildren(${paragraph === undefined ? 'prose' : `prose.children[${paragraph}]`});
   }`);
 
+test('what is quoted twice before the writing field is ready is quoted once', async () => {
+  const page = await forum.open('bob');
+  const { promise, resolve: release } = Promise.withResolvers<void>();
+  await page.route('**/x-composer.js', async (route) => {
+    await promise;
+    await route.continue();
+  });
+  await page.goto(await written());
+  await page.evaluate('customElements.whenDefined("x-posts").then(() => true)');
+  await select(page, 1, 0);
+  await offer(page).click();
+  await offer(page).click();
+  release();
+  await expect.poll(() => area(page).inputValue()).toContain('ash');
+  await page.waitForTimeout(500);
+  expect((await area(page).inputValue()).match(/ash/g)).toHaveLength(1);
+  await page.context().close();
+});
+
 test('what is selected in posts goes to the end of the reply, one quotation after another', async () => {
   const path = await written();
   const page = await open(path);

@@ -18,6 +18,8 @@ class FormDock extends HTMLElement implements Dock {
   readonly #edited = new Map<string, Promise<HTMLElement>>();
   #panel: HTMLElement | undefined;
   #opener: HTMLElement | undefined;
+  /** What is on its way. */
+  #opening: HTMLElement | undefined;
   readonly #size = new ResizeObserver(([entry]) =>
     document.documentElement.style.setProperty('--docked', `${(entry!.target as HTMLElement).offsetHeight}px`),
   );
@@ -31,12 +33,17 @@ class FormDock extends HTMLElement implements Dock {
   }
 
   disconnectedCallback(): void {
+    // A page that came in place of this one has nothing docked.
+    document.documentElement.classList.remove('docking');
     this.#size.disconnect();
   }
 
   async open(link: HTMLAnchorElement): Promise<void> {
-    this.#opener = link;
-    const panel = link.pathname.endsWith('/edit') ? await this.#editing(link.pathname) : await this.#replying(link);
+    // A second press would quote it twice.
+    if (this.#opening === link) return;
+    this.#opener = this.#opening = link;
+    const asked = link.pathname.endsWith('/edit') ? this.#editing(link.pathname) : this.#replying(link);
+    const panel = await asked.finally(() => (this.#opening = undefined));
     // Something else was asked for meanwhile, and may be written in already.
     if (this.#opener !== link) return;
     if (panel !== this.#panel) {

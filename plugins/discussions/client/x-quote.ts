@@ -22,6 +22,8 @@ interface Selected {
 class Quote extends HTMLElement {
   readonly #offer = Object.assign(document.createElement('div'), { className: 'quote-offer', popover: 'manual' });
   #selected: Selected | undefined;
+  /** What is quoted, or about to be. */
+  #quoted: Selected | undefined;
   /** What is answered because it was quoted. */
   #answered: string | null = null;
   #waiting: ReturnType<typeof setTimeout> | undefined;
@@ -93,7 +95,8 @@ class Quote extends HTMLElement {
   async #quote(): Promise<void> {
     const selected = this.#selected;
     const area = this.parentElement?.querySelector('textarea');
-    if (!selected || !area) return;
+    if (!selected || !area || selected === this.#quoted) return;
+    this.#quoted = selected;
     // It brings a draft back first.
     await loadElement('x-composer').catch(() => undefined);
     const text = `${quotation(selected)}\n\n`;
