@@ -108,6 +108,16 @@ test('a guest’s marks are in their browser, and rows say what came since', asy
   expect(await judge(page)).toEqual([]);
   await row(page).locator('.card-title a').click();
   await page.locator('.new-since').waitFor();
+  // It stays where the post is shown anew, in parts or as a whole.
+  await page.evaluate(`document.querySelector('.new-since').remove()`);
+  await expect.poll(() => page.locator('.new-since').count()).toBe(1);
+  await page.evaluate(`{
+    const post = document.querySelector('.new-since').parentElement;
+    const now = post.cloneNode(true);
+    now.querySelector('.new-since').remove();
+    post.replaceWith(now);
+  }`);
+  await expect.poll(() => page.locator('.new-since').count()).toBe(1);
   expect(messages).toEqual([]);
   await page.context().close();
 });

@@ -23,6 +23,7 @@ class ReadMarks extends HTMLElement {
   /** Posts on the screen, and since when each is in view; undefined while it is not, or not enough of it. */
   readonly #posts = new Map<Element, number | undefined>();
   #highest = 0;
+  readonly #line = document.createElement('p');
   #sent = 0;
 
   connectedCallback(): void {
@@ -32,8 +33,10 @@ class ReadMarks extends HTMLElement {
     this.#highest = Number(this.dataset['read']);
     if (!page.member) {
       this.#highest = markOf(number);
-      this.#divide(stream);
+      this.#line.className = 'new-since';
+      this.#line.append(Object.assign(document.createElement('span'), { textContent: this.dataset['line'] }));
     }
+    const first = page.member ? 0 : this.#highest + 1;
     this.#sent = this.#highest;
     this.#gone = new AbortController();
     const { signal } = this.#gone;
@@ -43,9 +46,13 @@ class ReadMarks extends HTMLElement {
         else this.#posts.delete(target);
       }
     });
-    this.#added = new MutationObserver(() => this.#watch(stream));
+    this.#added = new MutationObserver(() => {
+      this.#watch(stream);
+      this.#divide(stream, first);
+    });
     this.#added.observe(stream, { childList: true });
     this.#watch(stream);
+    this.#divide(stream, first);
     this.#looking = setInterval(() => this.#look(), LOOK);
     document.addEventListener('visibilitychange', () => void this.#send(), { signal });
     addEventListener('pagehide', () => void this.#send(), { signal });
@@ -119,16 +126,12 @@ class ReadMarks extends HTMLElement {
     this.#sent = this.#highest = Infinity;
   }
 
-  /** For guests, the line above the first post that is new. */
-  #divide(stream: Element): void {
-    const first = this.#highest > 0 && stream.querySelector(`[data-number="${this.#highest + 1}"]`);
-    if (!first) return;
-    const line = document.createElement('p');
-    line.className = 'new-since';
-    const text = document.createElement('span');
-    text.textContent = this.dataset['line'] ?? '';
-    line.append(text);
-    first.prepend(line);
+  /** For guests, the line above the first post that is new; where that post was changed it is put there again. */
+  #divide(stream: Element, number: number): void {
+    const first = number > 1 && stream.querySelector(`[data-number="${number}"]`);
+    if (!first || this.#line.parentElement === first) return;
+    first.prepend(this.#line);
+    this.#added?.observe(first, { childList: true });
   }
 }
 
