@@ -267,6 +267,18 @@ describe('a draft', () => {
   });
 });
 
+test('what was typed last is kept when its field is taken from the page', async () => {
+  const page = await open('/d/1/reply', true);
+  await defined(page, 'x-composer');
+  await text(page).fill('Typed at the last moment.');
+  const kept = await page.evaluate(`{
+    document.querySelector('x-composer').closest('form').remove();
+    JSON.stringify(localStorage);
+  }`);
+  expect(kept).toContain('Typed at the last moment.');
+  await page.context().close();
+});
+
 describe('a draft of a new discussion', () => {
   const TITLE = 'Which varnish holds';
   async function write(page: Page): Promise<void> {

@@ -69,7 +69,7 @@ class DraftCopy extends HTMLElement {
   }
 
   disconnectedCallback(): void {
-    clearTimeout(this.#waiting);
+    if (this.#waiting !== undefined) void this.#send();
     removeEventListener('pagehide', this.#leave);
     removeEventListener('pageshow', this.#return);
   }

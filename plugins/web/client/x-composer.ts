@@ -46,7 +46,10 @@ class Composer extends HTMLElement {
 
   connectedCallback(): void {
     const area = this.querySelector('textarea');
-    if (!area || this.#area) return;
+    if (!area) return;
+    addEventListener('pagehide', this.#leaving);
+    addEventListener('storage', this.#stored);
+    if (this.#area) return;
     this.#area = area;
     this.#bar = this.querySelector<HTMLElement>('[role="toolbar"]');
     if (this.#bar) this.#equip(this.#bar);
@@ -67,13 +70,11 @@ class Composer extends HTMLElement {
     form.addEventListener('reset', () => this.#drop());
     form.addEventListener('forum:draft-wanted', () => this.#dispatch());
     form.addEventListener('forum:draft-found', (event) => this.#found(event as CustomEvent<FoundDraft>));
-    addEventListener('pagehide', this.#leaving);
-    addEventListener('storage', this.#stored);
     this.#offer();
   }
 
   disconnectedCallback(): void {
-    clearTimeout(this.#waiting);
+    this.#leaving();
     clearTimeout(this.#following);
     removeEventListener('pagehide', this.#leaving);
     removeEventListener('storage', this.#stored);
