@@ -294,10 +294,10 @@ describe('a reminder', () => {
 test('a reminder that is due while its post is deleted comes once that is back', async () => {
   const about = [await forum.start('ada', 'A post of it is gone'), await forum.start('ada', 'It is gone as a whole')];
   const reply = await forum.reply('ada', about[0]!.id, 'Gone for a while');
-  const posts = [reply.id, about[1]!.postId];
+  const posts: readonly string[] = [reply.id, about[1]!.postId];
   for (const id of posts) await keep('bob', { post_id: id, remind_at: inMinutes(60) });
   const paths = [`/api/posts/${reply.id}`, `/api/discussions/${about[1]!.id}`];
-  const told = async (): Promise<string[]> =>
+  const reminded = async (): Promise<string[]> =>
     (await forum.as.bob.get('/api/notifications?limit=100')).body.notifications
       .filter(({ type, post_id: id }: any) => type === 'bookmark_reminder' && posts.includes(id))
       .map(({ post_id: id }: any) => id)
@@ -307,10 +307,10 @@ test('a reminder that is due while its post is deleted comes once that is back',
   const waiting = () =>
     forum.app.app.data.all(sql`select 1 from job where ${OWN} and run_at > now() + interval '1 hour'`);
   await vi.waitFor(async () => expect(await waiting()).toHaveLength(2), 10_000);
-  expect(await told()).toEqual([]);
+  expect(await reminded()).toEqual([]);
   for (const path of paths) await forum.as.mia.post(`${path}/restore`);
   await runDue();
-  expect(await told()).toEqual(posts.toSorted());
+  expect(await reminded()).toEqual(posts.toSorted());
 });
 
 /** Runs every reminder that waits, as when its time has come. */

@@ -8,7 +8,7 @@ type Submitter = HTMLButtonElement | HTMLInputElement | null;
 const REFUSED = './refused.js';
 
 /** Milliseconds after which a form can be sent again though no page came: it was stopped, or what came is a file. */
-const PATIENCE = 5_000;
+const TIMEOUT = 5_000;
 
 /**
  * Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the
@@ -25,7 +25,7 @@ export function enhanceForms(): void {
     if (sent) return;
     if (stays) return void send(form, submitter);
     busy(form, true);
-    setTimeout(busy, PATIENCE, form, false);
+    setTimeout(busy, TIMEOUT, form, false);
   });
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) for (const form of document.forms) busy(form, false);
