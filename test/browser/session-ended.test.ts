@@ -27,6 +27,8 @@ test.each([320, 1280])(
   'a page whose session is ended elsewhere says so at once, and goes on after logging in, at %i pixels',
   async (width) => {
     const page = await write(width);
+    await text(page).press('Control+End');
+    await page.keyboard.type(', typed');
     await forum.app.app.service(Accounts).endSessions(forum.people.bob.id);
     await dialog(page).getByText('You have been logged out elsewhere').waitFor();
     expect(await judge(page)).toEqual([]);
@@ -35,7 +37,9 @@ test.each([320, 1280])(
     await enter(page);
     await dialog(page).waitFor({ state: 'detached' });
     expect((await listening).status()).toBe(200);
-    expect(await text(page).inputValue()).toBe('Half a thought');
+    // Where one was one goes on, without a pointer, too.
+    await page.keyboard.type(' to its end');
+    expect(await text(page).inputValue()).toBe('Half a thought, typed to its end');
     await page.context().close();
   },
 );

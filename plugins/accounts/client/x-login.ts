@@ -34,10 +34,12 @@ class Login extends HTMLElement implements LoginDialog {
     if (this.#dialog.childElementCount === 0) return this.#returned;
     this.append(this.#dialog);
     document.body.append(this);
+    const restoreCaret = caretKeeper();
     this.#dialog.showModal();
     this.#dialog.querySelector<HTMLElement>('input:not([type="hidden"])')?.focus();
     await new Promise((resolve) => this.#dialog.addEventListener('close', resolve, { once: true }));
     this.remove();
+    restoreCaret();
     return this.#returned;
   }
 
@@ -78,5 +80,13 @@ class Login extends HTMLElement implements LoginDialog {
       this.#sending = false;
     }
   }
+}
+
+/** A field that has the focus back after a dialog may have no caret in Chromium, and take no letters until it is pressed. */
+function caretKeeper(): () => void {
+  const field = document.activeElement;
+  if (!(field instanceof HTMLTextAreaElement)) return () => undefined;
+  const { selectionStart, selectionEnd } = field;
+  return () => document.activeElement === field && field.setSelectionRange(selectionStart, selectionEnd);
 }
 define('x-login', Login);
