@@ -121,14 +121,17 @@ test('the address of a post is copied from its menu where the device has no dial
   await page.goto('/d/1');
   await page.evaluate(`delete Navigator.prototype.canShare`);
   await defined(page, 'x-posts');
-  await page.getByRole('link', { name: 'More about post 2', exact: true }).click();
+  await page.getByRole('link', { name: 'More about post 2', exact: true }).press('Enter');
   const share = page.locator('.menu:popover-open').getByRole('link', { name: 'Share' });
   const address = `${forum.url}/d/1/2#post-2`;
   expect(new URL((await share.getAttribute('href'))!, forum.url).href).toBe(address);
   await expect.poll(() => page.evaluate(`customElements.get('x-share') !== undefined`)).toBe(true);
-  await share.click();
+  await share.press('Enter');
   await page.getByText('The address is copied.').first().waitFor();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
+  // As after everything else in it.
+  expect(await share.isVisible()).toBe(false);
+  expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('More about post 2');
   await page.context().close();
 });
 

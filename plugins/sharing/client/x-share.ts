@@ -24,6 +24,8 @@ class Share extends HTMLElement {
       return;
     }
     await navigator.clipboard.writeText(url);
+    // The menu of a post, in which it may stand, has done its work.
+    this.closest<HTMLElement>('[popover]')?.hidePopover();
     toast(this.dataset['done'] ?? '');
   }
 }
