@@ -4,8 +4,8 @@ import { define, toast } from '@forum/client';
 class Share extends HTMLElement {
   connectedCallback(): void {
     this.querySelector('a')?.addEventListener('click', (event) => {
-      const { button, ctrlKey, metaKey, shiftKey, altKey, currentTarget } = event;
-      if (button !== 0 || ctrlKey || metaKey || shiftKey || altKey) return;
+      const { ctrlKey, metaKey, shiftKey, altKey, currentTarget } = event;
+      if (ctrlKey || metaKey || shiftKey || altKey) return;
       const { href } = currentTarget as HTMLAnchorElement;
       // Neither is there without https: then the link is a link.
       if (!('share' in navigator || 'clipboard' in navigator)) return;
@@ -17,9 +17,9 @@ class Share extends HTMLElement {
   async #share(url: string): Promise<void> {
     const data = { title: this.dataset['title'] ?? document.querySelector('h1')?.textContent ?? '', url };
     if (navigator.canShare?.(data)) {
-      await navigator.share(data).catch((error: unknown) => {
+      await navigator.share(data).catch((error: Error) => {
         // Whoever closes the dialog has not changed their mind about reading on.
-        if (!(error instanceof DOMException && error.name === 'AbortError')) throw error;
+        if (error.name !== 'AbortError') throw error;
       });
       return;
     }
