@@ -89,6 +89,28 @@ test('code is copied as it was written', async () => {
   await page.context().close();
 });
 
+test('words from right to left move nothing else of code, and their notes keep room for their numbers', async () => {
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  const content = 'Noted[^1].\n\n```js\nconst name = "שלום"; // تعليق\n```\n\n[^1]: ملاحظة';
+  const { discussion } = (await ada.post('/api/discussions', { title: 'Both ways', content, category_id: 'general' }))
+    .body;
+  const page = await forum.open('guest');
+  await page.goto(`/d/${discussion.number}`);
+  const places = await page.evaluate<{ code: readonly number[]; note: number }>(`(() => {
+    const box = (selector) => document.querySelector(selector).getBoundingClientRect();
+    const word = document.createRange();
+    const { firstChild } = document.querySelector('.code-string');
+    word.setStart(firstChild, 1);
+    word.setEnd(firstChild, 5);
+    const code = [box('.code-keyword'), word.getBoundingClientRect(), box('.code-comment')].map(({ left }) => left);
+    return { code, note: box('.prose').right - box('.footnotes li').right };
+  })()`);
+  expect(places.code).toEqual(places.code.toSorted((a, b) => a - b));
+  expect(places.note).toBeGreaterThan(16);
+  await page.context().close();
+});
+
 test('pictures are shown large, one after the other, by keyboard', async () => {
   const page = await forum.open('guest');
   await page.goto(await written());
