@@ -109,10 +109,11 @@ export function addSettings(
   /** A group that bears a plugin's id bears its name. */
   const nameOf = (id: string): string => plugins.list().find((one) => one.id === id)?.name ?? titleOf(id);
 
-  /** What is wrong with a choice that is in force already. */
-  const standing = (): Retry['problems'] => {
+  /** What is wrong with a choice among these that is in force already. */
+  const standing = (own: readonly SettingInfo[]): Retry['problems'] => {
     const message = web.themeProblem ?? web.themeWarning;
-    return message === undefined ? [] : [{ field: 'site.theme', message }];
+    const field = own.find(({ key }) => key === 'site.theme')?.key;
+    return message === undefined || field === undefined ? [] : [{ field, message }];
   };
 
   /** What there is to choose from, where the machine knows it and the schema does not. */
@@ -134,7 +135,7 @@ export function addSettings(
     const values = Object.fromEntries(
       own.map((setting) => [setting.key, isSecret(setting) ? (setting.stored ? 'set' : '') : setting.value]),
     );
-    const form = web.form(schemaOf(own), { ...values, ...typed?.body }, typed?.problems ?? standing()) as Form;
+    const form = web.form(schemaOf(own), { ...values, ...typed?.body }, typed?.problems ?? standing(own)) as Form;
     const changed = new Set(own.filter(differs).map(({ key }) => key));
     const open = own.filter((setting) => !isSecret(setting)).map(({ key, value }) => [key, value]);
     const opened = typed?.body['_opened'] ?? openedForm(Object.fromEntries(open));

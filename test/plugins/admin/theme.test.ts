@@ -230,6 +230,9 @@ it('with colours that are hard to read can be used, and the panel says which', a
   expect(await theme()).toMatchObject({ text: 'hard to read in places', state: 'warning' });
   const { text } = await ada.get('/admin/settings/appearance');
   expect(text).toMatch(/hard to read: text-3 on surface-3 in light \(1\.6 : 1, least 4\.5 : 1\), .*and 1 more\./);
+  const other = await ada.get('/admin/settings/api');
+  expect(other.status).toBe(200);
+  expect(other.text).not.toContain('hard to read');
 });
 
 describe('a theme that breaks while it is used', () => {
