@@ -34,7 +34,7 @@ class Login extends HTMLElement implements LoginDialog {
     if (this.#dialog.childElementCount === 0) return this.#returned;
     this.append(this.#dialog);
     document.body.append(this);
-    const restoreCaret = caretKeeper();
+    const restoreCaret = rememberCaret();
     this.#dialog.showModal();
     this.#dialog.querySelector<HTMLElement>('input:not([type="hidden"])')?.focus();
     await new Promise((resolve) => this.#dialog.addEventListener('close', resolve, { once: true }));
@@ -83,7 +83,7 @@ class Login extends HTMLElement implements LoginDialog {
 }
 
 /** A field that has the focus back after a dialog may have no caret in Chromium, and take no letters until it is pressed. */
-function caretKeeper(): () => void {
+function rememberCaret(): () => void {
   const field = document.activeElement;
   if (!(field instanceof HTMLTextAreaElement)) return () => undefined;
   const { selectionStart, selectionEnd } = field;

@@ -183,10 +183,10 @@ test('what is wrong with a form names its fields and leads to them, and they say
   ];
   for (const [name, path, form, fields] of asked) {
     const { text: html } = await forum.as[name].submit(path, form);
-    const told = [...html.matchAll(/<li><a href="#f-([^"]+)">([^<]*)<\/a>/g)];
-    const found = told.map(([, field]) => field!);
+    const links = [...html.matchAll(/<li><a href="#f-([^"]+)">([^<]*)<\/a>/g)];
+    const found = links.map(([, field]) => field!);
     expect([path, ...found]).toEqual([path, ...fields]);
-    for (const [, field, words] of told)
+    for (const [, field, words] of links)
       expect([path, field, words, html.includes(`id="f-${field}"`), html.includes(`id="f-${field}-problem"`)]).toEqual([
         path,
         field,
