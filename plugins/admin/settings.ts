@@ -183,7 +183,7 @@ export function addSettings(
             help: field.help,
             group: title,
             href: pathOf(group),
-            field: `${pathOf(group)}#f-${encodeURIComponent(field.name)}`,
+            field: `${pathOf(group)}#f-${encodeURIComponent(keyOf(field))}`,
           }));
       });
 
