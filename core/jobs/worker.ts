@@ -344,7 +344,7 @@ export class Worker {
     this.#pumping = undefined;
     clearTimeout(this.#timer);
     if (this.#state === 'started')
-      this.#timer = setTimeout(() => void this.#pump(), this.#lookAt - performance.now()).unref();
+      this.#timer = setTimeout(() => void this.#pump(), Math.ceil(this.#lookAt - performance.now())).unref();
   }
 
   /** Something came or ended, so that there may be room for more under a key that was full. */
@@ -415,9 +415,15 @@ export class Worker {
       if (due) await this.#takeOf(listener, look, whole);
     }
     if (whole) this.#wholeAgain = performance.now() + Math.max(LOOK_AGAIN, (performance.now() - begun) / WHOLE_LOOKS);
-    const waits = next.flatMap(({ wait, later, pause }) => [wait ?? 0, later ?? 0, pause ?? 0]);
-    const full = listeners.map((listener) => this.#paceOf(listener).fullUntil - performance.now());
-    return Math.ceil(Math.min(LOOK_AGAIN, ...[...waits, ...full].filter((wait) => wait > 0))) + 1;
+    const waits = next
+      .flatMap(({ wait, later, pause }) => [wait ?? 0, later ?? 0, pause ?? 0])
+      .filter((wait) => wait > 0);
+    // Those that were full when this look began are not in it, though they may not be full any more.
+    const full = listeners
+      .map((listener) => this.#paceOf(listener).fullUntil)
+      .filter((until) => until > begun)
+      .map((until) => Math.max(0, until - performance.now()));
+    return Math.ceil(Math.min(LOOK_AGAIN, ...waits, ...full)) + 1;
   }
 
   /** Whether something of a listener's may be taken, at `now` of `performance.now`. */
