@@ -52,6 +52,7 @@ function listen(brought: PageForm, message: HTMLElement, saved: (message: HTMLEl
     away();
   });
   form.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape' && !event.defaultPrevented && !document.querySelector(':popover-open')) away();
+    if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing) return;
+    if (!document.querySelector(':popover-open')) away();
   });
 }
