@@ -89,6 +89,8 @@ test('a message is edited where it is read, and is so for the other in their ope
   await expect.poll(() => area.inputValue()).toBe('Half a thought');
   await message(ada).getByRole('link', { name: 'Cancel' }).click();
   await expect.poll(() => area.count()).toBe(0);
+  // The next form would ask for a draft that is being discarded.
+  await expect.poll(async () => (await client.get('/api/drafts')).text).not.toContain('message-edit-');
   await button.click();
   await expect.poll(() => area.inputValue()).toBe('At noon, by the oak.');
   await area.fill('At **one**, by the oak.');

@@ -60,7 +60,6 @@ const gone = (manner: Manner): Scenario => ({
     over.abort();
     await writing;
     found.check(latest < manner.limit, `an answer without PostgreSQL took ${latest.toFixed(1)} s`);
-    await keptPages(forum, away.server, found);
     const receivedIds = (): ReadonlySet<string> =>
       new Set(receiver.received.map(({ body }) => body.data.post.id as string));
     const undelivered = (): number => [...journal.answered.values()].filter(({ id }) => !receivedIds().has(id)).length;
@@ -68,6 +67,8 @@ const gone = (manner: Manner): Scenario => ({
       (await within(60, async () => undelivered() === 0)) !== undefined,
       `${undelivered()} posts were never sent to the webhook`,
     );
+    // By then nothing is left of the writing that would change them.
+    await keptPages(forum, away.server, found);
     const refusals = [...journal.refused].map(([what, times]) => `${times} × ${what}`).join(', ');
     const tried =
       `${rounds} times ${away.how} while ${WRITERS} members wrote; ${refusals} and sent again, guests answered within ${latest.toFixed(1)} s, kept pages served; ` +
