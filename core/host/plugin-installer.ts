@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Cluster } from '../cluster.ts';
 import { PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
@@ -19,6 +20,10 @@ interface Change {
   readonly name: string;
   readonly removed: boolean;
 }
+
+/** Where a plugin is from; undefined where only its id is left, in the configuration or in this process. */
+const placeOf = ({ package: from, folder }: Plugin): string | undefined =>
+  from ?? (folder !== undefined && existsSync(folder) ? `the folder ${folder}` : undefined);
 
 /** Plugins that come, change and go while the program runs, in all processes that serve the site. */
 export class PluginInstaller {
@@ -62,8 +67,8 @@ export class PluginInstaller {
     const { site, kernel, log } = this.#deps;
     const plugin = await loadPlugin(site, name, this.#generation++);
     const before = this.find(plugin.id);
-    if (before && before.package !== plugin.package)
-      throw new PluginError(plugin.id, `is here already, from ${before.package ?? 'a folder'}; remove that one first`);
+    const other = before && before.package !== plugin.package ? placeOf(before) : undefined;
+    if (other !== undefined) throw new PluginError(plugin.id, `is here already, from ${other}; remove that one first`);
     if (before) await kernel.replace(plugin);
     else kernel.install(plugin);
     const thrown = await start(plugin).catch((error: unknown) => error);

@@ -74,7 +74,7 @@ export class Graph {
   get(id: string): Plugin {
     const plugin = this.#plugins.get(id);
     if (plugin) return plugin;
-    const otherwise = 'put its folder under plugins/ and its id into the configuration';
+    const otherwise = 'put its folder under plugins/ and its id into the configuration; the next start has it';
     throw new PluginError(id, `is not installed; ${didYouMean(id, [...this.#plugins.keys()], otherwise)}`);
   }
 

@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -303,4 +303,30 @@ define('x-raffle-draw', DrawElement);
     expect(output).toMatch(/plugins\/lists\/client\/x-lists-draw\.ts.*TS2339/);
     expect(code).toBe(1);
   }, 300_000);
+});
+
+describe('a folder that becomes a package', () => {
+  const packed = `
+import { definePlugin } from 'parley-forum';
+import { api } from 'parley-forum/plugins/api';
+export default definePlugin({
+  id: 'lists',
+  setup(_services, plugin) {
+    plugin.route(api, { method: 'get', path: '/lists', can: 'public' })(() => ({ answer: 'packed' }));
+  },
+});
+`;
+
+  test('is told apart from it while it is there, and gives way to it when it is gone', async () => {
+    const tarball = await site.pack(manifest('lists'), { 'plugin.js': packed });
+    expect((await site.parley('plugin', 'add', tarball)).output).toMatch(
+      /from the folder .*plugins\/lists; remove that one/,
+    );
+    expect((await site.parley('plugin', 'add', 'plugins/lists')).output).toContain('the next start has it');
+    await rename(join(site.folder, 'plugins/lists'), join(site.folder, 'lists-that-was'));
+    await site.command('plugin', 'add', tarball);
+    expect(await (await get('/api/lists')).json()).toMatchObject({ answer: 'packed' });
+    expect(await configuration()).toContain("'parley-plugin-lists',");
+    expect(await configuration()).not.toContain("'lists'");
+  });
 });

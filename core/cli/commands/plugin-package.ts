@@ -93,7 +93,9 @@ export const pluginAdd = defineCommand({
     const before = dependencies();
     const target = existsSync(resolve(SITE, spec)) ? resolve(SITE, spec) : spec;
     if (target !== spec && statSync(target).isDirectory() && !existsSync(join(target, 'package.json')))
-      throw new ConfigurationError(`${spec} has no package.json`);
+      throw new ConfigurationError(
+        `${spec} has no package.json; a plugin of the site’s own is a folder of plugins/ with its id in config/forum.ts, and the next start has it`,
+      );
     await installPackage(target, console);
     const name = installedName(target, before);
     const listed = isConfigured(SITE, name);
@@ -101,6 +103,8 @@ export const pluginAdd = defineCommand({
       checkPackage(name);
       if (!listed) await addToConfiguration(SITE, name);
       const { id, version } = await app.installer.install(name);
+      // What was a folder, which is gone, is the package now.
+      if (id !== name) await removeFromConfiguration(SITE, id);
       await app.hooks.emit(operated, { done: 'installed', subject: id });
       console.print(`${id} ${version} is installed and on.`);
     } catch (error) {
