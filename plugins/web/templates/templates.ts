@@ -15,7 +15,7 @@ const LAYOUT = 'layout';
 /** Without one of these every page lacks it, also those of the panel, where another theme could be chosen. */
 const PRINTED_BY_LAYOUT = ['head', 'body', 'foot'];
 
-type Contents = Pick<ValidatedTemplate, 'partials' | 'prints'>;
+type Contents = Pick<ValidatedTemplate, 'partials' | 'prints' | 'slots'>;
 type CheckedTemplate = Contents & { readonly code: TemplateCode };
 
 /**
@@ -76,9 +76,7 @@ export class Templates {
   loadAll(): void {
     const problems = new Set<string>();
     for (const [level, theme] of this.#chain.entries()) {
-      for (const name of namesIn(theme)) {
-        const view = VIEW.exec(name);
-        if (view && !this.#folderOf(view[1] ?? '')) continue;
+      for (const name of this.#usedOf(theme)) {
         try {
           this.get(this.#files(name, 0)[0]?.level === level ? name : `from-${level}:${name}`);
         } catch (error) {
@@ -89,6 +87,39 @@ export class Templates {
     }
     if (problems.size === 0) for (const problem of this.#layoutProblems()) problems.add(problem);
     if (problems.size > 0) throw unusableTheme(this.#chain[0]?.id ?? '', ...problems);
+  }
+
+  /** Slots that templates of the first theme take away with what they replace: nobody sees what plugins put there. */
+  missingSlots(): readonly string[] {
+    const [theme] = this.#chain;
+    if (!theme) return [];
+    const own = this.#usedOf(theme);
+    // A slot may stand in another template than before.
+    const kept = new Set(own.flatMap((name) => this.#slots(name)));
+    const replaced = own.filter((name) => this.#files(name, 1).length > 0);
+    return replaced.flatMap((name) =>
+      [...new Set(this.#slots(`from-1:${name}`))]
+        .filter((id) => !kept.has(id))
+        .map(
+          (id) =>
+            `${shortPath(this.#find(name, undefined).file)}: has no {{slot "${id}" …}}, which the template that it replaces has; what plugins put there is not shown`,
+        ),
+    );
+  }
+
+  /** Names of a theme's templates, without those of plugins that are off. */
+  #usedOf(theme: Theme): readonly string[] {
+    return namesIn(theme).filter((name) => {
+      const [, plugin] = VIEW.exec(name) ?? [];
+      return plugin === undefined || this.#folderOf(plugin) !== undefined;
+    });
+  }
+
+  /** The slots of a template and of what it includes. */
+  #slots(name: string): readonly string[] {
+    this.#get(name);
+    const { slots, partials } = this.#contents.get(name)!;
+    return [...slots, ...[...partials.keys()].flatMap((partial) => this.#slots(partial))];
   }
 
   has(name: string): boolean {

@@ -17,6 +17,8 @@ export interface ValidatedTemplate {
   readonly partials: ReadonlyMap<string, number>;
   /** What it prints: names of helpers and of values, as written. */
   readonly prints: ReadonlySet<string>;
+  /** Ids of the slots in it. */
+  readonly slots: ReadonlySet<string>;
 }
 
 /** Levels of blocks; no real template has many, and each is a call within a call when a page is made. */
@@ -76,7 +78,7 @@ export function validateTemplate(file: string, source: string, known: ReadonlySe
   checkDepth(file, program);
   const walk = new TemplateWalker(file, known, htmlPositions(program));
   walk.program(program);
-  return { program, partials: walk.partials, prints: walk.prints };
+  return { program, partials: walk.partials, prints: walk.prints, slots: walk.slots };
 }
 
 function checkDepth(file: string, { body }: hbs.AST.Program, depth = 0): void {
@@ -91,6 +93,7 @@ function checkDepth(file: string, { body }: hbs.AST.Program, depth = 0): void {
 class TemplateWalker {
   readonly partials = new Map<string, number>();
   readonly prints = new Set<string>();
+  readonly slots = new Set<string>();
   readonly #file: string;
   readonly #known: ReadonlySet<string>;
   readonly #positions: ReadonlyMap<Node, HtmlPosition>;
@@ -193,6 +196,8 @@ class TemplateWalker {
       );
     }
     if (name === 'url') this.#checkParts(node);
+    const [first] = node.params;
+    if (name === 'slot' && first?.type === 'StringLiteral') this.slots.add((first as hbs.AST.StringLiteral).value);
   }
 
   /** `url` encodes the signs of its parts but those of the first, `/` too. */

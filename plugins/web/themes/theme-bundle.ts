@@ -7,6 +7,7 @@ import { manifestText, withAccent, type Branding } from './branding.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
 import { Locales, type TextFiles } from './locales.ts';
 import { Sentences } from './sentences.ts';
+import { unservedFiles } from './stylesheet-files.ts';
 import { Templates } from '../templates/templates.ts';
 import {
   chainIcons,
@@ -142,9 +143,10 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
   const own = attempt(() => loadTheme(id, themeFolders));
   const chain = attempt(() => loadChain(id, themeFolders)) ?? [];
   const tokens = attempt(() => chainTokens(chain));
+  const templates = templatesOf(chain, options);
   for (const file of localeFiles(chain)) attempt(() => checkLocale(file));
   if (chain.length > 0) {
-    attempt(() => templatesOf(chain, options).loadAll());
+    attempt(() => templates.loadAll());
     attempt(() => tokens && chainTokenSheet(chain, tokens));
     attempt(() => chainIcons(chain));
   }
@@ -152,6 +154,8 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
   const warnings = (all: Tokens): readonly string[] => [
     ...[hardToRead(all) ?? []].flat(),
     ...unusedTokens(chain, [...sheets, ...options.plugins.flatMap(({ folder }) => stylesIn(folder))]),
+    ...(own ? unservedFiles(own) : []),
+    ...templates.missingSlots(),
   ];
   return {
     id,

@@ -142,6 +142,39 @@ describe('beside a running server', () => {
     await site.remove('themes/fog');
   });
 
+  test('`theme check` tells which files of style sheets nobody gets, and why', async () => {
+    await site.write(
+      'themes/fog/theme.json',
+      BROKEN['theme.json'].replaceAll('broken', 'fog').replace('"own"', '"own", "styles": ["css/fog.css"]'),
+    );
+    for (const file of ['fonts/fog.ttf', 'fonts/fog.woff2', 'img/fog.svg'])
+      await site.write(`themes/fog/assets/${file}`, '<svg xmlns="http://www.w3.org/2000/svg"/>');
+    await site.write(
+      'themes/fog/assets/css/fog.css',
+      `/* url(img/none.png) is\n what it was */
+@font-face { font-family: Fog; src: url('../fonts/fog.woff2'), url("../fonts/fog.ttf") format("truetype"); }
+.bank { background: url(../img/fog.svg#top), url(img/fog.svg), url(data:image/png;base64,AA==), url(/assets/x.png) }`,
+    );
+    expect(await parley('check', 'fog')).toBe(`fog can be used.
+  themes/fog/assets/css/fog.css:3: names "../fonts/fog.ttf", which is of a kind that is not served; fonts are .woff2, pictures .svg, .png, .jpg, .webp, .avif, .gif or .ico
+  themes/fog/assets/css/fog.css:4: names "img/fog.svg", which is not there; addresses in style sheets count from assets/css
+`);
+    await site.remove('themes/fog');
+  });
+
+  test('`theme check` tells which slots are gone with a template that was replaced, and none that stands elsewhere', async () => {
+    await site.write('themes/fog/theme.json', BROKEN['theme.json'].replaceAll('broken', 'fog'));
+    await site.write('themes/fog/templates/partials/header.hbs', '<header>{{slot "header.end"}}</header>');
+    await site.write('themes/fog/templates/partials/stat.hbs', '{{slot "header.start"}}');
+    await site.write('themes/fog/templates/partials/footer.hbs', '{{> parent:partials/footer}}');
+    await site.write('themes/fog/templates/plugins/greeting/greeting.hbs', '{{words}}');
+    expect(await parley('check', 'fog')).toBe(`fog can be used.
+  themes/fog/templates/partials/header.hbs: has no {{slot "header.search" …}}, which the template that it replaces has; what plugins put there is not shown
+  themes/fog/templates/plugins/greeting/greeting.hbs: has no {{slot "greeting.end" …}}, which the template that it replaces has; what plugins put there is not shown
+`);
+    await site.remove('themes/fog');
+  });
+
   test('`theme list` tells the one in use, what each builds on, and why one cannot be used', async () => {
     await parley('use', 'night-sky');
     expect((await parley('list')).split('\n')).toEqual([
