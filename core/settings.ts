@@ -59,6 +59,17 @@ interface Checker {
 const bare = (schema: TSchema): TSchema =>
   Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
 
+/** The first default that its own schema refuses. Looking costs more than starts of this program's plugins may. */
+export function badDefault(plugin: string, settings: TObject | undefined): PluginError | undefined {
+  for (const [key, schema] of Object.entries((settings?.properties ?? {}) as Record<string, TSchema>)) {
+    const { default: value } = schema as { default?: unknown };
+    const [problem] = value === undefined ? [] : problemsOf(key, { schema }, value);
+    if (problem)
+      return new PluginError(plugin, `defines the setting "${key}" with a default that it refuses: ${problem.message}`);
+  }
+  return undefined;
+}
+
 /** Values in memory, the database behind them; other processes are told to look again. */
 export class SettingsStore implements Settings {
   readonly #definitions = new Map<string, Omit<SettingInfo, 'key' | 'value' | 'stored'>>();

@@ -18,3 +18,10 @@ export function errorLines(stream: { write(text: string): unknown } = process.st
     child: (fields) => errorLines(stream, (fields as { plugin?: string }).plugin ?? plugin),
   };
 }
+
+/** Where in a folder an error was thrown, as ` (dist/service.js:7)`; empty for one that came from elsewhere. */
+export function lineIn(folder: string, error: unknown): string {
+  const stack = error instanceof Error ? error.stack : undefined;
+  const [, place] = stack?.split(`${folder}/`)[1]?.match(/^([^?:\s]+(?:\?[^:\s]*)?:\d+)/) ?? [];
+  return place ? ` (${place.replace(/\?[^:]*/, '')})` : '';
+}

@@ -10,6 +10,7 @@ import type { Logger } from '../logger.ts';
 import { faultOf, unusable, type Plugin } from '../plugins/definition.ts';
 import { assertFit } from '../plugins/fit.ts';
 import { inTime } from '../plugins/supervisor.ts';
+import { badDefault } from '../settings.ts';
 import { PROGRAM } from './site.ts';
 
 /** Where the parts of a plugin lie. */
@@ -100,7 +101,7 @@ export async function loadPlugin(site: string, name: string, generation?: number
     throw new PluginError(at.id, 'has no `export default definePlugin({ id, … })` in its plugin module');
   if (!at.package && plugin.id !== at.id)
     throw new PluginError(at.id, `calls itself "${plugin.id}"; id and folder must be the same`);
-  const fault = faultOf(plugin);
+  const fault = faultOf(plugin) ?? (at.folder.startsWith(PROGRAM) ? undefined : badDefault(plugin.id, plugin.settings));
   if (fault) throw fault;
   return {
     ...plugin,

@@ -55,6 +55,19 @@ test('a plugin that imports a contract which is not there is told where others a
   );
 });
 
+test('a plugin whose setting refuses its own default is refused, with key and reason', async () => {
+  const folder = join(site, 'plugins/brass');
+  await mkdir(folder, { recursive: true });
+  const settings = { properties: { 'brass.size': { type: 'integer', default: 'ten' } } };
+  await writeFile(
+    join(folder, 'plugin.js'),
+    `export default { id: 'brass', settings: ${JSON.stringify(settings)}, setup() {} };`,
+  );
+  await expect(loadPlugin(site, 'brass')).rejects.toThrow(
+    '[brass] defines the setting "brass.size" with a default that it refuses: must be integer',
+  );
+});
+
 test('a package that was installed anew brings its migrations as they are now', async () => {
   await install({});
   const folder = join(site, 'node_modules/parley-plugin-rattle/migrations');

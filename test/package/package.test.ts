@@ -1,4 +1,4 @@
-import { cp, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -304,6 +304,18 @@ define('x-raffle-draw', DrawElement);
     expect(code).toBe(1);
   }, 300_000);
 });
+
+test('a package whose module throws is not packed, and its author is told where that was', async () => {
+  const folder = join(site.folder, 'parley-plugin-torn');
+  await site.command('plugin', 'new', 'torn', '--package');
+  await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
+  const service = join(folder, 'src/service.ts');
+  await writeFile(service, `throw new Error('torn');\n${await readFile(service, 'utf8')}`);
+  const { code, output } = await run(folder, 'npm', 'run', 'pack');
+  expect(output).toMatch(/dist\/plugin\.js cannot be imported: torn \(dist\/service\.js:\d+\)/);
+  expect(code).toBe(1);
+  expect((await readdir(folder)).filter((name) => name.endsWith('.tgz'))).toEqual([]);
+}, 300_000);
 
 describe('a folder that becomes a package', () => {
   const packed = `

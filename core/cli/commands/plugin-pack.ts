@@ -1,12 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { checkFit, idOf, VERSION, type PackageManifest } from '../../host/loader.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import { faultOf, type Plugin } from '../../plugins/definition.ts';
 import { Type } from '../../schema.ts';
+import { badDefault } from '../../settings.ts';
 import { defineCommand } from '../command.ts';
 import { compile } from '../compiler.ts';
+import { lineIn } from '../error-lines.ts';
 import { npm } from '../npm.ts';
 
 interface Manifest extends PackageManifest {
@@ -44,9 +47,14 @@ async function problemsOf(folder: string, manifest: Manifest, files: readonly st
   // Client modules are built by the site that serves them, so they stay as they are.
   for (const file of files.filter((one) => SOURCE.test(one) && !one.startsWith('client/')))
     problems.push(`${file} is TypeScript, which Node does not run inside node_modules: leave it out under "files"`);
-  const { default: plugin } = (await import(pathToFileURL(join(folder, path)).href)) as { default?: Plugin };
+  let plugin: Plugin | undefined;
+  try {
+    ({ default: plugin } = (await import(pathToFileURL(join(folder, path)).href)) as { default?: Plugin });
+  } catch (error) {
+    return [...problems, `${path} cannot be imported: ${messageOf(error)}${lineIn(folder, error)}`];
+  }
   if (!plugin?.id || !plugin.setup) return [...problems, `${path} has no \`export default definePlugin({ id, … })\``];
-  const fault = faultOf(plugin);
+  const fault = faultOf(plugin) ?? badDefault(plugin.id, plugin.settings);
   return fault ? [...problems, fault.message] : problems;
 }
 
@@ -68,8 +76,11 @@ export const pluginPack = defineCommand({
     const [packed] = JSON.parse(await npm(folder, ['pack', '--json'], console)) as readonly [Packed];
     const files = packed.files.map(({ path }) => path);
     const problems = await problemsOf(folder, manifest, files);
-    if (problems.length > 0)
+    if (problems.length > 0) {
+      // Nobody is to publish it.
+      await rm(join(folder, packed.filename), { force: true });
       throw new ConfigurationError(`${packed.filename} would not work where it is installed:\n${problems.join('\n')}`);
+    }
     console.print(
       `${packed.filename}: ${files.length} files, ${(packed.size / 1_000).toFixed(1)} kB. Try it in a site: npx parley plugin add ${join(folder, packed.filename)}`,
     );

@@ -7,6 +7,7 @@ import { ConfigurationError, didYouMean, messageOf, PluginError } from '../../er
 import { Type } from '../../schema.ts';
 import { defineCommand, operated, type Console } from '../command.ts';
 import { addToConfiguration, isConfigured, removeFromConfiguration } from '../configuration-file.ts';
+import { lineIn } from '../error-lines.ts';
 import { npm } from '../npm.ts';
 import { Program } from '../program.ts';
 import { inRepository } from '../scaffold.ts';
@@ -66,9 +67,7 @@ async function installPackage(spec: string, console: Console): Promise<void> {
 function reasonOf(name: string, error: unknown): string {
   const why = messageOf(error);
   if (!(error instanceof Error) || why.startsWith('[')) return why;
-  const folder = `${findLocation(SITE, name)?.folder ?? name}/`;
-  const [, place] = error.stack?.split(folder)[1]?.match(/^([^?:\s]+(?:\?[^:\s]*)?:\d+)/) ?? [];
-  return `[${idOf(name)}] ${why}${place ? ` (${place.replace(/\?[^:]*/, '')})` : ''}`;
+  return `[${idOf(name)}] ${why}${lineIn(findLocation(SITE, name)?.folder ?? name, error)}`;
 }
 
 /** Throws why the package is no plugin for this program. */
