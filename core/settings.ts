@@ -161,6 +161,11 @@ export class SettingsStore implements Settings {
     });
   }
 
+  /** Keys of the site's configuration that are settings of no plugin that could be read. */
+  unknown(): readonly string[] {
+    return Object.keys(this.#parts.configured ?? {}).filter((key) => !this.#definitions.has(key));
+  }
+
   /** An object whose properties always read the value in force. */
   live<S extends TObject>(schema: S): Static<S> {
     const values = {};

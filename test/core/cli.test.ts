@@ -89,7 +89,11 @@ const broken = definePlugin({
 let site: TestForum;
 let served: { close(): void };
 beforeAll(async () => {
-  site = await startForum({ plugins: [secrets, bell, broken], environment: { secretKey: undefined } });
+  site = await startForum({
+    plugins: [secrets, bell, broken],
+    settings: { 'bell.volme': 3, 'broken.clapper': 'oak' },
+    environment: { secretKey: undefined },
+  });
   served = await serveCommands(site.app);
 });
 afterAll(async () => {
@@ -176,6 +180,10 @@ test('the doctor ticks what is well and names what is not', async () => {
   expect(console.lines).toContain('✓ every migration has run');
   expect(console.lines).toContain('✓ the data directory can be written');
   expect(console.lines).toContain('✗ plugin "broken" failed: no clapper');
+  expect(console.lines).toContain(
+    '· config/forum.ts sets bell.volme, which is a setting of no plugin here; did you mean "bell.volume"?',
+  );
+  expect(console.lines).not.toContainEqual(expect.stringContaining('broken.clapper'));
   expect(console.lines).toContain('· the database decides, not config/forum.ts: bell.code, bell.sound, bell.volume');
 });
 

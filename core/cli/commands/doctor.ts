@@ -7,7 +7,7 @@ import { defineCommand, type Console } from '../command.ts';
 import { counters } from '../../data/counters.ts';
 import { sql } from '../../data/database.ts';
 import type { Environment } from '../../environment.ts';
-import { chainOf, ConfigurationError, messageOf } from '../../errors.ts';
+import { chainOf, ConfigurationError, didYouMean, messageOf } from '../../errors.ts';
 import { RUN } from '../../host/site.ts';
 import { Type } from '../../schema.ts';
 import type { SettingInfo } from '../../settings.ts';
@@ -181,7 +181,25 @@ const differs = ({ schema, value, default: fallback }: SettingInfo): boolean =>
   (schema as { 'x-group'?: string })['x-group'] !== 'hidden' &&
   (value === undefined || JSON.stringify(value) !== JSON.stringify(fallback));
 
-async function settings({ settings: store, environment: { given } }: App): Promise<Finding[]> {
+/** Keys in config/forum.ts that do nothing; those of a plugin that has failed are its own again when it runs. */
+function strangeSettings({ settings: store, plugins: control }: App): Finding[] {
+  const failed = new Set(control.list().flatMap(({ id, state }) => (state === 'failed' ? [id] : [])));
+  const known = store.list().map(({ key }) => key);
+  return store
+    .unknown()
+    .filter((key) => !failed.has(key.split('.')[0]!))
+    .map((key) =>
+      note(
+        `config/forum.ts sets ${key}, which is a setting of no plugin here; ${didYouMean(key, known, 'take it out, or add its plugin')}`,
+      ),
+    );
+}
+
+async function settings(app: App): Promise<Finding[]> {
+  const {
+    settings: store,
+    environment: { given },
+  } = app;
   const moved = store.moved().filter(({ variable }) => !given.has(variable));
   const wrong = await store.problems();
   const own = store
@@ -194,6 +212,7 @@ async function settings({ settings: store, environment: { given } }: App): Promi
       bad(`the stored setting ${key} is not read any more; set ${variable} in the environment in its place`),
     ),
     ...store.deprecated().map(({ key, instead }) => note(`the setting ${key} is about to leave: ${instead}`)),
+    ...strangeSettings(app),
     ...wrong.map(({ field, message }) => bad(`the setting ${field} cannot be used: ${message}`)),
     own.length === 0
       ? good('every setting is as config/forum.ts has it')
