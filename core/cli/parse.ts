@@ -1,6 +1,7 @@
 import { Argument, Command as Commander, CommanderError, Option } from 'commander';
 import type { Command } from './command.ts';
 import { ConfigurationError } from '../errors.ts';
+import { VERSION } from '../host/loader.ts';
 import { RUN } from '../host/site.ts';
 import { check } from '../schema.ts';
 
@@ -49,6 +50,7 @@ function parse(entries: readonly Entry[], line: readonly string[], columns: numb
   const print = (text: string): void => void (help += text);
   const program = new Commander(RUN)
     .usage('COMMAND [OPTIONS]')
+    .version(VERSION, '-V, --version', 'print the version of Parley')
     .addHelpText('after', '\nEach command explains itself with --help.')
     .helpCommand(false)
     .configureHelp({
@@ -85,11 +87,11 @@ function parse(entries: readonly Entry[], line: readonly string[], columns: numb
   return call ?? { help: help.trimEnd() };
 }
 
-/** Problems end the parsing as one line; help just ends it. */
+/** Problems end the parsing as one line; help and version just end it. */
 const refuse =
   (usage: string) =>
   (error: CommanderError): never => {
-    if (error.code.startsWith('commander.help')) throw error;
+    if (/^commander\.(?:help|version)/.test(error.code)) throw error;
     const problem = error.message.replace(/^error: /, '').replace(/[.]$/, '');
     throw new ConfigurationError(`${problem.replaceAll('\n', ' ')}. See: ${usage} --help`);
   };

@@ -140,6 +140,10 @@ describe('help', () => {
     }
   });
 
+  test('tells the version', () => {
+    for (const word of ['-V', '--version']) expect(help(word)).toMatch(/^\d+\.\d+\.\d+/);
+  });
+
   test('of a first word lists what begins with it', () => {
     expect(help('boat')).toContain('boat paint');
     expect(help('boat', '--help')).not.toContain('launch');
