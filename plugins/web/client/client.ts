@@ -147,8 +147,8 @@ let dismissed: { readonly opener: HTMLElement; readonly at: number } | undefined
 const CLICK = 400;
 
 /**
- * Shows a popover beside what opens it, and goes into it where that was by keyboard (a click without a pointer); hides
- * it where it was shown there already.
+ * Shows a popover beside what opens it, where its class `menu` puts it, and goes into it where that was by keyboard (a
+ * click without a pointer); hides it where it was shown there already.
  */
 export function togglePopover(popover: HTMLElement, opener: HTMLElement, { detail, timeStamp }: UIEvent): void {
   const byKeyboard = detail === 0;
