@@ -159,13 +159,14 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
       composerFields,
       async (contexts, viewer) => {
         if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
-        const given = { limits: limitsOf(), page: FILES };
-        const shown = await web.fragment(viewer, '@uploads/composer', given);
-        // What only some read should have no file that is not for others: whoever has its address may have it.
-        const warned = await web.fragment(viewer, '@uploads/composer', { ...given, warn: true });
-        // Files are put into a text: there is none where only title and fields of a discussion are changed.
-        return contexts.map(({ writes, discussion }) =>
-          writes === 'discussion' && discussion ? undefined : writes === 'message' ? warned : shown,
+        return Promise.all(
+          contexts.map(async ({ writes, discussion }) => {
+            // Files are put into a text: there is none where only title and fields of a discussion are changed.
+            if (writes === 'discussion' && discussion) return undefined;
+            // What only some read should have no file that is not for others: whoever has its address may have it.
+            const warn = writes === 'message';
+            return web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES, warn });
+          }),
         );
       },
       { shared: true },
