@@ -14,7 +14,7 @@ import { Signals } from './signals.ts';
 
 /** The subject under which processes tell each other whose streams may be over. */
 const REAUTHENTICATE = 'live.reauthenticate';
-/** Milliseconds in which the one session that outlives the others of its member goes on under another id. */
+/** Milliseconds in which every process hears that what it keeps of an account is old. */
 const SETTLING = 500;
 /** Milliseconds between heartbeats: less than the minute after which many proxies close idle connections. */
 const HEARTBEAT = 25_000;

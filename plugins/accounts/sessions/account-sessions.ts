@@ -86,8 +86,9 @@ export class AccountSessions {
   }
 
   /** Ends those of an account's sessions that fit; false when there were none. */
-  async end(account: string, fits: (login: Login) => boolean): Promise<boolean> {
-    const keys = (await this.#store.byAccount(account)).filter(({ login }) => fits(login)).map(({ key }) => key);
+  async end(account: string, fits: (login: Login, key: string) => boolean): Promise<boolean> {
+    const stored = await this.#store.byAccount(account);
+    const keys = stored.filter(({ login, key }) => fits(login, key)).map(({ key }) => key);
     await this.#store.removeKeys(keys);
     return keys.length > 0;
   }

@@ -56,8 +56,7 @@ export function addSessionPages(
     summary: 'accounts:sessions.end-others',
     options: confirmed,
   })(async ({ actor, req }) => {
-    await accounts.endOtherSessions(actor.id!);
-    await sessions.endOthers(req, (await accounts.find(actor.id!))!);
+    await sessions.endOthers(req, () => accounts.endOtherSessions(actor.id!));
     return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.others-ended') }), { success: true });
   });
 }

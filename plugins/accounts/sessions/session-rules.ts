@@ -68,7 +68,8 @@ export class SessionRules {
     const now = this.#clock.now();
     if (!account) return 'account gone';
     if (account.status !== 'active') return 'account disabled';
-    if (account.permissionsVersion !== login.version) return 'permissions changed';
+    // A session of a later version goes on beyond a change that whoever read the account has not heard of.
+    if (account.permissionsVersion > login.version) return 'permissions changed';
     if (now >= expiryOf(login)) return 'lifetime';
     if (now >= this.endOf(login)) return 'idle';
     return undefined;

@@ -157,24 +157,19 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   }
 
   async reauthenticate(req: Request): Promise<Viewer | undefined> {
-    const { access, accounts, rules } = this.#deps;
+    const { access, accounts, rules, store } = this.#deps;
     await access.refresh();
     const begun = loginOf(req);
     if (!begun) return access.guest;
-    const login = await this.#currentLogin(req, begun);
-    const account = login && (await accounts.find(login.account));
-    if (!account || (rules.violation(login, account, req) ?? (await this.#replacedCause(login))) !== undefined)
-      return undefined;
-    return accounts.viewerOf(account);
-  }
-
-  /** As it is stored now, under whichever id it goes on. */
-  async #currentLogin(req: Request, { account, csrf }: Login): Promise<Login | undefined> {
-    const { store } = this.#deps;
-    const login = await storedLogin(store, req.sessionID);
-    if (login && login.successor === undefined) return login;
-    const later = (await store.byAccount(account)).filter(({ login: other }) => other.csrf === csrf);
-    return later.find(({ login: { successor } }) => successor === undefined)?.login;
+    const account = await accounts.find(begun.account);
+    if (!account) return undefined;
+    const good = async (login: Login | undefined): Promise<boolean> =>
+      login !== undefined && (rules.violation(login, account, req) ?? (await this.#replacedCause(login))) === undefined;
+    if (await good(await storedLogin(store, req.sessionID))) return accounts.viewerOf(account);
+    // It may go on under another id. Read after the account: whichever version that is of, what goes on is among these.
+    for (const { login } of await store.byAccount(account.id))
+      if (login.csrf === begun.csrf && (await good(login))) return accounts.viewerOf(account);
+    return undefined;
   }
 
   async authenticateBearer(token: string): Promise<Viewer | undefined> {
@@ -227,18 +222,31 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
    */
   async confirm(req: Request, confirmed = true): Promise<void> {
     const login = loginOf(req);
-    if (login)
-      await this.#reissue(
-        req,
-        { ...login, confirmedAt: confirmed ? this.#deps.clock.now() : 0 },
-        ({ csrf }) => csrf === login.csrf,
-      );
+    if (!login) return;
+    const key = await this.#reissue(req, { ...login, confirmedAt: confirmed ? this.#deps.clock.now() : 0 });
+    await this.#deps.accountSessions.end(login.account, ({ csrf }, other) => csrf === login.csrf && other !== key);
   }
 
-  /** After what ends every session of its member, this one goes on. `account`: as it is now. */
-  async endOthers(req: Request, account: Account): Promise<void> {
+  /** Does what ends every session of its member but the request's: that goes on under a new id. */
+  async endOthers(req: Request, end: () => Promise<void>): Promise<void> {
     const login = loginOf(req);
-    if (login) await this.#reissue(req, { ...login, version: account.permissionsVersion }, () => true);
+    if (!login) return end();
+    const { accounts, accountSessions, store } = this.#deps;
+    const { sessionID: old, session: before } = req;
+    // Stored before the old one is over: at any moment one of them is good, also for whoever looks meanwhile.
+    const expected = login.version + 1;
+    const key = await this.#reissue(req, { ...login, version: expected });
+    try {
+      await end();
+    } catch (error) {
+      await store.remove(req.sessionID);
+      Object.assign(req, { sessionID: old, session: before });
+      throw error;
+    }
+    const version = (await accounts.find(login.account))?.permissionsVersion ?? expected;
+    // Another change came between; of two that do the same, none ends both.
+    if (version !== expected) await this.#save(req, { ...loginOf(req)!, version });
+    await accountSessions.end(login.account, (_, other) => other !== key);
   }
 
   /** The request goes on as a guest's. */
@@ -306,15 +314,11 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     await store.create(req.sessionID, req.session as unknown as StoredSession);
   }
 
-  /**
-   * A new id for the request's session, as `login` without what only a replaced one has; `over`: which of its member's
-   * sessions end.
-   */
-  async #reissue(req: Request, login: Login, over: (login: Login) => boolean): Promise<void> {
-    const { clock, accountSessions, store } = this.#deps;
-    generate(store, req);
-    await accountSessions.end(login.account, over);
-    await this.#save(req, { ...login, issuedAt: clock.now(), successor: undefined, retiredAt: undefined });
+  /** A new id for the request's session, as `login` without what only a replaced one has. Resolves to its key. */
+  async #reissue(req: Request, login: Login): Promise<string> {
+    generate(this.#deps.store, req);
+    await this.#save(req, { ...login, issuedAt: this.#deps.clock.now(), successor: undefined, retiredAt: undefined });
+    return digest(req.sessionID);
   }
 
   /** express-session for a request that came without a cookie: gives it a session to fill. */

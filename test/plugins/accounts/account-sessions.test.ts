@@ -147,6 +147,18 @@ describe('the list of one’s sessions', () => {
     expect(await list(desktop)).toMatchObject([{ current: true, device: 'Firefox on Linux' }]);
   });
 
+  it('keeps one of two that end all others at once', async () => {
+    for (const round of [1, 2, 3]) {
+      const [here, there] = [desktop, await login(ada, LINUX, `192.0.2.1${round}`)];
+      await Promise.all(
+        [here, there].map((client) => client.post('/settings/security/sessions/revoke-others', undefined, asJson)),
+      );
+      const still = await Promise.all([here, there].map(isIn));
+      expect(still, `round ${round}`).toContain(true);
+      desktop = still[0] ? here : there;
+    }
+  });
+
   it('keeps the newest fifty, and ends the older ones with their live streams', async () => {
     await using stream = await listen(forum, phone, '', { 'user-agent': PHONE, 'x-forwarded-for': '2001:db8::7' });
     expect(stream.status).toBe(200);
