@@ -46,6 +46,17 @@ export interface AnonymousContext extends SurfaceContext {
   readonly actor: undefined;
 }
 
+/** Who may call a route. */
+export type RouteAccess = Permission | 'member' | 'public';
+
+/**
+ * The context of a route by its `can`: where it has to be somebody who logged in, `actor` is none of those whose `id` is
+ * undefined.
+ */
+export type ContextOf<Context extends SurfaceContext, Can> = [Can] extends ['member']
+  ? Context & { readonly actor: Exclude<Context['actor'], { readonly id: undefined }> }
+  : Context;
+
 /** A family of routes under one prefix that authenticates, limits, succeeds and fails in one way. */
 export interface Surface<Context extends SurfaceContext, Out = unknown, Options extends object = {}> extends Ref<
   'surface',
@@ -170,7 +181,16 @@ type Call<Context extends SurfaceContext, P, Q, B, T> = Context &
     readonly target: T;
   };
 
-export interface RouteDefinition<Context extends SurfaceContext, P, Q, B, R, T, Options extends object = {}> {
+export interface RouteDefinition<
+  Context extends SurfaceContext,
+  P,
+  Q,
+  B,
+  R,
+  T,
+  Options extends object = {},
+  Can extends RouteAccess = RouteAccess,
+> {
   /** Of HTTP, in lower case. */
   readonly method: Method;
   /**
@@ -194,11 +214,13 @@ export interface RouteDefinition<Context extends SurfaceContext, P, Q, B, R, T, 
    * Who may call: whoever holds a permission, who logged in (`member`), or everyone (`public`). There is no default:
    * leaving it out does not compile.
    */
-  readonly can: Permission | 'member' | 'public';
+  readonly can: Can;
   /** The thing the path names, if the caller may see it; `undefined`: 404. */
-  load?(call: Context & Pick<Exchange, 'req'> & { readonly params: Inputs<P> }): Awaitable<T | undefined>;
+  load?(
+    call: ContextOf<Context, Can> & Pick<Exchange, 'req'> & { readonly params: Inputs<P> },
+  ): Awaitable<T | undefined>;
   /** Beyond `can`: whether this caller may do this to this target; false: 403. */
-  authorize?(call: Context & { readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
+  authorize?(call: ContextOf<Context, Can> & { readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
   /**
    * Reads only: the tags under which the surface may cache the answer for callers who are all alike, until one is
    * purged; undefined: not this one.

@@ -5,8 +5,10 @@ import type { Action, Durability, Delivery, Filter, Hook, Listen, Query } from '
 import type { Logger } from '../logger.ts';
 import type { Awaitable, ExtensionPoint, Services, Tokens } from '../ref.ts';
 import type {
+  ContextOf,
   Handler,
   Permission,
+  RouteAccess,
   RouteDefinition,
   Surface,
   SurfaceBehaviour,
@@ -123,10 +125,11 @@ export interface PluginHandle<S = unknown> {
     R extends Maybe = undefined,
     T = undefined,
     Opt extends object = {},
+    const Can extends RouteAccess = RouteAccess,
   >(
     surface: Surface<C, O, Opt>,
-    definition: RouteDefinition<C, P, Q, B, R, T, NoInfer<Opt>>,
-  ): (handler: Handler<C, P, Q, B, R, T>) => void;
+    definition: RouteDefinition<C, P, Q, B, R, T, NoInfer<Opt>, Can>,
+  ): (handler: Handler<ContextOf<C, Can>, P, Q, B, R, T>) => void;
 
   /** Adds to anyone's list. Lower `order` comes first. */
   extend<T>(point: ExtensionPoint<T>, value: NoInfer<T>, order?: number): void;
@@ -241,7 +244,7 @@ export const unusable = (
 ): Plugin => ({
   id,
   fault,
-  setup: () => Promise.reject(fault as Error),
+  setup: () => Promise.reject(fault),
   ...(name !== undefined && { name }),
   ...(version !== undefined && { version }),
   ...(description !== undefined && { description }),

@@ -23,15 +23,23 @@ export interface Group {
   readonly builtIn: boolean;
 }
 
-/** Who makes a request. A snapshot taken when the request came in; hand it on as an argument. */
-export interface Viewer {
-  /** Undefined for guests. */
-  readonly id: string | undefined;
-  readonly username: string | undefined;
+interface Visitor {
   readonly group: Group;
   /** Why a member of staff has a member’s rights for now, and where they change that. */
   readonly requirement?: Requirement;
 }
+/** A viewer who is logged in: the `actor` of routes that are for members. */
+export interface Member extends Visitor {
+  readonly id: string;
+  readonly username: string;
+}
+/** A viewer who is not. */
+export interface Guest extends Visitor {
+  readonly id: undefined;
+  readonly username: undefined;
+}
+/** Who makes a request. A snapshot taken when the request came in; hand it on as an argument. */
+export type Viewer = Member | Guest;
 
 /** A condition that staff must meet to have the rights of their group. */
 export interface Requirement {
@@ -47,7 +55,7 @@ export interface Requirement {
 export const mayCall = (access: Access, viewer: Viewer, can: RouteInfo['can']): boolean =>
   can === 'public' || (can === 'member' ? !isGuest(viewer) : access.allows(viewer, can));
 
-export const isGuest = (viewer: Viewer): boolean => viewer.id === undefined;
+export const isGuest = (viewer: Viewer): viewer is Guest => viewer.id === undefined;
 export const isStaff = (viewer: Viewer): boolean =>
   viewer.group.level === 'moderator' || viewer.group.level === 'admin';
 export const isAdmin = (viewer: Viewer): boolean => viewer.group.level === 'admin';

@@ -7,7 +7,7 @@ import { AccessService } from './service.ts';
 export default definePlugin({
   id: 'access',
   name: 'Groups and permissions',
-  version: '1.0.0',
+  version: '2.0.0',
   description: 'Groups on a ladder of rights, what each may do, and who may not for a while.',
   needs: { data: Data, cache: Cache, clock: Clock },
   provides: { access: Access, authorizer: Authorizer },

@@ -72,7 +72,7 @@ function snapshotOf(
   );
   const byId = new Map(list.map((group) => [group.id, Object.freeze(group)]));
   const guest = Object.freeze({ id: undefined, username: undefined, group: byId.get('guest')! });
-  const unrestricted = Object.freeze({ id: NO_ONE, username: undefined, group: byId.get('admin')! });
+  const unrestricted = Object.freeze({ id: NO_ONE, username: '', group: byId.get('admin')! });
   return {
     groups: byId,
     list,
@@ -189,7 +189,7 @@ export class AccessService implements Access {
 
   representative(viewer: Viewer): Viewer | undefined {
     if (viewer.id === undefined) return viewer;
-    return this.suspension(viewer.id) ? undefined : { id: NO_ONE, username: undefined, group: viewer.group };
+    return this.suspension(viewer.id) ? undefined : { id: NO_ONE, username: '', group: viewer.group };
   }
 
   async decide(groupId: string, permission: Permission, allowed: boolean | undefined, by?: string): Promise<void> {

@@ -43,7 +43,7 @@ export function addSettingsPages(
   };
   const mayEdit = (viewer: Viewer): boolean => access.allows(viewer, editProfile);
   plugin.route(pages, { method: 'get', path: PROFILE, can: 'member' })(async ({ actor }) =>
-    forms.profile({ values: await ownProfile(actor.id!), editable: mayEdit(actor) }),
+    forms.profile({ values: await ownProfile(actor.id), editable: mayEdit(actor) }),
   );
 
   plugin.route(pages, {
@@ -77,7 +77,7 @@ export function addSettingsPages(
     body: PasswordForm,
     options: { rerender },
   })(async ({ actor, body, req }) => {
-    const id = actor.id!;
+    const id = actor.id;
     if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
       throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
     }
@@ -93,7 +93,7 @@ export function addSettingsPages(
   });
 
   plugin.route(pages, { method: 'get', path: EMAIL, can: 'member', options: confirm })(async ({ actor }) =>
-    forms.email({ values: { email: (await accounts.find(actor.id!))?.email } }),
+    forms.email({ values: { email: (await accounts.find(actor.id))?.email } }),
   );
 
   plugin.route(pages, {
@@ -104,7 +104,7 @@ export function addSettingsPages(
     options: { ...confirm, rerender: (retry: Retry) => forms.email({ retry }) },
   })(async ({ actor, body }) => {
     const email = body.email.trim();
-    const account = (await accounts.find(actor.id!))!;
+    const account = (await accounts.find(actor.id))!;
     const confirming = sameAddress(account, email) ? undefined : confirmation();
     if (confirming) {
       accounts.checkEmail(email);
@@ -114,7 +114,7 @@ export function addSettingsPages(
         [confirming.name]: true,
       });
     }
-    await accounts.setEmail(actor.id!, email, actor.id);
+    await accounts.setEmail(actor.id, email, actor.id);
     return negotiated(redirect(SECURITY, { notice: phrase('accounts:email.changed') }), { success: true, email });
   });
 
@@ -124,7 +124,7 @@ export function addSettingsPages(
     can: 'member',
     options: { ...confirm, rerender },
   })(async ({ actor, res }) => {
-    const token = await tokens.issue(actor.id!);
+    const token = await tokens.issue(actor.id);
     res.set('Cache-Control', 'no-store');
     return negotiated(await security(actor.id, { fresh: token }), { success: true, token });
   });
@@ -135,7 +135,7 @@ export function addSettingsPages(
     can: 'member',
     options: { rerender },
   })(async ({ actor }) => {
-    await tokens.revokeAll(actor.id!, actor.id);
+    await tokens.revokeAll(actor.id, actor.id);
     return negotiated(redirect(SECURITY, { notice: phrase('accounts:token.revoked') }), { success: true });
   });
 }

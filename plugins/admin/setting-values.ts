@@ -8,7 +8,7 @@ interface SettingSchema {
   readonly 'x-secret'?: boolean;
   readonly 'x-group'?: string;
 }
-const schemaOf = ({ schema }: SettingInfo): SettingSchema => schema as SettingSchema;
+const schemaOf = ({ schema }: SettingInfo): SettingSchema => schema;
 
 export const isSecret = (setting: SettingInfo): boolean => schemaOf(setting)['x-secret'] === true;
 
@@ -63,8 +63,6 @@ function parseValue(
   // A switch sends "false" and, when it is on, "true" after it.
   const last = schema.type !== 'array' && Array.isArray(input) ? (input as unknown[]).at(-1) : input;
   const { default: _default, ...bare } = setting.schema as TSchema & { default?: unknown };
-  const result = check(Type.Object({ value: bare as TSchema }), { value: last }, { coerce: true });
-  return result.ok
-    ? { ok: true, value: (result.value as { value: unknown }).value }
-    : { ok: false, problems: result.problems };
+  const result = check(Type.Object({ value: bare }), { value: last }, { coerce: true });
+  return result.ok ? { ok: true, value: result.value.value } : { ok: false, problems: result.problems };
 }

@@ -38,10 +38,10 @@ export function ownPages(deps: PagesDeps & { readonly rules: Rules }): void {
     can: 'member',
     query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) }),
   })(async ({ actor, query: { page = 1 } }) => {
-    const total = await posts.countOwn(actor.id!);
+    const total = await posts.countOwn(actor.id);
     const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
     if (page > last) throw notFound('The list ends before this page');
-    const { items } = await posts.own(actor.id!, { limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
+    const { items } = await posts.own(actor.id, { limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE });
     const placeOf = await placesOf(items, actor, deps);
     const rows = items.map((row) => ({ ...toModel(row, false), place: placeOf(row) }));
     return view(
@@ -64,7 +64,7 @@ export function ownPages(deps: PagesDeps & { readonly rules: Rules }): void {
 
   plugin.route(pages, { method: 'post', path: `${OWN}/:id/withdraw`, can: 'member', load })(
     async ({ actor, target }) => {
-      if (!(await posts.withdraw(target.id, actor.id!))) throw notFound('There is no such held post');
+      if (!(await posts.withdraw(target.id, actor.id))) throw notFound('There is no such held post');
       return redirect(OWN, { notice: phrase('approval:withdrawn') });
     },
   );

@@ -24,7 +24,7 @@ export function approvalRoutes({ plugin, settings, environment, posts, reviewer 
     query: Type.Object(Paging),
     result: listOf('held_posts', HeldPostRecord),
   })(async ({ actor, query: { limit, ...query } }) => {
-    const page = await posts.own(actor.id!, { ...query, limit: limitOf(settings, limit) });
+    const page = await posts.own(actor.id, { ...query, limit: limitOf(settings, limit) });
     return { held_posts: page.items.map((row) => posts.ownRecord(row)), ...pageFields(page) };
   });
 
@@ -37,7 +37,7 @@ export function approvalRoutes({ plugin, settings, environment, posts, reviewer 
     result: Type.Object({}),
     load: ({ actor, params }) => (actor.id === undefined ? undefined : posts.findOwn(params.id, actor.id)),
   })(async ({ actor, target }) => {
-    if (!(await posts.withdraw(target.id, actor.id!))) throw notFound('There is no such held post');
+    if (!(await posts.withdraw(target.id, actor.id))) throw notFound('There is no such held post');
     return {};
   });
 

@@ -47,8 +47,8 @@ export class ContentInstaller implements DemoContent {
     const { access, discussions, importer } = this.#deps;
     // The import is one transaction: either all of it was written by an earlier attempt, or nothing.
     const admin = {
-      id: [...members.values()][0],
-      username: content.members[0]?.username,
+      id: [...members.values()][0]!,
+      username: content.members[0]!.username,
       group: access.groupOf('admin'),
     };
     if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;

@@ -56,7 +56,7 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
     can: 'member',
     query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) }),
   })(async ({ actor, query: { page = 1 } }) => {
-    const total = await store.count(actor.id!);
+    const total = await store.count(actor.id);
     const last = Math.max(1, Math.ceil(total / PAGE));
     if (page > last) throw notFound('The list ends before this page');
     const { items } = await drafts.list(actor, { limit: PAGE, offset: (page - 1) * PAGE });

@@ -37,7 +37,7 @@ export default definePlugin({
       );
     };
     const panel = fill(homeBanner, async (places, viewer) => {
-      if (isGuest(viewer) || !(await isNew(viewer)) || (await hidden.has(viewer.id!))) return [];
+      if (isGuest(viewer) || !(await isNew(viewer)) || (await hidden.has(viewer.id))) return [];
       const steps = await Promise.all(
         plugin
           .extensions(firstSteps)
@@ -56,8 +56,8 @@ export default definePlugin({
       can: 'member',
       summary: 'Puts the first steps away, on each device.',
     })(async ({ actor }) => {
-      await hidden.add(actor.id!, new Date(clock.now()));
-      await cache.purge(accountTag(actor.id!));
+      await hidden.add(actor.id, new Date(clock.now()));
+      await cache.purge(accountTag(actor.id));
       return negotiated(redirect('/'), { success: true });
     });
   },

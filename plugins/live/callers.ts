@@ -95,7 +95,7 @@ export class Callers {
     const cached = this.#cached(viewer);
     if (cached || isGuest(viewer)) return cached ?? {};
     const stamp = {};
-    cache.set(`live.caller:${viewer.id}`, [accountTag(viewer.id!)], stamp, cache.version(), { bytes: 256 });
+    cache.set(`live.caller:${viewer.id}`, [accountTag(viewer.id)], stamp, cache.version(), { bytes: 256 });
     return stamp;
   }
 }

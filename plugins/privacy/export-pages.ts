@@ -35,7 +35,7 @@ export function addExportPages(
     summary: 'All that the member has here, as a ZIP.',
     options: { confirm: true, rerender },
   })(async ({ actor, res }) => {
-    const id = actor.id!;
+    const id = actor.id;
     await countExport(id);
     await plugin.emit(exportRequested, { id });
     const day = new Date(clock.now()).toISOString().slice(0, 10);

@@ -31,7 +31,7 @@ export function addPages(
   plugin.extend(navigation, { area: 'settings', label: 'privacy:title', href: PRIVACY });
 
   plugin.route(pages, { method: 'get', path: PRIVACY, can: 'member' })(async ({ actor }) => {
-    const { presence, lastSeen } = await choices.of(actor.id!);
+    const { presence, lastSeen } = await choices.of(actor.id);
     return negotiated(await page(actor.id), { success: true, hide_presence: presence, hide_last_seen: lastSeen });
   });
 
@@ -42,7 +42,7 @@ export function addPages(
     body: ChoiceForm,
     options: { rerender: (retry: Retry) => page(retry.actor.id, retry) },
   })(async ({ actor, body }) => {
-    const id = actor.id!;
+    const id = actor.id;
     await choices.save(id, { presence: body.hide_presence, lastSeen: body.hide_last_seen });
     await cache.purge(accountTag(id), accountsTag, presenceTag);
     return negotiated(redirect(PRIVACY, { notice: phrase('privacy:saved') }), { success: true });
@@ -58,7 +58,7 @@ export function addPages(
     body: DeletionForm,
     options: { ...confirmed, rerender: (retry: Retry) => deletePage(days(), retry) },
   })(async ({ actor, body }) => {
-    const id = actor.id!;
+    const id = actor.id;
     checkName(body.username, (await accounts.find(id))?.username);
     const due = await deletions.request(id, { mode: body.mode, days: days(), by: id });
     const date = due.toISOString().slice(0, 10);

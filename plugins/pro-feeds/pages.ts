@@ -72,7 +72,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
   const options = { rerender: (retry: Retry) => feeds(retry.actor, { retry }) };
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member', options, load })(async ({ actor }) =>
-    negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),
+    negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id) }),
   );
 
   // An address goes on showing what its owner may read, long after a session has ended.
@@ -85,9 +85,9 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
       );
       if (unknown) throw new InvalidInput([{ field: 'category_ids', message: 'has a category that you cannot see' }]);
       const categoryIds = body.category_ids?.length ? [...new Set(body.category_ids)] : undefined;
-      const { id, token } = await tokens.create(actor.id!, { name: body.name.trim(), categoryIds });
+      const { id, token } = await tokens.create(actor.id, { name: body.name.trim(), categoryIds });
       res.set('Cache-Control', 'no-store');
-      const created = (await tokens.of(actor.id!)).find((one) => one.id === id);
+      const created = (await tokens.of(actor.id)).find((one) => one.id === id);
       return negotiated(await feeds(actor, { token }), { success: true, token, feed_token: created }, 201);
     },
   );
@@ -100,7 +100,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     load,
     body: Type.Object({ id: Id }),
   })(async ({ actor, body }) => {
-    if (!(await tokens.revoke(actor.id!, body.id))) throw notFound('You have no such address');
+    if (!(await tokens.revoke(actor.id, body.id))) throw notFound('You have no such address');
     return negotiated(redirect(SETTINGS, { notice: phrase('pro-feeds:revoked') }), { success: true });
   });
 }

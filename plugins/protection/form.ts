@@ -17,7 +17,7 @@ type Decoder = NonNullable<qs.IParseOptions['decoder']>;
 
 /** Names that reach what all objects share are refused; qs itself would leave them out without a word. */
 const decoder: Decoder = (text, decode, charset, type) => {
-  const decoded = (decode as (text: string, decoder?: unknown, charset?: string) => string)(text, decode, charset);
+  const decoded = decode(text, decode, charset);
   if (type === 'key' && FORBIDDEN.test(decoded)) throw notName(decoded);
   return decoded;
 };

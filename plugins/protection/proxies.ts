@@ -46,7 +46,7 @@ interface ProxiedRequest extends IncomingMessage {
 const header = (req: IncomingMessage, name: string): string => String(req.headers[name] ?? '');
 
 /** Null once the request was destroyed, as one is whose body was too long; what is asked of it before is remembered. */
-const socketOf = (req: IncomingMessage): Socket | null => req.socket as Socket | null;
+const socketOf = (req: IncomingMessage): Socket | null => req.socket;
 
 /** Reads client IP, scheme and request id through the proxies that the operator trusts. */
 export class TrustedProxies implements Http {

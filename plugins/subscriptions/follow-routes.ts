@@ -74,7 +74,7 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     query: Type.Object(Paging),
     result: listOf('follows', FollowRecord),
   })(async ({ actor, query }) => {
-    const page = pageOf(await subjects.named(await follows.followed(actor.id!), actor), query);
+    const page = pageOf(await subjects.named(await follows.followed(actor.id), actor), query);
     return { follows: [...page.items], ...pageFields(page) };
   });
 
@@ -87,7 +87,7 @@ export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
     query: Type.Object(Paging),
     result: listOf('mutes', FollowRecord),
   })(async ({ actor, query }) => {
-    const page = pageOf(await subjects.named(await follows.muted(actor.id!), actor), query);
+    const page = pageOf(await subjects.named(await follows.muted(actor.id), actor), query);
     return { mutes: [...page.items], ...pageFields(page) };
   });
 }

@@ -29,7 +29,7 @@ export function addMutePages(
 
   plugin.extend(navigation, { area: 'settings', label: 'subscriptions:muted.tab', href: MUTED });
   plugin.route(pages, { method: 'get', path: MUTED, can: 'member' })(async ({ actor }) => {
-    const muted = await subjects.named(await follows.muted(actor.id!), actor);
+    const muted = await subjects.named(await follows.muted(actor.id), actor);
     const head = { name: 'settings', title: phrase('subscriptions:muted.title'), noindex: true, current: MUTED };
     return view('@subscriptions/muted', head, { muted, path: MUTED });
   });

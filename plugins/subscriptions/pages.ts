@@ -41,7 +41,7 @@ export function addPages(
 ): void {
   const control = async ({ id }: DiscussionRecord, viewer: Viewer): Promise<SafeHtml | undefined> => {
     if (isGuest(viewer) || !access.allows(viewer, follow)) return undefined;
-    const current = await subscriptions.level(id, viewer.id!);
+    const current = await subscriptions.level(id, viewer.id);
     const levels = LEVELS.map((level) => ({
       level,
       current: level === current,

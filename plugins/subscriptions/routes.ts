@@ -36,7 +36,7 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
       throw userId === undefined
         ? new InvalidInput([{ field: 'user_id', message: 'is required for guests' }])
         : loginNeeded();
-    if (userId === undefined || userId === viewer.id) return viewer.id!;
+    if (userId === undefined || userId === viewer.id) return viewer.id;
     if (!isAdmin(viewer)) throw new HttpError(403, 'Only admins list what somebody else follows');
     if (!(await accounts.find(userId))) throw notFound('There is no such user');
     return userId;

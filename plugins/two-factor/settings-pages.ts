@@ -89,7 +89,7 @@ export function addSettingsPages(
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'member', options })(async ({ actor, res }) => {
     res.set('Cache-Control', 'no-store');
-    const { enabled, codesLeft, pendingSecret } = await service.state(actor.id!);
+    const { enabled, codesLeft, pendingSecret } = await service.state(actor.id);
     return negotiated(await page(actor), {
       success: true,
       enabled,
@@ -99,7 +99,7 @@ export function addSettingsPages(
   });
 
   plugin.route(pages, { method: 'post', path: `${PAGE}/begin`, can: 'member', options })(async ({ actor, res }) => {
-    const secret = await service.begin(actor.id!);
+    const secret = await service.begin(actor.id);
     res.set('Cache-Control', 'no-store');
     return negotiated(redirect(PAGE), { success: true, secret, uri: await uriOf(secret, actor.username ?? '') });
   });

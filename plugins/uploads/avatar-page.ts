@@ -68,7 +68,7 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
   });
 
   plugin.route(pages, { method: 'post', path: `${AVATAR}/remove`, can: 'member', options })(async ({ actor }) => {
-    await uploads.removeAvatar(actor.id!);
+    await uploads.removeAvatar(actor.id);
     return redirect(PROFILE, { notice: phrase('uploads:avatar.removed') });
   });
 }

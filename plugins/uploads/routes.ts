@@ -52,7 +52,7 @@ export function uploadRoutes({ plugin, settings, access, reader, processor, stor
     query: Type.Object({ ...Paging }),
     result: listOf('uploads', UploadRecord),
   })(async ({ actor, query: { limit, ...query } }) => {
-    const page = await store.list(actor.id!, { ...query, limit: limitOf(settings, limit) });
+    const page = await store.list(actor.id, { ...query, limit: limitOf(settings, limit) });
     return { uploads: page.items.map((upload) => uploads.toRecord(upload)), ...pageFields(page) };
   });
 

@@ -83,7 +83,7 @@ export function addConfirmPages(
     options: { rerender, longText: true },
   })(async ({ actor, body, req }) => {
     const address = http.ip(req);
-    const account = (await accounts.find(actor.id!))!;
+    const account = (await accounts.find(actor.id))!;
     await confirmPassword(authenticator, account, { password: body.password, field: 'password', address });
     const step = await stepOf(account);
     if (step && !body.code)

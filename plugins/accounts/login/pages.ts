@@ -85,7 +85,7 @@ export function addPages(
     csrf.clearGuestToken(req, res);
     // Pages that this browser keeps show what the member could see.
     res.set('Clear-Site-Data', '"cache"');
-    if (!isGuest(actor)) await plugin.emit(loggedOut, { id: actor.id!, address: http.ip(req) });
+    if (!isGuest(actor)) await plugin.emit(loggedOut, { id: actor.id, address: http.ip(req) });
     return negotiated(redirect('/', { notice: phrase('accounts:logged-out') }), { success: true });
   });
 }

@@ -31,7 +31,7 @@ export function addSessionPages(
   { accounts, sessions, accountSessions, forms }: SessionPagesDeps,
 ): void {
   plugin.route(pages, { method: 'get', path: PATH, can: 'member' })(async ({ actor, req }) => {
-    const listed = await accountSessions.list((await accounts.find(actor.id!))!, loginOf(req));
+    const listed = await accountSessions.list((await accounts.find(actor.id))!, loginOf(req));
     return negotiated(forms.sessions({ sessions: listed }), { success: true, sessions: listed.map(plain) });
   });
 
@@ -44,8 +44,8 @@ export function addSessionPages(
     body: SessionForm,
     options: confirmed,
   })(async ({ actor, body }) => {
-    if (!(await accountSessions.revoke(actor.id!, body.id))) throw notFound('This session is over already');
-    await plugin.emit(sessionsRevoked, { id: actor.id!, by: actor.id, which: 'one' });
+    if (!(await accountSessions.revoke(actor.id, body.id))) throw notFound('This session is over already');
+    await plugin.emit(sessionsRevoked, { id: actor.id, by: actor.id, which: 'one' });
     return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.ended') }), { success: true });
   });
 
@@ -56,7 +56,7 @@ export function addSessionPages(
     summary: 'accounts:sessions.end-others',
     options: confirmed,
   })(async ({ actor, req }) => {
-    await sessions.endOthers(req, () => accounts.endOtherSessions(actor.id!));
+    await sessions.endOthers(req, () => accounts.endOtherSessions(actor.id));
     return negotiated(redirect(PATH, { notice: phrase('accounts:sessions.others-ended') }), { success: true });
   });
 }

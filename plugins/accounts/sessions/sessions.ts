@@ -55,7 +55,7 @@ export interface SessionsDeps {
 const storedLogin = (store: SessionStore, id: string): Promise<Login | undefined> =>
   new Promise((resolve, reject) => {
     void store.get(id, (error: unknown, session?: StoredSession | null) =>
-      error ? reject(error as Error) : resolve(session?.login),
+      error ? reject(error) : resolve(session?.login),
     );
   });
 
@@ -311,7 +311,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     const { store, clock } = this.#deps;
     Object.assign(req.session, { login });
     if (login.remember) req.session.cookie.maxAge = expiryOf(login) - clock.now();
-    await store.create(req.sessionID, req.session as unknown as StoredSession);
+    await store.create(req.sessionID, req.session);
   }
 
   /** A new id for the request's session, as `login` without what only a replaced one has. Resolves to its key. */

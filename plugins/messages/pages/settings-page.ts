@@ -16,7 +16,7 @@ export function settingsPage({ plugin, rules }: PageDeps): void {
     );
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member' })(async ({ actor }) =>
-    page(!(await rules.isClosed(actor.id!))),
+    page(!(await rules.isClosed(actor.id))),
   );
 
   plugin.route(pages, {
@@ -26,7 +26,7 @@ export function settingsPage({ plugin, rules }: PageDeps): void {
     body: Type.Object({ open: Type.Boolean({ default: true }) }),
     options: { rerender: (retry) => page(retry.body['open'], retry) },
   })(async ({ actor, body: { open } }) => {
-    await rules.close(actor.id!, !open);
+    await rules.close(actor.id, !open);
     return redirect(SETTINGS, { notice: phrase('messages:settings.saved') });
   });
 }

@@ -27,7 +27,7 @@ export function standingPages({ plugin, discussions, log }: PagesDeps): void {
   plugin.extend(navigation, { area: 'settings', label: 'moderation:standing.tab', href: STANDING });
   plugin.route(pages, { method: 'get', path: STANDING, can: 'member', query: Query })(
     async ({ actor, query: { page = 1 } }) => {
-      const { items, hasMore } = await log.aboutMember(actor.id!, {
+      const { items, hasMore } = await log.aboutMember(actor.id, {
         actions: NOTIFIED_ACTIONS,
         limit: PAGE,
         offset: (page - 1) * PAGE,

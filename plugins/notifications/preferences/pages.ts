@@ -84,8 +84,8 @@ export function addPreferencePages(
       const known = Object.entries(body.channels ?? {}).filter(([name]) =>
         offered(actor).some(({ type }) => type === name),
       );
-      await preferences.save(actor.id!, { channels: Object.fromEntries(known), digest: body.digest });
-      await cache.purge(accountTag(actor.id!));
+      await preferences.save(actor.id, { channels: Object.fromEntries(known), digest: body.digest });
+      await cache.purge(accountTag(actor.id));
       return negotiated(redirect(SETTINGS, { notice: phrase('notifications:saved') }), { success: true });
     },
   );

@@ -72,7 +72,7 @@ export function addLanguagePages(
     }),
     options: { rerender: (retry) => page(retry.actor, retry) },
   })(async ({ req, res, actor, body: { language, timezone } }) => {
-    await accounts.setLocale(actor.id!, { language: language || null, timezone: timezone || null });
+    await accounts.setLocale(actor.id, { language: language || null, timezone: timezone || null });
     // The notice has the new language already.
     await sessions.authenticate(req, res, { idle: true });
     // What was chosen on this device before is over: this is the later word.

@@ -45,7 +45,7 @@ export function toPreferences(values: Readonly<Record<string, unknown>>): Prefer
     key,
     (CHOICES[key] as readonly unknown[]).includes(values[key]) ? values[key] : '',
   ]);
-  return Object.fromEntries(chosen) as unknown as Preferences;
+  return Object.fromEntries(chosen);
 }
 
 /** From a raw Cookie header. */

@@ -14,11 +14,10 @@ const odd = definePermission('test.odd', { label: 'do odd things', default: 'wiz
 describe('groups and permissions', () => {
   let forum: TestForum;
   let access: Access;
-  const someone = (groupId: string): Viewer => ({
-    id: groupId === 'guest' ? undefined : 'x',
-    username: 'x',
-    group: access.group(groupId)!,
-  });
+  const someone = (groupId: string): Viewer => {
+    const group = access.group(groupId)!;
+    return groupId === 'guest' ? { id: undefined, username: undefined, group } : { id: 'x', username: 'x', group };
+  };
   const holders = (permission: typeof read): readonly string[] =>
     LEVELS.filter((level) => access.allows(someone(level), permission));
 
