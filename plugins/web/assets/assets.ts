@@ -70,10 +70,11 @@ export class Assets {
 
   /**
    * Builds what has not been built, so that the first visitor need not wait; problems are logged and shown again on
-   * request.
+   * request. Goes no further than the tree it is at once `signal` aborts.
    */
-  async warm(): Promise<void> {
+  async warm(signal: AbortSignal): Promise<void> {
     for (const tree of this.#trees.values()) {
+      if (signal.aborted) return;
       await tree
         .file('')
         .catch((error: unknown) =>

@@ -56,7 +56,7 @@ export function rebuildOnChange(plugin: PluginHandle, pages: PageRenderer, asset
     if (plugin.signal.aborted) return;
     try {
       void pages.bundle;
-      await assets.warm();
+      await assets.warm(plugin.signal);
     } catch (error) {
       plugin.log.error({ error }, 'files for browsers could not be made ahead, or old ones not cleared away');
     }

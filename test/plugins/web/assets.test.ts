@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Assets } from '../../../plugins/web/assets/assets.ts';
 import { build, removeStaleTrees } from '../../../plugins/web/assets/build.ts';
+import { testLog } from '../../kit/database.ts';
 import { startGallery, type Gallery } from './start.ts';
 
 let app: Gallery;
@@ -89,6 +91,25 @@ describe('building', () => {
     await expect(
       build([{ path: 'bad.ts', file: join(folder, 'bad.ts'), module: true }], join(folder, 'tree@1')),
     ).rejects.toThrow(/bad\.ts/);
+  });
+  it('that are made ahead hold up no stop: the next ones are left for whoever asks', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'parley-assets-'));
+    try {
+      const assets = new Assets(folder, testLog);
+      const stop = new AbortController();
+      const [, later] = ['first', 'later'].map((owner) =>
+        assets.mount('s', owner, [{ path: 'a.css', text: 'p { margin: 0 }' }]),
+      );
+      const making = assets.warm(stop.signal);
+      stop.abort();
+      await making;
+      expect(readdirSync(folder).filter((name) => name.includes('@'))).toEqual([
+        expect.stringMatching(/^s-first@[\w-]+$/),
+      ]);
+      expect((await later!.file('a.css'))?.body.toString()).toContain('margin:0');
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
   it('leaves the generation before, and what another process on the same folder may be making', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
