@@ -32,6 +32,9 @@ const cells = (
       ? web.say(phrase('admin:tasks.refusing', { problem: lastError }))
       : (lastError ?? web.say(phrase('admin:tasks.fine'))),
 ];
+/** What an administrator is to look at before the others. */
+const inTrouble = ({ problem, tasks }: PluginInfo): boolean =>
+  problem !== undefined || tasks.some(({ quarantined, refusing }) => quarantined || refusing);
 const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success', failed: 'danger', off: '' };
 
 /** `/admin/plugins`: what runs, what it costs, and the switches. */
@@ -102,8 +105,13 @@ export function addPlugins(
   plugin.route(pages, { method: 'get', path: '/admin/plugins', can })(() => {
     const all = plugins.list();
     const json = { success: true, plugins: all.map(({ folder: _folder, ...info }) => info) };
+    const shown = [...all.filter(inTrouble), ...all.filter((info) => !inTrouble(info))];
     return negotiated(
-      panel.view('@admin/plugins', { title: phrase('admin:plugins') }, { plugins: all.map((info) => card(info, all)) }),
+      panel.view(
+        '@admin/plugins',
+        { title: phrase('admin:plugins') },
+        { plugins: shown.map((info) => card(info, all)) },
+      ),
       json,
     );
   });

@@ -159,7 +159,10 @@ describe('/admin/plugins', () => {
     expect(await boatsNow()).toContainEqual(
       expect.objectContaining({ task: 'tile Sunk', quarantined: true, lastError: 'glug' }),
     );
-    expect((await ada.get('/admin/plugins')).text).toContain('partly set aside');
+    const page = (await ada.get('/admin/plugins')).text;
+    expect(page).toContain('partly set aside');
+    // Those in trouble stand before all others.
+    expect(/id="plugin-([\w-]+)"/.exec(page)?.[1]).toBe('boats');
     expect((await ada.submit('/admin/plugins/release', { id: 'boats' })).status).toBe(303);
     expect((await boatsNow()).find(({ task }) => task === 'tile Sunk')?.quarantined).toBe(false);
   });
