@@ -7,7 +7,7 @@ import { manifestText, withAccent, type Branding } from './branding.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
 import { Locales, type TextFiles } from './locales.ts';
 import { Sentences } from './sentences.ts';
-import { unservedFiles } from './stylesheet-files.ts';
+import { unservedFiles } from './stylesheet-checks.ts';
 import { Templates } from '../templates/templates.ts';
 import {
   chainIcons,
