@@ -1,11 +1,33 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
+import { didYouMean } from 'parley-forum';
 import { filesBelow } from '../assets/assets.ts';
 import type { Theme } from './themes.ts';
 
 const COMMENT = /\/\*[^]*?\*\//g;
 /** A file that is named from where the style sheet is: no other site, no data, nothing of the page itself. */
 const FILE = /url\(\s*(["']?)(?![a-z][a-z0-9+.-]*:|\/|#)([^"')?#\s]+)[^"')]*\1\s*\)/gi;
+
+/** The use of a custom property that has to be set: one with a fallback need not be. */
+const USE = /var\(\s*(--[\w-]+)\s*\)/g;
+const SET = /(--[\w-]+)\s*:/g;
+
+/** A style sheet of a theme, comments blanked out, so that offsets are those of the file. */
+interface Sheet {
+  readonly text: string;
+  /** File and line of an offset. */
+  at(offset: number): string;
+}
+function sheetsOf(theme: Theme): readonly Sheet[] {
+  return (theme.styles ?? []).flatMap((style) => {
+    const file = join(theme.folder, 'assets', style);
+    if (!existsSync(file)) return [];
+    const text = readFileSync(file, 'utf8').replace(COMMENT, (comment) => comment.replace(/[^\n]/g, ' '));
+    const at = (offset: number): string =>
+      `themes/${theme.id}/assets/${style}:${text.slice(0, offset).split('\n').length}`;
+    return [{ text, at }];
+  });
+}
 
 /**
  * Where style sheets of a theme name files that nobody gets: they are not there, or of a kind that is not served. All
@@ -14,17 +36,34 @@ const FILE = /url\(\s*(["']?)(?![a-z][a-z0-9+.-]*:|\/|#)([^"')?#\s]+)[^"')]*\1\s
 export function unservedFiles(theme: Theme): readonly string[] {
   const assets = join(theme.folder, 'assets');
   const served = new Set(filesBelow(assets).map(({ path }) => path));
-  return (theme.styles ?? []).flatMap((style) => {
-    const file = join(assets, style);
-    if (!existsSync(file)) return [];
-    const text = readFileSync(file, 'utf8').replace(COMMENT, (comment) => comment.replace(/[^\n]/g, ' '));
-    return [...text.matchAll(FILE)].flatMap(({ index, 2: name = '' }) => {
+  return sheetsOf(theme).flatMap(({ text, at }) =>
+    [...text.matchAll(FILE)].flatMap(({ index, 2: name = '' }) => {
       const path = posix.join('css', name);
       if (served.has(path)) return [];
       const why = existsSync(join(assets, path))
         ? 'is of a kind that is not served; fonts are .woff2, pictures .svg, .png, .jpg, .webp, .avif, .gif or .ico'
         : `is not there; addresses in style sheets count from assets/css`;
-      return `themes/${theme.id}/assets/${style}:${text.slice(0, index).split('\n').length}: names "${name}", which ${why}`;
-    });
-  });
+      return `${at(index)}: names "${name}", which ${why}`;
+    }),
+  );
+}
+
+/**
+ * Where style sheets of a theme use a custom property that nothing sets. `others`: the texts of the tokens and of all
+ * style sheets but its own; what these use is set by them or by a script.
+ */
+export function unsetProperties(theme: Theme, others: readonly string[]): readonly string[] {
+  const sheets = sheetsOf(theme);
+  const known = new Set([
+    ...others.flatMap((text) => text.match(/--[\w-]+/g) ?? []),
+    ...sheets.flatMap(({ text }) => [...text.matchAll(SET)].map(([, name = '']) => name)),
+  ]);
+  return sheets.flatMap(({ text, at }) =>
+    [...text.matchAll(USE)]
+      .filter(([, name = '']) => !known.has(name))
+      .map(
+        ({ index, 1: name = '' }) =>
+          `${at(index)}: uses ${name}, which nothing sets; ${didYouMean(name, [...known], 'set it, or give it a fallback')}`,
+      ),
+  );
 }

@@ -7,7 +7,7 @@ import { manifestText, withAccent, type Branding } from './branding.ts';
 import { createHelpers, type RenderScope } from '../templates/helpers.ts';
 import { Locales, type TextFiles } from './locales.ts';
 import { Sentences } from './sentences.ts';
-import { unservedFiles } from './stylesheet-checks.ts';
+import { unservedFiles, unsetProperties } from './stylesheet-checks.ts';
 import { Templates } from '../templates/templates.ts';
 import {
   chainIcons,
@@ -150,11 +150,16 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
     attempt(() => tokens && chainTokenSheet(chain, tokens));
     attempt(() => chainIcons(chain));
   }
-  const sheets = chain.flatMap((theme) => attempt(() => themeFiles(theme)) ?? []).map(({ text = '' }) => text);
+  const sheetOf = (theme: Theme): string =>
+    (attempt(() => themeFiles(theme)) ?? []).map(({ text = '' }) => text).join('\n');
+  const [sheet = '', ...inherited] = chain.map(sheetOf);
+  const others = [...inherited, ...options.plugins.flatMap(({ folder }) => stylesIn(folder))];
   const warnings = (all: Tokens): readonly string[] => [
     ...[hardToRead(all) ?? []].flat(),
-    ...unusedTokens(chain, [...sheets, ...options.plugins.flatMap(({ folder }) => stylesIn(folder))]),
+    ...unusedTokens(chain, [sheet, ...others]),
     ...(own ? unservedFiles(own) : []),
+    // Of the default theme some are set by scripts alone.
+    ...(own && inherited.length > 0 ? unsetProperties(own, [chainTokenSheet(chain, all), ...others]) : []),
     ...templates.missingSlots(),
   ];
   return {

@@ -138,6 +138,25 @@ describe('beside a running server', () => {
     expect(await parley('check', 'fog')).toBe(`fog can be used.
   themes/fog/tokens.json:3: no style sheet uses --acent; did you mean "accent"?
   themes/fog/tokens.json:6: no style sheet uses --family-haze; use it, or take it out
+  themes/fog/assets/css/fog.css:1: uses --size-foghorn, which nothing sets; set it, or give it a fallback
+`);
+    await site.remove('themes/fog');
+  });
+
+  test('`theme check` tells which properties of style sheets nothing sets, and which were meant', async () => {
+    await site.write(
+      'themes/fog/theme.json',
+      BROKEN['theme.json'].replaceAll('broken', 'fog').replace('"own"', '"own", "styles": ["css/fog.css"]'),
+    );
+    await site.write(
+      'themes/fog/assets/css/fog.css',
+      `.bar { --bank: 1rem; color: var(--acent); padding: var(--bank) }
+/* var(--none) */
+.dock { inset-block-end: var(--docked); gap: var(--horn, 2px); inline-size: calc(1px + var( --size-l )) }`,
+    );
+    expect(await parley('check', 'fog')).toBe(`fog can be used.
+  themes/fog/assets/css/fog.css:1: uses --acent, which nothing sets; did you mean "--accent"?
+  themes/fog/assets/css/fog.css:3: uses --size-l, which nothing sets; did you mean "--size-lg"?
 `);
     await site.remove('themes/fog');
   });
