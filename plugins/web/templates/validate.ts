@@ -1,5 +1,5 @@
 import Handlebars from 'handlebars';
-import { didYouMean } from 'parley-forum';
+import { didYouMean, messageOf } from 'parley-forum';
 import { htmlPositions, type HtmlPosition } from './html-positions.ts';
 
 /** What is wrong with a template, by file and line, for its author. */
@@ -70,15 +70,44 @@ export function validateTemplate(file: string, source: string, known: ReadonlySe
   try {
     program = Handlebars.parse(source);
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    throw new TemplateError(file, Number(/line (\d+)/.exec(message)?.[1] ?? 1), message.split('\n').at(-1) ?? message, {
-      cause: error,
-    });
+    const { line, message } = syntaxProblem(source, messageOf(error));
+    throw new TemplateError(file, line, message, { cause: error });
   }
   checkDepth(file, program);
   const walk = new TemplateWalker(file, known, htmlPositions(program));
   walk.program(program);
   return { program, partials: walk.partials, prints: walk.prints, slots: walk.slots };
+}
+
+interface Problem {
+  readonly line: number;
+  readonly message: string;
+}
+
+/** What the parser says of a text that is no template, in words of who wrote it. */
+function syntaxProblem(source: string, said: string): Problem {
+  const [, opened, closed, at] = /^(\S+) doesn't match (\S+) - (\d+):/.exec(said) ?? [];
+  if (at !== undefined) return { line: Number(at), message: `{{#${opened}}} is closed with {{/${closed}}}` };
+  const unclosed = said.includes("got 'EOF'") ? unclosedBlock(source) : undefined;
+  return (
+    unclosed ?? {
+      line: Number(/line (\d+)/.exec(said)?.[1] ?? 1),
+      message: 'cannot be read from here on: look at its braces and quotation marks',
+    }
+  );
+}
+
+/** The innermost block that is still open at the end. */
+function unclosedBlock(source: string): Problem | undefined {
+  const open: Problem[] = [];
+  for (const { index, 1: sign, 2: name } of source.matchAll(/\{\{~?(?:!--[^]*?--|![^}]*|([#/])\s*([\w.-]+))/g))
+    if (sign === '/') open.pop();
+    else if (sign === '#')
+      open.push({
+        line: source.slice(0, index).split('\n').length,
+        message: `{{#${name}}} is not closed: there is no {{/${name}}}`,
+      });
+  return open.at(-1);
 }
 
 function checkDepth(file: string, { body }: hbs.AST.Program, depth = 0): void {

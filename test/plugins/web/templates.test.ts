@@ -60,6 +60,25 @@ describe('a template is refused, with file and line, when it', () => {
     expect(refusal('<p>\n{{url "/p/" id "/answer/new"}}')).toThrow(
       /:2: "url" puts "\/" between its parts .* write "answer" "new" instead of "\/answer\/new"/,
     ));
+  it.each([
+    [
+      'opens a block and does not close it',
+      '<p>\n{{#if a}}\n{{#each b}}{{! {{#if c}} }}{{/each}}</p>',
+      '2: {{#if}} is not closed: there is no {{/if}}',
+    ],
+    ['closes another block than it opened', '\n{{#if a}}{{/each}}', '2: {{#if}} is closed with {{/each}}'],
+    [
+      'closes a block that it did not open',
+      'a\n{{/if}}',
+      '2: cannot be read from here on: look at its braces and quotation marks',
+    ],
+    [
+      'leaves a brace out',
+      '{{a}}\n{{#if b}c{{/if}}',
+      '2: cannot be read from here on: look at its braces and quotation marks',
+    ],
+    ['does not end a quotation', '{{t "a}}', '1: cannot be read from here on: look at its braces and quotation marks'],
+  ])('%s', (_what, source, message) => expect(refusal(source)).toThrow(`views/page.hbs:${message}`));
   it('opens a block that is none', () => expect(refusal('{{#name}}x{{/name}}')).toThrow(/unknown block/));
   it('leaves an attribute without quotes', () =>
     expect(refusal('<p class={{name}}>')).toThrow(/value of class in quotes/));
