@@ -55,6 +55,19 @@ export class ContentInstaller implements DemoContent {
     const ready = await this.#rendered(content, { categories, members }, progress);
     await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
     await this.#deps.conversations?.import(this.#conversations(content, members));
+    await this.#reply(content, members);
+  }
+
+  async #reply({ replies, discussions: found }: Content, members: ReadonlyMap<string, string>): Promise<void> {
+    const { accounts, discussions } = this.#deps;
+    for (const { discussion: file, author, content } of replies) {
+      const { title, author: starter } = found.find((one) => one.file === file)!;
+      const [id, authorId] = [members.get(author)!, members.get(starter)!];
+      const viewer = (await accounts.viewers([id])).get(id)!;
+      const { items } = await discussions.list({ authorId, limit: 100 }, viewer);
+      const discussionId = items.find((one) => one.title === title)!.id;
+      await discussions.reply(viewer, { discussionId, content });
+    }
   }
 
   #conversations({ conversations }: Content, members: ReadonlyMap<string, string>): readonly ImportedConversation[] {

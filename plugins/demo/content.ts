@@ -32,6 +32,12 @@ interface DemoBookmark {
   readonly member: string;
   readonly note: string;
 }
+/** A member replies as the content is brought, so that whoever is told of such replies is told. */
+interface DemoReply {
+  readonly discussion: string;
+  readonly author: string;
+  readonly content: string;
+}
 /** Members write to one another. */
 interface DemoConversation {
   readonly subject: string;
@@ -67,6 +73,7 @@ export interface Content {
   /** Oldest first. */
   readonly discussions: readonly DemoDiscussion[];
   readonly bookmarks: readonly DemoBookmark[];
+  readonly replies: readonly DemoReply[];
   readonly conversations: readonly DemoConversation[];
 }
 
@@ -99,6 +106,7 @@ export async function readContent(folder: string = FOLDER): Promise<Content> {
     members: await json<DemoMember[]>('members.json'),
     discussions: discussions.toSorted((a, b) => b.age - a.age),
     bookmarks: await json<DemoBookmark[]>('bookmarks.json'),
+    replies: await json<DemoReply[]>('replies.json'),
     conversations: await json<DemoConversation[]>('conversations.json'),
   };
 }

@@ -55,6 +55,15 @@ describe('the content of the demonstration', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
+  test('has replies of members to discussions of others, which name them', () => {
+    const authors = new Map(content.discussions.map(({ file, author }) => [file, author]));
+    for (const { discussion, author, content: text } of content.replies) {
+      expect(content.members.map(({ username }) => username)).toContain(author);
+      expect(author).not.toBe(authors.get(discussion));
+      expect(text, discussion).toContain(`@${authors.get(discussion)}`);
+    }
+  });
+
   test('has private messages of members to one another, the oldest first', () => {
     const names = content.members.map(({ username }) => username);
     for (const { subject, members, messages } of content.conversations) {

@@ -72,6 +72,18 @@ describe('the demonstration', () => {
     expect(await miscounted(site)).toEqual([]);
   });
 
+  test.each([
+    ['ingrid', 1],
+    ['mira.k', 1],
+    ['nadia.r', 2],
+  ])('tells %s of what was written to them', async (name, count) => {
+    const member = site.client();
+    await member.login(name, passwordOf(await run('demo'), name));
+    await expect.poll(async () => (await member.get('/api/notifications/count')).body.count).toBe(count);
+    const { notifications } = (await member.get('/api/notifications')).body;
+    expect(notifications.map(({ type }: { type: string }) => type)).toEqual(Array(count).fill('mention'));
+  });
+
   test('brings every discussion with all its posts into its category', async () => {
     const { body } = await site.client().get('/api/categories');
     for (const { slug } of content.categories) {
@@ -79,7 +91,9 @@ describe('the demonstration', () => {
       const shown = body.categories.find((category: { slug: string }) => category.slug === slug);
       expect(shown, slug).toMatchObject({
         discussion_count: expected.length,
-        post_count: expected.reduce((sum, { posts }) => sum + posts.length, 0),
+        post_count:
+          expected.reduce((sum, { posts }) => sum + posts.length, 0) +
+          content.replies.filter(({ discussion }) => discussion.startsWith(`${slug}/`)).length,
       });
     }
     expect(body.categories.map(({ slug }: { slug: string }) => slug)).toEqual(
