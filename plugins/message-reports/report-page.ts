@@ -26,9 +26,9 @@ const CONVERSATIONS = '/messages';
 const PATH = '/messages/report/:id';
 
 const pathOf = (messageId: string): string => PATH.replace(':id', messageId);
-/** Where the message stands in its conversation. */
+/** Where the message stands in its conversation, with what was written before and after it. */
 const placeOf = ({ conversation_id: id, number }: ReportableMessage): string =>
-  `${CONVERSATIONS}/${id}?after=${number - 1}#message-${number}`;
+  `${CONVERSATIONS}/${id}?around=${number}#message-${number}`;
 
 /** /messages/report/{id}, and the way there below each message of somebody else. */
 export function reportPage({ plugin, access, writer, web }: ReportPageDeps): void {

@@ -24,8 +24,9 @@ const PAGE = 20;
 const Place = Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }));
 const Text = Type.Optional(Type.String());
 
-/** Which messages: those before a number, behind one, between two, or the newest. */
+/** Which messages: those before a number, behind one, between two, around one, or the newest. */
 interface Part {
+  readonly around?: number | undefined;
   readonly before?: number | undefined;
   readonly after?: number | undefined;
 }
@@ -45,6 +46,14 @@ export function conversationPages(deps: PageDeps): void {
       deps,
       items.toSorted((one, other) => one.number - other.number),
     );
+  };
+  /** As many before and after a message as a page holds; fewer before it where those are long. */
+  const messagesAround = async (conversation: Conversation, asked: number) => {
+    const number = Math.min(asked, conversation.lastNumber);
+    const found = await messagesOf(conversation, {
+      after: Math.max(0, Math.min(number - PAGE / 2, conversation.lastNumber - PAGE)),
+    });
+    return found.at(-1)!.number < number ? messagesOf(conversation, { after: number - 1 }) : found;
   };
   /** With what their writer does with them. */
   const modelOf = (message: MessageRecord, viewer: Viewer, write: boolean): object => {
@@ -71,7 +80,9 @@ export function conversationPages(deps: PageDeps): void {
     draft: FormDraft = { values: {} },
     part: Part = {},
   ): Promise<View> => {
-    const messages = await messagesOf(conversation, part);
+    const messages = await (part.around === undefined
+      ? messagesOf(conversation, part)
+      : messagesAround(conversation, part.around));
     const [first, last] = [messages.at(0)?.number ?? 1, messages.at(-1)?.number ?? part.after ?? 0];
     if (messages.length > 0) await markRead(conversation, viewer, last);
     const [record] = await conversationRecords(deps, [conversation]);
@@ -100,7 +111,7 @@ export function conversationPages(deps: PageDeps): void {
     path: `${LIST}/:id`,
     can: 'member',
     load,
-    query: Type.Object({ before: Place, after: Place, draft: Text }),
+    query: Type.Object({ around: Place, before: Place, after: Place, draft: Text }),
   })(async ({ actor, target, query }) => {
     const draft = await initialDraft(drafts, {}, { key: replyKey(target.id), viewer: actor, query });
     return page(target, actor, draft, query);

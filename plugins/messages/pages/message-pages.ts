@@ -22,9 +22,9 @@ const Text = Type.Optional(Type.String());
 /** Characters of a message that are shown before it is removed. */
 const EXCERPT = 200;
 
-/** Where a message stands in its conversation. */
+/** Where a message stands in its conversation, with what was written before and after it. */
 const placeOf = ({ conversationId, number }: Message): string =>
-  `${pathOf(conversationId)}?after=${number - 1}#message-${number}`;
+  `${pathOf(conversationId)}?around=${number}#message-${number}`;
 
 /** /messages/edit/… and /messages/remove/…: what somebody does with a message that they wrote. */
 export function messagePages(deps: PageDeps): void {

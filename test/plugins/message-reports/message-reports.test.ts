@@ -216,7 +216,7 @@ describe('without script', () => {
     const refused = await forum.as.bob.submit(path, { note: 'Why would I say' });
     expect([refused.status, refused.text.includes('Why would I say')]).toEqual([400, true]);
     const sent = await forum.as.bob.submit(path, { reason: 'abuse', note: 'It hurts' });
-    const back = `/messages/${message.conversation}?after=0#message-1`;
+    const back = `/messages/${message.conversation}?around=1#message-1`;
     expect([sent.status, sent.headers.get('location')]).toEqual([303, back]);
     expect(await page('bob', back.split('#')[0]!)).toContain('The moderators will look at it');
     expect((await list()).reports[0]).toMatchObject({ message_id: message.id, note: 'It hurts' });

@@ -105,11 +105,11 @@ describe('whoever wrote a message', () => {
     const empty = await forum.as.ada.submit(`/messages/edit/${id}`, { content: ' ', seen });
     expect([empty.status, empty.text.includes('aria-invalid="true"')]).toEqual([400, true]);
     const saved = await forum.as.ada.submit(`/messages/edit/${id}`, { content: 'By a form', seen });
-    expect([saved.status, saved.headers.get('location')]).toEqual([303, `${path}?after=0#message-1`]);
+    expect([saved.status, saved.headers.get('location')]).toEqual([303, `${path}?around=1#message-1`]);
     expect(await page('bob', path)).toContain('By a form');
     expect(await page('ada', `/messages/remove/${id}`)).toContain('“By a form” is gone for all');
     const removed = await forum.as.ada.submit(`/messages/remove/${id}`);
-    expect([removed.status, removed.headers.get('location')]).toEqual([303, `${path}?after=0#message-1`]);
+    expect([removed.status, removed.headers.get('location')]).toEqual([303, `${path}?around=1#message-1`]);
     expect(await page('bob', path)).not.toContain('By a form');
   });
 

@@ -481,6 +481,16 @@ describe('the pages', () => {
     expect(numbers(await page('bob', `/messages/${id}?before=6`))).toEqual([1, 2, 3, 4, 5]);
     expect(numbers(await page('bob', `/messages/${id}?after=44`))).toEqual([45]);
     expect(numbers(await page('bob', `/messages/${id}?after=45`))).toEqual([]);
+    for (const [around, first, last] of [
+      [0, 1, 20],
+      [3, 1, 20],
+      [20, 11, 30],
+      [44, 26, 45],
+      [900, 26, 45],
+    ]) {
+      const shown = numbers(await page('bob', `/messages/${id}?around=${around}`));
+      expect([shown.at(0), shown.at(-1)]).toEqual([first, last]);
+    }
   });
 
   test('stay below a size, however long the messages are', async () => {
@@ -496,6 +506,9 @@ describe('the pages', () => {
     expect((await messages('bob', id, `?cursor=${cursor}`)).messages[0].number).toBe(4);
     expect((await messages('bob', id, `?cursor=${cursor}&limit=1`)).messages).toHaveLength(1);
     expect((await page('bob', `/messages/${id}`)).length).toBeLessThan(700_000);
+    // What was written before a message gives way to it.
+    const around = await page('bob', `/messages/${id}?around=8`);
+    expect([around.length < 700_000, around.includes('id="message-8"')]).toEqual([true, true]);
   });
 
   test('take as many statements for many as for one', async () => {
