@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import type { Logger } from 'parley-forum';
 import {
   build,
@@ -136,6 +136,10 @@ function hashOf(sources: readonly Source[]): string {
     const content = source.text ?? readFileSync(source.file ?? '');
     digest.update(`\0${source.path}\0${content.length}\0`).update(content);
   }
+  for (const file of new Set(sources.flatMap(({ imports = [] }) => imports))) {
+    const content = readFileSync(file);
+    digest.update(`\0${content.length}\0`).update(content);
+  }
   return digest.digest('base64url').slice(0, 10);
 }
 
@@ -149,14 +153,16 @@ export function filesBelow(folder: string): readonly Source[] {
     .map((file) => ({ path: relative(folder, file), file }));
 }
 
-/** A plugin's modules for the browser: each `client/*.ts` is one, others are imported by them. */
+/** A plugin's modules for the browser: each `client/*.ts` is one, those in folders below are imported by them. */
 export function modulesIn(folder: string): readonly Source[] {
   const client = join(folder, 'client');
   if (!existsSync(client)) return [];
-  const names = readdirSync(client)
+  const names = readdirSync(client, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
     .sort();
-  return names.map((name) => ({ path: name, file: join(client, name), module: true }));
+  const isModule = (name: string): boolean => dirname(name) === '.';
+  const imports = names.filter((name) => !isModule(name)).map((name) => join(client, name));
+  return names.filter(isModule).map((name) => ({ path: name, file: join(client, name), module: true, imports }));
 }
 
 /** A plugin's own style sheets, `client/*.css`. */

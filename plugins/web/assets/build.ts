@@ -12,6 +12,8 @@ export interface Source {
   readonly text?: string;
   /** A browser module, in TypeScript: served as JavaScript under the same name. */
   readonly module?: boolean;
+  /** Other files that a module may import: the tree's URL changes with them, too. */
+  readonly imports?: readonly string[];
 }
 
 /** One file ready to be sent. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Assets } from '../../../plugins/web/assets/assets.ts';
+import { Assets, modulesIn } from '../../../plugins/web/assets/assets.ts';
 import { build, removeStaleTrees } from '../../../plugins/web/assets/build.ts';
 import { testLog } from '../../kit/database.ts';
 import { startGallery, type Gallery } from './start.ts';
@@ -69,6 +69,21 @@ describe('files for browsers', () => {
 });
 
 describe('building', () => {
+  it('gives modules another address when a file changes that they import', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assets-'));
+    mkdirSync(join(folder, 'client/parts'), { recursive: true });
+    writeFileSync(join(folder, 'client/x.ts'), "export { x } from './parts/y.ts';");
+    const assets = new Assets(join(folder, 'built'), testLog);
+    const bases = ['1', '2', '1'].map((value) => {
+      writeFileSync(join(folder, 'client/parts/y.ts'), `export const x: number = ${value};`);
+      return assets.mount('p', 'x', modulesIn(folder)).base;
+    });
+    expect(bases[1]).not.toBe(bases[0]);
+    expect(bases[2]).toBe(bases[0]);
+    expect([...assets.tree('p', 'x')!.paths]).toEqual(['x.js']);
+    rmSync(folder, { recursive: true });
+  });
+
   it('is done once: a later start reads what is there', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     writeFileSync(join(folder, 'x.ts'), 'export const x: number = 1;');
