@@ -109,6 +109,34 @@ test('a message is edited where it is read, and is so for the other in their ope
   for (const page of [ada, bob]) await page.context().close();
 });
 
+test('the form of a long message, and then what was saved, are in view on a phone', async () => {
+  const ada = await forum.open('ada', { viewport: { width: 360, height: 700 } });
+  const client = forum.app.client();
+  await client.login('ada', PASSWORD);
+  const content = Array.from({ length: 60 }, (_, line) => `Line ${line}`).join('\n\n');
+  const { conversation } = (await client.post('/api/conversations', { to: ['bob'], subject: 'A log', content })).body;
+  await ada.goto(`/messages/${conversation.id}`);
+  await defined(ada, 'x-conversation');
+  const begins = (selector: string) =>
+    ada.evaluate<boolean>(`(() => {
+      const { top } = document.querySelector('${selector}').getBoundingClientRect();
+      return top >= document.querySelector('body > header').getBoundingClientRect().bottom && top < innerHeight - 100;
+    })()`);
+  const button = ada.getByRole('link', { name: 'Edit message 1' });
+  const area = ada.locator('#message-1 textarea');
+  await button.click();
+  await area.waitFor();
+  await expect.poll(() => begins('#message-1 textarea')).toBe(true);
+  await area.press('Escape');
+  await expect.poll(() => begins('#message-1 [data-edit]')).toBe(true);
+  await button.click();
+  await area.fill('Nothing to report.');
+  await ada.locator('#message-1').getByRole('button', { name: 'Save' }).click();
+  await ada.locator('#message-1 > .prose').getByText('Nothing to report.').waitFor();
+  await expect.poll(() => begins('#message-1 > .prose')).toBe(true);
+  await ada.context().close();
+});
+
 test('a message that was changed while its page slept is as it is now, and what was written in it is there elsewhere', async () => {
   const client = forum.app.client();
   await client.login('ada', PASSWORD);

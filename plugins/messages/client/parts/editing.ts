@@ -14,7 +14,8 @@ export async function editMessage(link: HTMLAnchorElement, saved: (message: HTML
     listen(form, message, saved);
   }
   show(message, true);
-  formIn(message)!.querySelector('textarea')!.focus({ preventScroll: true });
+  // The form of a long message stands above what is in view.
+  formIn(message)!.querySelector('textarea')!.focus();
 }
 
 async function bring(link: HTMLAnchorElement): Promise<PageForm> {
@@ -37,7 +38,7 @@ function listen(brought: PageForm, message: HTMLElement, saved: (message: HTMLEl
   const form = brought.querySelector('form')!;
   const away = (): void => {
     show(message, false);
-    message.querySelector<HTMLElement>('[data-edit]')?.focus({ preventScroll: true });
+    message.querySelector<HTMLElement>('[data-edit]')?.focus();
   };
   form.addEventListener('forum:sent', () => {
     form.reset();

@@ -3,10 +3,10 @@
 export const numberOf = (message: HTMLElement): number => Number(message.id.slice('message-'.length));
 export const messageOf = (number: number): HTMLElement | null => document.getElementById(`message-${number}`);
 
-/** Lets the keyboard go on from a message. */
-export function focusOn(message: HTMLElement): void {
+/** Lets the keyboard go on from a message, and brings that into view unless it must not move what is there. */
+export function focusOn(message: HTMLElement, options?: FocusOptions): void {
   message.tabIndex = -1;
-  message.focus({ preventScroll: true });
+  message.focus(options);
 }
 
 /** What others notice of a change. */
@@ -20,9 +20,10 @@ export function showInstead(message: HTMLElement, now: HTMLElement): void {
   const hadFocus = message.contains(focused);
   const anchor = focused === document.body || hadFocus ? readBehind(message) : focused;
   const before = anchor?.getBoundingClientRect().top;
+  const { top, bottom } = message.getBoundingClientRect();
   message.replaceWith(now);
   if (anchor) scrollBy({ top: anchor.getBoundingClientRect().top - before!, behavior: 'instant' });
-  if (hadFocus) focusOn(now);
+  if (hadFocus) focusOn(now, { preventScroll: bottom <= 0 || top >= innerHeight });
 }
 
 /** Where its form is open, or waits with what was written, that stays; false where there is none, or nothing to edit any more. */
