@@ -259,7 +259,7 @@ export class AccountsService implements Accounts {
     return [
       ...(USERNAME.test(username)
         ? []
-        : [{ field: 'username', message: 'must have 3 to 30 letters, digits, "_", "-" or "."' }]),
+        : [{ field: 'username', message: 'must have 3 to 30 letters a–z, digits, "_", "-" or "."' }]),
       ...(isEmail(email) ? [] : [{ field: 'email', message: 'is not an e-mail address' }]),
       ...this.#deps.passwords.problems(password, [username, email.split('@')[0] ?? '']),
     ];

@@ -94,6 +94,16 @@ describe('signing up', () => {
     },
   );
 
+  it('says which letters a name has, before and after one has others', async () => {
+    for (const [language, words] of [
+      ['en', '3 to 30 letters a–z, digits'],
+      ['de', '3 bis 30 Buchstaben a–z, Ziffern'],
+    ])
+      expect((await visitor().get('/register', { 'accept-language': language! })).text).toContain(words);
+    const answer = await register({ username: 'Jörg', email: 'joerg@example.org' });
+    expect(answer.body.details[0].message).toContain('letters a–z');
+  });
+
   it.each([
     ['nobody'],
     ['a@b'],
