@@ -46,6 +46,16 @@ describe('the bar at the foot of a phone', () => {
     }
   });
 
+  test('marks the page that is open in the accent of the site', async () => {
+    const page = await forum.open('ada', PHONE);
+    await page.goto('/unread');
+    await page.evaluate("document.documentElement.style.setProperty('--accent', 'rgb(1, 2, 3)')");
+    expect(await page.evaluate("getComputedStyle(document.querySelector('.tab-bar [aria-current]')).color")).toBe(
+      'rgb(1, 2, 3)',
+    );
+    await page.context().close();
+  });
+
   test('gives its place to the one that says where in a long discussion one is', async () => {
     const page = await forum.open('ada', PHONE);
     await page.goto('/d/1');
