@@ -480,10 +480,9 @@ export class Worker {
    */
   #roomOf(listener: Listener): number {
     const { limit = DEFAULT_LIMIT, perKey = Infinity, external } = listener.durability;
-    let [held, active, running] = [0, 0, 0];
+    let [held, active] = [0, 0];
     const ofKey = new Map<string, number>();
     for (const one of this.#held) {
-      if (one.end !== undefined && !one.listener.durability.external) running++;
       if (one.listener !== listener) continue;
       held++;
       const before = ofKey.get(keyOf(one)) ?? 0;
@@ -492,7 +491,12 @@ export class Worker {
     }
     const ahead = this.#aheadOf(listener, limit);
     const room = Math.max(limit + ahead - held, limit - active);
-    return Math.min(room, external || ahead > 0 ? Infinity : CAPACITY - running);
+    return Math.min(room, external || ahead > 0 ? Infinity : CAPACITY - this.#running());
+  }
+
+  /** How many run in this process of those that have a part of its capacity. */
+  #running(): number {
+    return [...this.#held].filter(({ end, listener }) => end !== undefined && !listener.durability.external).length;
   }
 
   /**
@@ -744,7 +748,9 @@ export class Worker {
   #note({ id, listener: name, key, attempt }: Claimed, how: Ended): void {
     this.#ended.push({ id, listener: name, key, attempt, ...how });
     const listener = this.#listeners.get(name);
-    const leavesNothing = how.end === 'done' && !how.next && listener && this.#paceOf(listener).drained;
+    // Where the process was full until now, others may have been left.
+    const leavesNothing =
+      how.end === 'done' && !how.next && listener && this.#paceOf(listener).drained && this.#running() < CAPACITY - 1;
     void this.#pump({ looks: !leavesNothing });
   }
 

@@ -340,6 +340,34 @@ describe('looking for work', () => {
     expect(performance.now() - since).toBeLessThan(4_000);
     gate.resolve();
   });
+
+  it('finds what waits for room in the process as soon as other work ends', async () => {
+    const [first, others] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let begun = 0;
+    const long = ['a', 'b', 'c', 'd'].map((plugin) =>
+      jobs.define(plugin, 'long', {
+        schema: Type.Object({ n: Type.Integer() }),
+        run: ({ n }) => {
+          begun++;
+          return plugin === 'a' && n === 0 ? first.promise : others.promise;
+        },
+      }),
+    );
+    let late = false;
+    const next = jobs.define('e', 'next', { schema: Type.Object({}), run: () => void (late = true) });
+    await jobs.start();
+    for (const { job } of long) for (const n of [0, 1, 2, 3]) await job.add({ n });
+    await until(() => expect(begun).toBe(16));
+    await next.job.add({});
+    await delay(200);
+    expect(late).toBe(false);
+    const since = performance.now();
+    first.resolve();
+    await until(() => expect(late).toBe(true));
+    // Everything is looked at again every five seconds, too.
+    expect(performance.now() - since).toBeLessThan(2_000);
+    others.resolve();
+  });
 });
 
 describe('a backlog', () => {
