@@ -87,7 +87,7 @@ export function addSettingsPages(
       address: http.ip(req),
     });
     const keepTokens = ticked(body.keep_tokens);
-    await sessions.endOthers(req, () => accounts.setPassword(id, body.password, id, { keepTokens }));
+    await sessions.endOthers(req, () => accounts.changePassword(id, body.password, { keepTokens }));
     const notice = phrase(keepTokens ? 'accounts:password.changed' : 'accounts:password.changed-with-tokens');
     return negotiated(redirect(SECURITY, { notice }), { success: true });
   });

@@ -327,6 +327,11 @@ export class AccountsService implements Accounts {
     await this.#replacePassword(id, password, { by, what: 'password', keepTokens });
   }
 
+  /** The member's own wish, as `endOtherSessions`. */
+  changePassword(id: string, password: string, { keepTokens }: { readonly keepTokens: boolean }): Promise<number> {
+    return this.#replacePassword(id, password, { by: id, what: 'password', keepTokens });
+  }
+
   async resetPassword(id: string, password: string): Promise<void> {
     await this.#replacePassword(id, password, { by: id, what: 'reset', keepTokens: false });
   }
@@ -449,11 +454,15 @@ export class AccountsService implements Accounts {
     });
   }
 
-  /** The member's own wish; the one session that shall go on is renewed by the caller. */
-  async endOtherSessions(id: string): Promise<void> {
-    await this.#update(id, async (account) => {
+  /**
+   * The member's own wish; the one session that shall go on is renewed by the caller, for the `permissionsVersion` that
+   * this resolves to.
+   */
+  endOtherSessions(id: string): Promise<number> {
+    return this.#update(id, async (account) => {
       account.permissionsVersion += 1;
       await this.#deps.emit(sessionsRevoked, { id, by: id, which: 'others' });
+      return account.permissionsVersion;
     });
   }
 
@@ -544,28 +553,30 @@ export class AccountsService implements Accounts {
       what,
       keepTokens,
     }: { readonly by: string | undefined; readonly what: 'password' | 'reset'; readonly keepTokens: boolean },
-  ): Promise<void> {
+  ): Promise<number> {
     const { passwords, emit } = this.#deps;
     const owner = await this.find(id);
     const problems = passwords.problems(password, owner ? [owner.username, owner.email.split('@')[0]!] : []);
     if (problems.length > 0) throw new InvalidInput(problems);
     const passwordHash = await passwords.hash(password);
-    await this.#update(id, async (account) => {
+    return this.#update(id, async (account) => {
       const first = account.passwordHash === NO_PASSWORD;
       Object.assign(account, { passwordHash, permissionsVersion: account.permissionsVersion + 1 });
       await emit(passwordChanged, { id, by });
       if (!keepTokens) await this.#revokeTokens(id, by);
       if (!first) await this.#notifyListeners(what, account, account.email, keepTokens);
+      return account.permissionsVersion;
     });
   }
 
-  async #update(id: string, change: (account: LoadedAccount, em: EntityManager) => unknown): Promise<void> {
-    await this.#deps.data.transaction(async (em) => {
+  #update<T>(id: string, change: (account: LoadedAccount, em: EntityManager) => T | Promise<T>): Promise<T> {
+    return this.#deps.data.transaction(async (em) => {
       const account = isId(id) ? await locked(em, id) : null;
       if (!account) throw notFound('There is no such member');
-      await change(account, em);
+      const result = await change(account, em);
       await em.flush();
       await this.#deps.emit(userChanged, { id });
+      return result;
     });
   }
 

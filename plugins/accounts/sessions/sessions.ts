@@ -227,26 +227,33 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     await this.#deps.accountSessions.end(login.account, ({ csrf }, other) => csrf === login.csrf && other !== key);
   }
 
-  /** Does what ends every session of its member but the request's: that goes on under a new id. */
-  async endOthers(req: Request, end: () => Promise<void>): Promise<void> {
+  /**
+   * Does what ends every session of its member but the request's: that goes on under a new id. `end` resolves to the
+   * `permissionsVersion` that it has made.
+   */
+  async endOthers(req: Request, end: () => Promise<number>): Promise<void> {
     const login = loginOf(req);
-    if (!login) return end();
-    const { accounts, accountSessions, store } = this.#deps;
+    if (!login) return void (await end());
+    const { accountSessions, store } = this.#deps;
     const { sessionID: old, session: before } = req;
     // Stored before the old one is over: at any moment one of them is good, also for whoever looks meanwhile.
     const expected = login.version + 1;
     const key = await this.#reissue(req, { ...login, version: expected });
+    let version: number;
     try {
-      await end();
+      version = await end();
     } catch (error) {
       await store.remove(req.sessionID);
       Object.assign(req, { sessionID: old, session: before });
       throw error;
     }
-    const version = (await accounts.find(login.account))?.permissionsVersion ?? expected;
-    // Another change came between; of two that do the same, none ends both.
-    if (version !== expected) await this.#save(req, { ...loginOf(req)!, version });
-    await accountSessions.end(login.account, (_, other) => other !== key);
+    // Another change came before. What was ended meanwhile stays over.
+    if (version !== expected) {
+      Object.assign(req.session, { login: { ...loginOf(req)!, version } });
+      await store.write(req.sessionID, req.session);
+    }
+    // Of two that do the same, the later one is left.
+    await accountSessions.end(login.account, (other, its) => its !== key && other.version < version);
   }
 
   /** The request goes on as a guest's. */

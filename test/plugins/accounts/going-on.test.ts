@@ -1,15 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definePlugin, type Request } from 'parley-forum';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Data, definePlugin, sql, type Request } from 'parley-forum';
 import { Accounts, Sessions } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
 import type { Client, TestForum } from 'parley-forum/testing';
+import type { AccountsService } from '../../../plugins/accounts/accounts/service.ts';
 import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 
-describe('a session that goes on under another id', () => {
+describe.each([
+  ['the database', { redisUrl: undefined }],
+  ['Redis, where there is one', {}],
+])('a session in %s that goes on under another id', (_store, environment) => {
   let forum: TestForum;
   let ada: Client;
+  let id: string;
   let kept: Request;
   const keeping = definePlugin({
     id: 'keeping',
@@ -20,8 +26,9 @@ describe('a session that goes on under another id', () => {
       }),
   });
   beforeAll(async () => {
-    forum = await openForum({ extra: [keeping] });
-    await forum.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD });
+    forum = await openForum({ extra: [keeping], environment });
+    const account = { username: 'ada', email: 'ada@forum.test', password: PASSWORD };
+    ({ id } = await forum.app.service(Accounts).create(account));
     ada = forum.client();
     await ada.login('ada', PASSWORD);
   });
@@ -48,10 +55,51 @@ describe('a session that goes on under another id', () => {
     const looks: (string | undefined)[] = [];
     const change = { done: false };
     const answered = ada.submit(path, body).finally(() => (change.done = true));
-    while (!change.done) looks.push((await sessions.reauthenticate(kept))?.username);
+    while (!change.done) {
+      looks.push((await sessions.reauthenticate(kept))?.username);
+      // Where nothing is to be fetched it comes back at once.
+      await turn();
+    }
     expect((await answered).status).toBe(status);
     expect(looks.length).toBeGreaterThan(3);
     expect(looks.filter((name) => name !== 'ada')).toEqual([]);
     expect((await ada.get('/settings/security')).status).toBe(200);
+  });
+
+  /** All others are ended, with something else right before and behind that; resolves to whether she is in still. */
+  const endsOthers = async (
+    before: () => Promise<unknown>,
+    behind: () => Promise<unknown> = async () => undefined,
+  ): Promise<boolean> => {
+    const accounts = forum.app.service(Accounts) as AccountsService;
+    const { endOtherSessions } = accounts;
+    const ending = vi.spyOn(accounts, 'endOtherSessions').mockImplementationOnce(async (account) => {
+      await before();
+      const version = await endOtherSessions.call(accounts, account);
+      await behind();
+      return version;
+    });
+    expect((await ada.submit('/settings/security/sessions/revoke-others')).status).toBe(303);
+    ending.mockRestore();
+    return (await ada.get('/settings/security')).status === 200;
+  };
+  const change = (group: string) => (): Promise<void> => forum.app.service(Accounts).setGroup(id, group);
+
+  it('goes on where her account was changed a moment before', async () => {
+    expect(await endsOthers(change('moderator'))).toBe(true);
+  });
+
+  it('stays over where it was ended meanwhile, though her account was changed a moment before', async () => {
+    const { redis } = forum.app.cache;
+    const endAll = async (): Promise<void> => {
+      await forum.app.service(Data).all(sql`delete from accounts_session where account_id = ${id}`);
+      for (const key of (await redis?.zrange(`sessions-of:${id}`, '0', '-1')) ?? []) await redis?.del(`session:${key}`);
+    };
+    expect(await endsOthers(change('member'), endAll)).toBe(false);
+  });
+
+  it('is over where her account is changed a moment later', async () => {
+    await ada.login('ada', `${PASSWORD}!`);
+    expect(await endsOthers(async () => undefined, change('moderator'))).toBe(false);
   });
 });
