@@ -32,6 +32,13 @@ export class LateDiscussions {
     return this.#add(discussionId, sql`select category_id as id from discussion where id = ${sourceId}`);
   }
 
+  /** Posts of it are gone: its last one may be earlier than the one from which on members look for what came late. */
+  async shortened(discussionId: string): Promise<void> {
+    const { data, cache } = this.#deps;
+    const row = await data.one(sql`select 1 from read_late where discussion_id = ${discussionId} limit 1`);
+    if (row) await cache.purge(LATE);
+  }
+
   async #add(discussionId: string, hiddenIn: RawBuilder<unknown>): Promise<void> {
     const { data, cache, clock, categories } = this.#deps;
     await categories.refresh();

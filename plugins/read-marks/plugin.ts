@@ -7,6 +7,7 @@ import {
   Discussions,
   discussionUpdated,
   postCreated,
+  postDeleted,
   postsMoved,
 } from 'parley-forum/plugins/discussions';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
@@ -75,9 +76,11 @@ export default definePlugin({
       async ({ source, discussion, posts }) => {
         await marks.moved(source.id, discussion.id, posts);
         await late.joined(source.id, discussion.id);
+        await late.shortened(source.id);
       },
       { awaited: true },
     );
+    plugin.on(postDeleted, ({ post }) => late.shortened(post.discussion_id), { awaited: true });
     plugin.on(
       discussionUpdated,
       async ({ discussion: { id }, was_deleted: deleted, from_category_id: from }) => {

@@ -56,6 +56,29 @@ describe('a discussion that was deleted', () => {
     expect(await unread('bob')).toEqual([]);
   });
 
+  test.each([
+    ['are deleted', (last: string) => forum.as.mia.delete(`/api/posts/${last}`)],
+    [
+      'move to another one',
+      (last: string, id: string, to: string) =>
+        forum.as.mia.post(`/api/discussions/${id}/move-posts`, { post_ids: [last], discussion_id: to }),
+    ],
+  ])('is unread still where its last posts %s then', async (_what, shorten) => {
+    const { id } = await forum.start('ada', 'Shorter by now');
+    await later();
+    const [last, to] = [await forum.reply('ada', id, 'Not for long'), await forum.start('ada', 'Read all the time')];
+    await remove(id);
+    await readAll('bob');
+    await restore(id);
+    expect(await unread('bob')).toEqual(['Shorter by now']);
+    await read('bob', to.id, 1);
+    expectStatus(await shorten(last.id, id, to.id), 200);
+    await read('bob', to.id, 2);
+    expect(await unread('bob')).toEqual(['Shorter by now']);
+    await read('bob', id, 1);
+    expect(await unread('bob')).toEqual([]);
+  });
+
   test('stays read for those who had read it, and is marked read at once with all others', async () => {
     const { id } = await forum.start('mia', 'Read before');
     await read('bob', id, 1);
