@@ -411,13 +411,14 @@ describe('the pages', () => {
   test('begin and answer a conversation without script', async () => {
     expect(await page('ada', '/messages/new?to=bob')).toMatch(/<textarea id="f-to"[^>]*>\s*@bob <\/textarea>/);
     const drafts = await Promise.all(
-      ['', '?to=bob', '?to=mia'].map(async (query) =>
+      ['', '?to=bob', '?to=%40Bob', '?to=mia'].map(async (query) =>
         /action="([^"]*\/new[^"]*)"[^]*data-draft="([^"]*)"/.exec(await page('ada', `/messages/new${query}`))!.slice(1),
       ),
     );
     expect(drafts).toEqual([
       ['/messages/new', 'message-new'],
       ['/messages/new?to=bob', 'message-new-bob'],
+      ['/messages/new?to=%40Bob', 'message-new-bob'],
       ['/messages/new?to=mia', 'message-new-mia'],
     ]);
     const preview = await forum.as.ada.submit('/messages/new?to=bob', {
