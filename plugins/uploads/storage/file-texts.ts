@@ -7,24 +7,23 @@ export const FILES_PATH = '/uploads/';
 /** All stored settings, also of plugins that are off. */
 export const SETTINGS: FileTexts = { table: 'setting', column: 'value' };
 
-/** Those uploads that stand in texts of these columns. A statement for each column. */
+/** Those uploads that stand in texts of these columns. One statement: what moves between two of them is in one. */
 export async function idsIn(
   data: Data,
   columns: readonly FileTexts[],
   ids: readonly string[],
 ): Promise<readonly string[]> {
-  const found = new Set<string>();
-  for (const { table, column } of columns) {
-    // Most texts have no file at all: read once, those that have are compared with each path.
-    const rows = await data.all(sql<{ id: string }>`
-      with texts as materialized (
-        select text from (select ${sql.ref(column)}::text as text from ${sql.table(table)}) own
-        where position(${FILES_PATH} in text) > 0
-      )
-      select id from unnest(${ids}::text[]) as given (id)
-      where exists (select from texts where position(${FILES_PATH} || given.id || '/' in texts.text) > 0)`);
-    for (const { id } of rows) found.add(id);
-  }
+  const texts = columns.map(
+    ({ table, column }) => sql`select ${sql.ref(column)}::text as text from ${sql.table(table)}`,
+  );
+  // Most texts have no file at all: read once, those that have are compared with each path.
+  const rows = await data.all(sql<{ id: string }>`
+    with texts as materialized (
+      select text from (${sql.join(texts, sql` union all `)}) own where position(${FILES_PATH} in text) > 0
+    )
+    select id from unnest(${ids}::text[]) as given (id)
+    where exists (select from texts where position(${FILES_PATH} || given.id || '/' in texts.text) > 0)`);
+  const found = new Set(rows.map(({ id }) => id));
   return ids.filter((id) => found.has(id));
 }
 

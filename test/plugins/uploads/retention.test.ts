@@ -5,6 +5,7 @@ import { Data, Settings, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Deletions } from 'parley-forum/ports/personal-data';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+import { onServer } from '../../kit/database.ts';
 import { picture, send } from './forum.ts';
 
 const DAY = 24 * 3_600_000;
@@ -98,6 +99,28 @@ describe('the daily job', () => {
     await settings.set({ 'site-pages.help': '', 'site.picture': '' });
     await tidied(8);
     expect(await there(...files)).toEqual([false, true, true, true, false, false]);
+  });
+
+  test.runIf(onServer)('leaves what moves from a draft into a message while it looks', async () => {
+    const file = await upload();
+    const link = `A [file](${file.path})`;
+    const opening = { to: ['bob'], subject: 'The plan', content: 'Nothing yet' };
+    const { id } = expectStatus(await forum.as.ada.post('/api/conversations', opening), 201).body.message;
+    expectStatus(await forum.as.ada.put('/api/drafts/new', { fields: { title: 'Later', content: link } }), 200);
+    forum.app.clock.advance(8 * DAY);
+    const locked = Promise.withResolvers<void>();
+    const moved = data().transaction(async () => {
+      await data().all(sql`lock table draft in access exclusive mode`);
+      locked.resolve();
+      const waiting = sql`select 1 from pg_locks where relation = 'draft'::regclass and not granted`;
+      await vi.waitFor(async () => expect(await data().all(waiting)).toHaveLength(1), 20_000);
+      await data().all(sql`update conversation_message set html = ${link} where id = ${id}`);
+      await data().all(sql`delete from draft where user_id = ${forum.ids.ada}`);
+    });
+    await locked.promise;
+    await Promise.all([moved, forum.app.runSchedule(CLEANUP)]);
+    expect(await there(file)).toEqual([true]);
+    await tidied(0);
   });
 
   test('removes what a message had before it was edited or removed, unless a report has a copy of that', async () => {
