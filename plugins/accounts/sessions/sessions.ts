@@ -223,8 +223,12 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
   async confirm(req: Request, confirmed = true): Promise<void> {
     const login = loginOf(req);
     if (!login) return;
-    const key = await this.#reissue(req, { ...login, confirmedAt: confirmed ? this.#deps.clock.now() : 0 });
-    await this.#deps.accountSessions.end(login.account, ({ csrf }, other) => csrf === login.csrf && other !== key);
+    const { accountSessions, clock, store } = this.#deps;
+    const { sessionID: old, session: before } = req;
+    const key = await this.#reissue(req, { ...login, confirmedAt: confirmed ? clock.now() : 0 });
+    // Ended meanwhile, or another request has done the same: what came of that is left.
+    if (!(await store.remove(old))) return this.#takeBack(req, { sessionID: old, session: before });
+    await accountSessions.end(login.account, ({ csrf }, other) => csrf === login.csrf && other !== key);
   }
 
   /**
@@ -243,8 +247,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     try {
       version = await end();
     } catch (error) {
-      await store.remove(req.sessionID);
-      Object.assign(req, { sessionID: old, session: before });
+      await this.#takeBack(req, { sessionID: old, session: before });
       throw error;
     }
     // Another change came before. What was ended meanwhile stays over.
@@ -308,8 +311,7 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
       return true;
     // Ended or renewed elsewhere meanwhile: what was to take over must not live on, and this request uses the old id if
     // that is still good.
-    await store.remove(req.sessionID);
-    Object.assign(req, { sessionID: old, session });
+    await this.#takeBack(req, { sessionID: old, session });
     return (await storedLogin(store, old)) !== undefined;
   }
 
@@ -326,6 +328,12 @@ export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'complet
     generate(this.#deps.store, req);
     await this.#save(req, { ...login, issuedAt: this.#deps.clock.now(), successor: undefined, retiredAt: undefined });
     return digest(req.sessionID);
+  }
+
+  /** What was to take over does not live on; the request keeps what it came with. */
+  async #takeBack(req: Request, came: Pick<Request, 'sessionID' | 'session'>): Promise<void> {
+    await this.#deps.store.remove(req.sessionID);
+    Object.assign(req, came);
   }
 
   /** express-session for a request that came without a cookie: gives it a session to fill. */

@@ -66,6 +66,17 @@ describe.each([
     expect((await ada.get('/settings/security')).status).toBe(200);
   });
 
+  it('is left to one of two that say at once who they are', async () => {
+    for (const round of [1, 2, 3]) {
+      const answers = await Promise.all([1, 2].map(() => ada.submit('/login/confirm', { password: `${PASSWORD}!` })));
+      expect(
+        answers.map(({ status }) => status),
+        `round ${round}`,
+      ).toContain(303);
+      expect((await ada.get('/settings/security')).status, `round ${round}`).toBe(200);
+    }
+  });
+
   /** All others are ended, with something else right before and behind that; resolves to whether she is in still. */
   const endsOthers = async (
     before: () => Promise<unknown>,
