@@ -1,9 +1,9 @@
 import { Type, type Static } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
-import { Time } from 'parley-forum/plugins/api';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { loginNeeded, Time } from 'parley-forum/plugins/api';
 import type { Field } from 'parley-forum/plugins/discussions';
 import type { ReadMark } from 'parley-forum/plugins/read-marks';
-import { memberOf, type ReadMarkService } from './read-mark-service.ts';
+import type { ReadMarkService } from './read-mark-service.ts';
 
 const FIELDS = {
   last_read_number: 'Members only: the greatest number of a post that the caller has seen; 0: none yet',
@@ -24,7 +24,8 @@ export function readMarkFields(marks: ReadMarkService): readonly Field[] {
   // Both fields of a page are asked for with the same list.
   const loading = new WeakMap<readonly string[], Promise<readonly ReadMark[]>>();
   const load = (ids: readonly string[], viewer: Viewer): Promise<readonly ReadMark[]> => {
-    const loaded = loading.get(ids) ?? marks.of(ids, memberOf(viewer));
+    if (isGuest(viewer)) throw loginNeeded();
+    const loaded = loading.get(ids) ?? marks.of(ids, viewer);
     loading.set(ids, loaded);
     return loaded;
   };

@@ -1,5 +1,5 @@
 import { notFound, Type, type PluginHandle } from 'parley-forum';
-import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, type Member, type Viewer } from 'parley-forum/plugins/access';
 import { Id, Paging } from 'parley-forum/plugins/api';
 import { POSTS_PER_PAGE, listTabs, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
 import {
@@ -13,7 +13,7 @@ import {
   type Redirect,
 } from 'parley-forum/plugins/web';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
-import { entryOf, isMember, memberOf, placePath, unreadTags, type ReadMarkService } from './read-mark-service.ts';
+import { entryOf, placePath, unreadTags, type ReadMarkService } from './read-mark-service.ts';
 
 export interface PageDeps {
   readonly plugin: PluginHandle;
@@ -31,8 +31,8 @@ export function addPages(deps: PageDeps): void {
   addLists(deps);
 
   /** The first unread post of the discussion with this id, or of another one. */
-  const next = async (viewer: Viewer, discussionId?: string): Promise<Redirect> => {
-    const found = await marks.next(memberOf(viewer), discussionId);
+  const next = async (viewer: Member, discussionId?: string): Promise<Redirect> => {
+    const found = await marks.next(viewer, discussionId);
     if (!found) return redirect(UNREAD, { notice: phrase('read-marks:nothing') });
     return redirect(placePath(found.number, entryOf(found) ?? 1));
   };
@@ -57,7 +57,7 @@ export function addPages(deps: PageDeps): void {
   })(async ({ actor, body }) => {
     const discussion = await discussions.find(body.discussion_id, actor);
     if (!discussion) throw notFound();
-    await marks.read(memberOf(actor), new Map([[discussion.id, body.number]]));
+    await marks.read(actor, new Map([[discussion.id, body.number]]));
     if (body.next) return next(actor, discussion.id);
     return redirect(placePath(discussion.number, body.number), { notice: phrase('read-marks:read.done') });
   });
@@ -69,7 +69,7 @@ export function addPages(deps: PageDeps): void {
     body: Type.Object({ category_id: Type.Optional(Type.String({ maxLength: 100 })) }),
     summary: 'Marks everything read, or everything in a category.',
   })(async ({ actor, body }) => {
-    await marks.readAll(memberOf(actor), body.category_id);
+    await marks.readAll(actor, body.category_id);
     const category = body.category_id === undefined ? UNREAD : `/c/${encodeURIComponent(body.category_id)}`;
     return redirect(category, { notice: phrase('read-marks:all.done') });
   });
@@ -87,13 +87,13 @@ export function addPages(deps: PageDeps): void {
     }): Promise<PostHead | undefined> => discussions.findPost(params['id'] ?? '', actor),
     summary: 'Makes a post and all behind it unread.',
   })(async ({ actor, target }) => {
-    await marks.unreadFrom(target, memberOf(actor));
+    await marks.unreadFrom(target, actor);
     return redirect(UNREAD, { notice: phrase('read-marks:unread.done', { number: target.number }) });
   });
 
   const opened = async (number: string, page: number, viewer: Viewer): Promise<void> => {
     const discussion = await discussions.find(number, viewer);
-    if (discussion && isMember(viewer))
+    if (discussion && !isGuest(viewer))
       await marks.read(viewer, new Map([[discussion.id, (page - 1) * POSTS_PER_PAGE]]));
   };
   // Whoever asks for the next page has read the one before; without script nothing else tells.
@@ -146,7 +146,7 @@ function addLists({ plugin, discussions, marks, subscriptions }: PageDeps): void
       cacheTags: () => unreadTags,
     })(async ({ actor, query }) => {
       const onlyNew = path === NEW;
-      const { start, ...selection } = await marks.selection(memberOf(actor), onlyNew);
+      const { start, ...selection } = await marks.selection(actor, onlyNew);
       const list = await discussions.listPage({ ...query, ...selection, path, oneOrder: true }, actor);
       if (!onlyNew && (query.page ?? 1) === 1) await marks.settle(start, list.shown);
       const head = {
@@ -155,7 +155,7 @@ function addLists({ plugin, discussions, marks, subscriptions }: PageDeps): void
         noindex: true,
         current: '/',
       };
-      const note = await subscriptions?.noteOfMuted(memberOf(actor).id);
+      const note = await subscriptions?.noteOfMuted(actor.id);
       return view('@read-marks/unread', head, { ...list, notes: note ? [note] : [], new: onlyNew });
     });
   }

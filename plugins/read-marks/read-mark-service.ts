@@ -1,5 +1,5 @@
 import { InvalidInput, sql, type Cache, type Clock, type Data } from 'parley-forum';
-import { accessTag, type Viewer } from 'parley-forum/plugins/access';
+import { accessTag, type Member } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import {
   discussionCacheTags,
@@ -9,7 +9,7 @@ import {
   type MovedPost,
   type PostHead,
 } from 'parley-forum/plugins/discussions';
-import { loginNeeded, type Page } from 'parley-forum/plugins/api';
+import type { Page } from 'parley-forum/plugins/api';
 import type { ReadMark } from 'parley-forum/plugins/read-marks';
 import { RENDERED_TTL } from 'parley-forum/plugins/web';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
@@ -59,8 +59,6 @@ export const hasReadMark = (
   discussion: ReadDiscussion,
 ): discussion is DiscussionRecord & Omit<ReadMark, 'discussion_id'> =>
   discussion.last_read_number !== undefined && discussion.unread_count !== undefined;
-/** A member who is looking at something. */
-type Member = Viewer & { readonly id: string };
 
 /** Where a visit began: the last number that was read before it, and when that was. */
 export interface VisitStart {
@@ -95,13 +93,6 @@ export const entryOf = ({ last_read_number: read = 0, unread_count: unread = 0 }
 /** Where a member goes on, though the post that stood there may have moved to another discussion. */
 export const placePath = (discussion: number, number: number): string =>
   number > 1 ? `/d/${discussion}/${number}?here=1` : `/d/${discussion}/1`;
-
-export const isMember = (viewer: Viewer): viewer is Member => viewer.id !== undefined;
-/** Of a route that is for members. */
-export function memberOf(viewer: Viewer): Member {
-  if (!isMember(viewer)) throw loginNeeded();
-  return viewer;
-}
 
 /** How far members have read. Marks of one member and discussion only move on, whichever process is told. */
 export class ReadMarkService {

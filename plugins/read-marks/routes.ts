@@ -3,7 +3,7 @@ import { api, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley
 import { discussionCacheTags, type Discussions } from 'parley-forum/plugins/discussions';
 import { ReadMark } from 'parley-forum/plugins/read-marks';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
-import { memberOf, unreadTags, type ReadMarkService } from './read-mark-service.ts';
+import { unreadTags, type ReadMarkService } from './read-mark-service.ts';
 
 export interface RouteDeps {
   readonly plugin: PluginHandle;
@@ -32,7 +32,7 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
   })(async (call) => {
     const { actor, query } = call;
     const { limit, offset, cursor, new: onlyNew = false } = query;
-    const page = await marks.listOf(memberOf(actor), { onlyNew, limit: limitOf(settings, limit), offset, cursor });
+    const page = await marks.listOf(actor, { onlyNew, limit: limitOf(settings, limit), offset, cursor });
     if (web) call.expiresAt = clock.now() + RENDERED_TTL;
     const html = await web?.fragment(
       actor,
@@ -64,8 +64,8 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
       const id = discussion_id.toLowerCase();
       numbers.set(id, Math.max(number, numbers.get(id) ?? 0));
     }
-    const seen = await marks.read(memberOf(actor), numbers);
-    return { read_marks: [...(await marks.of(seen, memberOf(actor)))] };
+    const seen = await marks.read(actor, numbers);
+    return { read_marks: [...(await marks.of(seen, actor))] };
   });
 
   plugin.route(api, {
@@ -78,7 +78,7 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
     }),
     result: Type.Object({}),
   })(async ({ actor, body }) => {
-    await marks.readAll(memberOf(actor), body.category_id);
+    await marks.readAll(actor, body.category_id);
     return {};
   });
 
@@ -91,8 +91,8 @@ export function addRoutes({ plugin, settings, clock, discussions, marks, web }: 
     result: Type.Object({ read_mark: ReadMark }),
     load: ({ actor, params }) => discussions.findPost(params.id, actor),
   })(async ({ actor, target }) => {
-    await marks.unreadFrom(target, memberOf(actor));
-    const [mark] = await marks.of([target.discussion.id], memberOf(actor));
+    await marks.unreadFrom(target, actor);
+    const [mark] = await marks.of([target.discussion.id], actor);
     return { read_mark: mark! };
   });
 }

@@ -1,5 +1,5 @@
 import type { PluginHandle } from 'parley-forum';
-import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, type Member, type Viewer } from 'parley-forum/plugins/access';
 import {
   afterPosts,
   cardTitle,
@@ -15,14 +15,7 @@ import {
   type ShownListTab,
 } from 'parley-forum/plugins/discussions';
 import { fill, headerEnd, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import {
-  entryOf,
-  hasReadMark,
-  isMember,
-  placePath,
-  type ReadMarkService,
-  type VisitStart,
-} from './read-mark-service.ts';
+import { entryOf, hasReadMark, placePath, type ReadMarkService, type VisitStart } from './read-mark-service.ts';
 import { UNREAD } from './pages.ts';
 
 /** Above this a number says only that there are many. */
@@ -53,7 +46,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
   plugin.extend(slotFillings, fill(listToolbar, rows, everyone));
 
   const tabs = async (shown: readonly ShownListTab[], viewer: Viewer) => {
-    if (!isMember(viewer)) return [];
+    if (isGuest(viewer)) return [];
     const { unread, followed, more } = await marks.counts(viewer);
     const counts = new Map([
       [UNREAD, unread],
@@ -70,7 +63,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
   plugin.extend(slotFillings, fill(listTabEnd, tabs));
 
   const titles = async (records: readonly DiscussionRecord[], viewer: Viewer) => {
-    if (!isMember(viewer)) return [];
+    if (isGuest(viewer)) return [];
     // Records of the API's lists have the fields of whoever asks; those of a page are the same for many.
     const found = records.every(hasReadMark)
       ? records
@@ -103,7 +96,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
 
   const reading = async (discussions: readonly ShownDiscussion[], viewer: Viewer): Promise<readonly SafeHtml[]> => {
     const ids = discussions.map(({ id }) => id);
-    const found = isMember(viewer) ? await marks.of(ids, viewer) : [];
+    const found = !isGuest(viewer) ? await marks.of(ids, viewer) : [];
     return Promise.all(
       discussions.map((discussion, at) => web.fragment(viewer, '@read-marks/reading', { discussion, mark: found[at] })),
     );
@@ -111,7 +104,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
   plugin.extend(slotFillings, fill(afterPosts, reading));
 
   const lines = async (posts: readonly PostRecord[], viewer: Viewer) => {
-    const first = isMember(viewer) ? await firstOfVisit(posts, viewer, marks) : undefined;
+    const first = !isGuest(viewer) ? await firstOfVisit(posts, viewer, marks) : undefined;
     if (!first) return [];
     const line = await web.fragment(viewer, '@read-marks/line', { at: first.at });
     return posts.map(({ number }) => (number === first.number ? line : undefined));
@@ -122,7 +115,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
 /** The post on this page with which begins what the member had not read before this visit, and when that was. */
 async function firstOfVisit(
   posts: readonly PostRecord[],
-  viewer: Viewer & { readonly id: string },
+  viewer: Member,
   marks: ReadMarkService,
 ): Promise<VisitStart | undefined> {
   const [any] = posts;
