@@ -1,7 +1,7 @@
 import { HttpError } from 'parley-forum';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { parseCode } from './codes.ts';
-import type { Member, TwoFactorService } from './service.ts';
+import type { FactorOwner, TwoFactorService } from './service.ts';
 
 /** In 15 minutes. While Redis is unavailable no code is accepted, as with passwords. */
 const CODES_PER_IP: Bucket = { name: 'two_factor', window: 900, failClosed: true };
@@ -16,7 +16,7 @@ export interface CodeVerifierDeps {
   readonly service: TwoFactorService;
   readonly settings: CodeVerifierSettings;
   /** Raises `two-factor.refused`. */
-  refused(member: Member): Promise<void>;
+  refused(member: FactorOwner): Promise<void>;
 }
 
 /**
@@ -35,7 +35,7 @@ export class CodeVerifier {
    * ones. Backup codes do not wait, since they cannot be guessed: the thief of a password must not lock its owner
    * out.
    */
-  async verify(member: Member, code: string): Promise<void> {
+  async verify(member: FactorOwner, code: string): Promise<void> {
     const { service, settings } = this.#deps;
     const allowed = settings['two_factor.rate_limit'];
     const counted = parseCode(code)?.kind !== 'backup';
@@ -52,7 +52,7 @@ export class CodeVerifier {
    * For work that checks a code where guessing gains nothing, such as the set-up; undefined from `work` is a wrong
    * code.
    */
-  async limited<T>(member: Member, work: () => Promise<T | undefined>): Promise<T> {
+  async limited<T>(member: FactorOwner, work: () => Promise<T | undefined>): Promise<T> {
     const { limits, settings } = this.#deps;
     assertAllowed(
       await limits.consume(CODES_PER_IP, limits.ipKey(member.address), settings['two_factor.address_rate_limit']),

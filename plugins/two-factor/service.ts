@@ -6,7 +6,7 @@ import { digestOf, newBackupCodes, parseCode } from './codes.ts';
 const totp = () => import('./totp.ts');
 
 /** The member who changes their own second factor, and their IP address. */
-export interface Member {
+export interface FactorOwner {
   readonly id: string;
   readonly address: string;
 }
@@ -91,7 +91,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   /** Switches it on: the backup codes, which can be read this once, or undefined for a wrong code. */
-  async confirm({ id, address }: Member, input: string): Promise<readonly string[] | undefined> {
+  async confirm({ id, address }: FactorOwner, input: string): Promise<readonly string[] | undefined> {
     const { data, clock } = this.#deps;
     const row = await this.#row(id);
     const counter = row && !row.enabled ? await this.#counter(input, row.secret) : undefined;
@@ -107,7 +107,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   /** New backup codes in place of all old ones; undefined where the second factor is off. */
-  async renewCodes({ id, address }: Member): Promise<readonly string[] | undefined> {
+  async renewCodes({ id, address }: FactorOwner): Promise<readonly string[] | undefined> {
     const { data } = this.#deps;
     return data.transaction(async () => {
       const on = await data.one(
@@ -161,7 +161,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   /** Whether the code is right and was not used before; from here on it is. */
-  async accept({ id, address }: Member, input: string): Promise<boolean> {
+  async accept({ id, address }: FactorOwner, input: string): Promise<boolean> {
     const { data } = this.#deps;
     const given = parseCode(input);
     if (!given) return false;
@@ -189,7 +189,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   /** At the member's own request; the caller checks whether they may. */
-  async disable({ id, address }: Member): Promise<void> {
+  async disable({ id, address }: FactorOwner): Promise<void> {
     await this.#remove({ account: id, event: 'disabled', actor: id, address });
   }
 

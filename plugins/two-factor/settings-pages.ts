@@ -27,7 +27,7 @@ import {
   type Web,
 } from 'parley-forum/plugins/web';
 import type { CodeVerifier } from './code-verifier.ts';
-import type { Member, State, TwoFactorService } from './service.ts';
+import type { FactorOwner, State, TwoFactorService } from './service.ts';
 
 export interface SettingsPagesDeps {
   readonly service: TwoFactorService;
@@ -60,7 +60,7 @@ export function addSettingsPages(
   plugin: PluginHandle,
   { service, verifier, http, settings, web }: SettingsPagesDeps,
 ): void {
-  const member = (actor: Viewer, req: Request): Member => ({ id: actor.id!, address: http.ip(req) });
+  const member = (actor: Viewer, req: Request): FactorOwner => ({ id: actor.id!, address: http.ip(req) });
   const uriOf = async (secret: string, username: string): Promise<string> => {
     const { enrolmentUri } = await import('./totp.ts');
     return enrolmentUri({ secret, username, site: String(settings.get('site.name') ?? '') });
