@@ -1,5 +1,5 @@
 import { notFound, Type } from 'parley-forum';
-import { isGuest } from 'parley-forum/plugins/access';
+import { isGuest, type Member } from 'parley-forum/plugins/access';
 import { navigation, pagerOf, pages, phrase, redirect, view } from 'parley-forum/plugins/web';
 import { OWN } from './holder.ts';
 import type { PagesDeps } from './queue-pages.ts';
@@ -51,8 +51,8 @@ export function ownPages(deps: PagesDeps & { readonly rules: Rules }): void {
     );
   });
 
-  const load = ({ actor, params }: { actor: { id: string | undefined }; params: Readonly<Record<string, string>> }) =>
-    actor.id === undefined ? undefined : posts.findOwn(params['id'] ?? '', actor.id);
+  const load = ({ actor, params }: { actor: Member; params: Readonly<Record<string, string>> }) =>
+    posts.findOwn(params['id'] ?? '', actor.id);
   plugin.route(pages, { method: 'get', path: `${OWN}/:id`, can: 'member', load })(async ({ actor, target }) => {
     const placeOf = await placesOf([target], actor, deps);
     return view(

@@ -35,7 +35,7 @@ export function approvalRoutes({ plugin, settings, environment, posts, reviewer 
     summary: 'Withdraw a post of one’s own that waits, or take away one that was rejected',
     params: IdParams,
     result: Type.Object({}),
-    load: ({ actor, params }) => (actor.id === undefined ? undefined : posts.findOwn(params.id, actor.id)),
+    load: ({ actor, params }) => posts.findOwn(params.id, actor.id),
   })(async ({ actor, target }) => {
     if (!(await posts.withdraw(target.id, actor.id))) throw notFound('There is no such held post');
     return {};

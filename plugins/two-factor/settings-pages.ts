@@ -8,7 +8,7 @@ import {
   type Response,
   type Settings,
 } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { Member, Viewer } from 'parley-forum/plugins/access';
 import { securitySettingsEnd } from 'parley-forum/plugins/accounts';
 import {
   fill,
@@ -60,7 +60,7 @@ export function addSettingsPages(
   plugin: PluginHandle,
   { service, verifier, http, settings, web }: SettingsPagesDeps,
 ): void {
-  const member = (actor: Viewer, req: Request): FactorOwner => ({ id: actor.id!, address: http.ip(req) });
+  const member = (actor: Member, req: Request): FactorOwner => ({ id: actor.id, address: http.ip(req) });
   const uriOf = async (secret: string, username: string): Promise<string> => {
     const { enrolmentUri } = await import('./totp.ts');
     return enrolmentUri({ secret, username, site: String(settings.get('site.name') ?? '') });
@@ -101,7 +101,7 @@ export function addSettingsPages(
   plugin.route(pages, { method: 'post', path: `${PAGE}/begin`, can: 'member', options })(async ({ actor, res }) => {
     const secret = await service.begin(actor.id);
     res.set('Cache-Control', 'no-store');
-    return negotiated(redirect(PAGE), { success: true, secret, uri: await uriOf(secret, actor.username ?? '') });
+    return negotiated(redirect(PAGE), { success: true, secret, uri: await uriOf(secret, actor.username) });
   });
 
   plugin.route(pages, { method: 'post', path: `${PAGE}/confirm`, can: 'member', options, body: Code })(
