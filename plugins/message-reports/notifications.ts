@@ -4,7 +4,7 @@ import { holdersOf, type Accounts } from 'parley-forum/plugins/accounts';
 import { messageReportCreated } from 'parley-forum/plugins/message-reports';
 import { handleReports } from 'parley-forum/plugins/reports';
 import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
-import { messageReportHandled } from 'parley-forum/ports/reports';
+import { messageReportHandled } from 'parley-forum/ports/moderation';
 import { QUEUE } from './queue-pages.ts';
 import type { ReportReader } from './report-reader.ts';
 

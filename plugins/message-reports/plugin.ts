@@ -10,7 +10,7 @@ import { Web } from 'parley-forum/plugins/web';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData, repeatInBatches } from 'parley-forum/ports/personal-data';
 import { fileTexts } from 'parley-forum/ports/pictures';
-import { messageReportHandled } from 'parley-forum/ports/reports';
+import { messageReportHandled } from 'parley-forum/ports/moderation';
 import { notifyPeople } from './notifications.ts';
 import { messageReportsData } from './personal-data.ts';
 import { openTag, queuePages } from './queue-pages.ts';

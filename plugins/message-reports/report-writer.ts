@@ -15,7 +15,7 @@ import type { Markdown } from 'parley-forum/plugins/markdown';
 import { messageReportCreated } from 'parley-forum/plugins/message-reports';
 import type { MessageRecord, Messages } from 'parley-forum/plugins/messages';
 import type { Outcome, Reason } from 'parley-forum/plugins/reports';
-import { messageReportHandled } from 'parley-forum/ports/reports';
+import { messageReportHandled } from 'parley-forum/ports/moderation';
 import { fullColumns, lockOpen, type FullReportRow, type ReportRow } from './rows.ts';
 
 /** Settings of this plugin. */

@@ -9,7 +9,7 @@ import {
   moderationLogExported,
   type ModerationEntry,
 } from 'parley-forum/plugins/moderation';
-import { messageReportHandled, reportHandled } from 'parley-forum/ports/reports';
+import { messageReportHandled, reportHandled } from 'parley-forum/ports/moderation';
 import type { ModerationLog } from './moderation-log.ts';
 
 interface SubscriberDeps {

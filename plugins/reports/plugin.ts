@@ -8,7 +8,7 @@ import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
-import { reportHandled } from 'parley-forum/ports/reports';
+import { reportHandled } from 'parley-forum/ports/moderation';
 import { handleReports, report, reportCreated, Reports, reportWorkedOn } from 'parley-forum/plugins/reports';
 import { Web } from 'parley-forum/plugins/web';
 import { Claims } from './claims.ts';

@@ -12,7 +12,7 @@ import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
 
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
-import { reportHandled } from 'parley-forum/ports/reports';
+import { reportHandled } from 'parley-forum/ports/moderation';
 import { reportCreated, type Outcome, type Reason } from 'parley-forum/plugins/reports';
 import { columns, lockOpen, type ReportRow } from './rows.ts';
 

@@ -8,7 +8,7 @@ import {
   type NotificationType,
 } from 'parley-forum/ports/notifications';
 import { reactionAdded } from 'parley-forum/ports/reactions';
-import { reportHandled } from 'parley-forum/ports/reports';
+import { reportHandled } from 'parley-forum/ports/moderation';
 import type { Subscriptions } from 'parley-forum/ports/subscriptions';
 import { parseMentions } from './mentions.ts';
 import type { Visibility } from '../visibility.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { definePlugin, Plugins } from 'parley-forum';
 import { reactionAdded } from 'parley-forum/ports/reactions';
-import { reportHandled } from 'parley-forum/ports/reports';
+import { reportHandled } from 'parley-forum/ports/moderation';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
 import { listOf, readAll, settled, shortly } from './inbox.ts';
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Categories } from 'parley-forum/plugins/discussions';
-import { reportHandled } from 'parley-forum/ports/reports';
+import { reportHandled } from 'parley-forum/ports/moderation';
 import { reportCreated } from 'parley-forum/plugins/reports';
 import { leastOf } from 'parley-forum/testing';
 import { install, useForum, type Name } from '../discussions/forum.ts';
