@@ -4,6 +4,7 @@ import { accountTag, type Accounts } from 'parley-forum/plugins/accounts';
 import { reviewPosts } from 'parley-forum/plugins/approval';
 import { discussionCacheTags, type Categories, type Discussions } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
+import { moderationQueues } from 'parley-forum/ports/moderation';
 import {
   navigation,
   pagerOf,
@@ -136,5 +137,24 @@ export function queuePages(deps: PagesDeps): void {
     icon: 'eye',
     count: waiting,
     visible: (viewer) => !isGuest(viewer) && access.allows(viewer, reviewPosts),
+  });
+
+  plugin.extend(moderationQueues, {
+    href: QUEUE,
+    heading: 'approval:waiting',
+    can,
+    waiting: async (viewer, limit) => {
+      const [count, { items: rows }] = await Promise.all([posts.count(viewer), posts.queue({ limit }, viewer)]);
+      const records = await posts.queueRecords(rows);
+      return {
+        count,
+        items: records.map(({ id, reason, author, created_at: at }) => ({
+          href: `${QUEUE}/${id}`,
+          reason: `approval:reason.${reason}`,
+          by: author,
+          at,
+        })),
+      };
+    },
   });
 }

@@ -4,6 +4,7 @@ import { accountTag } from 'parley-forum/plugins/accounts';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import type { MessageReportRecord } from 'parley-forum/plugins/message-reports';
 import { handleReports, OUTCOMES, STATUSES, type Status } from 'parley-forum/plugins/reports';
+import { moderationQueues } from 'parley-forum/ports/moderation';
 import {
   navigation,
   pagerOf,
@@ -124,4 +125,29 @@ export function queuePages({ plugin, cache, access, markdown, reader, writer }: 
     count: open,
     visible: (viewer) => !isGuest(viewer) && access.allows(viewer, handleReports),
   });
+
+  plugin.extend(
+    moderationQueues,
+    {
+      href: QUEUE,
+      heading: 'message-reports:waiting',
+      can,
+      waiting: async (viewer, limit) => {
+        const [count, items] = await Promise.all([
+          reader.queueLength('open', viewer),
+          reader.queue({ status: 'open', limit, offset: 0 }, viewer),
+        ]);
+        return {
+          count,
+          items: items.map(({ id, reason, reporter, created_at: at }) => ({
+            href: pathOf(id),
+            reason: `reports:reason.${reason}`,
+            by: reporter,
+            at,
+          })),
+        };
+      },
+    },
+    -10,
+  );
 }

@@ -9,6 +9,7 @@ import {
   openModeration,
   sanctionMembers,
 } from 'parley-forum/plugins/moderation';
+import { moderationQueues } from 'parley-forum/ports/moderation';
 import { Notifications } from 'parley-forum/ports/notifications';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
@@ -44,6 +45,7 @@ export default definePlugin({
   },
   wants: { reports: Reports, notifications: Notifications, web: Web },
   hooks: [moderationActed, memberNoted, moderationLogExported],
+  extensionPoints: [moderationQueues],
   permissions: [openModeration, sanctionMembers],
   setup({ data, clock, access, accounts, categories, discussions, protection, reports, notifications, web }, plugin) {
     const log = new ModerationLog({ plugin, data, accounts, discussions });

@@ -3,6 +3,7 @@ import { accessTag, isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { handleReports, OUTCOMES, STATUSES, type ReportRecord, type Status } from 'parley-forum/plugins/reports';
+import { moderationQueues } from 'parley-forum/ports/moderation';
 import {
   navigation,
   pagerOf,
@@ -190,4 +191,29 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     count: open,
     visible: (viewer) => !isGuest(viewer) && access.allows(viewer, handleReports),
   });
+
+  plugin.extend(
+    moderationQueues,
+    {
+      href: LIST,
+      heading: 'reports:waiting',
+      can,
+      waiting: async (viewer, limit) => {
+        const [count, { items }] = await Promise.all([
+          reader.count('open', viewer, true),
+          reader.list({ status: 'open', grouped: true, limit }, viewer),
+        ]);
+        return {
+          count,
+          items: items.map(({ id, reason, reporter, created_at: at }) => ({
+            href: pathOf(id),
+            reason: `reports:reason.${reason}`,
+            by: reporter,
+            at,
+          })),
+        };
+      },
+    },
+    -20,
+  );
 }

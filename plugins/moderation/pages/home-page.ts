@@ -1,13 +1,15 @@
 import { openModeration } from 'parley-forum/plugins/moderation';
-import { handleReports } from 'parley-forum/plugins/reports';
 import { navigation, pages, phrase, shortcuts, view } from 'parley-forum/plugins/web';
+import { moderationQueues } from 'parley-forum/ports/moderation';
 import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
-/** Reports, members and lines that are shown of each. */
+/** Members, lines and waiting items of one queue that are shown. */
 const MAX_SHOWN = 10;
+/** Milliseconds that a queue may take. */
+const QUEUE_BUDGET = 2_000;
 
-/** /mod: open reports, recent actions, and who is suspended. */
-export function homePages({ plugin, access, accounts, reports, log }: PagesDeps): void {
+/** /mod: what waits, recent actions, and who is suspended. */
+export function homePages({ plugin, access, accounts, log }: PagesDeps): void {
   plugin.extend(
     navigation,
     {
@@ -39,13 +41,16 @@ export function homePages({ plugin, access, accounts, reports, log }: PagesDeps)
 
   plugin.route(pages, { method: 'get', path: HOME, can: openModeration })(async ({ actor }) => {
     const suspensions = access.suspensions();
-    const queue = access.allows(actor, handleReports) ? reports : undefined;
+    const queues = plugin.extensions(moderationQueues).filter(({ value }) => access.allows(actor, value.can));
     const suspensionsShown = suspensions.slice(0, MAX_SHOWN);
-    const [recent, people, open, newest] = await Promise.all([
+    const [recent, people, waiting] = await Promise.all([
       log.list({ limit: MAX_SHOWN }, actor),
       accounts.authors(suspensionsShown.map(({ userId }) => userId)),
-      queue?.open(actor),
-      queue?.list({ status: 'open', limit: MAX_SHOWN }, actor),
+      Promise.all(
+        queues.map(({ plugin: owner, value: { href, waiting } }) =>
+          plugin.attempt(owner, `queue ${href}`, () => waiting(actor, MAX_SHOWN), QUEUE_BUDGET),
+        ),
+      ),
     ]);
     const model = {
       entries: recent.items.map(entryModel),
@@ -55,16 +60,10 @@ export function homePages({ plugin, access, accounts, reports, log }: PagesDeps)
         const member = people.get(userId);
         return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
       }),
-      reports: queue && {
-        open,
-        href: '/mod/reports',
-        newest: newest?.items.map(({ id, reason, reporter, created_at: at }) => ({
-          reason,
-          reporter,
-          at,
-          href: `/mod/reports/${id}`,
-        })),
-      },
+      // One that does not answer stays among the tabs.
+      queues: queues.flatMap(({ value: { href, heading } }, at) =>
+        waiting[at] ? [{ href, heading, ...waiting[at] }] : [],
+      ),
     };
     return view(
       '@moderation/home',

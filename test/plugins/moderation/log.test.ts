@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { definePlugin } from 'parley-forum';
+import { definePlugin, Settings } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Categories } from 'parley-forum/plugins/discussions';
 import { moderationActed, type ModerationEntry } from 'parley-forum/plugins/moderation';
@@ -46,6 +46,51 @@ test('the pages of moderators lead to one another, and say where one is', async 
   };
   const paths = ['/mod', '/mod/discussions', '/mod/reports', '/mod/message-reports', '/mod/approval'];
   for (const path of paths) expect(await tabs(path)).toEqual(paths.map((href) => [href, href === path]));
+});
+
+describe('the first page', () => {
+  /** The headings of what waits, and the pages that its lines lead to. */
+  const waiting = async (name: Name = 'mia') => {
+    const text = await page('/mod', name);
+    return {
+      headings: [...text.matchAll(/<h2 id="mod-queue-\d"><a href="[^"]*">([^<]*)/g)].map(([, heading]) => heading),
+      lines: [...text.matchAll(/<li class="entry"><p><a href="(\/mod\/[^"]*)">([^<]*)/g)].map(([, ...line]) => line),
+    };
+  };
+
+  test('says that nothing waits', async () => {
+    expect(await waiting()).toEqual({
+      headings: ['0 reported posts', '0 reported messages', '0 held posts'],
+      lines: [],
+    });
+  });
+
+  test('lists what waits in every queue, once for each post and message, with the page of each', async () => {
+    const { id } = await forum.start('ada', 'Ropes');
+    const reply = await forum.reply('bob', id, 'Buy mine');
+    await forum.as.ada.post('/api/reports', { post_id: reply.id, reason: 'other' });
+    const report = (await forum.as.root.post('/api/reports', { post_id: reply.id, reason: 'spam' })).body.report.id;
+    const { message } = (
+      await forum.as.bob.post('/api/conversations', { to: ['ada'], subject: 'Rope', content: 'Buy!' })
+    ).body;
+    const complaint = { message_id: message.id, reason: 'abuse' };
+    const reported = (await forum.as.ada.post('/api/message-reports', complaint)).body.report.id;
+    await forum.app.app.service(Settings).set({ 'approval.words': ['casino'] });
+    const advertisement = { discussion_id: id, content: 'A casino' };
+    const held = (await forum.as.bob.post('/api/posts', advertisement)).body.held_post.id;
+    expect(await waiting()).toEqual({
+      headings: ['1 reported post', '1 reported message', '1 held post'],
+      lines: [
+        [`/mod/reports/${report}`, 'It is spam'],
+        [`/mod/message-reports/${reported}`, 'It is abusive'],
+        [`/mod/approval/${held}`, 'Has a word of the list'],
+      ],
+    });
+    await forum.as.mia.put(`/api/reports/${report}`, { status: 'resolved' });
+    await forum.as.mia.put(`/api/message-reports/${reported}`, { status: 'dismissed' });
+    await forum.as.mia.post(`/api/approval/${held}/reject`, {});
+    expect((await waiting()).lines).toEqual([]);
+  });
 });
 
 describe('the log', () => {
