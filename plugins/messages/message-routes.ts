@@ -1,4 +1,4 @@
-import { Type } from 'parley-forum';
+import { HttpError, Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { api, IdParams } from 'parley-forum/plugins/api';
 import { MessageRecord, sendMessages } from 'parley-forum/plugins/messages';
@@ -21,8 +21,10 @@ export function ownMessages(store: Pick<ConversationStore, 'message'>) {
       const message = await find(named);
       return message?.content === '' ? undefined : message;
     },
-    authorize: ({ actor, target }: { readonly actor: Viewer; readonly target: Message }): boolean =>
-      target.authorId === actor.id,
+    authorize: ({ actor, target }: { readonly actor: Viewer; readonly target: Message }): true => {
+      if (target.authorId === actor.id) return true;
+      throw new HttpError(403, 'Only who wrote a message edits or removes it');
+    },
   };
 }
 
