@@ -23,6 +23,10 @@ export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
       '--disable-gpu',
       '--disable-quic',
       '--no-first-run',
+      // One process draws all windows: starting another for each takes as long as the pages in it.
+      '--renderer-process-limit=1',
+      '--in-process-gpu',
+      '--num-raster-threads=1',
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
