@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { defined, listen, movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -33,27 +34,30 @@ test('a post is bookmarked and let go without leaving the page', async () => {
   await page.context().close();
 });
 
-test('a post is kept by the button beside it where there is room, and the keyboard goes on from its sign', async () => {
-  const page = await forum.open('ada');
-  const messages = listen(page);
-  await page.goto('/d/1');
-  const post = page.locator('#post-4');
-  const button = post.getByRole('button', { name: 'Bookmark post 4' });
-  await post.hover();
-  await button.focus();
-  await page.keyboard.press('Enter');
-  await post.getByRole('link', { name: 'Bookmarked: note and reminder of post 4' }).waitFor();
-  expect(await button.count()).toBe(0);
-  expect(new URL(page.url()).pathname).toMatch(/^\/d\/1-/);
-  expect(await page.evaluate('document.activeElement.className')).toContain('bookmark-badge');
-  expect(await judge(page)).toEqual([]);
-  await page.setViewportSize({ width: 600, height: 800 });
-  expect(await page.locator('.bookmark-add').and(page.locator(':visible')).count()).toBe(0);
-  expect(messages).toEqual([]);
-  await page.context().close();
-});
+test.runIf(FULL)(
+  'a post is kept by the button beside it where there is room, and the keyboard goes on from its sign',
+  async () => {
+    const page = await forum.open('ada');
+    const messages = listen(page);
+    await page.goto('/d/1');
+    const post = page.locator('#post-4');
+    const button = post.getByRole('button', { name: 'Bookmark post 4' });
+    await post.hover();
+    await button.focus();
+    await page.keyboard.press('Enter');
+    await post.getByRole('link', { name: 'Bookmarked: note and reminder of post 4' }).waitFor();
+    expect(await button.count()).toBe(0);
+    expect(new URL(page.url()).pathname).toMatch(/^\/d\/1-/);
+    expect(await page.evaluate('document.activeElement.className')).toContain('bookmark-badge');
+    expect(await judge(page)).toEqual([]);
+    await page.setViewportSize({ width: 600, height: 800 });
+    expect(await page.locator('.bookmark-add').and(page.locator(':visible')).count()).toBe(0);
+    expect(messages).toEqual([]);
+    await page.context().close();
+  },
+);
 
-test('several bookmarks are removed without script, on a phone', async () => {
+test.runIf(FULL)('several bookmarks are removed without script, on a phone', async () => {
   const page = await forum.open('mia', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
   for (const number of [1, 2]) {
     await page.goto('/d/1');

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { inFull } from '../kit/full.ts';
 import { windowedPath } from '../../config/tools/suites.ts';
 import { painted } from './checks.ts';
 import { useForum, type Visitor } from './forum.ts';
@@ -74,7 +75,7 @@ describe('what a page sends', () => {
   });
 });
 
-test.each(['/', '/d/1'])('what changes on %s has little of the rest styled anew', async (path) => {
+test.each([...inFull('/'), '/d/1'])('what changes on %s has little of the rest styled anew', async (path) => {
   const page = await forum.open('ada');
   await page.goto(path, { waitUntil: 'networkidle' });
   await forum.browser.startTracing(page, { categories: ['devtools.timeline'] });
@@ -104,10 +105,13 @@ async function comesBack(page: Page, path: string): Promise<boolean> {
 }
 
 describe.skipIf(!existsSync(windowed))('going back', () => {
-  test.each(['/', '/d/1', '/c/general', '/u/ada', '/login'])('brings a guest to %s as they left it', async (path) => {
-    const page = await forum.open('guest');
-    expect(await comesBack(page, path)).toBe(true);
-    expect(new URL(page.url()).pathname).toMatch(new RegExp(`^${path}`));
-    await page.context().close();
-  });
+  test.each(['/', '/d/1', ...inFull('/c/general', '/u/ada', '/login')])(
+    'brings a guest to %s as they left it',
+    async (path) => {
+      const page = await forum.open('guest');
+      expect(await comesBack(page, path)).toBe(true);
+      expect(new URL(page.url()).pathname).toMatch(new RegExp(`^${path}`));
+      await page.context().close();
+    },
+  );
 });

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Client } from 'parley-forum/testing';
+import { FULL } from '../kit/full.ts';
 import { listen, openListening } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -85,7 +86,7 @@ describe('an open discussion', () => {
     for (const page of [left, reached]) await page.context().close();
   });
 
-  test('does not change words that are being selected until they are let go', async () => {
+  test.runIf(FULL)('does not change words that are being selected until they are let go', async () => {
     const page = await forum.open('bob');
     await openListening(page, '/d/1/6', 'x-posts');
     const words = await post(page, 6).locator('.prose').textContent();

@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { FULL, inFull } from '../kit/full.ts';
 import { movesSideways, typeAtOnce } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -48,21 +49,24 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
-  test('are members behind the sign that a button of the bar puts there, before what is selected', async () => {
-    const { page } = await write();
-    const mention = page.getByRole('button', { name: 'Mention somebody' });
-    await page.keyboard.type('Ask');
-    await mention.click();
-    await list(page).waitFor();
-    expect([await area(page).inputValue(), await offered(page)]).toEqual(['Ask @', expect.arrayContaining(['ada'])]);
-    await area(page).fill('zo');
-    await area(page).selectText();
-    await mention.click();
-    await expect.poll(() => offered(page)).toEqual(['zoe']);
-    await page.keyboard.press('Enter');
-    expect(await area(page).inputValue()).toBe('@zoe ');
-    await page.context().close();
-  });
+  test.runIf(FULL)(
+    'are members behind the sign that a button of the bar puts there, before what is selected',
+    async () => {
+      const { page } = await write();
+      const mention = page.getByRole('button', { name: 'Mention somebody' });
+      await page.keyboard.type('Ask');
+      await mention.click();
+      await list(page).waitFor();
+      expect([await area(page).inputValue(), await offered(page)]).toEqual(['Ask @', expect.arrayContaining(['ada'])]);
+      await area(page).fill('zo');
+      await area(page).selectText();
+      await mention.click();
+      await expect.poll(() => offered(page)).toEqual(['zoe']);
+      await page.keyboard.press('Enter');
+      expect(await area(page).inputValue()).toBe('@zoe ');
+      await page.context().close();
+    },
+  );
 
   test.each([
     { what: 'tags', typed: '#fir', label: /first aid/, text: /^\[#first aid\]\(\/t\/first-aid\) $/ },
@@ -83,7 +87,7 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
-  test('comes also where the field was focused before its bar was there', async () => {
+  test.runIf(FULL)('comes also where the field was focused before its bar was there', async () => {
     const page = await forum.open('bob', { viewport: { width: 320, height: 800 } });
     await page.route('**/api/drafts/**', (route) => route.abort());
     const focused = Promise.withResolvers<void>();
@@ -157,26 +161,29 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
-  test.each([320, 1280])('stands at its sign, within the window of %i pixels, right to left as well', async (width) => {
-    const { page } = await write(width);
-    for (const [text, rtl] of [
-      [`${'word '.repeat(20)}@`, false],
-      ['ספינות @', true],
-    ] as const) {
-      await area(page).fill('');
-      await page.keyboard.type(text);
-      await list(page).waitFor();
-      const [box, field] = [await list(page).boundingBox(), await area(page).boundingBox()];
-      expect(box!.x >= 8 && box!.x + box!.width <= width - 8, `${text}: ${JSON.stringify(box)}`).toBe(true);
-      // On a wide window it begins where the text does: at the right.
-      expect(!rtl || width < 400 || box!.x > field!.x + field!.width / 2).toBe(true);
-      expect(await movesSideways(page)).toBe(false);
-      await page.keyboard.press('Escape');
-    }
-    await page.context().close();
-  });
+  test.each([320, ...inFull(1280)])(
+    'stands at its sign, within the window of %i pixels, right to left as well',
+    async (width) => {
+      const { page } = await write(width);
+      for (const [text, rtl] of [
+        [`${'word '.repeat(20)}@`, false],
+        ['ספינות @', true],
+      ] as const) {
+        await area(page).fill('');
+        await page.keyboard.type(text);
+        await list(page).waitFor();
+        const [box, field] = [await list(page).boundingBox(), await area(page).boundingBox()];
+        expect(box!.x >= 8 && box!.x + box!.width <= width - 8, `${text}: ${JSON.stringify(box)}`).toBe(true);
+        // On a wide window it begins where the text does: at the right.
+        expect(!rtl || width < 400 || box!.x > field!.x + field!.width / 2).toBe(true);
+        expect(await movesSideways(page)).toBe(false);
+        await page.keyboard.press('Escape');
+      }
+      await page.context().close();
+    },
+  );
 
-  test('is chosen with the mouse, which leaves the focus in the field', async () => {
+  test.runIf(FULL)('is chosen with the mouse, which leaves the focus in the field', async () => {
     const { page } = await write();
     await page.keyboard.type('@ad');
     // A later answer may put another row under the pointer.

@@ -1,6 +1,6 @@
 import type { Locator, Page, Route } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { Accounts } from 'parley-forum/plugins/accounts';
+import { FULL, inFull } from '../kit/full.ts';
 import { defined, listen, movesSideways, pass } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -15,15 +15,12 @@ beforeEach(async () => {
   for (const { key } of (await bob.get('/api/drafts')).body.drafts) await bob.delete(`/api/drafts/${key}`);
 });
 
-/** Ends every session of bob, as a new password does. */
-const endSessions = (): Promise<void> => forum.app.app.service(Accounts).setPassword(forum.people.bob.id, PASSWORD);
 const text = (page: Page): Locator => page.getByLabel('Your text');
 /** Names of the category that is chosen. */
 const chosen = (page: Page): Promise<readonly string[]> =>
   page.locator('[name=category_id]:checked + span .choice-label').allTextContents();
 async function open(path: string, javaScriptEnabled: boolean): Promise<Page> {
-  const page = await forum.open('guest', { javaScriptEnabled });
-  await logIn(page, 'bob');
+  const page = await forum.open('bob', { javaScriptEnabled });
   await page.goto(path);
   // It would say that the session is over before anything is sent.
   if (javaScriptEnabled) await page.evaluate(`document.querySelector('x-live').remove()`);
@@ -40,7 +37,7 @@ async function logInBeside(page: Page, opened?: Page): Promise<void> {
   await tab.close();
 }
 
-test('what was sent is not sent once more while the next page is long in coming', async () => {
+test.runIf(FULL)('what was sent is not sent once more while the next page is long in coming', async () => {
   const page = await open('/d/1/reply', true);
   let [sent, release] = [0, (): void => undefined];
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -65,7 +62,7 @@ test('what was sent is not sent once more while the next page is long in coming'
 describe('a session that ends while somebody writes', () => {
   const FORMS = [
     { what: 'a reply', path: '/d/1/reply', send: 'Post reply' },
-    { what: 'a discussion', path: '/new?category=general&title=Boats', send: 'Start discussion' },
+    ...inFull({ what: 'a discussion', path: '/new?category=general&title=Boats', send: 'Start discussion' }),
   ];
   const dialog = (page: Page): Locator => page.getByRole('dialog', { name: 'Log in' });
   const enter = async (page: Page, password: string): Promise<void> => {
@@ -78,7 +75,7 @@ describe('a session that ends while somebody writes', () => {
     const page = await open(path, true);
     const heard = listen(page);
     await text(page).fill(TEXT);
-    await endSessions();
+    await forum.endSessions('bob');
     await page.getByRole('button', { name: send }).click();
     expect(await seen(dialog(page).getByText('You are no longer logged in.'))).toBe(true);
     expect(await judge(page)).toEqual([]);
@@ -92,10 +89,10 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
-  test('is begun again once, however often one presses', async () => {
+  test.runIf(FULL)('is begun again once, however often one presses', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Impatient.`);
-    await endSessions();
+    await forum.endSessions('bob');
     await page.getByRole('button', { name: 'Post reply' }).click();
     let logins = 0;
     page.on(
@@ -110,10 +107,10 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
-  test('is no trouble where somebody has logged in beside it: it is sent without a word', async () => {
+  test.runIf(FULL)('is no trouble where somebody has logged in beside it: it is sent without a word', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Beside.`);
-    await endSessions();
+    await forum.endSessions('bob');
     await logInBeside(page);
     await page.getByRole('button', { name: 'Post reply' }).click();
     expect(await seen(page.locator('.post', { hasText: `${TEXT} Beside.` }))).toBe(true);
@@ -123,7 +120,7 @@ describe('a session that ends while somebody writes', () => {
   test('sends nothing in the name of somebody else who has logged in beside it', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Mine.`);
-    await endSessions();
+    await forum.endSessions('bob');
     const tab = await page.context().newPage();
     await logIn(tab, 'ada');
     await tab.close();
@@ -135,31 +132,34 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
-  test('leaves what was written where it is when the dialog is closed, or somebody else logs in', async () => {
-    const page = await open('/d/1/reply', true);
-    await text(page).fill(`${TEXT} Kept.`);
-    await endSessions();
-    await page.getByRole('button', { name: 'Post reply' }).click();
-    await dialog(page).getByRole('button', { name: 'Cancel' }).click();
-    expect(await seen(page.getByText('Log in in another tab'))).toBe(true);
-    expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
-    await page.getByRole('button', { name: 'Post reply' }).click();
-    await dialog(page).getByLabel('Username or e-mail').fill('ada');
-    await dialog(page).getByLabel('Password', { exact: true }).fill(PASSWORD);
-    await dialog(page).getByRole('button', { name: 'Log in' }).click();
-    await dialog(page).waitFor({ state: 'hidden' });
-    expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
-    const { body } = await forum.app.client().get('/api/discussions/1/posts?limit=100&order=desc');
-    expect(JSON.stringify(body)).not.toContain(`${TEXT} Kept.`);
-    await page.context().close();
-  });
+  test.runIf(FULL)(
+    'leaves what was written where it is when the dialog is closed, or somebody else logs in',
+    async () => {
+      const page = await open('/d/1/reply', true);
+      await text(page).fill(`${TEXT} Kept.`);
+      await forum.endSessions('bob');
+      await page.getByRole('button', { name: 'Post reply' }).click();
+      await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+      expect(await seen(page.getByText('Log in in another tab'))).toBe(true);
+      expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
+      await page.getByRole('button', { name: 'Post reply' }).click();
+      await dialog(page).getByLabel('Username or e-mail').fill('ada');
+      await dialog(page).getByLabel('Password', { exact: true }).fill(PASSWORD);
+      await dialog(page).getByRole('button', { name: 'Log in' }).click();
+      await dialog(page).waitFor({ state: 'hidden' });
+      expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
+      const { body } = await forum.app.client().get('/api/discussions/1/posts?limit=100&order=desc');
+      expect(JSON.stringify(body)).not.toContain(`${TEXT} Kept.`);
+      await page.context().close();
+    },
+  );
 
   test.each(FORMS)(
     'costs $what nothing without script: it comes back with the text until it is sent',
     async ({ path, send }) => {
       const page = await open(path, false);
       await text(page).fill(TEXT);
-      await endSessions();
+      await forum.endSessions('bob');
       await page.getByRole('button', { name: send }).click();
       expect(await seen(page.getByRole('alert').getByText('You are no longer logged in.'))).toBe(true);
       expect(await text(page).inputValue()).toBe(TEXT);
@@ -174,14 +174,14 @@ describe('a session that ends while somebody writes', () => {
   );
 });
 
-test.each([320, 1280])(
+test.each([320, ...inFull(1280)])(
   'a form that came back without script has one to log in beside it, in another tab, at %i pixels',
   async (width) => {
     const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width, height: 800 } });
     await logIn(page, 'bob');
     await page.goto('/d/1/reply');
     await text(page).fill(`${TEXT} At ${width}.`);
-    await endSessions();
+    await forum.endSessions('bob');
     await page.getByRole('button', { name: 'Post reply' }).click();
     const login = page.getByRole('region', { name: 'Log in here' });
     await login.getByLabel('Username or e-mail').fill('bob');
@@ -209,7 +209,7 @@ describe('a form whose token is wrong', () => {
     await page.context().close();
   });
 
-  test('comes back with everything typed without script', async () => {
+  test.runIf(FULL)('comes back with everything typed without script', async () => {
     const page = await open('/new', false);
     await page.getByLabel('Title').fill('Small boats');
     await page.getByRole('radio', { name: 'General' }).check();
@@ -322,35 +322,38 @@ describe('a draft of a new discussion', () => {
     await page.context().close();
   });
 
-  test('goes when it is discarded, also where its copy reaches the server later than the next page', async () => {
-    const page = await open('/new', true);
-    const onTheWay: Route[] = [];
-    await page.route(
-      '**/api/drafts/new',
-      async (route) => {
-        onTheWay.push(route);
-        await route.abort();
-      },
-      { times: 1 },
-    );
-    const copied = page.waitForEvent('requestfailed');
-    await page.locator('.composer-bar').waitFor();
-    await page.getByLabel('Title').fill(TITLE);
-    await copied;
-    await page.goto('/');
-    await page.goto('/new');
-    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
-    expect((await onTheWay[0]!.fetch()).status()).toBe(200);
-    const removed = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
-    await page.getByRole('button', { name: 'Discard' }).click();
-    await removed;
-    await page.reload();
-    await page.locator('.composer-bar').waitFor();
-    expect(await page.getByLabel('Title').inputValue()).toBe('');
-    await page.context().close();
-  });
+  test.runIf(FULL)(
+    'goes when it is discarded, also where its copy reaches the server later than the next page',
+    async () => {
+      const page = await open('/new', true);
+      const onTheWay: Route[] = [];
+      await page.route(
+        '**/api/drafts/new',
+        async (route) => {
+          onTheWay.push(route);
+          await route.abort();
+        },
+        { times: 1 },
+      );
+      const copied = page.waitForEvent('requestfailed');
+      await page.locator('.composer-bar').waitFor();
+      await page.getByLabel('Title').fill(TITLE);
+      await copied;
+      await page.goto('/');
+      await page.goto('/new');
+      expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
+      expect((await onTheWay[0]!.fetch()).status()).toBe(200);
+      const removed = page.waitForResponse((answer) => answer.request().method() === 'DELETE');
+      await page.getByRole('button', { name: 'Discard' }).click();
+      await removed;
+      await page.reload();
+      await page.locator('.composer-bar').waitFor();
+      expect(await page.getByLabel('Title').inputValue()).toBe('');
+      await page.context().close();
+    },
+  );
 
-  test('in which no category was chosen leaves the one that the page comes with', async () => {
+  test.runIf(FULL)('in which no category was chosen leaves the one that the page comes with', async () => {
     const page = await open('/new', true);
     await page.locator('.composer-bar').waitFor();
     await page.getByLabel('Title').fill(TITLE);
@@ -361,11 +364,11 @@ describe('a draft of a new discussion', () => {
     await page.context().close();
   });
 
-  test('outlives the session, is shown to nobody else, and goes when it is sent', async () => {
+  test.runIf(FULL)('outlives the session, is shown to nobody else, and goes when it is sent', async () => {
     const page = await open('/new', true);
     await write(page);
     await page.goto('/');
-    await endSessions();
+    await forum.endSessions('bob');
     await logIn(page, 'ada');
     await page.goto('/new');
     await page.locator('.composer-bar').waitFor();
@@ -479,28 +482,31 @@ describe('the Enter key in a list', () => {
 });
 
 describe('a menu', () => {
-  test.each([320, 1280])('is within the window, accessible and left with Escape at %i pixels', async (width) => {
-    const page = await forum.open('mia', { viewport: { width, height: 700 } });
-    await page.goto('/d/1');
-    await page.evaluate('customElements.whenDefined("x-posts").then(() => true)');
-    for (const name of ['Account of mia', 'More about this discussion', 'More about post 1']) {
-      const button = page.locator(`[aria-label="${name}"]`);
-      await button.focus();
-      await page.keyboard.press('Enter');
-      const menu = page.locator('.menu:popover-open');
-      await menu.waitFor();
-      const box = await menu.boundingBox();
-      expect(box && box.x >= 0 && box.x + box.width <= width, `${name}: ${JSON.stringify(box)}`).toBe(true);
-      expect(await judge(page)).toEqual([]);
-      expect(await movesSideways(page)).toBe(false);
-      await page.keyboard.press('Escape');
-      await menu.waitFor({ state: 'detached' });
-      expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(name);
-    }
-    await page.context().close();
-  });
+  test.each([320, ...inFull(1280)])(
+    'is within the window, accessible and left with Escape at %i pixels',
+    async (width) => {
+      const page = await forum.open('mia', { viewport: { width, height: 700 } });
+      await page.goto('/d/1');
+      await page.evaluate('customElements.whenDefined("x-posts").then(() => true)');
+      for (const name of ['Account of mia', 'More about this discussion', 'More about post 1']) {
+        const button = page.locator(`[aria-label="${name}"]`);
+        await button.focus();
+        await page.keyboard.press('Enter');
+        const menu = page.locator('.menu:popover-open');
+        await menu.waitFor();
+        const box = await menu.boundingBox();
+        expect(box && box.x >= 0 && box.x + box.width <= width, `${name}: ${JSON.stringify(box)}`).toBe(true);
+        expect(await judge(page)).toEqual([]);
+        expect(await movesSideways(page)).toBe(false);
+        await page.keyboard.press('Escape');
+        await menu.waitFor({ state: 'detached' });
+        expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(name);
+      }
+      await page.context().close();
+    },
+  );
 
-  test('is closed by a second press, though what it would show takes long to come', async () => {
+  test.runIf(FULL)('is closed by a second press, though what it would show takes long to come', async () => {
     const page = await forum.open('mia');
     await page.goto('/d/1');
     await defined(page, 'x-posts');

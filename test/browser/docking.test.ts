@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { defined, listen, movesSideways, walkFocus } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -75,7 +76,7 @@ test('the panel stays where Escape takes back what an input method composes', as
   await page.context().close();
 });
 
-test('a reply that is refused leaves a page on which nothing is docked', async () => {
+test.runIf(FULL)('a reply that is refused leaves a page on which nothing is docked', async () => {
   const page = await forum.open('ada');
   await read(page, '/d/1');
   await replyTo(page, 3).click();
@@ -87,7 +88,7 @@ test('a reply that is refused leaves a page on which nothing is docked', async (
   await page.context().close();
 });
 
-test('which post is answered is taken back, and the draft no longer says so', async () => {
+test.runIf(FULL)('which post is answered is taken back, and the draft no longer says so', async () => {
   const page = await forum.open('bob');
   await read(page, '/d/1');
   await replyTo(page, 2).click();
@@ -145,7 +146,7 @@ test('a post that is quoted goes behind what is written, by keyboard too', async
   await page.context().close();
 });
 
-test('the bar opens the panel though its module comes late, and one stays where one reads', async () => {
+test.runIf(FULL)('the bar opens the panel though its module comes late, and one stays where one reads', async () => {
   const page = await forum.open('ada');
   const late = Promise.withResolvers<void>();
   await page.route(/x-dock[^/]*\.js/, async (route) => {
@@ -162,7 +163,7 @@ test('the bar opens the panel though its module comes late, and one stays where 
   await page.context().close();
 });
 
-test('hides no stop of the Tab key behind the panel', async () => {
+test.runIf(FULL)('hides no stop of the Tab key behind the panel', async () => {
   const page = await forum.open('ada');
   await read(page, '/d/1');
   await replyTo(page, 2).click();

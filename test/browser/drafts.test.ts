@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { Client } from 'parley-forum/testing';
+import { FULL, inFull } from '../kit/full.ts';
 import { defined, listen, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -49,30 +50,33 @@ test('what is written on one device is there on the next, and gone everywhere on
   for (const page of [first, second]) await page.context().close();
 });
 
-test('a draft keeps which post it answers, on this device and on others, from the list of drafts too', async () => {
-  const [first, second] = [await device(), await device()];
-  const to = (page: Page) => page.getByRole('main').locator('form[action*="/reply"]').getAttribute('action');
-  await open(first, '/d/1/reply?to=3');
-  await area(first).pressSequentially('To the third');
-  await untilKept('To the third');
-  expect((await kept())['reply']).toMatchObject({ '?to': '3' });
-  await open(first, '/d/1/reply');
-  await expect.poll(() => area(first).inputValue()).toBe('To the third');
-  expect(await to(first)).toBe('/d/1/reply?to=3');
-  await first.goto('/drafts');
-  await first.getByRole('main').getByRole('list', { name: 'drafts' }).getByRole('link').first().click();
-  await first.waitForURL('**/d/1/reply?draft=1&to=3');
-  await first.locator('.answered').getByText('post 3').waitFor();
-  await second.goto('/d/1');
-  await defined(second, 'x-posts');
-  await second.getByText('Write a reply…').click();
-  await second.locator('.dock-head').getByText('Reply to mia, post 3').waitFor();
-  await second.getByRole('button', { name: 'Discard' }).click();
-  await second.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
-  expect(await to(second)).toBe('/d/1/reply');
-  await expect.poll(kept, { timeout: 15_000 }).toEqual({});
-  for (const page of [first, second]) await page.context().close();
-});
+test.runIf(FULL)(
+  'a draft keeps which post it answers, on this device and on others, from the list of drafts too',
+  async () => {
+    const [first, second] = [await device(), await device()];
+    const to = (page: Page) => page.getByRole('main').locator('form[action*="/reply"]').getAttribute('action');
+    await open(first, '/d/1/reply?to=3');
+    await area(first).pressSequentially('To the third');
+    await untilKept('To the third');
+    expect((await kept())['reply']).toMatchObject({ '?to': '3' });
+    await open(first, '/d/1/reply');
+    await expect.poll(() => area(first).inputValue()).toBe('To the third');
+    expect(await to(first)).toBe('/d/1/reply?to=3');
+    await first.goto('/drafts');
+    await first.getByRole('main').getByRole('list', { name: 'drafts' }).getByRole('link').first().click();
+    await first.waitForURL('**/d/1/reply?draft=1&to=3');
+    await first.locator('.answered').getByText('post 3').waitFor();
+    await second.goto('/d/1');
+    await defined(second, 'x-posts');
+    await second.getByText('Write a reply…').click();
+    await second.locator('.dock-head').getByText('Reply to mia, post 3').waitFor();
+    await second.getByRole('button', { name: 'Discard' }).click();
+    await second.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+    expect(await to(second)).toBe('/d/1/reply');
+    await expect.poll(kept, { timeout: 15_000 }).toEqual({});
+    for (const page of [first, second]) await page.context().close();
+  },
+);
 
 test('what was written on both is for the writer to choose; neither is lost', async () => {
   const [first, second] = [await device(), await device()];
@@ -90,7 +94,7 @@ test('what was written on both is for the writer to choose; neither is lost', as
   for (const page of [first, second]) await page.context().close();
 });
 
-test('what is written in one tab is kept where another one sends its own', async () => {
+test.runIf(FULL)('what is written in one tab is kept where another one sends its own', async () => {
   const page = await device();
   await open(page);
   await area(page).pressSequentially('Shaft');
@@ -111,7 +115,7 @@ test('what is written in one tab is kept where another one sends its own', async
   await page.context().close();
 });
 
-test('what was written before the module that copies it was there is copied as well', async () => {
+test.runIf(FULL)('what was written before the module that copies it was there is copied as well', async () => {
   const page = await device();
   const late = Promise.withResolvers<void>();
   await page.route(/x-draft[^/]*\.js/, async (route) => {
@@ -130,27 +134,30 @@ test('what was written before the module that copies it was there is copied as w
   await page.context().close();
 });
 
-test('when it was last kept stands beside it, also where the server filled it in, and it is gone when it is discarded', async () => {
-  const page = await device();
-  await open(page, '/d/4/reply');
-  await area(page).pressSequentially('First');
-  await line(page)
-    .getByText(/^Saved \d/)
-    .waitFor();
-  expect(await line(page).textContent()).toMatch(/^Saved \d\d?:\d\d( [AP]M)? Discard$/);
-  await untilKept('First');
-  const other = await device();
-  await open(other, '/d/4/reply?draft=1');
-  await line(other)
-    .getByText(/^Saved \d/)
-    .waitFor();
-  expect(await area(other).inputValue()).toBe('First');
-  await other.getByRole('button', { name: 'Discard' }).click();
-  await other.waitForURL('**/d/4/reply');
-  await defined(other, 'x-draft');
-  expect([await area(other).inputValue(), await kept()]).toEqual(['', {}]);
-  for (const one of [page, other]) await one.context().close();
-});
+test.runIf(FULL)(
+  'when it was last kept stands beside it, also where the server filled it in, and it is gone when it is discarded',
+  async () => {
+    const page = await device();
+    await open(page, '/d/4/reply');
+    await area(page).pressSequentially('First');
+    await line(page)
+      .getByText(/^Saved \d/)
+      .waitFor();
+    expect(await line(page).textContent()).toMatch(/^Saved \d\d?:\d\d( [AP]M)? Discard$/);
+    await untilKept('First');
+    const other = await device();
+    await open(other, '/d/4/reply?draft=1');
+    await line(other)
+      .getByText(/^Saved \d/)
+      .waitFor();
+    expect(await area(other).inputValue()).toBe('First');
+    await other.getByRole('button', { name: 'Discard' }).click();
+    await other.waitForURL('**/d/4/reply');
+    await defined(other, 'x-draft');
+    expect([await area(other).inputValue(), await kept()]).toEqual(['', {}]);
+    for (const one of [page, other]) await one.context().close();
+  },
+);
 
 test('a page that is left at once has kept all of its form', async () => {
   const page = await device();
@@ -175,7 +182,7 @@ test('a page that is left at once has kept all of its form', async () => {
   await page.context().close();
 });
 
-test.each([320, 1280])('the list of drafts is accessible at %i pixels', async (width) => {
+test.each([320, ...inFull(1280)])('the list of drafts is accessible at %i pixels', async (width) => {
   await kept();
   const { id } = (await bob!.get('/api/discussions/3')).body.discussion as { id: string };
   await bob!.put('/api/drafts/new', {

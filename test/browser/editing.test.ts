@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { FULL } from '../kit/full.ts';
 import { listen, walkFocus } from './checks.ts';
 import { logIn, PASSWORD, useForum, type Person } from './forum.ts';
 import { judge } from './look.ts';
@@ -93,7 +94,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test('may be put away while it is saved, and another panel that was opened meanwhile stays', async () => {
+  test.runIf(FULL)('may be put away while it is saved, and another panel that was opened meanwhile stays', async () => {
     const number = await written('ada', 'Before it was saved.');
     const page = await forum.open('ada');
     const messages = listen(page);
@@ -128,7 +129,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test('keeps what is written when the session ends or the network is gone', async () => {
+  test.runIf(FULL)('keeps what is written when the session ends or the network is gone', async () => {
     const number = await written('bob', 'Written by bob.');
     const page = await forum.open('guest');
     await logIn(page, 'bob');

@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { FULL, inFull } from '../kit/full.ts';
 import { listen, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -104,31 +105,34 @@ describe('the emoji of the bar', () => {
     await page.context().close();
   });
 
-  test('take the tone of skin that was chosen, which is kept, where they are completed as well', async () => {
-    const { page } = await write();
-    await openByKeyboard(page);
-    await page.getByLabel('Tone of skin').selectOption({ label: '✋🏽 Medium' });
-    await page.getByLabel('Find an emoji').fill('wave');
-    await press(page, 'Enter');
-    expect(await area(page).inputValue()).toBe('👋🏽');
-    await page.keyboard.type(' :thumbsu');
-    await page.locator('.completions:popover-open').waitFor();
-    await press(page, 'Enter');
-    expect(await area(page).inputValue()).toBe('👋🏽 👍🏽 ');
-    await page.reload();
-    await area(page).fill('');
-    await openByKeyboard(page);
-    expect(await page.getByLabel('Tone of skin').inputValue()).toBe('3');
-    expect(await dialog(page).getByRole('gridcell').first().textContent()).toBe('👋🏽');
-    // Every one of them is an emoji that devices know.
-    await dialog(page).getByRole('tab', { name: 'People' }).click();
-    const signs = await dialog(page).getByRole('gridcell').allTextContents();
-    expect(signs.filter((sign) => sign.includes('🏽')).length).toBeGreaterThan(200);
-    expect(signs.filter((sign) => sign.includes('🏽') && !/^\p{RGI_Emoji}$/v.test(sign))).toEqual([]);
-    await page.context().close();
-  });
+  test.runIf(FULL)(
+    'take the tone of skin that was chosen, which is kept, where they are completed as well',
+    async () => {
+      const { page } = await write();
+      await openByKeyboard(page);
+      await page.getByLabel('Tone of skin').selectOption({ label: '✋🏽 Medium' });
+      await page.getByLabel('Find an emoji').fill('wave');
+      await press(page, 'Enter');
+      expect(await area(page).inputValue()).toBe('👋🏽');
+      await page.keyboard.type(' :thumbsu');
+      await page.locator('.completions:popover-open').waitFor();
+      await press(page, 'Enter');
+      expect(await area(page).inputValue()).toBe('👋🏽 👍🏽 ');
+      await page.reload();
+      await area(page).fill('');
+      await openByKeyboard(page);
+      expect(await page.getByLabel('Tone of skin').inputValue()).toBe('3');
+      expect(await dialog(page).getByRole('gridcell').first().textContent()).toBe('👋🏽');
+      // Every one of them is an emoji that devices know.
+      await dialog(page).getByRole('tab', { name: 'People' }).click();
+      const signs = await dialog(page).getByRole('gridcell').allTextContents();
+      expect(signs.filter((sign) => sign.includes('🏽')).length).toBeGreaterThan(200);
+      expect(signs.filter((sign) => sign.includes('🏽') && !/^\p{RGI_Emoji}$/v.test(sign))).toEqual([]);
+      await page.context().close();
+    },
+  );
 
-  test('have German words where the page is German, and their names still', async () => {
+  test.runIf(FULL)('have German words where the page is German, and their names still', async () => {
     await speak('de');
     const { page, asked } = await write();
     const german = (): number => asked.filter((url) => url.endsWith('/emoji.de.json')).length;
@@ -161,31 +165,36 @@ describe('the emoji of the bar', () => {
     await english.context().close();
   });
 
-  test('are left with Escape for the text, with Tab for what follows, and by a press elsewhere', async () => {
-    const { page } = await write();
-    await area(page).fill('Aye');
-    await openByKeyboard(page);
-    await press(page, 'Escape');
-    expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
-    await page.keyboard.type('!');
-    expect(await area(page).inputValue()).toBe('Aye!');
-    await openByKeyboard(page);
-    await page.getByLabel('Title').click();
-    await dialog(page).waitFor({ state: 'hidden' });
-    expect(await page.evaluate('document.activeElement.id')).toBe('f-title');
-    await openByKeyboard(page);
-    await button(page).click();
-    await dialog(page).waitFor({ state: 'hidden' });
-    await openByKeyboard(page);
-    await press(page, 'Tab', 'Tab', 'Tab', 'Tab');
-    expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
-    await page.context().close();
-  });
+  test.runIf(FULL)(
+    'are left with Escape for the text, with Tab for what follows, and by a press elsewhere',
+    async () => {
+      const { page } = await write();
+      await area(page).fill('Aye');
+      await openByKeyboard(page);
+      await press(page, 'Escape');
+      expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
+      await page.keyboard.type('!');
+      expect(await area(page).inputValue()).toBe('Aye!');
+      await openByKeyboard(page);
+      await page.getByLabel('Title').click();
+      await dialog(page).waitFor({ state: 'hidden' });
+      expect(await page.evaluate('document.activeElement.id')).toBe('f-title');
+      await openByKeyboard(page);
+      await button(page).click();
+      await dialog(page).waitFor({ state: 'hidden' });
+      await openByKeyboard(page);
+      await press(page, 'Tab', 'Tab', 'Tab', 'Tab');
+      expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
+      await page.context().close();
+    },
+  );
 
   test.each([
     { width: 320, colorScheme: 'dark' as const, rtl: true },
-    { width: 320, colorScheme: 'light' as const, rtl: false },
-    { width: 1280, colorScheme: 'dark' as const, rtl: true },
+    ...inFull(
+      { width: 320, colorScheme: 'light' as const, rtl: false },
+      { width: 1280, colorScheme: 'dark' as const, rtl: true },
+    ),
   ])('have room at $width pixels, $colorScheme, right to left: $rtl', async ({ width, colorScheme, rtl }) => {
     const { page } = await write({ viewport: { width, height: 700 }, colorScheme, hasTouch: width === 320 });
     if (rtl) await page.evaluate('document.documentElement.dir = "rtl"');

@@ -23,6 +23,8 @@ export interface Forum {
   readonly people: Readonly<Record<Person, Account>>;
   /** A browser's window of somebody who is logged in, or of a guest. Close it. */
   open(visitor: Visitor, options?: BrowserContextOptions): Promise<Page>;
+  /** Ends every session of theirs, as a new password does. */
+  endSessions(person: Person): Promise<void>;
 }
 
 export interface ForumOptions {
@@ -84,6 +86,10 @@ export function useForum({ launch, also = [], environment = {} }: ForumOptions =
     const page = await context.newPage();
     explainFailure(page, forum.app);
     return page;
+  };
+  forum.endSessions = async (person) => {
+    states.delete(person);
+    await forum.app.app.service(Accounts).setPassword(forum.people[person].id, PASSWORD);
   };
   return forum;
 }

@@ -1,5 +1,6 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { openSite, PASSWORD, type Site } from '../plugins/installer/site.ts';
 import { listen, movesSideways, spaceText, walkFocus } from './checks.ts';
 import { judge, openBrowser } from './look.ts';
@@ -15,7 +16,7 @@ const addressesOf =
 const heading = (page: Page): Promise<string | null> => page.locator('h1').textContent();
 
 describe('the installer in a browser', () => {
-  test('every step can be read, reached and used, wide and narrow, light and dark', async () => {
+  test.runIf(FULL)('every step can be read, reached and used, wide and narrow, light and dark', async () => {
     await using site = await openSite({ embedded: true });
     const address = addressesOf(site);
     const context = await browser.newContext({ reducedMotion: 'reduce' });

@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { inFull } from '../kit/full.ts';
 import { listen } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 
@@ -39,7 +40,7 @@ const [MINE, ANOTHER] = ['Masts', 'Lamps'].map(
 
 describe.each([
   { how: 'with script', javaScriptEnabled: true, name: NEWCOMER },
-  { how: 'without script', javaScriptEnabled: false, name: 'willem' },
+  ...inFull({ how: 'without script', javaScriptEnabled: false, name: 'willem' }),
 ])('somebody new, $how', ({ javaScriptEnabled, name }) => {
   let page: Page;
   let heard: readonly string[];

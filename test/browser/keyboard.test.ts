@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { defined, listen, movesSideways, pass } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -45,22 +46,25 @@ test('o opens a row, t and L lead to the ends of a long discussion', async () =>
   await page.context().close();
 });
 
-test('what is typed behind the key that leads to the search is searched for, however late the keys are known', async () => {
-  const page = await forum.open('guest');
-  const late = Promise.withResolvers<void>();
-  await page.route('**/keyboard', async (route) => {
-    await late.promise;
-    await route.continue();
-  });
-  await page.goto('/');
-  await press(page, '/', 'c', 'a', 't');
-  late.resolve();
-  await expect.poll(() => active(page, 'value')).toBe('cat');
-  expect(path(page)).toBe('/');
-  await page.context().close();
-});
+test.runIf(FULL)(
+  'what is typed behind the key that leads to the search is searched for, however late the keys are known',
+  async () => {
+    const page = await forum.open('guest');
+    const late = Promise.withResolvers<void>();
+    await page.route('**/keyboard', async (route) => {
+      await late.promise;
+      await route.continue();
+    });
+    await page.goto('/');
+    await press(page, '/', 'c', 'a', 't');
+    late.resolve();
+    await expect.poll(() => active(page, 'value')).toBe('cat');
+    expect(path(page)).toBe('/');
+    await page.context().close();
+  },
+);
 
-test('whoever scrolled goes on from what is in view', async () => {
+test.runIf(FULL)('whoever scrolled goes on from what is in view', async () => {
   const page = await forum.open('guest');
   await page.goto('/d/1');
   await page.locator('#post-9').evaluate((post) => post.scrollIntoView());
@@ -176,7 +180,7 @@ test('keys are changed on a page that is whole at 320 pixels', async () => {
   await page.context().close();
 });
 
-test('keys are changed without script', async () => {
+test.runIf(FULL)('keys are changed without script', async () => {
   const page = await forum.open('bob', { javaScriptEnabled: false });
   await chooseNext(page);
   expect(await page.getByLabel('Next row or post').inputValue()).toBe('z');

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterEach, expect, test } from 'vitest';
 import { Settings } from 'parley-forum';
+import { FULL, inFull } from '../kit/full.ts';
 import { page as outsidePage, useOutside } from '../plugins/link-previews/outside.ts';
 import { movesSideways, openListening } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
@@ -41,7 +42,7 @@ test('whoever posts a link sees its card come by itself, and so does whoever rea
   for (const page of [writer, reader]) await page.context().close();
 });
 
-test('a card takes the place of its link on an open page when the page behind it was slow', async () => {
+test.runIf(FULL)('a card takes the place of its link on an open page when the page behind it was slow', async () => {
   outside.pages.set('/slow', outsidePage('<title>Slow</title>'));
   await switchTo(false);
   const { path, reply } = await started();
@@ -82,18 +83,18 @@ test('without script a card is there with the page, and where previews are off i
   await page.context().close();
 });
 
-test.each([
-  [320, 'light'],
-  [1280, 'dark'],
-] as const)('a card is easy to read at %i pixels in %s colours', async (width, colorScheme) => {
-  const long = 'Donaudampfschifffahrtsgesellschaft'.repeat(4);
-  outside.pages.set('/long', outsidePage(`<title>${long}</title><meta name="description" content="${long}">`));
-  const { path, reply } = await started();
-  const page = await forum.open('ada', { colorScheme, viewport: { width, height: 800 } });
-  await openListening(page, path, 'x-posts', 'x-replies');
-  await reply(outside.url('/long'));
-  await card(page).waitFor();
-  expect(await movesSideways(page)).toBe(false);
-  expect(await judge(page)).toEqual([]);
-  await page.context().close();
-});
+test.each([[320, 'light'], ...inFull([1280, 'dark'] as const)] as const)(
+  'a card is easy to read at %i pixels in %s colours',
+  async (width, colorScheme) => {
+    const long = 'Donaudampfschifffahrtsgesellschaft'.repeat(4);
+    outside.pages.set('/long', outsidePage(`<title>${long}</title><meta name="description" content="${long}">`));
+    const { path, reply } = await started();
+    const page = await forum.open('ada', { colorScheme, viewport: { width, height: 800 } });
+    await openListening(page, path, 'x-posts', 'x-replies');
+    await reply(outside.url('/long'));
+    await card(page).waitFor();
+    expect(await movesSideways(page)).toBe(false);
+    expect(await judge(page)).toEqual([]);
+    await page.context().close();
+  },
+);

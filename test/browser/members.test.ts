@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { listen, movesSideways, pass } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -53,7 +54,7 @@ test('by keyboard the card comes with the focus, and its links are next', async 
   await page.context().close();
 });
 
-test('who is ignored on their card is ignored right there', async () => {
+test.runIf(FULL)('who is ignored on their card is ignored right there', async () => {
   const page = await forum.open('ada');
   const messages = listen(page);
   await page.goto('/d/1');

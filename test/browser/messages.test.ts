@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { picture } from '../plugins/uploads/forum.ts';
 import { defined, listen, movesSideways, openListening } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
@@ -109,7 +110,7 @@ test('a message is edited where it is read, and is so for the other in their ope
   for (const page of [ada, bob]) await page.context().close();
 });
 
-test('the form of a long message, and then what was saved, are in view on a phone', async () => {
+test.runIf(FULL)('the form of a long message, and then what was saved, are in view on a phone', async () => {
   const ada = await forum.open('ada', { viewport: { width: 360, height: 700 } });
   const client = forum.app.client();
   await client.login('ada', PASSWORD);
@@ -137,38 +138,41 @@ test('the form of a long message, and then what was saved, are in view on a phon
   await ada.context().close();
 });
 
-test('a message that was changed while its page slept is as it is now, and what was written in it is there elsewhere', async () => {
-  const client = forum.app.client();
-  await client.login('ada', PASSWORD);
-  const { conversation, message } = (
-    await client.post('/api/conversations', { to: ['bob'], subject: 'The keel', content: 'Lead' })
-  ).body;
-  const path = `/messages/${conversation.id}`;
-  await client.post(`/api${path.replace('messages', 'conversations')}/messages`, { content: 'Second' });
-  const bob = await forum.open('bob');
-  await openListening(bob, path, 'x-conversation');
-  await bob.context().setOffline(true);
-  await client.put(`/api/messages/${message.id}`, { content: 'Iron' });
-  await bob.context().setOffline(false);
-  await bob.evaluate(`document.dispatchEvent(new CustomEvent('parley:reset', { detail: {} }))`);
-  await bob.locator('#message-1').getByText('Iron').waitFor();
-  expect(await bob.locator('#message-2').getByText('Second').count()).toBe(1);
+test.runIf(FULL)(
+  'a message that was changed while its page slept is as it is now, and what was written in it is there elsewhere',
+  async () => {
+    const client = forum.app.client();
+    await client.login('ada', PASSWORD);
+    const { conversation, message } = (
+      await client.post('/api/conversations', { to: ['bob'], subject: 'The keel', content: 'Lead' })
+    ).body;
+    const path = `/messages/${conversation.id}`;
+    await client.post(`/api${path.replace('messages', 'conversations')}/messages`, { content: 'Second' });
+    const bob = await forum.open('bob');
+    await openListening(bob, path, 'x-conversation');
+    await bob.context().setOffline(true);
+    await client.put(`/api/messages/${message.id}`, { content: 'Iron' });
+    await bob.context().setOffline(false);
+    await bob.evaluate(`document.dispatchEvent(new CustomEvent('parley:reset', { detail: {} }))`);
+    await bob.locator('#message-1').getByText('Iron').waitFor();
+    expect(await bob.locator('#message-2').getByText('Second').count()).toBe(1);
 
-  await bob.locator('#reply textarea').fill('Begun on the train');
-  const other = await forum.open('bob');
-  await expect
-    .poll(
-      async () => {
-        await other.goto('/drafts');
-        return other.getByRole('link', { name: 'The keel' }).count();
-      },
-      { timeout: 15_000 },
-    )
-    .toBe(1);
-  await other.getByRole('link', { name: 'The keel' }).click();
-  await expect.poll(() => other.locator('#reply textarea').inputValue()).toBe('Begun on the train');
-  for (const page of [bob, other]) await page.context().close();
-});
+    await bob.locator('#reply textarea').fill('Begun on the train');
+    const other = await forum.open('bob');
+    await expect
+      .poll(
+        async () => {
+          await other.goto('/drafts');
+          return other.getByRole('link', { name: 'The keel' }).count();
+        },
+        { timeout: 15_000 },
+      )
+      .toBe(1);
+    await other.getByRole('link', { name: 'The keel' }).click();
+    await expect.poll(() => other.locator('#reply textarea').inputValue()).toBe('Begun on the train');
+    for (const page of [bob, other]) await page.context().close();
+  },
+);
 
 test('a picture that is chosen for a new message is put into its text, and shown to the other', async () => {
   const ada = await forum.open('ada');

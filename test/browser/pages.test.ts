@@ -5,12 +5,12 @@ import { Discussions } from 'parley-forum/plugins/discussions';
 import { Access } from 'parley-forum/plugins/access';
 import { Reports } from 'parley-forum/plugins/reports';
 import { Tags } from 'parley-forum/ports/tags';
+import { FULL } from '../kit/full.ts';
 import { linkIn, nextMail } from '../plugins/recovery/forum.ts';
 import { listen, lostMarks, movesSideways, moving, settle, shownThoughHidden, spaceText, walkFocus } from './checks.ts';
 import { PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
-const FULL = process.env['PARLEY_FULL'] === '1';
 /**
  * The pages on which people spend their time are looked at in both schemes, with the Tab key at both widths, and as
  * guests and members see them; the others once, which have the same frame and are made of the same parts.

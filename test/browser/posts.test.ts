@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
+import { FULL, inFull } from '../kit/full.ts';
 import { defined, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -46,18 +47,18 @@ async function write(): Promise<string> {
 let path: Promise<string> | undefined;
 const written = (): Promise<string> => (path ??= write());
 
-test.each([
-  { width: 320, colorScheme: 'light' },
-  { width: 1_280, colorScheme: 'dark' },
-] as const)('a post with everything is accessible and fits $width px, $colorScheme', async ({ width, colorScheme }) => {
-  const page = await forum.open('guest', { viewport: { width, height: 900 }, colorScheme });
-  await page.goto(await written());
-  await page.locator('x-copy button').waitFor();
-  expect(await movesSideways(page)).toBe(false);
-  for (const summary of await page.locator('.spoiler summary').all()) await summary.click();
-  expect(await judge(page)).toEqual([]);
-  await page.context().close();
-});
+test.each([{ width: 320, colorScheme: 'light' }, ...inFull({ width: 1_280, colorScheme: 'dark' } as const)] as const)(
+  'a post with everything is accessible and fits $width px, $colorScheme',
+  async ({ width, colorScheme }) => {
+    const page = await forum.open('guest', { viewport: { width, height: 900 }, colorScheme });
+    await page.goto(await written());
+    await page.locator('x-copy button').waitFor();
+    expect(await movesSideways(page)).toBe(false);
+    for (const summary of await page.locator('.spoiler summary').all()) await summary.click();
+    expect(await judge(page)).toEqual([]);
+    await page.context().close();
+  },
+);
 
 test('spoilers open by keyboard, notes lead there and back, and pictures are whole files, all without script', async () => {
   const page = await forum.open('guest', { javaScriptEnabled: false });
@@ -89,15 +90,17 @@ test('code is copied as it was written', async () => {
   await page.context().close();
 });
 
-test('words from right to left move nothing else of code, and their notes keep room for their numbers', async () => {
-  const ada = forum.app.client();
-  await ada.login('ada', PASSWORD);
-  const content = 'Noted[^1].\n\n```js\nconst name = "שלום"; // تعليق\n```\n\n[^1]: ملاحظة';
-  const { discussion } = (await ada.post('/api/discussions', { title: 'Both ways', content, category_id: 'general' }))
-    .body;
-  const page = await forum.open('guest');
-  await page.goto(`/d/${discussion.number}`);
-  const places = await page.evaluate<{ code: readonly number[]; note: number }>(`(() => {
+test.runIf(FULL)(
+  'words from right to left move nothing else of code, and their notes keep room for their numbers',
+  async () => {
+    const ada = forum.app.client();
+    await ada.login('ada', PASSWORD);
+    const content = 'Noted[^1].\n\n```js\nconst name = "שלום"; // تعليق\n```\n\n[^1]: ملاحظة';
+    const { discussion } = (await ada.post('/api/discussions', { title: 'Both ways', content, category_id: 'general' }))
+      .body;
+    const page = await forum.open('guest');
+    await page.goto(`/d/${discussion.number}`);
+    const places = await page.evaluate<{ code: readonly number[]; note: number }>(`(() => {
     const box = (selector) => document.querySelector(selector).getBoundingClientRect();
     const word = document.createRange();
     const { firstChild } = document.querySelector('.code-string');
@@ -106,10 +109,11 @@ test('words from right to left move nothing else of code, and their notes keep r
     const code = [box('.code-keyword'), word.getBoundingClientRect(), box('.code-comment')].map(({ left }) => left);
     return { code, note: box('.prose').right - box('.footnotes li').right };
   })()`);
-  expect(places.code).toEqual(places.code.toSorted((a, b) => a - b));
-  expect(places.note).toBeGreaterThan(16);
-  await page.context().close();
-});
+    expect(places.code).toEqual(places.code.toSorted((a, b) => a - b));
+    expect(places.note).toBeGreaterThan(16);
+    await page.context().close();
+  },
+);
 
 test('pictures are shown large, one after the other, by keyboard', async () => {
   const page = await forum.open('guest');

@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { FULL, inFull } from '../kit/full.ts';
 import { movesSideways } from './checks.ts';
 import { PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
@@ -36,7 +37,7 @@ const select = (page: Page, post: number, paragraph?: number): Promise<void> =>
     getSelection().selectAllChildren(${paragraph === undefined ? 'prose' : `prose.children[${paragraph}]`});
   }`);
 
-test('what is quoted twice before the writing field is ready is quoted once', async () => {
+test.runIf(FULL)('what is quoted twice before the writing field is ready is quoted once', async () => {
   const page = await forum.open('bob');
   const { promise, resolve: release } = Promise.withResolvers<void>();
   await page.route('**/x-composer.js', async (route) => {
@@ -132,7 +133,7 @@ test('by keyboard: with a key, or with Tab from the selection', async () => {
   await page.context().close();
 });
 
-test('brings a draft back before it adds to it', async () => {
+test.runIf(FULL)('brings a draft back before it adds to it', async () => {
   const path = await written();
   const page = await open(path);
   await area(page).pressSequentially('A thought');
@@ -146,7 +147,7 @@ test('brings a draft back before it adds to it', async () => {
   await page.context().close();
 });
 
-test.each([320, 1280])(
+test.each([320, ...inFull(1280)])(
   'the button is within a window of %i pixels, accessible, and goes with Escape',
   async (width) => {
     const page = await open(await written(), 'bob', width);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { defined, listen, movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -102,7 +103,7 @@ describe('reactions below a post', () => {
     await guest.context().close();
   });
 
-  test('have a page that says who gave them, where all kinds stand in a row', async () => {
+  test.runIf(FULL)('have a page that says who gave them, where all kinds stand in a row', async () => {
     const page = await forum.open('bob');
     await page.goto('/d/1');
     await page.goto((await page.getByRole('link', { name: 'React to post 1', exact: true }).getAttribute('href'))!);

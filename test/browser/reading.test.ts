@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { defined, lostMarks, movesSideways, painted } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -55,7 +56,7 @@ test('a wide table keeps its words whole and scrolls by keyboard, a picture has 
   await page.context().close();
 });
 
-test('what is pressed or leads elsewhere is not printed', async () => {
+test.runIf(FULL)('what is pressed or leads elsewhere is not printed', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1');
   await page.locator('.composer-bar').waitFor({ state: 'attached' });
@@ -76,28 +77,31 @@ test('what is pressed or leads elsewhere is not printed', async () => {
   await panel.context().close();
 });
 
-test('on paper, where nothing scrolls, tables and code are whole, and words are dark though the screen is', async () => {
-  const page = await forum.open('ada', { viewport: { width: 700, height: 900 } });
-  const cell = 'antidisestablishmentarianism';
-  const content = `| ${'wide | '.repeat(6)}\n|${'---|'.repeat(6)}\n| ${`${cell} | `.repeat(6)}\n\n\`\`\`\n${'caulk '.repeat(60)}\n\`\`\``;
-  await page.goto('/d/1/reply');
-  await page.getByLabel('Your text').fill(content);
-  await page.getByRole('button', { name: 'Post reply' }).click();
-  await page.locator('.prose table th').first().waitFor();
-  await painted(page);
-  await page.emulateMedia({ media: 'print' });
-  const seen = (): Promise<unknown> =>
-    page.evaluate(`(() => {
+test.runIf(FULL)(
+  'on paper, where nothing scrolls, tables and code are whole, and words are dark though the screen is',
+  async () => {
+    const page = await forum.open('ada', { viewport: { width: 700, height: 900 } });
+    const cell = 'antidisestablishmentarianism';
+    const content = `| ${'wide | '.repeat(6)}\n|${'---|'.repeat(6)}\n| ${`${cell} | `.repeat(6)}\n\n\`\`\`\n${'caulk '.repeat(60)}\n\`\`\``;
+    await page.goto('/d/1/reply');
+    await page.getByLabel('Your text').fill(content);
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    await page.locator('.prose table th').first().waitFor();
+    await painted(page);
+    await page.emulateMedia({ media: 'print' });
+    const seen = (): Promise<unknown> =>
+      page.evaluate(`(() => {
     const paper = document.documentElement.clientWidth;
     const wide = [...document.querySelectorAll('.prose pre, .prose table')];
     const cut = wide.filter((one) => one.scrollWidth > one.clientWidth || one.getBoundingClientRect().right > paper);
     return { cut: cut.map((one) => one.outerHTML.slice(0, 60)), scheme: getComputedStyle(document.documentElement).colorScheme };
   })()`);
-  expect(await seen()).toEqual({ cut: [], scheme: 'light' });
-  await page.evaluate(`document.documentElement.dataset.scheme = 'dark'`);
-  expect(await seen()).toEqual({ cut: [], scheme: 'light' });
-  await page.context().close();
-});
+    expect(await seen()).toEqual({ cut: [], scheme: 'light' });
+    await page.evaluate(`document.documentElement.dataset.scheme = 'dark'`);
+    expect(await seen()).toEqual({ cut: [], scheme: 'light' });
+    await page.context().close();
+  },
+);
 
 test('with forced colours the chosen tab is marked, and nothing of it is cut', async () => {
   const page = await forum.open('ada', { forcedColors: 'active', viewport: { width: 320, height: 700 } });
@@ -191,7 +195,7 @@ test('on a phone the name of the forum is there to its end', async () => {
   }
 });
 
-test('the signs of the writing bar and of the usual reactions are drawn', async () => {
+test.runIf(FULL)('the signs of the writing bar and of the usual reactions are drawn', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1');
   await page.getByLabel('Your text').scrollIntoViewIfNeeded();

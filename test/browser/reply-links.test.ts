@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { FULL, inFull } from '../kit/full.ts';
 import { movesSideways, openListening } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -34,7 +35,7 @@ const inView = (page: Page, number: number): Promise<boolean> =>
 const mark = (page: Page) => page.evaluate('globalThis.stayed = true');
 const stayed = (page: Page): Promise<boolean> => page.evaluate('globalThis.stayed === true');
 
-describe.each([{ javaScriptEnabled: true }, { javaScriptEnabled: false }])('with %j', (options) => {
+describe.each([{ javaScriptEnabled: true }, ...inFull({ javaScriptEnabled: false })])('with %j', (options) => {
   test('one goes from a reply to what it answers, and back by the list of its replies', async () => {
     const page = await forum.open('guest', options);
     await page.goto(short);
@@ -64,23 +65,26 @@ test('by script a link to a post that is shown scrolls there, with the keyboard'
   await page.context().close();
 });
 
-test('in a discussion that is one stream, too, and to posts that are not shown by their address', async () => {
-  const page = await forum.open('guest');
-  await page.goto('/d/1/27');
-  await page.locator('x-stream:defined').waitFor({ state: 'attached' });
-  await mark(page);
-  const near = post(page, 27).getByRole('link', { name: 'in reply to #24' });
-  await near.hover();
-  await page.locator('x-post-links:defined').waitFor({ state: 'attached' });
-  await near.click();
-  await expect.poll(() => inView(page, 24)).toBe(true);
-  expect(await stayed(page)).toBe(true);
-  await post(page, 26).getByRole('link', { name: 'in reply to #2 ' }).click();
-  await page.waitForURL('**/d/1-*#post-2');
-  await post(page, 2).getByText('1 reply').click();
-  expect(await post(page, 2).getByRole('link', { name: '#26 ada' }).getAttribute('href')).toBe('/d/1/26#post-26');
-  await page.context().close();
-});
+test.runIf(FULL)(
+  'in a discussion that is one stream, too, and to posts that are not shown by their address',
+  async () => {
+    const page = await forum.open('guest');
+    await page.goto('/d/1/27');
+    await page.locator('x-stream:defined').waitFor({ state: 'attached' });
+    await mark(page);
+    const near = post(page, 27).getByRole('link', { name: 'in reply to #24' });
+    await near.hover();
+    await page.locator('x-post-links:defined').waitFor({ state: 'attached' });
+    await near.click();
+    await expect.poll(() => inView(page, 24)).toBe(true);
+    expect(await stayed(page)).toBe(true);
+    await post(page, 26).getByRole('link', { name: 'in reply to #2 ' }).click();
+    await page.waitForURL('**/d/1-*#post-2');
+    await post(page, 2).getByText('1 reply').click();
+    expect(await post(page, 2).getByRole('link', { name: '#26 ada' }).getAttribute('href')).toBe('/d/1/26#post-26');
+    await page.context().close();
+  },
+);
 
 test('a post that is answered says so at once, and the list of its replies stays open', async () => {
   const mia = forum.app.client();
@@ -141,8 +145,8 @@ test('whoever writes is told of new replies, and reads them without leaving what
   await page.context().close();
 });
 
-describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
-  test.each([320, 1280])('links between posts are easy to read at %i pixels', async (width) => {
+describe.each(['light', ...inFull('dark' as const)] as const)('in %s colours', (colorScheme) => {
+  test.each([320, ...inFull(1280)])('links between posts are easy to read at %i pixels', async (width) => {
     const page = await forum.open('ada', { colorScheme, viewport: { width, height: 900 } });
     await page.goto(short);
     await post(page, 2).getByText('3 replies').click();

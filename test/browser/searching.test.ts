@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { FULL, inFull } from '../kit/full.ts';
 import { defined, listen, movesSideways, typeAtOnce } from './checks.ts';
 import { TITLES } from './content.ts';
 import { useForum } from './forum.ts';
@@ -40,29 +41,32 @@ test('the field in the bar suggests while one types, and is gone through by keyb
   await page.context().close();
 });
 
-test('Enter without a choice searches; what was searched for is offered again until it is forgotten', async () => {
-  const page = await forum.open('ada', { viewport: { width: 320, height: 700 }, colorScheme: 'dark' });
-  await page.goto('/search');
-  const field = page.locator('#f-q');
-  await field.fill('keel bolts');
-  // It came with the focus, and remembers what is sent from then on.
-  await defined(page, 'x-search');
-  await field.press('Enter');
-  await page.waitForURL('**/search?q=keel+bolts*');
-  await page.goto('/search');
-  await field.focus();
-  const recent = page.getByRole('option', { name: 'keel bolts' });
-  await recent.waitFor();
-  expect(await movesSideways(page)).toBe(false);
-  expect(await judge(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Forget them' }).click();
-  await recent.waitFor({ state: 'hidden' });
-  await page.reload();
-  await field.focus();
-  await page.waitForTimeout(300);
-  expect(await recent.count()).toBe(0);
-  await page.context().close();
-});
+test.runIf(FULL)(
+  'Enter without a choice searches; what was searched for is offered again until it is forgotten',
+  async () => {
+    const page = await forum.open('ada', { viewport: { width: 320, height: 700 }, colorScheme: 'dark' });
+    await page.goto('/search');
+    const field = page.locator('#f-q');
+    await field.fill('keel bolts');
+    // It came with the focus, and remembers what is sent from then on.
+    await defined(page, 'x-search');
+    await field.press('Enter');
+    await page.waitForURL('**/search?q=keel+bolts*');
+    await page.goto('/search');
+    await field.focus();
+    const recent = page.getByRole('option', { name: 'keel bolts' });
+    await recent.waitFor();
+    expect(await movesSideways(page)).toBe(false);
+    expect(await judge(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Forget them' }).click();
+    await recent.waitFor({ state: 'hidden' });
+    await page.reload();
+    await field.focus();
+    await page.waitForTimeout(300);
+    expect(await recent.count()).toBe(0);
+    await page.context().close();
+  },
+);
 
 test('filters are fields that write the query, without script as well', async () => {
   const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
@@ -80,10 +84,7 @@ test('filters are fields that write the query, without script as well', async ()
   await page.context().close();
 });
 
-test.each([
-  [320, 'dark'],
-  [1280, 'light'],
-] as const)(
+test.each([[320, 'dark'], ...inFull([1280, 'light'] as const)] as const)(
   'moderators find the discussion that posts go to by its title, at %i pixels in %s colours',
   async (width, colorScheme) => {
     const page = await forum.open('mia', { viewport: { width, height: 800 }, colorScheme });

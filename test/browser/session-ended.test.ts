@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
+import { FULL, inFull } from '../kit/full.ts';
 import { movesSideways, openListening } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -23,7 +24,7 @@ async function enter(page: Page): Promise<void> {
   await dialog(page).getByRole('button', { name: 'Log in' }).click();
 }
 
-test.each([320, 1280])(
+test.each([320, ...inFull(1280)])(
   'a page whose session is ended elsewhere says so at once, and goes on after logging in, at %i pixels',
   async (width) => {
     const page = await write(width);
@@ -44,7 +45,7 @@ test.each([320, 1280])(
   },
 );
 
-test('logging out in one tab is said in the others', async () => {
+test.runIf(FULL)('logging out in one tab is said in the others', async () => {
   const page = await write();
   const tab = await page.context().newPage();
   await tab.goto('/categories');

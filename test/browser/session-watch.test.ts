@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { FULL, inFull } from '../kit/full.ts';
 import { defined, movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -33,7 +34,7 @@ async function write(seconds: number, { width = 1280, words = 'Long thought abou
   return { page, asked, become: (other: number) => void (left = other) };
 }
 
-test.each([320, 1280])(
+test.each([320, ...inFull(1280)])(
   'whoever writes is warned five minutes before the session ends, and stays by a button, at %i pixels',
   async (width) => {
     const { page, asked, become } = await write(1_000, { width });
@@ -51,7 +52,7 @@ test.each([320, 1280])(
   },
 );
 
-test('the warning goes by itself where something was done on another page', async () => {
+test.runIf(FULL)('the warning goes by itself where something was done on another page', async () => {
   const { page, become } = await write(200);
   await bar(page).waitFor();
   become(3_000);

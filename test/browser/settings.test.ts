@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest';
+import { inFull } from '../kit/full.ts';
 import { movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
 
-test.each([
-  [320, 'dark', true],
-  [1280, 'light', true],
-  [320, 'light', false],
-] as const)(
+test.each([[320, 'dark', true], ...inFull([1280, 'light', true] as const), [320, 'light', false]] as const)(
   'a setting is found by a word and shown on its page, at %i pixels in %s colours, script: %s',
   async (width, colorScheme, script) => {
     const page = await forum.open('root', {

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { FULL, inFull } from '../kit/full.ts';
 import { listen, movesSideways, typeAtOnce } from './checks.ts';
 import { TITLES } from './content.ts';
 import { useForum } from './forum.ts';
@@ -46,44 +47,47 @@ test('a title that is typed shows discussions like it, said politely and reached
   await page.context().close();
 });
 
-test('what is answered late moves nothing that is written in meanwhile, and is there when one comes back', async () => {
-  const page = await forum.open('bob');
-  let open = (): void => undefined;
-  const held = new Promise<void>((resolve) => (open = resolve));
-  await page.route('**/api/search/similar*', async (route) => {
-    await held;
-    await route.continue();
-  });
-  await page.goto('/new');
-  await page.getByLabel('Title').focus();
-  await page.evaluate('customElements.whenDefined("x-similar").then(() => true)');
-  for (const typed of [TITLES[1]!, TYPED]) {
-    const asked = page.waitForRequest('**/api/search/similar*');
-    await page.getByLabel('Title').fill(typed);
-    await asked;
-  }
-  const before = await top(page, 'textarea');
-  await page.getByLabel('Your text').focus();
-  const answered = page.waitForResponse('**/api/search/similar*');
-  open();
-  await (await answered).finished();
-  await page.waitForTimeout(100);
-  expect(await top(page, 'textarea')).toBe(before);
-  await page.getByLabel('Title').focus();
-  await page.locator(LIST).waitFor();
-  // The first answer, of which there is no use any more, is not waited for.
-  expect(await page.locator(LIST).textContent()).not.toContain(TITLES[1]!);
-  // It stays where it is while one goes on, closed where it was closed.
-  await page.locator(`${LIST} summary`).click();
-  await page.getByLabel('Title').fill(TITLES[1]!);
-  await page.locator(LIST, { hasText: TITLES[1]! }).waitFor();
-  expect(await page.locator(`${LIST} a`).first().isVisible()).toBe(false);
-  await page.context().close();
-});
+test.runIf(FULL)(
+  'what is answered late moves nothing that is written in meanwhile, and is there when one comes back',
+  async () => {
+    const page = await forum.open('bob');
+    let open = (): void => undefined;
+    const held = new Promise<void>((resolve) => (open = resolve));
+    await page.route('**/api/search/similar*', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.goto('/new');
+    await page.getByLabel('Title').focus();
+    await page.evaluate('customElements.whenDefined("x-similar").then(() => true)');
+    for (const typed of [TITLES[1]!, TYPED]) {
+      const asked = page.waitForRequest('**/api/search/similar*');
+      await page.getByLabel('Title').fill(typed);
+      await asked;
+    }
+    const before = await top(page, 'textarea');
+    await page.getByLabel('Your text').focus();
+    const answered = page.waitForResponse('**/api/search/similar*');
+    open();
+    await (await answered).finished();
+    await page.waitForTimeout(100);
+    expect(await top(page, 'textarea')).toBe(before);
+    await page.getByLabel('Title').focus();
+    await page.locator(LIST).waitFor();
+    // The first answer, of which there is no use any more, is not waited for.
+    expect(await page.locator(LIST).textContent()).not.toContain(TITLES[1]!);
+    // It stays where it is while one goes on, closed where it was closed.
+    await page.locator(`${LIST} summary`).click();
+    await page.getByLabel('Title').fill(TITLES[1]!);
+    await page.locator(LIST, { hasText: TITLES[1]! }).waitFor();
+    expect(await page.locator(`${LIST} a`).first().isVisible()).toBe(false);
+    await page.context().close();
+  },
+);
 
 test.each([
   { width: 320, colorScheme: 'dark' as const, rtl: true },
-  { width: 320, colorScheme: 'light' as const, rtl: false },
+  ...inFull({ width: 320, colorScheme: 'light' as const, rtl: false }),
 ])('at $width pixels, $colorScheme, right to left: $rtl, it has room', async ({ width, colorScheme, rtl }) => {
   const page = await forum.open('bob', { viewport: { width, height: 800 }, colorScheme });
   await page.goto('/new');

@@ -2,6 +2,7 @@ import { TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { listen, movesSideways, shownThoughHidden, spaceText, walkFocus } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -52,7 +53,7 @@ test('a refused sign-up names each field, and keeps what was typed', async () =>
   await page.context().close();
 });
 
-test('the size of text that somebody chose is the size they get', async () => {
+test.runIf(FULL)('the size of text that somebody chose is the size they get', async () => {
   const page = await forum.open('guest');
   const size = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).fontSize');
   await page.goto('/settings/appearance');
@@ -69,7 +70,7 @@ test('the size of text that somebody chose is the size they get', async () => {
   await page.context().close();
 });
 
-test('on a wide window a preview stands beside the text, and follows it', async () => {
+test.runIf(FULL)('on a wide window a preview stands beside the text, and follows it', async () => {
   const page = await forum.open('ada', { viewport: { width: 1500, height: 900 } });
   await page.goto('/new');
   await page.locator('.composer-bar').waitFor();
@@ -122,35 +123,39 @@ test('a preview stands in place of the text, and a list that goes on in place of
   await page.context().close();
 });
 
-test('two-factor login: its key, its backup codes and its question', async () => {
-  const page = await forum.open('bob');
-  const heard = listen(page);
-  const found: string[] = [];
-  await page.goto('/settings/security/two-factor');
-  await press(page, 'Set it up');
-  const secret = (await page.locator('p.secret').textContent())!.replace(/\s/g, '');
-  found.push(...(await lookAt(page, 'key')));
-  await page.getByLabel('Code', { exact: true }).fill(new TOTP({ secret }).generate());
-  await press(page, 'Switch it on');
-  const code = (await page.locator('.two-factor-codes li').first().textContent())!;
-  found.push(...(await lookAt(page, 'backup codes')));
-  await page.context().close();
+test.runIf(FULL)(
+  'two-factor login: its key, its backup codes and its question',
+  async () => {
+    const page = await forum.open('bob');
+    const heard = listen(page);
+    const found: string[] = [];
+    await page.goto('/settings/security/two-factor');
+    await press(page, 'Set it up');
+    const secret = (await page.locator('p.secret').textContent())!.replace(/\s/g, '');
+    found.push(...(await lookAt(page, 'key')));
+    await page.getByLabel('Code', { exact: true }).fill(new TOTP({ secret }).generate());
+    await press(page, 'Switch it on');
+    const code = (await page.locator('.two-factor-codes li').first().textContent())!;
+    found.push(...(await lookAt(page, 'backup codes')));
+    await page.context().close();
 
-  const elsewhere = await forum.open('guest');
-  await elsewhere.goto('/login');
-  await elsewhere.getByLabel('Username or e-mail').fill('bob');
-  await elsewhere.getByLabel('Password', { exact: true }).fill(PASSWORD);
-  await press(elsewhere, 'Log in');
-  await elsewhere.getByLabel(/Code of your app/).fill('000000');
-  await press(elsewhere, 'Log in');
-  await elsewhere.getByRole('alert').waitFor();
-  found.push(...(await lookAt(elsewhere, 'question')));
-  await elsewhere.getByLabel(/Code of your app/).fill(code);
-  await press(elsewhere, 'Log in');
-  await elsewhere.getByRole('button', { name: 'Account of bob' }).waitFor();
-  expect([...found, ...complaints(heard)]).toEqual([]);
-  await elsewhere.context().close();
-}, 180_000);
+    const elsewhere = await forum.open('guest');
+    await elsewhere.goto('/login');
+    await elsewhere.getByLabel('Username or e-mail').fill('bob');
+    await elsewhere.getByLabel('Password', { exact: true }).fill(PASSWORD);
+    await press(elsewhere, 'Log in');
+    await elsewhere.getByLabel(/Code of your app/).fill('000000');
+    await press(elsewhere, 'Log in');
+    await elsewhere.getByRole('alert').waitFor();
+    found.push(...(await lookAt(elsewhere, 'question')));
+    await elsewhere.getByLabel(/Code of your app/).fill(code);
+    await press(elsewhere, 'Log in');
+    await elsewhere.getByRole('button', { name: 'Account of bob' }).waitFor();
+    expect([...found, ...complaints(heard)]).toEqual([]);
+    await elsewhere.context().close();
+  },
+  180_000,
+);
 
 test('a picture in the profile, and what a suspended member and their moderator see', async () => {
   const zoe = await forum.open('guest');

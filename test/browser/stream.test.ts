@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
+import { FULL, inFull } from '../kit/full.ts';
 import { defined, listen, movesSideways, pass, walkFocus } from './checks.ts';
 import { LONG, SHORT } from './content.ts';
 import { useForum, type Forum } from './forum.ts';
@@ -68,39 +69,39 @@ new PerformanceObserver((list) => {
 }).observe({ type: 'layout-shift', buffered: true });`;
 
 describe('with script', () => {
-  test.each([
-    { width: 1280, height: 900, slower: 1 },
-    { width: 412, height: 800, slower: 4 },
-  ])('posts come both ways as one reads, and nothing moves, at $width px', async ({ width, height, slower }) => {
-    const page = await forum.open('ada', { viewport: { width, height } });
-    const messages = listen(page);
-    const session = await page.context().newCDPSession(page);
-    await session.send('Emulation.setCPUThrottlingRate', { rate: slower });
-    await page.addInitScript(SHIFTS);
-    const awaited = new Set<unknown>();
-    page.on('request', (request) => {
-      if (request.headers()['x-fragment']) awaited.add(request);
-    });
-    for (const end of ['requestfinished', 'requestfailed'] as const)
-      page.on(end as 'requestfinished', (request) => void awaited.delete(request));
-    await page.goto(`${path.replace(/-.*/, '')}/50`);
-    await ready(page);
-    expect(page.url()).toContain('?page=3#post-50');
-    await turnUpTo(page, 40, awaited);
-    await turnTo(page, 61, 400, awaited);
-    const numbers = await shown(page);
-    expect(numbers).toEqual(range(numbers[0]!, numbers.at(-1)!));
-    expect(numbers[0]).toBeLessThanOrEqual(21);
-    expect(numbers.at(-1)).toBeGreaterThanOrEqual(80);
-    expect(
-      await page.evaluate('globalThis.shifted'),
-      await page.evaluate('globalThis.shifts.join("; ")'),
-    ).toBeLessThanOrEqual(0.02);
-    expect(await page.title()).toContain('A very long story');
-    expect(await movesSideways(page)).toBe(false);
-    expect(messages).toEqual([]);
-    await page.context().close();
-  });
+  test.each([{ width: 1280, height: 900, slower: 1 }, ...inFull({ width: 412, height: 800, slower: 4 })])(
+    'posts come both ways as one reads, and nothing moves, at $width px',
+    async ({ width, height, slower }) => {
+      const page = await forum.open('ada', { viewport: { width, height } });
+      const messages = listen(page);
+      const session = await page.context().newCDPSession(page);
+      await session.send('Emulation.setCPUThrottlingRate', { rate: slower });
+      await page.addInitScript(SHIFTS);
+      const awaited = new Set<unknown>();
+      page.on('request', (request) => {
+        if (request.headers()['x-fragment']) awaited.add(request);
+      });
+      for (const end of ['requestfinished', 'requestfailed'] as const)
+        page.on(end as 'requestfinished', (request) => void awaited.delete(request));
+      await page.goto(`${path.replace(/-.*/, '')}/50`);
+      await ready(page);
+      expect(page.url()).toContain('?page=3#post-50');
+      await turnUpTo(page, 40, awaited);
+      await turnTo(page, 61, 400, awaited);
+      const numbers = await shown(page);
+      expect(numbers).toEqual(range(numbers[0]!, numbers.at(-1)!));
+      expect(numbers[0]).toBeLessThanOrEqual(21);
+      expect(numbers.at(-1)).toBeGreaterThanOrEqual(80);
+      expect(
+        await page.evaluate('globalThis.shifted'),
+        await page.evaluate('globalThis.shifts.join("; ")'),
+      ).toBeLessThanOrEqual(0.02);
+      expect(await page.title()).toContain('A very long story');
+      expect(await movesSideways(page)).toBe(false);
+      expect(messages).toEqual([]);
+      await page.context().close();
+    },
+  );
 
   test('the address follows what is read, and going back leads to the very place', async () => {
     const page = await forum.open('guest');
@@ -135,7 +136,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test('a list of discussions, too, is left and come back to at the very place', async () => {
+  test.runIf(FULL)('a list of discussions, too, is left and come back to at the very place', async () => {
     const page = await forum.open('ada');
     await page.goto('/');
     await page.locator('.feed-more').waitFor();
@@ -204,7 +205,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test('no post comes while somebody writes at its foot, which it would push away', async () => {
+  test.runIf(FULL)('no post comes while somebody writes at its foot, which it would push away', async () => {
     const page = await forum.open('ada', { viewport: { width: 412, height: 800 } });
     await page.goto(path.replace(/-.*/, '?page=2'));
     await ready(page);
@@ -220,7 +221,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test('the links bring more by keyboard, and the focus goes on with the next post', async () => {
+  test.runIf(FULL)('the links bring more by keyboard, and the focus goes on with the next post', async () => {
     const page = await forum.open('guest', { viewport: { width: 320, height: 700 } });
     await page.goto(`${path}?page=3`);
     await ready(page);
@@ -235,7 +236,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test('three pages come by themselves, then the link asks', async () => {
+  test.runIf(FULL)('three pages come by themselves, then the link asks', async () => {
     const page = await forum.open('guest');
     await page.goto(path);
     await ready(page);
@@ -253,7 +254,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test('a page that cannot be fetched is led to by its link', async () => {
+  test.runIf(FULL)('a page that cannot be fetched is led to by its link', async () => {
     const page = await forum.open('guest');
     await page.route(/page=2/, (route) =>
       route.request().isNavigationRequest() ? route.continue() : route.abort('failed'),
@@ -290,7 +291,7 @@ describe('the position bar', () => {
       await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
   };
 
-  test.each([1280, 320])('says where one is and leads on by keyboard, at %i px', async (width) => {
+  test.each([...inFull(1280), 320])('says where one is and leads on by keyboard, at %i px', async (width) => {
     const page = await forum.open('guest', { viewport: { width, height: 800 } });
     const messages = listen(page);
     await open(page, `${path.replace(/-.*/, '')}/50`);
@@ -332,7 +333,7 @@ describe('the position bar', () => {
     await page.context().close();
   });
 
-  test('goes on following the page where it was drawn back to where it was', async () => {
+  test.runIf(FULL)('goes on following the page where it was drawn back to where it was', async () => {
     const page = await forum.open('guest');
     await open(page, path);
     const { x, y, width, height } = (await slider(page).boundingBox())!;
@@ -346,7 +347,7 @@ describe('the position bar', () => {
     await page.context().close();
   });
 
-  test('goes on following the page where it was drawn back to where it was', async () => {
+  test.runIf(FULL)('goes on following the page where it was drawn back to where it was', async () => {
     const page = await forum.open('guest');
     await open(page, path);
     const { x, y, width, height } = (await slider(page).boundingBox())!;
@@ -367,7 +368,7 @@ describe('the position bar', () => {
     await page.context().close();
   });
 
-  test('goes to a day without script', async () => {
+  test.runIf(FULL)('goes to a day without script', async () => {
     const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width: 320, height: 700 } });
     await page.goto(path);
     expect(await movesSideways(page)).toBe(false);

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { inFull } from '../kit/full.ts';
 import { defined, movesSideways, walkFocus } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -64,7 +65,7 @@ describe('the bar at the foot of a phone', () => {
     await page.context().close();
   });
 
-  test.each(['/', '/d/3', '/new', '/settings/profile'])(
+  test.each(['/', ...inFull('/d/3', '/new', '/settings/profile')])(
     'covers nothing that has the focus, and not the end, of %s',
     async (path) => {
       const page = await forum.open('ada', PHONE);

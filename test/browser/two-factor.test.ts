@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import { TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
+import { inFull } from '../kit/full.ts';
 import { defined, movesSideways } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -18,7 +19,7 @@ async function switchOn(page: Page): Promise<void> {
   await codes(page).first().waitFor();
 }
 
-test.each([320, 1280])('backup codes are copied, printed alone and saved, at %i pixels', async (width) => {
+test.each([320, ...inFull(1280)])('backup codes are copied, printed alone and saved, at %i pixels', async (width) => {
   const page = await forum.open(width === 320 ? 'bob' : 'mia', { viewport: { width, height: 800 } });
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   await switchOn(page);

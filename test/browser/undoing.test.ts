@@ -1,5 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { listen, walkFocus } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -40,7 +41,7 @@ describe('a reply that was deleted', () => {
     await page.context().close();
   });
 
-  test('leaves a notice that covers nothing one goes to, and lets go after ten seconds', async () => {
+  test.runIf(FULL)('leaves a notice that covers nothing one goes to, and lets go after ten seconds', async () => {
     const page = await deleted('Too fast.', { viewport: { width: 320, height: 640 } });
     const messages = listen(page);
     expect(await judge(page)).toEqual([]);

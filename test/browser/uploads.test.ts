@@ -1,6 +1,7 @@
 import type { Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
+import { FULL, inFull } from '../kit/full.ts';
 import { listen, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
@@ -49,7 +50,7 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
-  test('is chosen by a button of the bar, too', async () => {
+  test.runIf(FULL)('is chosen by a button of the bar, too', async () => {
     const page = await write(9);
     const asked = page.waitForEvent('filechooser');
     await page.getByRole('button', { name: 'Insert a picture or file' }).click();
@@ -88,56 +89,56 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
-  test.each([
-    ['light', 1280],
-    ['dark', 320],
-  ] as const)('changes its place among others by buttons, %s at %i pixels', async (colorScheme, width) => {
-    const page = await forum.open('mia', { colorScheme, viewport: { width, height: 900 } });
-    const said = listen(page);
-    await page.goto('/d/8/reply');
-    await page.getByRole('button', { name: 'Add pictures or files' }).waitFor();
-    await page.evaluate('localStorage.clear()');
-    await text(page).fill('');
-    const input = page.locator('x-upload input[type="file"]');
-    const names = async (): Promise<readonly (string | undefined)[]> =>
-      [...(await text(page).inputValue()).matchAll(/\/([a-z]+\.\w+)\)/g)].map(([, name]) => name);
-    const buffer = await picture();
-    await input.setInputFiles({ name: 'bow.png', mimeType: 'image/png', buffer });
-    await expect.poll(names).toEqual(['bow.png']);
-    expect(await page.getByRole('button', { name: 'Move bow.png up' }).isVisible()).toBe(false);
-    await text(page).press('Control+End');
-    await input.setInputFiles({ name: 'oars.txt', mimeType: 'text/plain', buffer: Buffer.from('Two.') });
-    await expect.poll(names).toEqual(['bow.png', 'oars.txt']);
-    await text(page).press('Control+End');
-    await input.setInputFiles({ name: 'stern.png', mimeType: 'image/png', buffer });
-    await expect.poll(names).toEqual(['bow.png', 'oars.txt', 'stern.png']);
-    await page.getByLabel('What stern.png shows').fill('The [old] stern');
-    const up = page.getByRole('button', { name: 'Move stern.png up' });
-    await up.focus();
-    await page.keyboard.press('Enter');
-    expect(await names()).toEqual(['bow.png', 'stern.png', 'oars.txt']);
-    expect(await page.locator('#announcer').textContent()).toBe('stern.png is number 2 of 3 now.');
-    await page.keyboard.press('Enter');
-    await page.keyboard.press('Enter');
-    expect(await names()).toEqual(['stern.png', 'bow.png', 'oars.txt']);
-    expect(await up.evaluate('document.activeElement.ariaLabel')).toBe('Move stern.png up');
-    expect(await text(page).inputValue()).toMatch(
-      /^!\[The \\\[old\\\] stern\]\([^)]*\)\n!\[bow\]\([^)]*\)\n\[oars\.txt\]/,
-    );
-    await page.getByRole('button', { name: 'Move bow.png down' }).click();
-    expect(await names()).toEqual(['stern.png', 'oars.txt', 'bow.png']);
-    expect(
-      await page
-        .locator('.upload-row button:first-of-type')
-        .evaluateAll((all: any[]) => all.map((one) => one.ariaLabel)),
-    ).toEqual(['Move stern.png up', 'Move oars.txt up', 'Move bow.png up']);
-    expect(await judge(page)).toEqual([]);
-    expect(await movesSideways(page)).toBe(false);
-    expect(said).toEqual([]);
-    await page.context().close();
-  });
+  test.each([['light', 1280], ...inFull(['dark', 320] as const)] as const)(
+    'changes its place among others by buttons, %s at %i pixels',
+    async (colorScheme, width) => {
+      const page = await forum.open('mia', { colorScheme, viewport: { width, height: 900 } });
+      const said = listen(page);
+      await page.goto('/d/8/reply');
+      await page.getByRole('button', { name: 'Add pictures or files' }).waitFor();
+      await page.evaluate('localStorage.clear()');
+      await text(page).fill('');
+      const input = page.locator('x-upload input[type="file"]');
+      const names = async (): Promise<readonly (string | undefined)[]> =>
+        [...(await text(page).inputValue()).matchAll(/\/([a-z]+\.\w+)\)/g)].map(([, name]) => name);
+      const buffer = await picture();
+      await input.setInputFiles({ name: 'bow.png', mimeType: 'image/png', buffer });
+      await expect.poll(names).toEqual(['bow.png']);
+      expect(await page.getByRole('button', { name: 'Move bow.png up' }).isVisible()).toBe(false);
+      await text(page).press('Control+End');
+      await input.setInputFiles({ name: 'oars.txt', mimeType: 'text/plain', buffer: Buffer.from('Two.') });
+      await expect.poll(names).toEqual(['bow.png', 'oars.txt']);
+      await text(page).press('Control+End');
+      await input.setInputFiles({ name: 'stern.png', mimeType: 'image/png', buffer });
+      await expect.poll(names).toEqual(['bow.png', 'oars.txt', 'stern.png']);
+      await page.getByLabel('What stern.png shows').fill('The [old] stern');
+      const up = page.getByRole('button', { name: 'Move stern.png up' });
+      await up.focus();
+      await page.keyboard.press('Enter');
+      expect(await names()).toEqual(['bow.png', 'stern.png', 'oars.txt']);
+      expect(await page.locator('#announcer').textContent()).toBe('stern.png is number 2 of 3 now.');
+      await page.keyboard.press('Enter');
+      await page.keyboard.press('Enter');
+      expect(await names()).toEqual(['stern.png', 'bow.png', 'oars.txt']);
+      expect(await up.evaluate('document.activeElement.ariaLabel')).toBe('Move stern.png up');
+      expect(await text(page).inputValue()).toMatch(
+        /^!\[The \\\[old\\\] stern\]\([^)]*\)\n!\[bow\]\([^)]*\)\n\[oars\.txt\]/,
+      );
+      await page.getByRole('button', { name: 'Move bow.png down' }).click();
+      expect(await names()).toEqual(['stern.png', 'oars.txt', 'bow.png']);
+      expect(
+        await page
+          .locator('.upload-row button:first-of-type')
+          .evaluateAll((all: any[]) => all.map((one) => one.ariaLabel)),
+      ).toEqual(['Move stern.png up', 'Move oars.txt up', 'Move bow.png up']);
+      expect(await judge(page)).toEqual([]);
+      expect(await movesSideways(page)).toBe(false);
+      expect(said).toEqual([]);
+      await page.context().close();
+    },
+  );
 
-  test('is described and moved where it was before, in a post that is edited', async () => {
+  test.runIf(FULL)('is described and moved where it was before, in a post that is edited', async () => {
     const bob = forum.app.client();
     await bob.login('bob', PASSWORD);
     const buffer = await picture();

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeCacheFolder, sql, type Data } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { miscounted, startForum, type TestForum } from 'parley-forum/testing';
+import { FULL } from '../kit/full.ts';
 import { runCommand } from '../../core/cli/run-command.ts';
 import { openArchive } from '../../core/host/backup/archive.ts';
 import { restore } from '../../core/host/backup/restore.ts';
@@ -183,7 +184,7 @@ describe('a restored forum', () => {
     expect(await miscounted(restored)).toEqual([]);
   });
 
-  test('can be backed up and restored on the other kind of database', async () => {
+  test.runIf(FULL)('can be backed up and restored on the other kind of database', async () => {
     const second = join(folder, 'second.zip');
     await run(restored, 'backup', second);
     const other = await makeTestPlace(undefined, { embedded: true });

@@ -3,10 +3,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { Data, definePlugin, sql, type Plugin } from 'parley-forum';
 import { cardEnd, cardMeta, postBadges, type DiscussionRecord } from 'parley-forum/plugins/discussions';
 import { fill, html, navigation, slotFillings } from 'parley-forum/plugins/web';
+import { FULL } from '../kit/full.ts';
 import { useForum } from '../plugins/discussions/forum.ts';
 import { failed, readAll } from './fixtures/readers.ts';
 
-const FULL = process.env['PARLEY_FULL'] === '1';
 const CONNECTIONS = FULL ? 16 : 8;
 /** Milliseconds for which more people come than one process can serve. */
 const SATURATED = FULL ? 60_000 : 4_000;

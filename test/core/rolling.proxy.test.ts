@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { freePort } from '../bench/start.ts';
 import { makeTestPlace, type TestPlace } from '../kit/database.ts';
 import { proxyPath } from '../../config/tools/suites.ts';
@@ -16,7 +17,7 @@ import { parley, startServer, type ServerProcess } from './fixtures/server-proce
 const READERS = 12;
 const WRITERS = 4;
 /** Milliseconds between an answer and the next request. */
-const REST = process.env['PARLEY_FULL'] === '1' ? 0 : 20;
+const REST = FULL ? 0 : 20;
 const PASSWORD = 'Plain-Sailing-42';
 /** The product's own page of docs/guide/operating.md, word for word but for the addresses. */
 const site = (port: number, upstream: readonly number[], folder: string): string => `

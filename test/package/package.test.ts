@@ -2,6 +2,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from 'no
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { FULL } from '../kit/full.ts';
 import { dependenciesOf, installSite, run, startSite, succeed, type InstalledSite, type RunningSite } from './site.ts';
 
 /** Everything here is done as somebody does it who has only the packed program, npm and a shell. */
@@ -257,13 +258,16 @@ describe('removing a package', () => {
     expect(running.log()).toContain('"action":"plugin.removed"');
   });
 
-  test('and adding a version of it that does not start leaves it away, in the running server too', async () => {
-    await site.command('plugin', 'remove', 'bell', '--data');
-    const torn = bell('x').replace('setup({ data }, plugin) {', "setup({ data }, plugin) { throw new Error('torn');");
-    const { output } = await site.parley('plugin', 'add', await site.pack(manifest('bell'), { 'plugin.js': torn }));
-    expect(output).toContain('[bell] torn (plugin.js:');
-    expect((await site.parley('plugin', 'list')).output).not.toMatch(/^bell/m);
-  });
+  test.runIf(FULL)(
+    'and adding a version of it that does not start leaves it away, in the running server too',
+    async () => {
+      await site.command('plugin', 'remove', 'bell', '--data');
+      const torn = bell('x').replace('setup({ data }, plugin) {', "setup({ data }, plugin) { throw new Error('torn');");
+      const { output } = await site.parley('plugin', 'add', await site.pack(manifest('bell'), { 'plugin.js': torn }));
+      expect(output).toContain('[bell] torn (plugin.js:');
+      expect((await site.parley('plugin', 'list')).output).not.toMatch(/^bell/m);
+    },
+  );
 });
 
 describe('a package that is written anew', () => {
@@ -278,44 +282,56 @@ class DrawElement extends HTMLElement {
 define('x-raffle-draw', DrawElement);
 `;
 
-  test('compiles, with a module for browsers', async () => {
-    const folder = join(site.folder, 'parley-plugin-raffle');
-    await site.command('plugin', 'new', 'raffle', '--package');
-    // What `npm install` would put there, half a minute sooner.
-    await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
-    await mkdir(join(folder, 'client'));
-    await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner'));
-    const { code, output } = await run(folder, 'npm', 'run', 'check');
-    expect(code, output).toBe(0);
-  }, 300_000);
+  test.runIf(FULL)(
+    'compiles, with a module for browsers',
+    async () => {
+      const folder = join(site.folder, 'parley-plugin-raffle');
+      await site.command('plugin', 'new', 'raffle', '--package');
+      // What `npm install` would put there, half a minute sooner.
+      await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
+      await mkdir(join(folder, 'client'));
+      await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner'));
+      const { code, output } = await run(folder, 'npm', 'run', 'check');
+      expect(code, output).toBe(0);
+    },
+    300_000,
+  );
 
-  test('is refused wherever it is checked when it uses wrongly what the program offers to browsers', async () => {
-    const folder = join(site.folder, 'parley-plugin-raffle');
-    await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner.name'));
-    const wrong = /client\/x-raffle-draw\.ts[(:]5.*TS2339.*'name'/;
-    expect(await run(folder, 'npm', 'run', 'check')).toMatchObject({ code: 1, output: expect.stringMatching(wrong) });
-    expect(await run(folder, 'npm', 'run', 'pack')).toMatchObject({ code: 1, output: expect.stringMatching(wrong) });
-    const inFolder = join(site.folder, 'plugins/lists/client/x-lists-draw.ts');
-    await mkdir(dirname(inFolder));
-    await writeFile(inFolder, element('winner.name'));
-    const { code, output } = await site.parley('plugin', 'check', 'lists');
-    await rm(dirname(inFolder), { recursive: true });
-    expect(output).toMatch(/plugins\/lists\/client\/x-lists-draw\.ts.*TS2339/);
-    expect(code).toBe(1);
-  }, 300_000);
+  test.runIf(FULL)(
+    'is refused wherever it is checked when it uses wrongly what the program offers to browsers',
+    async () => {
+      const folder = join(site.folder, 'parley-plugin-raffle');
+      await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner.name'));
+      const wrong = /client\/x-raffle-draw\.ts[(:]5.*TS2339.*'name'/;
+      expect(await run(folder, 'npm', 'run', 'check')).toMatchObject({ code: 1, output: expect.stringMatching(wrong) });
+      expect(await run(folder, 'npm', 'run', 'pack')).toMatchObject({ code: 1, output: expect.stringMatching(wrong) });
+      const inFolder = join(site.folder, 'plugins/lists/client/x-lists-draw.ts');
+      await mkdir(dirname(inFolder));
+      await writeFile(inFolder, element('winner.name'));
+      const { code, output } = await site.parley('plugin', 'check', 'lists');
+      await rm(dirname(inFolder), { recursive: true });
+      expect(output).toMatch(/plugins\/lists\/client\/x-lists-draw\.ts.*TS2339/);
+      expect(code).toBe(1);
+    },
+    300_000,
+  );
 });
 
-test('a package whose module throws is not packed, and its author is told where that was', async () => {
-  const folder = join(site.folder, 'parley-plugin-torn');
-  await site.command('plugin', 'new', 'torn', '--package');
-  await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
-  const service = join(folder, 'src/service.ts');
-  await writeFile(service, `throw new Error('torn');\n${await readFile(service, 'utf8')}`);
-  const { code, output } = await run(folder, 'npm', 'run', 'pack');
-  expect(output).toMatch(/dist\/plugin\.js cannot be imported: torn \(dist\/service\.js:\d+\)/);
-  expect(code).toBe(1);
-  expect((await readdir(folder)).filter((name) => name.endsWith('.tgz'))).toEqual([]);
-}, 300_000);
+test.runIf(FULL)(
+  'a package whose module throws is not packed, and its author is told where that was',
+  async () => {
+    const folder = join(site.folder, 'parley-plugin-torn');
+    await site.command('plugin', 'new', 'torn', '--package');
+    await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
+    const service = join(folder, 'src/service.ts');
+    await writeFile(service, `throw new Error('torn');\n${await readFile(service, 'utf8')}`);
+    const { code, output } = await run(folder, 'npm', 'run', 'pack');
+    expect(output).toMatch(/dist\/plugin\.js cannot be imported: torn \(dist\/service\.js:\d+\)/);
+    expect(code).toBe(1);
+    expect((await readdir(folder)).filter((name) => name.endsWith('.tgz'))).toEqual([]);
+  },
+  300_000,
+);
 
 describe('a folder that becomes a package', () => {
   const packed = `

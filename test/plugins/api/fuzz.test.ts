@@ -3,10 +3,10 @@ import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, unzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RouteInfo } from 'parley-forum';
+import { FULL } from '../../kit/full.ts';
 import { createHostile, randomFrom, type Hostile } from './hostile.ts';
 import { nameOf, useWorld, type Name } from './world.ts';
 
-const FULL = process.env['PARLEY_FULL'] === '1';
 const REQUESTS = FULL ? 60_000 : 3_000;
 const SEED = 20_260_115;
 /** Requests under way at once. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FULL } from '../../kit/full.ts';
 import { compareCached, createRandom, SAME_USER_AGENT, type Got, type UrlRequest } from '../../kit/url-variants.ts';
 import { useWorld } from './world.ts';
 
-const FULL = process.env['PARLEY_FULL'] === '1';
 const SEED = Number(process.env['PARLEY_SEED'] ?? 20260115);
 const world = useWorld();
 const PASSWORD = 'Plain-Sailing-42';

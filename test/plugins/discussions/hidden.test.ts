@@ -1,12 +1,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
 import { Categories, SORTS } from 'parley-forum/plugins/discussions';
+import { FULL } from '../../kit/full.ts';
 import { listQuery } from '../../../plugins/discussions/lists/list-query.ts';
 import type { OrderName } from '../../../plugins/discussions/lists/sort-orders.ts';
 import { useForum } from './forum.ts';
 
 const forum = useForum();
-const MANY = process.env['PARLEY_FULL'] === '1' ? 100_000 : 10_000;
+const MANY = FULL ? 100_000 : 10_000;
 
 interface Node {
   readonly 'Actual Rows': number;

@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { miscounted, startForum, type Client, type TestForum } from 'parley-forum/testing';
+import { FULL } from '../../kit/full.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const CLIENTS = 16;
 /** Milliseconds for which all of them write. */
-const LONG = process.env['PARLEY_FULL'] === '1' ? 60_000 : 10_000;
+const LONG = FULL ? 60_000 : 10_000;
 
 let first: TestForum;
 let second: TestForum;

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
+import { FULL } from '../../kit/full.ts';
 import {
   compareCached,
   createRandom,
@@ -9,7 +10,6 @@ import {
 } from '../../kit/url-variants.ts';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
-const FULL = process.env['PARLEY_FULL'] === '1';
 const SEED = Number(process.env['PARLEY_SEED'] ?? 20260115);
 const forum = useForum({ 'pro.enabled': true });
 const random = createRandom(SEED);

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
+import { FULL } from '../../kit/full.ts';
 import { compareCached, createRandom, plainBody, type Got } from '../../kit/url-variants.ts';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
-const FULL = process.env['PARLEY_FULL'] === '1';
 const SEED = Number(process.env['PARLEY_SEED'] ?? 20260115);
 const forum = useForum({ 'sitemap.addresses': 4 });
 const random = createRandom(SEED);

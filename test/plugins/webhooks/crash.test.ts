@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createClient } from 'parley-forum/testing';
+import { FULL } from '../../kit/full.ts';
 import { parley, startServer, type ServerProcess } from '../../core/fixtures/server-process.ts';
 import { makeTestPlace, type TestPlace } from '../../kit/database.ts';
 import { JSON_ONLY } from './forum.ts';
 import { startReceiver, verify, type Receiver } from './receiver.ts';
 
-const ROUNDS = process.env['PARLEY_FULL'] === '1' ? 100 : 2;
+const ROUNDS = FULL ? 100 : 2;
 const PASSWORD = 'Plain-Sailing-42';
 /** Milliseconds within which what was under way goes out again. */
 const AGAIN = 60_000;
