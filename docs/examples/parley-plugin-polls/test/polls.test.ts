@@ -15,7 +15,7 @@ beforeAll(async () => {
   site = await startForum({ also: [process.cwd()], settings: { 'privacy.grace_days': 0 } });
   ada = await member('ada');
   bob = await member('bob');
-}, 60_000);
+}, 180_000);
 afterAll(async () => site[Symbol.asyncDispose]());
 
 async function member(username: string): Promise<Client> {

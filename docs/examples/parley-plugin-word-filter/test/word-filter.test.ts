@@ -13,7 +13,7 @@ beforeAll(async () => {
   await site.app.service(Accounts).create(account);
   ada = site.client();
   await ada.login('ada', PASSWORD);
-}, 60_000);
+}, 180_000);
 afterAll(async () => site[Symbol.asyncDispose]());
 beforeEach(() => filter('refuse'));
 
