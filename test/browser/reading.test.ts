@@ -183,14 +183,19 @@ test('the order of a list is chosen from a menu that says which is in force, als
 });
 
 test('on a phone the name of the forum is there to its end', async () => {
-  for (const visitor of ['ada', 'guest'] as const) {
-    const page = await forum.open(visitor, { viewport: { width: 320, height: 700 } });
+  for (const [visitor, locale] of [
+    ['ada', 'en'],
+    ['guest', 'en'],
+    ['guest', 'de'],
+  ] as const) {
+    const page = await forum.open(visitor, { viewport: { width: 320, height: 700 }, locale });
     await page.goto('/');
-    const cut = await page.evaluate(`(() => {
-      const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.querySelector('.brand-name');
-      return scrollWidth > clientWidth || scrollHeight > clientHeight;
+    const seen = await page.evaluate(`(() => {
+      const name = document.querySelector('.brand-name');
+      const cut = name.scrollWidth > name.clientWidth || name.scrollHeight > name.clientHeight;
+      return { lang: document.documentElement.lang, cut, hidden: getComputedStyle(name).clipPath !== 'none' };
     })()`);
-    expect(cut, visitor).toBe(false);
+    expect(seen, visitor).toEqual({ lang: locale, cut: false, hidden: false });
     await page.context().close();
   }
 });
