@@ -23,7 +23,7 @@ export function ownMessages(store: Pick<ConversationStore, 'message'>) {
     },
     authorize: ({ actor, target }: { readonly actor: Viewer; readonly target: Message }): true => {
       if (target.authorId === actor.id) return true;
-      throw new HttpError(403, 'Only who wrote a message edits or removes it');
+      throw new HttpError(403, 'Only the author of a message may edit or remove it');
     },
   };
 }

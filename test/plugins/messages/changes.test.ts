@@ -150,7 +150,7 @@ describe('a message', () => {
       return answers.map(({ status }) => status);
     };
     expect(await found('bob')).toEqual([200, 403, 403, 403, 403, 403, 403]);
-    expect((await edit('bob', id, 'Yours')).body.error).toBe('Only who wrote a message edits or removes it');
+    expect((await edit('bob', id, 'Yours')).body.error).toBe('Only the author of a message may edit or remove it');
     for (const name of ['mia', 'root'] as const) expect(new Set(await found(name))).toEqual(new Set([404]));
     expect((await forum.guest.get(`/api/messages/${id}`)).status).toBe(401);
     expect([(await edit('ada', ABSENT, 'x')).status, (await edit('ada', 'none', 'x')).status]).toEqual([404, 404]);
