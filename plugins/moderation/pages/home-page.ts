@@ -47,8 +47,8 @@ export function homePages({ plugin, access, accounts, log }: PagesDeps): void {
       log.list({ limit: MAX_SHOWN }, actor),
       accounts.authors(suspensionsShown.map(({ userId }) => userId)),
       Promise.all(
-        queues.map(({ plugin: owner, value: { href, waiting } }) =>
-          plugin.attempt(owner, `queue ${href}`, () => waiting(actor, MAX_SHOWN), QUEUE_BUDGET),
+        queues.map(({ plugin: owner, value: queue }) =>
+          plugin.attempt(owner, `queue ${queue.href}`, () => queue.waiting(actor, MAX_SHOWN), QUEUE_BUDGET),
         ),
       ),
     ]);

@@ -1,8 +1,10 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { definePlugin, Settings } from 'parley-forum';
+import { definePlugin, Settings, type Permission } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
+import { administer } from 'parley-forum/plugins/admin';
 import { Categories } from 'parley-forum/plugins/discussions';
-import { moderationActed, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import { moderationActed, openModeration, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import { moderationQueues } from 'parley-forum/ports/moderation';
 import { leastOf } from 'parley-forum/testing';
 import { install, useForum, type Name } from '../discussions/forum.ts';
 
@@ -90,6 +92,36 @@ describe('the first page', () => {
     await forum.as.mia.put(`/api/message-reports/${reported}`, { status: 'dismissed' });
     await forum.as.mia.post(`/api/approval/${held}/reject`, {});
     expect((await waiting()).lines).toEqual([]);
+  });
+
+  test('leaves out the queue of a plugin that fails, and one that the viewer may not see', async () => {
+    const queue = (can: Permission, answer: () => Promise<{ readonly count: number; readonly items: [] }>) => ({
+      href: '/mod/lost-property',
+      heading: 'moderation:suspended',
+      can,
+      waiting: answer,
+    });
+    await install(
+      forum.app,
+      definePlugin({
+        id: 'test-queues',
+        setup(_services, plugin) {
+          plugin.extend(
+            moderationQueues,
+            queue(openModeration, () => Promise.reject(new Error('lost'))),
+          );
+          plugin.extend(
+            moderationQueues,
+            queue(administer, () => Promise.resolve({ count: 3, items: [] })),
+          );
+        },
+      }),
+    );
+    const others = ['0 reported posts', '0 reported messages', '0 held posts'];
+    expect((await waiting()).headings).toEqual(others);
+    expect((await waiting('root')).headings).toEqual([...others, '3 suspended members']);
+    await forum.app.app.kernel.disable('test-queues');
+    expect((await waiting('root')).headings).toEqual(others);
   });
 });
 
