@@ -60,10 +60,11 @@ export function homePages({ plugin, access, accounts, log }: PagesDeps): void {
         const member = people.get(userId);
         return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
       }),
-      // One that does not answer stays among the tabs.
+      // The others are among the tabs.
       queues: queues.flatMap(({ value: { href, heading } }, at) =>
-        waiting[at] ? [{ href, heading, ...waiting[at] }] : [],
+        waiting[at] && waiting[at].count > 0 ? [{ href, heading, ...waiting[at] }] : [],
       ),
+      quiet: waiting.every((answer) => answer?.count === 0),
     };
     return view(
       '@moderation/home',

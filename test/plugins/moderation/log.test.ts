@@ -51,6 +51,7 @@ test('the pages of moderators lead to one another, and say where one is', async 
 });
 
 describe('the first page', () => {
+  const QUIET = 'Nothing waits for a moderator';
   /** The headings of what waits, and the pages that its lines lead to. */
   const waiting = async (name: Name = 'mia') => {
     const text = await page('/mod', name);
@@ -61,10 +62,8 @@ describe('the first page', () => {
   };
 
   test('says that nothing waits', async () => {
-    expect(await waiting()).toEqual({
-      headings: ['0 reported posts', '0 reported messages', '0 held posts'],
-      lines: [],
-    });
+    expect(await waiting()).toEqual({ headings: [], lines: [] });
+    expect(await page('/mod')).toContain(QUIET);
   });
 
   test('lists what waits in every queue, once for each post and message, with the page of each', async () => {
@@ -72,10 +71,8 @@ describe('the first page', () => {
     const reply = await forum.reply('bob', id, 'Buy mine');
     await forum.as.ada.post('/api/reports', { post_id: reply.id, reason: 'other' });
     const report = (await forum.as.root.post('/api/reports', { post_id: reply.id, reason: 'spam' })).body.report.id;
-    const { message } = (
-      await forum.as.bob.post('/api/conversations', { to: ['ada'], subject: 'Rope', content: 'Buy!' })
-    ).body;
-    const complaint = { message_id: message.id, reason: 'abuse' };
+    const begun = await forum.as.bob.post('/api/conversations', { to: ['ada'], subject: 'Rope', content: 'Buy!' });
+    const complaint = { message_id: begun.body.message.id, reason: 'abuse' };
     const reported = (await forum.as.ada.post('/api/message-reports', complaint)).body.report.id;
     await forum.app.app.service(Settings).set({ 'approval.words': ['casino'] });
     const advertisement = { discussion_id: id, content: 'A casino' };
@@ -91,10 +88,10 @@ describe('the first page', () => {
     await forum.as.mia.put(`/api/reports/${report}`, { status: 'resolved' });
     await forum.as.mia.put(`/api/message-reports/${reported}`, { status: 'dismissed' });
     await forum.as.mia.post(`/api/approval/${held}/reject`, {});
-    expect((await waiting()).lines).toEqual([]);
+    expect(await waiting()).toEqual({ headings: [], lines: [] });
   });
 
-  test('leaves out the queue of a plugin that fails, and one that the viewer may not see', async () => {
+  test('does not say so for the queue of a plugin that fails, nor shows one that the viewer may not see', async () => {
     const queue = (can: Permission, answer: () => Promise<{ readonly count: number; readonly items: [] }>) => ({
       href: '/mod/lost-property',
       heading: 'moderation:suspended',
@@ -117,11 +114,11 @@ describe('the first page', () => {
         },
       }),
     );
-    const others = ['0 reported posts', '0 reported messages', '0 held posts'];
-    expect((await waiting()).headings).toEqual(others);
-    expect((await waiting('root')).headings).toEqual([...others, '3 suspended members']);
+    expect((await waiting()).headings).toEqual([]);
+    expect(await page('/mod')).not.toContain(QUIET);
+    expect((await waiting('root')).headings).toEqual(['3 suspended members']);
     await forum.app.app.kernel.disable('test-queues');
-    expect((await waiting('root')).headings).toEqual(others);
+    expect(await page('/mod', 'root')).toContain(QUIET);
   });
 });
 
