@@ -91,10 +91,11 @@ test('without a stream the number is asked for after a minute, then less and les
   await page.goto('/categories');
   await defined(page, 'x-live', 'x-count');
   for (const [seconds, times] of [
-    [59, 0],
-    [2, 1],
-    [118, 1],
-    [2, 2],
+    // The clock goes on by itself as well, however long a busy machine takes for each step.
+    [45, 0],
+    [25, 1],
+    [90, 1],
+    [40, 2],
     [240, 3],
     [300, 4],
     [300, 5],
