@@ -1,15 +1,11 @@
 import { createId } from 'parley-forum';
-import pg from 'pg';
-
 import type { Child } from './child.ts';
 import type { Prepared } from './data.ts';
 import type { Statement } from './forum.ts';
-import { CONNECTIONS, load } from './load.ts';
+import { load } from './load.ts';
 import type { Member } from './reads.ts';
+import { replay, replayed } from './replay.ts';
 import type { Result } from './report.ts';
-
-/** Connections of the server's pool, so that both sides wait alike. */
-const POOL = 10;
 
 /**
  * `POST /api/posts` beside a bare pg client that replays the statements of one such request, in one transaction each.
@@ -72,45 +68,28 @@ const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7/;
  * Transactions per second of the same statements with ids of other posts, works and discussions in place of the
  * recorded ones.
  */
-async function repeat(
+function repeat(
   databaseUrl: string,
   statements: readonly Statement[],
   post: { id: string; discussion_id: string },
   discussions: readonly string[],
   seconds: number,
 ): Promise<number> {
-  const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL });
   const works = statements
     .filter(({ text }) => WORKS.test(text))
     .flatMap(({ values }) => values.filter((value) => ID.test(String(value))));
   const made = [post.id, ...new Set(works.map(String))];
-  const deadline = performance.now() + seconds * 1_000;
-  let done = 0;
-  const worker = async (at: number): Promise<void> => {
-    for (let n = at; performance.now() < deadline; n += CONNECTIONS) {
-      const ids = new Map<unknown, string>([
-        ...made.map((id) => [id, createId(Date.now())] as const),
-        [post.discussion_id, discussions[n % discussions.length]!],
-      ]);
-      const within = (text: string): string => made.reduce((sofar, id) => sofar.replaceAll(id, ids.get(id)!), text);
-      const fresh = (value: unknown): unknown =>
-        ids.get(value) ?? (Array.isArray(value) ? value.map(fresh) : typeof value === 'string' ? within(value) : value);
-      const client = await pool.connect();
-      try {
-        await client.query('begin');
-        for (const [index, { text, values }] of statements.entries())
-          await client.query({ name: `replay${index}`, text, values: values.map(fresh) });
-        await client.query('commit');
-        done++;
-      } finally {
-        client.release();
-      }
-    }
-  };
-  try {
-    await Promise.all(Array.from({ length: CONNECTIONS }, (_, at) => worker(at)));
-  } finally {
-    await pool.end();
-  }
-  return done / seconds;
+  return replay(databaseUrl, seconds, async (client, turn) => {
+    const ids = new Map<unknown, string>([
+      ...made.map((id) => [id, createId(Date.now())] as const),
+      [post.discussion_id, discussions[turn % discussions.length]!],
+    ]);
+    const within = (text: string): string => made.reduce((sofar, id) => sofar.replaceAll(id, ids.get(id)!), text);
+    const fresh = (value: unknown): unknown =>
+      ids.get(value) ?? (Array.isArray(value) ? value.map(fresh) : typeof value === 'string' ? within(value) : value);
+    await client.query('begin');
+    for (const [place, statement] of statements.entries())
+      await client.query(replayed(statement, place, statement.values.map(fresh)));
+    await client.query('commit');
+  });
 }

@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { Parser } from 'htmlparser2';
-import { startChild } from '../child.ts';
+import { startChild, type Child } from '../child.ts';
+import type { Statement } from '../forum.ts';
 import { CONNECTIONS } from '../load.ts';
 import { median } from '../median.ts';
 import { AGENT, TURNS } from '../reads.ts';
+import { replay, replayed } from '../replay.ts';
 import type { Result } from '../report.ts';
 import type { Kind, Visitor } from './requests.ts';
 import { openTown, type Town } from './town.ts';
@@ -40,8 +42,15 @@ export async function measureCold(server: string | undefined, quick: boolean): P
   for (const member of members.slice(0, TOKENS)) tokens.push(await tokenOf(forum.url, member));
   const run = { town, url: forum.url, seconds: quick ? 4 : 6 };
   const results: Result[] = [];
-  for (const read of readsOf(town, { members, tokens }))
-    results.push(quick && read.goal === undefined ? unmeasured(read) : await besideBare(run, read));
+  for (const read of readsOf(town, { members, tokens })) {
+    if (quick && read.goal === undefined) {
+      results.push(unmeasured(read));
+      continue;
+    }
+    const measured = await besideBare(run, read);
+    results.push(measured);
+    if (read.goal === TOKEN_GOAL && server) results.push(await statementsAlone(run, forum, read, measured));
+  }
   results.push(...(await deadSessions(run, await enter(forum.url, town.population.members[0]!.id))));
   results.push(...(await weight(forum.url + town.population.discussions[0]!.path, members[1]!)));
   return results;
@@ -134,6 +143,30 @@ async function besideBare(run: Run, read: ColdRead): Promise<Result> {
     unit: `requests/s of ${Math.round(median(bytes))} bytes`,
     ratio: median(ratios),
     goal: read.goal,
+    atMost: false,
+  };
+}
+
+/** What no answer can pass that asks the database the same: its statements alone, by a bare pg client. */
+async function statementsAlone(
+  { town, url, seconds }: Run,
+  forum: Child,
+  read: ColdRead,
+  { value = 0, ratio = 1 }: Result,
+): Promise<Result> {
+  await forum.ask({ do: 'record' });
+  await sample(url, [read], { words: town.population.words, count: 1 });
+  const { statements } = await forum.ask<{ readonly statements: readonly Statement[] }>({ do: 'recorded' });
+  const perSecond = await replay(town.environment['DATABASE_URL']!, seconds, async (client) => {
+    for (const [place, statement] of statements.entries())
+      await client.query(replayed(statement, place, statement.values));
+  });
+  return {
+    name: `${read.name}: its statements alone`,
+    value: perSecond,
+    unit: `times/s, ${statements.length} statements each`,
+    ratio: (perSecond * ratio) / value,
+    goal: undefined,
     atMost: false,
   };
 }
