@@ -4,7 +4,7 @@ import type { Prepared } from './data.ts';
 import type { Statement } from './forum.ts';
 import { load } from './load.ts';
 import type { Member } from './reads.ts';
-import { replay, replayed } from './replay.ts';
+import { repeatOn, repeated } from './repeat.ts';
 import type { Result } from './report.ts';
 
 /**
@@ -79,7 +79,7 @@ function repeat(
     .filter(({ text }) => WORKS.test(text))
     .flatMap(({ values }) => values.filter((value) => ID.test(String(value))));
   const made = [post.id, ...new Set(works.map(String))];
-  return replay(databaseUrl, seconds, async (client, turn) => {
+  return repeatOn(databaseUrl, seconds, async (client, turn) => {
     const ids = new Map<unknown, string>([
       ...made.map((id) => [id, createId(Date.now())] as const),
       [post.discussion_id, discussions[turn % discussions.length]!],
@@ -89,7 +89,7 @@ function repeat(
       ids.get(value) ?? (Array.isArray(value) ? value.map(fresh) : typeof value === 'string' ? within(value) : value);
     await client.query('begin');
     for (const [place, statement] of statements.entries())
-      await client.query(replayed(statement, place, statement.values.map(fresh)));
+      await client.query(repeated(statement, place, statement.values.map(fresh)));
     await client.query('commit');
   });
 }

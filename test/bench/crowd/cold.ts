@@ -7,7 +7,7 @@ import type { Statement } from '../forum.ts';
 import { CONNECTIONS } from '../load.ts';
 import { median } from '../median.ts';
 import { AGENT, TURNS } from '../reads.ts';
-import { replay, replayed } from '../replay.ts';
+import { repeatOn, repeated } from '../repeat.ts';
 import type { Result } from '../report.ts';
 import type { Kind, Visitor } from './requests.ts';
 import { openTown, type Town } from './town.ts';
@@ -157,9 +157,9 @@ async function statementsAlone(
   await forum.ask({ do: 'record' });
   await sample(url, [read], { words: town.population.words, count: 1 });
   const { statements } = await forum.ask<{ readonly statements: readonly Statement[] }>({ do: 'recorded' });
-  const perSecond = await replay(town.environment['DATABASE_URL']!, seconds, async (client) => {
+  const perSecond = await repeatOn(town.environment['DATABASE_URL']!, seconds, async (client) => {
     for (const [place, statement] of statements.entries())
-      await client.query(replayed(statement, place, statement.values));
+      await client.query(repeated(statement, place, statement.values));
   });
   return {
     name: `${read.name}: its statements alone`,

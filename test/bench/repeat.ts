@@ -9,7 +9,7 @@ const POOL = 10;
  * Times a second that a bare pg client runs statements, one after the other, for as many callers at once as a load has.
  * `run` is given a connection of its own and the number of the turn.
  */
-export async function replay(
+export async function repeatOn(
   databaseUrl: string,
   seconds: number,
   run: (client: pg.PoolClient, turn: number) => Promise<void>,
@@ -36,13 +36,13 @@ export async function replay(
   return done / seconds;
 }
 
-/** One statement of a replay: prepared once for each connection. */
-export const replayed = (
+/** One of the statements: prepared once for each connection. */
+export const repeated = (
   { text }: Statement,
   place: number,
   values: readonly unknown[],
 ): { readonly name: string; readonly text: string; readonly values: unknown[] } => ({
-  name: `replay${place}`,
+  name: `repeated${place}`,
   text,
   values: [...values],
 });
