@@ -48,6 +48,23 @@ export class HeldPosts {
     return this.#page(sql`${IS_HELD} and ${await this.#visibleTo(viewer)}`, request, 'asc');
   }
 
+  /** The oldest of the queue, without their texts. */
+  async oldest(
+    limit: number,
+    viewer: Viewer,
+  ): Promise<readonly Pick<QueuedPostRecord, 'id' | 'reason' | 'author' | 'created_at'>[]> {
+    const rows = await this.#deps.data.all(sql<Pick<HeldRow, 'id' | 'reason' | 'author_id' | 'created_at'>>`
+      select id, reason, author_id, created_at from held_post
+      where ${IS_HELD} and ${await this.#visibleTo(viewer)} order by id limit ${limit}`);
+    const authors = await this.#deps.accounts.authors([...new Set(rows.map(({ author_id }) => author_id))]);
+    return rows.map(({ id, reason, author_id, created_at }) => ({
+      id,
+      reason,
+      author: authors.get(author_id) ?? null,
+      created_at: created_at.toISOString(),
+    }));
+  }
+
   async count(viewer: Viewer): Promise<number> {
     return this.#count(sql`${IS_HELD} and ${await this.#visibleTo(viewer)}`);
   }

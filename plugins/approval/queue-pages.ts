@@ -144,11 +144,10 @@ export function queuePages(deps: PagesDeps): void {
     heading: 'approval:waiting',
     can,
     waiting: async (viewer, limit) => {
-      const [count, { items: rows }] = await Promise.all([posts.count(viewer), posts.queue({ limit }, viewer)]);
-      const records = await posts.queueRecords(rows);
+      const [count, oldest] = await Promise.all([posts.count(viewer), posts.oldest(limit, viewer)]);
       return {
         count,
-        items: records.map(({ id, reason, author, created_at: at }) => ({
+        items: oldest.map(({ id, reason, author, created_at: at }) => ({
           href: `${QUEUE}/${id}`,
           reason: `approval:reason.${reason}`,
           by: author,

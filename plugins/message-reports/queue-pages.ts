@@ -133,10 +133,7 @@ export function queuePages({ plugin, cache, access, markdown, reader, writer }: 
       heading: 'message-reports:waiting',
       can,
       waiting: async (viewer, limit) => {
-        const [count, items] = await Promise.all([
-          reader.queueLength('open', viewer),
-          reader.queue({ status: 'open', limit, offset: 0 }, viewer),
-        ]);
+        const [count, items] = await Promise.all([reader.queueLength('open', viewer), reader.newest(limit, viewer)]);
         return {
           count,
           items: items.map(({ id, reason, reporter, created_at: at }) => ({

@@ -77,6 +77,22 @@ export class ReportReader {
     return this.records(rows);
   }
 
+  /** The newest of the queue, without their messages. */
+  async newest(
+    limit: number,
+    viewer: Viewer,
+  ): Promise<readonly Pick<MessageReportRecord, 'id' | 'reason' | 'reporter' | 'created_at'>[]> {
+    const rows = await this.#deps.data.all(sql<ReportRow>`
+      select ${columns} from message_report where ${inQueue(viewer, 'open')} order by id desc limit ${limit}`);
+    const reporters = await this.#people(rows.map(({ reporter_id }) => reporter_id));
+    return rows.map(({ id, reason, reporter_id, created_at }) => ({
+      id,
+      reason,
+      reporter: reporters(reporter_id),
+      created_at: created_at.toISOString(),
+    }));
+  }
+
   /** As many as all pages of the queue have. */
   queueLength(status: Status, viewer: Viewer): Promise<number> {
     return this.#count(inQueue(viewer, status));
