@@ -42,8 +42,13 @@ export async function openTown(server: string | undefined): Promise<Town> {
   };
 }
 
-/** Filled by a process that ends, so that what it needed for that is no part of what is measured. */
+/**
+ * Filled by a process that ends, so that what it needed for that is no part of what is measured, nor what it leaves to
+ * be done later.
+ */
 async function populated(environment: Town['environment']): Promise<Population> {
   await using forum = await startChild('forum.ts', environment);
-  return await forum.ask<Population>({ do: 'populate' });
+  const population = await forum.ask<Population>({ do: 'populate' });
+  await forum.ask({ do: 'calm' });
+  return population;
 }
