@@ -320,3 +320,13 @@ it.runIf(onServer)(
     expect([await kept('/* once */'), await kept(PLANNED_ANEW)]).toEqual([1, 0]);
   },
 );
+
+it.runIf(onServer)('what comes only once takes no place among the statements that are prepared', async () => {
+  for (let number = 0; number < 600; number++)
+    await data.all(sql`select ${1}::integer as ${sql.ref(`once_${number}`)}`);
+  const prepared = data.transaction(async () => {
+    for (let time = 0; time < 3; time++) await data.all(sql`select ${1}::integer as again`);
+    return data.all(sql`select 1 from pg_prepared_statements where statement like 'select % as again'`);
+  });
+  expect(await prepared).toHaveLength(1);
+});

@@ -1,4 +1,5 @@
 import { MikroORM } from '@mikro-orm/postgresql';
+import { LRUCache } from 'lru-cache';
 import type { Pool } from 'pg';
 import { Pipeline, type PipelinePool } from './pipeline.ts';
 import { TransactionEnds } from './transaction-ends.ts';
@@ -11,6 +12,8 @@ import type { Logger } from '../../logger.ts';
 
 /** How many different statements are prepared on each connection; those beyond are sent as they are. */
 const PREPARED = 500;
+/** How often a statement comes before it is prepared: one that has a number in its text may never come again. */
+const OFTEN = 3;
 /**
  * Characters above which a statement is not prepared: it has as many values as it was given rows, and will hardly come
  * again.
@@ -75,9 +78,15 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
   /** Under its name each connection prepares a statement once. No name is given twice. */
   const names = new Map<string, string>();
   let named = 0;
+  /** How often the latest of those that have no name yet were sent. */
+  const sent = new LRUCache<string, number>({ max: PREPARED });
   const nameOf = (text: string): string | undefined => {
-    const mayBePrepared = text.length <= LONGEST && !text.includes(PLANNED_ANEW);
-    if (!names.has(text) && names.size < PREPARED && mayBePrepared) names.set(text, `p${++named}`);
+    const name = names.get(text);
+    if (name !== undefined || names.size === PREPARED || text.length > LONGEST || text.includes(PLANNED_ANEW))
+      return name;
+    const times = (sent.get(text) ?? 0) + 1;
+    sent.set(text, times);
+    if (times >= OFTEN) names.set(text, `p${++named}`);
     return names.get(text);
   };
   const transactions = new TransactionEnds();
