@@ -83,7 +83,7 @@ const ownText = (post: 'f' | 'p'): RawBuilder<unknown> =>
  * beginning is read.
  */
 function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
-  const fits = sql`(${withinHtmlLimit(post)} and ${textSize(post)} <= ${sql.lit(Math.floor(MAX_TEXT_BYTES / count))})`;
+  const fits = sql`(${withinHtmlLimit(post)} and ${textSize(post)} <= ${Math.floor(MAX_TEXT_BYTES / count)})`;
   return sql`case when ${fits} then ${column(post, 'content')} else left(${column(post, 'content')}, ${sql.lit(PREVIEW_LENGTH)}) || '…' end as content,
     case when ${fits} then ${column(post, 'html')} end as html`;
 }

@@ -20,25 +20,23 @@ const MAX_MERGED_CATEGORIES = 50;
 
 /**
  * The page's ids come from indexes alone, so that a far offset does not read the rows it skips. One more than the page
- * tells whether there is a next.
+ * tells whether there is a next. The few rows of a page are then found one by one: joined plainly, a forum of a few
+ * thousand discussions would read all of them.
  */
 export function listQuery(query: Query): RawBuilder<DiscussionRow> {
   const {
     request: { limit, offset = 0 },
     order,
   } = query;
-  // A literal limit: for a parameter the planner would have to guess, and could choose to sort everything.
-  const page = sql.raw(String(limit + 1));
   return sql<DiscussionRow>`select ${discussionColumns(limit)}
-    from (select d.id from ${candidates(query)} order by ${orderBy(order, 'd')} limit ${page}${offset > 0 ? sql` offset ${offset}` : sql``}) page
-    join discussion d on d.id = page.id join post f on f.id = d.first_post_id
-    order by ${orderBy(order, 'd')}`;
+    from (select d.id from ${candidates(query)} order by ${orderBy(order, 'd')} limit ${atLeast(limit + 1)} offset ${offset}) page
+    cross join lateral (select * from discussion where id = page.id limit 1) d join post f on f.id = d.first_post_id
+    order by ${orderBy(order, 'd')} limit ${limit + 1}`;
 }
 
 /**
  * Where the rows of a list come from. Where some categories are hidden, those that are not are each read in the order
- * of the list and merged: what is hidden is not read past, however much there is of it. Each says by itself how far it
- * is read at most, or the planner would read all of it.
+ * of the list and merged: what is hidden is not read past, however much there is of it.
  */
 function candidates({
   request: { category, authorId, within, where: condition, cursor, limit, offset = 0 },
@@ -51,16 +49,22 @@ function candidates({
   if (within) parts.push(sql`d.id in (${within})`);
   if (condition) parts.push(sql`(${condition})`);
   if (cursor !== undefined) parts.push(after(order, cursor));
-  const where = (...more: readonly RawBuilder<unknown>[]) =>
-    sql`discussion d where ${sql.join([...parts, ...more], sql` and `)}`;
-  if (category) return where(inCategory(category.id));
-  if (visible.length === all) return where();
+  const first = atLeast(offset + limit + 1);
+  const read = (...more: readonly RawBuilder<unknown>[]) =>
+    sql`(select ${columnsOf(order, 'd')} from discussion d where ${sql.join([...parts, ...more], sql` and `)}
+      order by ${orderBy(order, 'd')} limit ${first})`;
+  if (category) return sql`${read(inCategory(category.id))} d`;
+  if (visible.length === all) return sql`${read()} d`;
   if (authorId !== undefined || within || condition || visible.length > MAX_MERGED_CATEGORIES)
-    return where(sql`d.category_id = any(${visible}::uuid[])`);
-  const most = sql.raw(String(offset + limit + 1));
-  const each = visible.map(
-    (id) =>
-      sql`(select ${columnsOf(order, 'd')} from ${where(inCategory(id))} order by ${orderBy(order, 'd')} limit ${most})`,
-  );
-  return sql`(${sql.join(each, sql` union all `)}) d`;
+    return sql`${read(sql`d.category_id = any(${visible}::uuid[])`)} d`;
+  return sql`(${sql.join(
+    visible.map((id) => read(inCategory(id))),
+    sql` union all `,
+  )}) d`;
 }
+
+/**
+ * So many rows or somewhat more, up to a power of two. As a literal, since for a parameter the planner would have to
+ * guess, and could choose to sort everything; of few different sizes, since each is a statement of its own to prepare.
+ */
+const atLeast = (rows: number): RawBuilder<unknown> => sql.raw(String(2 ** Math.ceil(Math.log2(rows))));
