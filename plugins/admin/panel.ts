@@ -12,8 +12,14 @@ export class Panel implements Admin {
     this.#sections = sections;
   }
 
-  view(template: string, head: Omit<PageHead, 'name'>, model: object, status = 200): View {
+  /** The entries of the navigation, in its order. */
+  get sections(): readonly AdminSection[] {
     const sections = this.#sections().map(({ value }) => value);
+    return GROUPS.flatMap((group) => sections.filter((section) => section.group === group));
+  }
+
+  view(template: string, head: Omit<PageHead, 'name'>, model: object, status = 200): View {
+    const { sections } = this;
     const groups = GROUPS.map((group) => ({
       title: `admin:group.${group}`,
       items: sections.filter((section) => section.group === group),

@@ -200,7 +200,8 @@ export function addSettings(
     const fixed = fixedIn(environment).filter(({ variable }) => matches(variable));
     const results = text === '' ? undefined : found(matches);
     const keys = results && new Set(results.map(({ key }) => key));
-    const model = results ? { text, results, fixed } : { groups: groupsView(), fixed };
+    const sections = panel.sections.filter(({ label }) => matches(web.say(phrase(label))));
+    const model = results ? { text, sections, results, fixed } : { groups: groupsView(), fixed };
     return negotiated(panel.view('@admin/settings', { title: phrase('admin:settings') }, model), {
       success: true,
       settings: shown()

@@ -18,13 +18,15 @@ test.each([[320, 'dark', true], ...inFull([1280, 'light', true] as const), [320,
     const good = async (): Promise<void> =>
       expect([await movesSideways(page), script ? await judge(page) : []]).toEqual([false, []]);
     await page.goto('/admin/settings');
-    const search = page.getByRole('search', { name: 'Find a setting' });
-    await search.getByRole('searchbox').fill('no such thing');
-    await search.getByRole('button', { name: 'Find' }).click();
-    await page.getByRole('heading', { name: 'No setting has these words' }).waitFor();
+    const search = page.getByRole('search', { name: 'Find a page or a setting' });
+    const find = async (words: string): Promise<void> => {
+      await search.getByRole('searchbox').fill(words);
+      await search.getByRole('searchbox').press('Enter');
+    };
+    await find('no such thing');
+    await page.getByRole('heading', { name: 'No page and no setting has these words' }).waitFor();
     await good();
-    await search.getByRole('searchbox').fill('suggestions a minute');
-    await search.getByRole('button', { name: 'Find' }).click();
+    await find('suggestions a minute');
     const link = page.getByRole('link', { name: 'Suggestions a minute' });
     await link.waitFor();
     await good();

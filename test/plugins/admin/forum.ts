@@ -12,7 +12,7 @@ type Level = 'member' | 'moderator' | 'admin';
 export interface PanelForum extends TestForum {
   readonly accounts: Readonly<Record<'mira' | 'otto' | 'ada', Account>>;
   /** Logged in: mira is a member, otto a moderator, ada an admin. */
-  session(username: 'mira' | 'otto' | 'ada'): Promise<Client>;
+  session(username: 'mira' | 'otto' | 'ada', headers?: Readonly<Record<string, string>>): Promise<Client>;
 }
 
 /** The panel on the plugins it stands on, with somebody of each level. */
@@ -39,8 +39,8 @@ export async function startPanel(extra: readonly Plugin[] = []): Promise<PanelFo
     otto: await create('otto', 'moderator'),
     ada: await create('ada', 'admin'),
   };
-  const session = async (username: string): Promise<Client> => {
-    const client = forum.client();
+  const session = async (username: string, headers: Readonly<Record<string, string>> = {}): Promise<Client> => {
+    const client = forum.client(headers);
     await client.login(username, PASSWORD);
     return client;
   };

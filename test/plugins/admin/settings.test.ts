@@ -51,6 +51,17 @@ describe('/admin/settings', () => {
     expect((await ada.get('/admin/settings/hidden')).status).toBe(404);
   });
 
+  it('finds pages of the panel by words of their names in the language of whoever asks', async () => {
+    const german = await forum.session('ada', { 'accept-language': 'de' });
+    const find = async (client: Client, q: string): Promise<readonly string[]> =>
+      [...(await client.get(`/admin/settings?q=${q}`)).text.matchAll(/<li><a class="button" href="([^"]*)"/g)].map(
+        ([, href]) => href!,
+      );
+    expect(await find(ada, 'BACK work')).toEqual(['/admin/jobs']);
+    expect(await find(german, 'hintergrund')).toEqual(['/admin/jobs']);
+    expect(await find(ada, 'hintergrund')).toEqual([]);
+  });
+
   it('finds settings by words of their names, labels, descriptions and groups, and leads to their fields', async () => {
     const find = async (q: string): Promise<readonly (string | undefined)[]> =>
       [
@@ -64,7 +75,7 @@ describe('/admin/settings', () => {
     expect(await find('signed oven')).toEqual(['Ovens of the crew /admin/settings/boats#f-boats.oven']);
     expect(await find('boats')).toHaveLength(8);
     const { text } = await ada.get('/admin/settings?q=boat+name');
-    expect(text).toMatch(/type="search" value="boat name"/);
+    expect(text).toMatch(/type="search" name="q" value="boat name"/);
     expect(text).toMatch(/<a href="\/admin\/settings\/boats">Boats<\/a> · <code>boats.name<\/code>/);
     // Each of these is the id of a field on the page of the group.
     const own = await page();
@@ -75,10 +86,10 @@ describe('/admin/settings', () => {
     expect((await ada.get('/admin/settings?q=smtp_url')).text).toMatch(/<code>SMTP_URL<\/code>/);
   });
 
-  it('says that no setting has what was looked for, and neither hidden ones nor values are found', async () => {
+  it('says that nothing has what was looked for, and neither hidden ones nor values are found', async () => {
     for (const q of ['no such thing', 'boats.note', 'Corribee', '<b>']) {
       const { status, text } = await ada.get(`/admin/settings?q=${encodeURIComponent(q)}`);
-      expect([status, text.includes('No setting has these words')]).toEqual([200, true]);
+      expect([status, text.includes('No page and no setting has these words')]).toEqual([200, true]);
     }
     expect((await ada.get('/admin/settings?q=%3Cb%3E')).text).toContain('value="&lt;b&gt;"');
     expect((await ada.get('/admin/settings?q=+')).text).toContain('<a href="/admin/settings/boats">Boats</a>');
