@@ -373,6 +373,10 @@ export const mainStart = defineSlot<object>(
   'main.start',
   'Above the content of every page: notices that concern the viewer.',
 );
+export const textBefore = defineSlot<{ readonly html: SafeHtml }>(
+  'text.before',
+  'Above a text of a member that is no post, such as a private message, inside its article.',
+);
 export const homeRail = defineSlot<object>('rail.home', 'Beside the front page: small panels.');
 export const footerStart = defineSlot<object>('footer.start', 'In the footer of every page, above its links.');
 export const footerEnd = defineSlot<object>(

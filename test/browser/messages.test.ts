@@ -174,7 +174,7 @@ test.runIf(FULL)(
   },
 );
 
-test('a picture that is chosen for a new message is put into its text, and shown to the other', async () => {
+test('a picture that is chosen for a new message is put into its text, and shown to the other, large when asked for', async () => {
   const ada = await forum.open('ada');
   const heard = listen(ada);
   await ada.goto('/messages/new?to=bob');
@@ -190,6 +190,10 @@ test('a picture that is chosen for a new message is put into its text, and shown
   await bob.goto(new URL(ada.url()).pathname);
   await bob.locator('.post img[alt="boat"]').waitFor();
   await expect.poll(() => bob.evaluate(`document.querySelector('.post img[alt="boat"]').naturalWidth`)).toBe(40);
+  const viewer = bob.getByRole('dialog', { name: 'Pictures' });
+  await defined(bob, 'x-pictures');
+  await bob.locator('a.picture').press('Enter');
+  await viewer.getByRole('img', { name: 'boat' }).waitFor();
   expect(heard).toEqual([]);
   for (const page of [ada, bob]) await page.context().close();
 });

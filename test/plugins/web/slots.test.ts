@@ -95,6 +95,7 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'post.footer.end': ['guest', address, ofPost],
     'post.actions': ['bob', address, ofPost],
     'post.menu': ['bob', () => `/p/${discussion.postId}/menu`, ofPost],
+    'text.before': ['bob', () => `/messages/${message.conversation_id}`, ofMessage],
     'message.actions': ['bob', () => `/messages/${message.conversation_id}`, ofMessage],
     'composer.completion': ['bob', '/new', () => 'discussion'],
     'composer.tools': ['bob', '/new', () => 'discussion'],
