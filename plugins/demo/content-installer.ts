@@ -53,7 +53,9 @@ export class ContentInstaller implements DemoContent {
     };
     if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;
     const ready = await this.#rendered(content, { categories, members }, progress);
-    await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
+    await importer.importDiscussions(ready, {
+      progress: (done, posts) => progress(`${done} discussions, ${posts} posts written`),
+    });
     await this.#deps.conversations?.import(this.#conversations(content, members));
     await this.#reply(content, members);
   }

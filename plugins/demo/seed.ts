@@ -50,9 +50,9 @@ export async function seed(
     paragraphs.map(async (content) => ({ content, html: await markdown.render(content) })),
   );
   const stream = discussionsOf({ amounts, open, authors, texts, now: begun });
-  const written = await importer.importDiscussions(stream, (_discussions, posts) =>
-    console.progress(bar('posts', posts, amounts.posts, console.columns)),
-  );
+  const written = await importer.importDiscussions(stream, {
+    progress: (_discussions, posts) => console.progress(bar('posts', posts, amounts.posts, console.columns)),
+  });
   const seconds = Math.max(1, Math.round((Date.now() - begun) / 1_000));
   console.print(
     `${authors.length} members, ${written.discussions} discussions, ${written.posts} posts in ${seconds} s.`,

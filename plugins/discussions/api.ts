@@ -708,12 +708,19 @@ export interface ImportedDiscussion {
     readonly fields?: Fields;
   }[];
 }
+/** What an import tells while it goes on. */
+export interface ImportListener {
+  /** Runs in the transaction of each batch, with the ids that its discussions got. */
+  written?(batch: readonly { readonly id: string; readonly source: ImportedDiscussion }[]): Promise<void>;
+  /** After each batch: how many there are by now. */
+  progress?(discussions: number, posts: number): void;
+}
 /** Imports many discussions fast. Emits no events and checks no permissions; all counters are right afterwards. */
 export interface Importer {
   /** In batches, each a transaction. Resolves to how many were written. */
   importDiscussions(
     discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>,
-    progress?: (discussions: number, posts: number) => void,
+    listener?: ImportListener,
   ): Promise<{ readonly discussions: number; readonly posts: number }>;
 }
 export const Importer = defineToken<Importer>('Importer');

@@ -15,6 +15,7 @@ import {
   discussionCacheTags,
   type Field,
   type ImportedDiscussion,
+  type ImportListener,
   type Importer,
 } from 'parley-forum/plugins/discussions';
 import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
@@ -63,16 +64,19 @@ export class BatchImporter implements Importer {
 
   async importDiscussions(
     discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>,
-    progress: (discussions: number, posts: number) => void = () => undefined,
+    { written, progress }: ImportListener = {},
   ): Promise<Tally> {
     const total: Tally = { discussions: 0, posts: 0 };
     let batch: Prepared[] = [];
     let size = 0;
     const send = async (): Promise<void> => {
-      await this.#data.transaction((em) => this.#write(em, batch));
+      await this.#data.transaction(async (em) => {
+        await this.#write(em, batch);
+        await written?.(batch);
+      });
       total.discussions += batch.length;
       total.posts += size;
-      progress(total.discussions, total.posts);
+      progress?.(total.discussions, total.posts);
       [batch, size] = [[], 0];
     };
     for await (const discussion of discussions) {

@@ -31,7 +31,7 @@ test('an import writes everything with its counters, in batches, and raises noth
   const cost = await forum.app.statements(async () => {
     total = await kernel.service(Importer)!.importDiscussions(
       Array.from({ length: 1_200 }, (_, index) => made(index)),
-      (discussions) => steps.push(discussions),
+      { progress: (discussions) => void steps.push(discussions) },
     );
   });
   expect(total).toEqual({ discussions: 1_200, posts: 12_000 });
@@ -75,4 +75,23 @@ test('an import of a discussion that somebody else began than wrote its first po
   const post = { authorId: forum.ids.bob, content: 'Post', html: '<p>Post</p>', createdAt };
   const source = { title: 'Whose is it', categoryId: general!.id, authorId: forum.ids.ada, createdAt, posts: [post] };
   await expect(kernel.service(Importer)!.importDiscussions([source])).rejects.toThrow('did not write the first post');
+});
+
+test('what a caller writes with a batch is stored with it, or nothing of it is', async () => {
+  const { kernel } = forum.app.app;
+  const [general] = kernel.service(Categories)!.all();
+  const createdAt = new Date(Date.UTC(2021, 0, 1));
+  const post = { authorId: forum.ids.ada, content: 'Post', html: '<p>Post</p>', createdAt };
+  const source = { title: 'Kept', categoryId: general!.id, authorId: forum.ids.ada, createdAt, posts: [post] };
+  const ids: string[] = [];
+  await kernel.service(Importer)!.importDiscussions([source], {
+    written: async ([one]) => void ids.push(one!.id, one!.source.title),
+  });
+  expect((await forum.guest.get(`/api/discussions/${ids[0]}`)).body.discussion.title).toBe('Kept');
+  const refused = kernel.service(Importer)!.importDiscussions([{ ...source, title: 'Lost' }], {
+    written: () => Promise.reject(new Error('no room')),
+  });
+  await expect(refused).rejects.toThrow('no room');
+  const { discussions } = (await forum.guest.get('/api/discussions?limit=100&sort=newest')).body;
+  expect(discussions.map(({ title }: { title: string }) => title)).not.toContain('Lost');
 });
