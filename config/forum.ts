@@ -19,6 +19,7 @@ const forum = {
     'admin',
     'installer',
     'demo',
+    'imports',
     'search',
     'tags',
     'reactions',

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SITE } from '../../../core/host/site.ts';
@@ -43,6 +44,9 @@ const secondFactor = (): Promise<unknown> =>
   site.app.data.all(sql`
   insert into two_factor (account_id, secret, enabled_at) select id, 'sealed', now() from account where username = 'bob'`);
 
+/** A file of another forum, which has nothing. */
+const IMPORTED = join(tmpdir(), `parley-${randomUUID()}.jsonl`);
+
 /** Every command that changes the forum, in an order in which it works: its words, and the action that it leaves. */
 const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, prepare?: () => Promise<unknown>]>> = {
   install: ['install --admin-username ada --admin-email ada@example.org --admin-password', 'forum.installed'],
@@ -58,6 +62,7 @@ const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, 
   'theme use': ['theme use default', 'theme.chosen'],
   'secret rotate': ['secret rotate', 'root-key.rotated'],
   backup: [`backup ${join(tmpdir(), `parley-${randomUUID()}.zip`)}`, 'site.backed-up'],
+  import: [`import ${IMPORTED}`, 'forum.imported', () => writeFile(IMPORTED, '')],
   seed: ['seed --users 1 --discussions 0 --posts 0', 'forum.seeded'],
 };
 /**

@@ -1,0 +1,31 @@
+import { resolve } from 'node:path';
+import { ConfigurationError, defineCommand, Type } from 'parley-forum';
+import { CommunityImport } from 'parley-forum/plugins/imports';
+
+const importCommand = defineCommand({
+  name: 'import',
+  summary: 'Brings the members, categories and discussions of another forum from a file.',
+  example: 'import ../old-forum.jsonl --check',
+  positional: ['file'],
+  options: Type.Object({
+    file: Type.String({ minLength: 1, description: 'Lines of JSON, as the guide on moving a forum has them' }),
+    check: Type.Boolean({ default: false, title: 'Only look whether all of it can be brought' }),
+  }),
+  needs: { imports: CommunityImport },
+  async run({ imports }, { file, check }, console) {
+    const path = resolve(file);
+    const { amounts, problems } = await imports.check(path);
+    for (const problem of problems) console.print(problem);
+    if (problems.length > 0) throw new ConfigurationError(`${path} cannot be brought as it is; nothing was written`);
+    const { members, categories, discussions, posts } = amounts;
+    console.print(
+      `${path}: ${members} members, ${categories} categories, ${discussions} discussions with ${posts} posts`,
+    );
+    if (check) return;
+    const fresh = await imports.bring(path, amounts, console);
+    console.print(`${fresh.discussions} discussions with ${fresh.posts} posts are new here.`);
+  },
+});
+
+/** `import`. */
+export const commands = [importCommand] as const;

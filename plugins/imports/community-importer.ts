@@ -1,0 +1,180 @@
+import type { Console } from 'parley-forum';
+import type { Accounts, ImportedAccount } from 'parley-forum/plugins/accounts';
+import { slugOf } from 'parley-forum/plugins/api';
+import type { Categories, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import type { Answers } from 'parley-forum/ports/imports';
+import { readLine } from './file-check.ts';
+import type { ImportStore } from './import-store.ts';
+import { readLines } from './line-reader.ts';
+import { keyOf, type Category, type Discussion, type Key, type Line, type Member } from './records.ts';
+import { fittingName, freeName } from './usernames.ts';
+
+export interface CommunityImporterDeps {
+  readonly accounts: Pick<Accounts, 'findByIdentifier' | 'idsByUsername' | 'importAccounts'>;
+  readonly categories: Pick<Categories, 'all' | 'save'>;
+  readonly importer: Importer;
+  readonly markdown: Pick<Markdown, 'render'>;
+  readonly store: ImportStore;
+  readonly answers: Answers | undefined;
+}
+
+/** Members written, and discussions looked for, at once. */
+const [MEMBERS, DISCUSSIONS] = [500, 100];
+/** Posts rendered at the same time: enough to keep the renderer busy. */
+const RENDERED_AT_ONCE = 16;
+
+/**
+ * Brings the members, categories and discussions of a file that was checked. What is there already stays as it is, so
+ * that one that broke off goes on where it was: members are known by their address, categories by their slug, and
+ * discussions by what they were called elsewhere.
+ */
+export class CommunityImporter {
+  readonly #deps: CommunityImporterDeps;
+  /** Ids by what they were called elsewhere. */
+  readonly #members = new Map<string, string>();
+  readonly #categories = new Map<string, string>();
+  /** In lower case, of members who came a moment ago. */
+  readonly #names = new Set<string>();
+
+  constructor(deps: CommunityImporterDeps) {
+    this.#deps = deps;
+  }
+
+  /** Resolves to how many discussions were new, with how many posts. */
+  async run(
+    path: string,
+    console: Pick<Console, 'progress'>,
+  ): Promise<{ readonly discussions: number; readonly posts: number }> {
+    for await (const members of batches(linesOf<Member>(path, 'member'), MEMBERS)) {
+      await this.#addMembers(members);
+      console.progress(`${this.#members.size.toLocaleString('en')} members`);
+    }
+    for await (const category of linesOf<Category>(path, 'category')) await this.#addCategory(category);
+    const keys = new WeakMap<ImportedDiscussion, string>();
+    return this.#deps.importer.importDiscussions(this.#discussions(path, keys), {
+      written: (batch) => this.#deps.store.add(batch.map(({ id, source }) => ({ id, key: keys.get(source)! }))),
+      progress: (discussions, posts) =>
+        console.progress(`${discussions.toLocaleString('en')} discussions, ${posts.toLocaleString('en')} posts`),
+    });
+  }
+
+  async #addMembers(members: readonly Member[]): Promise<void> {
+    const { accounts } = this.#deps;
+    const found = await Promise.all(members.map(({ email }) => accounts.findByIdentifier(email)));
+    const fresh: { readonly key: string; readonly account: ImportedAccount }[] = [];
+    for (const [at, member] of members.entries()) {
+      const key = keyOf(member.id);
+      const before = found[at];
+      if (before) this.#members.set(key, before.id);
+      else fresh.push({ key, account: await this.#account(member) });
+    }
+    const ids = await accounts.importAccounts(fresh.map(({ account }) => account));
+    for (const [at, { key }] of fresh.entries()) this.#members.set(key, ids[at]!);
+  }
+
+  async #account({ username, email, name, bio, joined_at: joined }: Member): Promise<ImportedAccount> {
+    const wanted = fittingName(username);
+    const free = await freeName(wanted, async (names) => {
+      const there = await this.#deps.accounts.idsByUsername(names);
+      return new Set([...there.keys(), ...this.#names]);
+    });
+    this.#names.add(free.toLowerCase());
+    // Who cannot be called as before is shown so all the same.
+    const displayName = name ?? (free === username ? undefined : username);
+    return {
+      username: free,
+      email,
+      ...(displayName !== undefined && { displayName }),
+      ...(bio !== undefined && { bio }),
+      ...(joined !== undefined && { joinedAt: new Date(joined) }),
+    };
+  }
+
+  async #addCategory({
+    id,
+    name,
+    slug,
+    description = '',
+    parent,
+    view = 'everyone',
+    ...more
+  }: Category): Promise<void> {
+    const { answers, categories } = this.#deps;
+    const wanted = slugOf(slug ?? name, 'category');
+    const before = categories.all().find((one) => one.slug === wanted);
+    const parentId = parent === undefined ? null : this.#categories.get(keyOf(parent))!;
+    const who = view === 'staff' ? 'staff' : 'members';
+    const saved =
+      before ?? (await categories.save({ name, slug: wanted, description, parentId, view, create: who, reply: who }));
+    if (!before && more.answers) await answers?.ask(saved.id, true);
+    this.#categories.set(keyOf(id), saved.id);
+  }
+
+  /** Those that are not there yet, with their posts rendered. */
+  async *#discussions(path: string, keys: WeakMap<ImportedDiscussion, string>): AsyncGenerator<ImportedDiscussion> {
+    for await (const batch of batches(linesOf<Discussion>(path, 'discussion'), DISCUSSIONS)) {
+      const there = await this.#deps.store.known(batch.map(({ id }) => keyOf(id)));
+      for (const line of batch.filter(({ id }) => !there.has(keyOf(id)))) {
+        const discussion = await this.#discussion(line);
+        keys.set(discussion, keyOf(line.id));
+        yield discussion;
+      }
+    }
+  }
+
+  async #discussion({ title, category, tags, views, pinned, locked, posts }: Discussion): Promise<ImportedDiscussion> {
+    const html: string[] = [];
+    for (let at = 0; at < posts.length; at += RENDERED_AT_ONCE) {
+      const some = posts.slice(at, at + RENDERED_AT_ONCE);
+      html.push(...(await Promise.all(some.map(({ content }) => this.#deps.markdown.render(content)))));
+    }
+    return {
+      title: title.trim(),
+      categoryId: this.#categories.get(keyOf(category))!,
+      authorId: this.#member(posts[0]!.author),
+      createdAt: new Date(posts[0]!.created_at),
+      ...(views !== undefined && { views }),
+      ...(pinned !== undefined && { pinned }),
+      ...(locked !== undefined && { locked }),
+      ...(tags && { fields: { tags } }),
+      posts: posts.map((post, at) => ({
+        authorId: this.#member(post.author),
+        content: post.content,
+        html: html[at]!,
+        createdAt: new Date(post.created_at),
+        ...(post.reply_to !== undefined && { replyTo: post.reply_to }),
+        fields: {
+          reactions: (post.likes ?? []).map((member) => ({
+            reaction: 'like',
+            user_id: this.#member(member),
+            created_at: new Date(post.created_at).toISOString(),
+          })),
+          is_accepted_answer: post.accepted ?? false,
+        },
+      })),
+    };
+  }
+
+  #member(key: Key): string {
+    return this.#members.get(keyOf(key))!;
+  }
+}
+
+async function* linesOf<One extends Line>(path: string, kind: One['kind']): AsyncGenerator<One> {
+  for await (const { text } of readLines(path)) {
+    const line = readLine(text);
+    if (typeof line !== 'string' && line.kind === kind) yield line as One;
+  }
+}
+
+async function* batches<One>(all: AsyncIterable<One>, size: number): AsyncGenerator<readonly One[]> {
+  let batch: One[] = [];
+  for await (const one of all) {
+    batch.push(one);
+    if (batch.length < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

@@ -1,0 +1,50 @@
+import { Clock, commandLine, Data, definePlugin } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
+import { CommunityImport, communityImported } from 'parley-forum/plugins/imports';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import { audited, auditRules } from 'parley-forum/ports/audit';
+import { Answers } from 'parley-forum/ports/imports';
+import { commands } from './commands.ts';
+import { CommunityImporter } from './community-importer.ts';
+import { checkFile } from './file-check.ts';
+import { ImportStore } from './import-store.ts';
+
+export default definePlugin({
+  id: 'imports',
+  name: 'Imports',
+  version: '1.0.0',
+  description: 'Brings the members and discussions of another forum.',
+  needs: {
+    data: Data,
+    clock: Clock,
+    accounts: Accounts,
+    categories: Categories,
+    importer: Importer,
+    markdown: Markdown,
+  },
+  wants: { answers: Answers },
+  provides: { imports: CommunityImport },
+  hooks: [communityImported],
+  commands,
+  setup({ data, clock, answers, ...deps }, plugin) {
+    const store = new ImportStore(data);
+    plugin.extend(
+      auditRules,
+      audited(communityImported, ['forum.imported'], (amounts) => ({
+        action: 'forum.imported',
+        actor: commandLine,
+        details: { ...amounts },
+      })),
+    );
+    return {
+      imports: {
+        check: (path) => checkFile(path, clock.now()),
+        async bring(path, amounts, console) {
+          await plugin.emit(communityImported, amounts);
+          return new CommunityImporter({ ...deps, store, answers }).run(path, console);
+        },
+      },
+    };
+  },
+});

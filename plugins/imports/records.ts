@@ -1,0 +1,62 @@
+import { Type, type Static, type TSchema } from 'parley-forum';
+import { Time } from 'parley-forum/plugins/api';
+
+/** Bytes of a post: as many as one that is written here may have. */
+export const MAX_CONTENT_BYTES = 65_536;
+
+/** What something was called where it comes from: any name or number of its own. */
+const Key = Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Integer()]);
+export type Key = Static<typeof Key>;
+/** A number and the same number as text are one key. */
+export const keyOf = (key: Key): string => String(key);
+
+const Member = Type.Object({
+  kind: Type.Literal('member'),
+  id: Key,
+  username: Type.String({ pattern: '\\S', maxLength: 100, description: 'Made to fit where it may not be one here' }),
+  email: Type.String({ format: 'email', maxLength: 254 }),
+  name: Type.Optional(Type.String({ maxLength: 50, description: 'Display name' })),
+  bio: Type.Optional(Type.String({ maxLength: 1_000 })),
+  joined_at: Type.Optional(Time),
+});
+const Category = Type.Object({
+  kind: Type.Literal('category'),
+  id: Key,
+  name: Type.String({ pattern: '\\S', maxLength: 80 }),
+  slug: Type.Optional(Type.String({ maxLength: 80, description: 'One that is here already is taken as it is' })),
+  description: Type.Optional(Type.String({ maxLength: 500 })),
+  parent: Type.Optional(Key),
+  view: Type.Optional(Type.Enum(['everyone', 'members', 'staff'])),
+  answers: Type.Optional(Type.Boolean({ description: 'Its discussions ask for an answer' })),
+});
+const Post = Type.Object({
+  author: Key,
+  content: Type.String({ pattern: '\\S', description: 'Markdown' }),
+  created_at: Time,
+  reply_to: Type.Optional(Type.Integer({ minimum: 1, description: 'Place of the post that it answers, from 1' })),
+  likes: Type.Optional(Type.Array(Key, { maxItems: 10_000, description: 'Members who liked it' })),
+  accepted: Type.Optional(Type.Boolean({ description: 'It is the accepted answer' })),
+});
+const Discussion = Type.Object({
+  kind: Type.Literal('discussion'),
+  id: Key,
+  title: Type.String({ pattern: '\\S', maxLength: 200 }),
+  category: Key,
+  tags: Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 30 }), { maxItems: 20 })),
+  views: Type.Optional(Type.Integer({ minimum: 0, maximum: 2_000_000_000 })),
+  pinned: Type.Optional(Type.Boolean()),
+  locked: Type.Optional(Type.Boolean()),
+  posts: Type.Array(Post, { minItems: 1, description: 'In the order in which they were written' }),
+});
+
+export type Member = Static<typeof Member>;
+export type Category = Static<typeof Category>;
+export type Discussion = Static<typeof Discussion>;
+export type Line = Member | Category | Discussion;
+
+/** What each kind of line has. */
+export const RECORDS: Readonly<Record<Line['kind'], TSchema>> = {
+  member: Member,
+  category: Category,
+  discussion: Discussion,
+};
