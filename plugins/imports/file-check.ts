@@ -15,7 +15,12 @@ export interface CheckedFile {
 /** Looks through the whole file, so that nothing of one with faults is written. `now`: nothing was written later. */
 export async function checkFile(path: string, now: number): Promise<CheckedFile> {
   const problems: string[] = [];
-  const known = { member: new Set<string>(), category: new Set<string>(), discussion: new Set<string>() };
+  const known = {
+    member: new Set<string>(),
+    category: new Set<string>(),
+    discussion: new Set<string>(),
+    email: new Set<string>(),
+  };
   let posts = 0;
   for await (const { number, text } of readLines(path)) {
     const found = readLine(text);
@@ -24,6 +29,7 @@ export async function checkFile(path: string, now: number): Promise<CheckedFile>
     if (problems.length >= MOST_PROBLEMS) break;
     if (typeof found === 'string') continue;
     known[found.kind].add(keyOf(found.id));
+    if (found.kind === 'member') known.email.add(found.email.toLowerCase());
     if (found.kind === 'discussion') posts += found.posts.length;
   }
   const { member, category, discussion } = known;
@@ -64,11 +70,12 @@ function unknownField(schema: TSchema, value: unknown): string | undefined {
   return undefined;
 }
 
-type Known = Readonly<Record<Line['kind'], ReadonlySet<string>>>;
+type Known = Readonly<Record<Line['kind'] | 'email', ReadonlySet<string>>>;
 
 /** What no schema tells: names of others stand behind them, and nothing is twice. */
 function* faultsOf(line: Line, known: Known, now: number): Generator<string> {
   if (known[line.kind].has(keyOf(line.id))) yield `there is a ${line.kind} ${line.id} before`;
+  if (line.kind === 'member' && known.email.has(line.email.toLowerCase())) yield `${line.email} is another member’s`;
   if (line.kind === 'category') yield* faultsOfCategory(line, known);
   if (line.kind === 'discussion') yield* faultsOfDiscussion(line, known, now);
 }

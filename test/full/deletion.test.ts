@@ -21,6 +21,7 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
     'drafts',
     'feeds',
     'first-steps',
+    'imports',
     'link-previews',
     'live',
     'members',

@@ -124,8 +124,12 @@ describe('the command import', () => {
     ['line 1: email is required', { kind: 'member', id: 9, username: 'ida' }],
     ['line 1: e-mail is no field; did you mean "email"?', { ...MEMBERS[1], 'e-mail': 'ida@old.example' }],
     ['line 1: no category 8 stands before it', { kind: 'category', id: 9, name: 'Sails', parent: 8 }],
-  ])('refuses a file and says “%s”', async (problem, line) => {
-    await expect(bring([line])).rejects.toThrow('nothing was written');
+    [
+      'line 2: Juergen@old.example is another member’s',
+      [MEMBERS[0]!, { ...MEMBERS[0], id: 8, email: 'Juergen@old.example' }],
+    ],
+  ])('refuses a file and says “%s”', async (problem, lines) => {
+    await expect(bring([lines].flat())).rejects.toThrow('nothing was written');
     expect(printed[0]).toContain(problem);
   });
 
