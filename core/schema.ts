@@ -112,6 +112,15 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
 /** Whether PostgreSQL can hold a text, and read it as JSON. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
+/** Whether nothing of a text can be seen: white space, and characters that show nothing by themselves. */
+export const isUnseen = (text: string): boolean => /^[\s\p{Default_Ignorable_Code_Point}]*$/u.test(text);
+
+/**
+ * Without the characters that turn the direction of whatever follows, also behind the end of the text. Marks that have
+ * a direction of their own stay, as names in two scripts need them.
+ */
+export const withoutDirections = (text: string): string => text.replace(/[\u202A-\u202E\u2066-\u2069]/g, '');
+
 /**
  * What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in
  * digits, as "1e1", or in so many that it became infinite, for which Ajv looks at no limit.

@@ -1,4 +1,4 @@
-import { InvalidInput, type FieldProblem } from 'parley-forum';
+import { InvalidInput, isUnseen, withoutDirections, type FieldProblem } from 'parley-forum';
 import { MAX_SUBJECT } from 'parley-forum/plugins/messages';
 
 /** Without control characters, which show nothing and which PostgreSQL does not take; lines end alike wherever they were typed. */
@@ -8,7 +8,7 @@ const normalize = (text: string): string => text.replace(/\r\n?/g, '\n').replace
 const withoutBlankLines = (text: string): string => text.trimEnd().replace(/^(?:[^\S\n]*\n)+/, '');
 
 function problemsOf(field: string, text: string, longest: number): readonly FieldProblem[] {
-  if (text.trim() === '') return [{ field, message: 'is required' }];
+  if (isUnseen(text)) return [{ field, message: 'is required' }];
   return text.length > longest ? [{ field, message: `must have at most ${longest} characters` }] : [];
 }
 
@@ -18,7 +18,7 @@ export function checkedTexts(
   longest: number,
 ): { readonly subject: string; readonly content: string } {
   const checked = {
-    subject: normalize(subject ?? '')
+    subject: withoutDirections(normalize(subject ?? ''))
       .replace(/\s+/g, ' ')
       .trim(),
     content: withoutBlankLines(normalize(content)),

@@ -1,7 +1,9 @@
 import {
   InvalidInput,
+  isUnseen,
   parse,
   Type,
+  withoutDirections,
   type EntityManager,
   type Extension,
   type FieldProblem,
@@ -39,10 +41,10 @@ interface GivenField {
 
 function problems({ title, content }: Draft): FieldProblem[] {
   const found: FieldProblem[] = [];
-  if (title === '') found.push({ field: 'title', message: 'is required' });
+  if (title !== undefined && isUnseen(title)) found.push({ field: 'title', message: 'is required' });
   if (title !== undefined && title.length > TITLE_LENGTH)
     found.push({ field: 'title', message: `must have at most ${TITLE_LENGTH} characters` });
-  if (content === '') found.push({ field: 'content', message: 'is required' });
+  if (content !== undefined && isUnseen(content)) found.push({ field: 'content', message: 'is required' });
   if (content !== undefined && Buffer.byteLength(content) > CONTENT_BYTES)
     found.push({ field: 'content', message: `must have at most ${CONTENT_BYTES} bytes` });
   return found;
@@ -53,7 +55,8 @@ function problems({ title, content }: Draft): FieldProblem[] {
  * lines end alike wherever they were typed.
  */
 const normalize = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
-const normalizeTitle = (title: string): string => normalize(title).replace(/\s+/g, ' ').trim();
+/** Nor with what turns the direction of what follows: a title stands on one line with names, dates and other titles. */
+const normalizeTitle = (title: string): string => withoutDirections(normalize(title)).replace(/\s+/g, ' ').trim();
 
 /** Without the blank lines around it: white space before the first word may make it a block of code. */
 function withoutBlankLines(text: string): string {

@@ -278,4 +278,25 @@ describe('a text', () => {
     const { id } = await forum.start('ada', 'Bells');
     expect((await forum.reply('ada', id, 'a\u0007b\u001b[31m\tc\u0085')).content).toBe('ab[31m\tc');
   });
+
+  test('loses in titles what turns the direction of whatever stands behind them', async () => {
+    const { id } = await forum.start('ada', '\u202eturned\u202c, \u2066set apart\u2069 and \u200f\u05d0\u200e');
+    expect((await forum.guest.get(`/api/discussions/${id}`)).body.discussion.title).toBe(
+      'turned, set apart and \u200f\u05d0\u200e',
+    );
+    const renamed = await forum.as.ada.put(`/api/discussions/${id}`, { title: 'renamed\u202e' });
+    expect(renamed.body.discussion.title).toBe('renamed');
+  });
+
+  test('shows something', async () => {
+    const { id } = await forum.start('ada', 'Something');
+    const general = { title: 'Seen', content: 'Seen', category_id: 'general' };
+    for (const unseen of ['\u200b', '\u202e\u2060 \u00ad', '\u3164'])
+      for (const [path, body, field] of [
+        ['/api/posts', { discussion_id: id, content: unseen }, 'content'],
+        ['/api/discussions', { ...general, content: unseen }, 'content'],
+        ['/api/discussions', { ...general, title: unseen }, 'title'],
+      ] as const)
+        expect((await forum.as.ada.post(path, body)).body.details).toEqual([{ field, message: 'is required' }]);
+  });
 });

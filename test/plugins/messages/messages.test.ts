@@ -140,6 +140,8 @@ describe('a conversation', () => {
     ['somebody whom there is not', { to: ['bob', 'zoe'] }, 'to'],
     ['too many', { to: ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'] }, 'to'],
     ['no subject', { subject: ' \n' }, 'subject'],
+    ['a subject that shows nothing', { subject: '\u202e\u200b' }, 'subject'],
+    ['a text that shows nothing', { content: '\u200b\u2060' }, 'content'],
     ['a subject that is too long', { subject: 'x'.repeat(201) }, 'subject'],
     ['no text', { content: '\n \n' }, 'content'],
     ['a text that is too long', { content: 'x'.repeat(20_001) }, 'content'],
