@@ -1,6 +1,7 @@
 import type { Settings } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
+import { isId } from 'parley-forum/plugins/api';
 import type { Categories, ListRequest } from 'parley-forum/plugins/discussions';
 import type { FeedReader, FeedTopic } from 'parley-forum/plugins/feeds';
 import type { Tags } from 'parley-forum/ports/tags';
@@ -19,7 +20,7 @@ export interface Topic {
 
 interface TopicsDeps {
   readonly access: Access;
-  readonly accounts: Pick<Accounts, 'find'>;
+  readonly accounts: Pick<Accounts, 'find' | 'idsByUsername'>;
   readonly categories: Categories;
   readonly tags: Tags | undefined;
   readonly settings: Settings;
@@ -62,8 +63,12 @@ export class Topics {
     };
   }
 
-  async user(id: string, reader: FeedReader): Promise<Topic | undefined> {
-    const account = await this.#deps.accounts.find(id);
+  /** By id or username. */
+  async user(given: string, reader: FeedReader): Promise<Topic | undefined> {
+    const { accounts } = this.#deps;
+    const name = given.toLowerCase();
+    const id = isId(given) ? given : (await accounts.idsByUsername([name])).get(name);
+    const account = id === undefined ? undefined : await accounts.find(id);
     if (!account) return undefined;
     const { id: authorId, username } = account;
     return {

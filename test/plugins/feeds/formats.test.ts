@@ -209,6 +209,8 @@ describe('with discussions', () => {
     };
     expect(await titles(`/feed/${format}/category/help`)).toEqual(['Elsewhere']);
     expect(await titles(`/${format}/user/${forum.ids.bob}`)).toEqual(['Elsewhere']);
+    expect(await titles(`/${format}/user/Bob`)).toEqual(['Elsewhere']);
+    expect((await forum.guest.get(`/${format}/user/nobody`)).status).toBe(404);
     expect((await titles(`/${format}/user/${forum.ids.ada}`)).length).toBe(2);
     expect((await titles(`/${format}/tag/${tag.id}`)).length).toBe(2);
     expect((await titles(`/feed/${format}`)).length).toBe(3);

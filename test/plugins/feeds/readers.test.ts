@@ -42,7 +42,7 @@ describe('a guest', () => {
     '/feed/atom/category/staff',
     '/feed/rss/category/{general}',
     `/rss/user/${NOWHERE}`,
-    '/atom/user/ada',
+    '/atom/user/nobody',
     '/rss/user/x',
     `/rss/tag/${NOWHERE}`,
     '/atom/tag/x',
