@@ -58,6 +58,10 @@ export function createExpressApp({ routes, log, checks, draining = () => false, 
       next,
     );
   });
+  app.options(
+    ['/healthz', '/readyz'],
+    (_req, res) => void bare(res).status(204).set('Allow', 'GET, HEAD, OPTIONS').end(),
+  );
   app.use(compression({ brotli: { params: BROTLI } }));
   if (gate) app.use(gate);
   app.use(routes.middleware);

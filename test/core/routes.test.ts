@@ -214,6 +214,10 @@ describe('beside the surfaces', () => {
   test('health and readiness answer whatever plugins run', async () => {
     expect((await visitor.get('/healthz')).body).toEqual({ success: true });
     expect((await visitor.get('/readyz')).body).toMatchObject({ success: true, checks: { database: 'ok' } });
+    for (const path of ['/healthz', '/readyz']) {
+      const { status, headers } = await visitor.request('OPTIONS', path);
+      expect([status, headers.get('allow')]).toEqual([204, 'GET, HEAD, OPTIONS']);
+    }
   });
 
   test('with no surface at all an address still gets a plain answer', async () => {
