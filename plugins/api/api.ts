@@ -55,6 +55,8 @@ export interface ApiOptions {
   readonly longText?: boolean;
   readonly document?: string;
   readonly accepted?: TSchema;
+  // The result is what the route's own schema says.
+  readonly location?: (result: any) => string;
 }
 
 /** What handlers of the JSON API know of a request. */
@@ -83,6 +85,7 @@ export const api = defineSurface<ApiContext, object, ApiOptions>('api', {
     document: 'The type of an answer that is no JSON object, such as `text/css`.',
     accepted:
       'What it answers with 202 where it took on what was asked for, which is not done yet: the handler returns it as `Accepted`.',
+    location: 'The address of what was created, by the result: the header `Location` of a 201.',
   },
 });
 

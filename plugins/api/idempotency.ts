@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { HttpError, InvalidInput, sql, type Clock, type Data, type RequestContext, type RouteInfo } from 'parley-forum';
 import type { ApiContext, ApiOptions } from 'parley-forum/plugins/api';
-import { JSON_TYPE, outcomeOf, send, successBytes } from './responses.ts';
+import { CREATED, JSON_TYPE, outcomeOf, send, setLocation, successBytes } from './responses.ts';
 import { Turns } from './turns.ts';
 
 /** The header that identifies a request, so that a retry does not create twice. */
@@ -16,7 +16,7 @@ const MAX_CONCURRENT = 4;
 const RETENTION = 24 * 3_600_000;
 
 /** Whether the route creates something, so that a repeated request would create it twice. */
-export const isCreation = ({ method, status }: RouteInfo): boolean => method === 'post' && status === 201;
+export const isCreation = ({ method, status }: RouteInfo): boolean => method === 'post' && status === CREATED;
 
 type Call = RequestContext<ApiContext, ApiOptions> & { readonly body: unknown };
 
@@ -86,6 +86,7 @@ export class Idempotency {
     });
     if (known) {
       res.setHeader('Idempotency-Replayed', 'true');
+      setLocation(res, route, { status: known.status, result: JSON.parse(known.answer) });
       send(req, res, { status: known.status, type: JSON_TYPE, body: Buffer.from(known.answer) });
     }
     return result;

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Accepted, etagOf, isFresh, type RouteInfo } from 'parley-forum';
+import type { ApiOptions } from 'parley-forum/plugins/api';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 /** The response depends on the user, so caches must revalidate it. */
@@ -9,11 +10,22 @@ export const PRIVATE = 'private, no-cache';
 export const successBytes = (result: object | undefined): Buffer =>
   Buffer.from(JSON.stringify({ success: true, ...result }));
 
+/** Status of what was created. */
+export const CREATED = 201;
 /** Status of what is taken on and not done yet. */
 export const ACCEPTED = 202;
 /** What a handler returned, and the status with which that is said. */
 export const outcomeOf = ({ status }: Pick<RouteInfo, 'status'>, result: object): { status: number; result: object } =>
   result instanceof Accepted ? { status: ACCEPTED, result: result.result } : { status, result };
+
+/** Says where what was created is found, where it has an address of its own. */
+export function setLocation(
+  res: ServerResponse,
+  { options: { location } }: Pick<RouteInfo<ApiOptions>, 'options'>,
+  { status, result }: { readonly status: number; readonly result: object },
+): void {
+  if (status === CREATED && location) res.setHeader('Location', location(result));
+}
 
 interface Sent {
   readonly status: number;

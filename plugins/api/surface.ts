@@ -28,7 +28,7 @@ import {
 } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
-import { JSON_TYPE, outcomeOf, send, successBytes } from './responses.ts';
+import { JSON_TYPE, outcomeOf, send, setLocation, successBytes } from './responses.ts';
 import { Conformance } from './conformance.ts';
 import { errorEnvelope } from './errors.ts';
 import { CachedResponse, CachedResponses, responseKey, sendCached } from './cached-responses.ts';
@@ -184,6 +184,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
     const { req, res, actor, route, cacheVersion, expiresAt } = call;
     const { status, result: said } = outcomeOf(route, result);
     const body = successBytes(said);
+    setLocation(res, route, { status, result: said });
     let etag: string | undefined;
     if (tags && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];

@@ -159,7 +159,12 @@ export function discussionRoutes(deps: RouteDeps): void {
     can: startDiscussion,
     summary: 'Start a discussion',
     status: 201,
-    options: { form: true, longText: true, accepted: HeldAnswer },
+    options: {
+      form: true,
+      longText: true,
+      accepted: HeldAnswer,
+      location: ({ discussion_id: id }) => `/api/discussions/${id}`,
+    },
     body: withFields(
       plugin,
       discussionFields,

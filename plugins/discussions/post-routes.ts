@@ -51,7 +51,7 @@ export function postRoutes({
     summary: 'Reply to a discussion',
     status: 201,
     result,
-    options: { longText: true, accepted: HeldAnswer },
+    options: { longText: true, accepted: HeldAnswer, location: ({ post }) => `/api/posts/${post.id}` },
     body: Type.Object({
       discussion_id: Type.String({ minLength: 1, maxLength: 64 }),
       content: Type.String(),

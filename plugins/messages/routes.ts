@@ -71,7 +71,7 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     path: '/conversations',
     status: 201,
     can: sendMessages,
-    options: { longText: true },
+    options: { longText: true, location: ({ conversation }) => `/api/conversations/${conversation.id}` },
     summary: 'Begin a private conversation',
     body: Type.Object({
       to: Type.Array(Type.String({ maxLength: 100 }), {
@@ -144,7 +144,7 @@ export function conversationRoutes({ plugin, settings, conversations, store, ...
     path: '/conversations/:id/messages',
     status: 201,
     can: sendMessages,
-    options: { longText: true },
+    options: { longText: true, location: ({ message }) => `/api/messages/${message.id}` },
     summary: 'Write to a conversation',
     body: Type.Object({ content: Content }),
     result: Type.Object({ message: MessageRecord }),

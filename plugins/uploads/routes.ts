@@ -39,7 +39,7 @@ export function uploadRoutes({ plugin, settings, access, reader, processor, stor
     can: uploadFiles,
     status: 201,
     summary: 'Upload a file; pictures are written anew without their metadata',
-    options: { multipart, fingerprint, bucket: BUCKET },
+    options: { multipart, fingerprint, bucket: BUCKET, location: ({ upload }) => upload.url },
     body: UploadForm,
     result: Type.Object({ upload: UploadRecord }),
   })(async ({ actor, body }) => ({ upload: uploads.toRecord(await uploads.add(actor.id!, body.file)) }));

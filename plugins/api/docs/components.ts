@@ -19,6 +19,10 @@ const headers = {
     description: `\`true\`: the answer to the first request of this ${KEY_HEADER}; nothing was created again`,
     schema: { const: 'true' },
   },
+  Location: {
+    description: 'The address of what was created',
+    schema: { type: 'string', format: 'uri-reference' },
+  },
   'WWW-Authenticate': { description: 'How to say who calls', schema: { type: 'string' } },
 };
 const refs = (names: readonly string[]): object =>

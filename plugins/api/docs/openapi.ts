@@ -158,9 +158,14 @@ function responses(route: RouteInfo<ApiOptions>): Readonly<Record<string, object
   const { status, result, options } = route;
   const document = options.document;
   const content = document === undefined ? { 'application/json': { schema: success(result) } } : { [document]: {} };
-  const headers = isCreation(route) ? headersOf('Idempotency-Replayed') : headersOf();
+  const more = isCreation(route) ? (['Idempotency-Replayed'] as const) : [];
+  const headers = headersOf(...more);
   return {
-    [status]: { description: 'Success', headers, content },
+    [status]: {
+      description: 'Success',
+      headers: options.location ? headersOf(...more, 'Location') : headers,
+      content,
+    },
     ...(options.accepted && {
       [ACCEPTED]: {
         description: 'Taken on, and not done yet',

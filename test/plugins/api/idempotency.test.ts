@@ -30,8 +30,11 @@ describe('a creating request with an Idempotency-Key', () => {
     const headers = key();
     const first = await reply(forum.as.ada, 'once', headers);
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
+    const at = first.headers.get('location')!;
+    expect((await forum.guest.get(at)).body.post.content).toBe('once');
     for (let again = 0; again < 3; again++) {
       const answer = await reply(forum.as.ada, 'once', headers);
+      expect(answer.headers.get('location')).toBe(at);
       expect([answer.status, answer.text, answer.headers.get('idempotency-replayed')]).toEqual([
         201,
         first.text,
@@ -54,6 +57,8 @@ describe('a creating request with an Idempotency-Key', () => {
         ({ title }: { title: string }) => title === 'Only one',
       ).length;
     expect([first.status, await shown()]).toEqual([201, 1]);
+    const { body: found } = await forum.guest.get(first.headers.get('location')!);
+    expect(found.discussion.title).toBe('Only one');
     const again = await forum.as.ada.request('POST', '/api/discussions', {
       form: { ...body, _csrf: await forum.as.ada.csrf('/') },
       headers,

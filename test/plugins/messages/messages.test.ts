@@ -67,7 +67,8 @@ describe('a conversation', () => {
       created_at: '2026-01-15T12:00:00.000Z',
       url: `http://forum.test/messages/${id}`,
     });
-    expectStatus(await reply('bob', id, 'At the slip.'), 201);
+    const { headers, body: written } = expectStatus(await reply('bob', id, 'At the slip.'), 201);
+    expect((await forum.as.ada.get(headers.get('location')!)).body).toEqual(written);
     expect((await conversation('mia', id)).unread_count).toBe(2);
     expect((await messages('mia', id)).messages.map((one: any) => [one.number, one.author.username])).toEqual([
       [1, 'ada'],

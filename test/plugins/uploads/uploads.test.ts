@@ -36,10 +36,9 @@ describe('uploading', () => {
     ['webp', 'webp', 'image/webp'],
     ['avif', 'webp', 'image/webp'],
   ] as const)('takes %s', async (format, extension, type) => {
-    const { upload } = expectStatus(
-      await send(forum.as.ada, await picture(format), `x.${format.toUpperCase()}`),
-      201,
-    ).body;
+    const sent = expectStatus(await send(forum.as.ada, await picture(format), `x.${format.toUpperCase()}`), 201);
+    const { upload } = sent.body;
+    expect(sent.headers.get('location')).toBe(upload.url);
     expect(upload).toMatchObject({ name: `x.${extension}`, type, width: 40, height: 30 });
     const bytes = Buffer.from(await (await fetch(forum.app.url + pathOf(upload))).arrayBuffer());
     expect(await sharp(bytes).metadata()).toMatchObject({ format: type.split('/')[1], width: 40, height: 30 });
