@@ -64,7 +64,7 @@ export default definePlugin({
       bounds: () => reader.bounds(),
       watch: (run) => tail.watch(run),
     };
-    addRoutes(plugin, { events, settings });
+    addRoutes(plugin, { events, hooks, settings });
     return { events };
   },
 });

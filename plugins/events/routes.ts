@@ -1,4 +1,4 @@
-import { Type, type PluginHandle, type Settings } from 'parley-forum';
+import { InvalidInput, Type, type Hooks, type PluginHandle, type Settings } from 'parley-forum';
 import {
   api,
   decodePosition,
@@ -22,11 +22,23 @@ const Event = Type.Object({
   data: Type.Object({}, { additionalProperties: true }),
 });
 
+interface RouteDeps {
+  readonly events: EventLog;
+  readonly hooks: Hooks;
+  readonly settings: Settings;
+}
+
+/** The names in a list. 400 for one that is no event of a plugin that runs: what is misspelt would never come. */
+function eventNames(list: string, hooks: Hooks): readonly string[] {
+  const known = new Set(hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])));
+  const names = list.split(',');
+  const unknown = names.find((name) => !known.has(name));
+  if (unknown === undefined) return names;
+  throw new InvalidInput([{ field: 'event', message: `names no event: ${unknown}` }]);
+}
+
 /** GET /api/events. */
-export function addRoutes(
-  plugin: PluginHandle,
-  { events, settings }: { readonly events: EventLog; readonly settings: Settings },
-): void {
+export function addRoutes(plugin: PluginHandle, { events, hooks, settings }: RouteDeps): void {
   plugin.route(api, {
     method: 'get',
     path: '/events',
@@ -45,7 +57,7 @@ export function addRoutes(
       start,
       limitOf(settings, query.limit),
       actor,
-      query.event?.split(','),
+      query.event === undefined ? undefined : eventNames(query.event, hooks),
       query.offset,
     );
     const nextCursor = found.hasMore ? encodeCursor([found.position]) : undefined;

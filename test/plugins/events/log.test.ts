@@ -174,16 +174,24 @@ describe('the event log', () => {
     expect(names(await visibleEvents(forum.guest, `${since()}&event=post.created,user.registered`))).toEqual([
       'post.created',
     ]);
-    const nothing = (await forum.guest.get(`/api/events?event=no.such${since()}`)).body;
+    const nothing = (await forum.guest.get(`/api/events?event=user.registered${since()}`)).body;
     expect([nothing.events, nothing.hasMore, nothing.position]).toEqual([[], false, (await log().bounds()).newest]);
   });
 
-  test.each(['after=-1', 'after=x', 'after=1.5', 'limit=0', 'limit=x', 'cursor=x', 'event=a b', 'event=,'])(
-    'refuses %s',
-    async (query) => {
-      expect((await forum.guest.get(`/api/events?${query}`)).status).toBe(400);
-    },
-  );
+  test.each([
+    'after=-1',
+    'after=x',
+    'after=1.5',
+    'limit=0',
+    'limit=x',
+    'cursor=x',
+    'event=a b',
+    'event=,',
+    'event=no.such',
+    'event=post.created,post.creatde',
+  ])('refuses %s', async (query) => {
+    expect((await forum.guest.get(`/api/events?${query}`)).status).toBe(400);
+  });
 
   test('refuses a bad token, and knows the owner of a good one', async () => {
     expect((await forum.guest.get('/api/events', { authorization: 'Bearer parley_nothing' })).status).toBe(401);
