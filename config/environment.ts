@@ -50,6 +50,16 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
       : refuse(name, '…', `an address such as ${example}`);
   };
 
+  /** Addresses of pages begin with it, and paths within pages at its root: more than an origin would be in some of them. */
+  const origin = (name: string, example: string): string | undefined => {
+    const given = url(name, ['http:', 'https:'], example);
+    if (given === undefined) return undefined;
+    const { origin: own, href } = new URL(given);
+    return href.replace(/\/+$/, '') === own
+      ? own
+      : refuse(name, '…', `an address without a name, a path or a query, such as ${example}`);
+  };
+
   const list = (name: string): readonly string[] => (text(name) ?? kept[name] ?? '').split(/[\s,]+/).filter(Boolean);
   const each = <T>(name: string, entries: readonly T[], right: (entry: T) => boolean, wanted: string): readonly T[] => {
     for (const entry of entries) if (!right(entry)) refuse(name, String(entry), wanted);
@@ -69,10 +79,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   const environment: Environment = {
     host: text('HOST') ?? '127.0.0.1',
     port,
-    baseUrl: (url('BASE_URL', ['http:', 'https:'], 'https://forum.example.org') ?? `http://localhost:${port}`).replace(
-      /\/+$/,
-      '',
-    ),
+    baseUrl: origin('BASE_URL', 'https://forum.example.org') ?? `http://localhost:${port}`,
     siteDir: SITE,
     dataDir,
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/parley'),

@@ -73,7 +73,7 @@ export function environmentRows(root: string): ReadonlyArray<readonly string[]> 
         (node) =>
           ts.isCallExpression(node.parent) &&
           node.parent.arguments[0] === node &&
-          ['text', 'number', 'flag', 'url', 'list'].includes(node.parent.expression.getText()),
+          ['text', 'number', 'flag', 'url', 'origin', 'list'].includes(node.parent.expression.getText()),
       )
       .map((node) => node.text),
   );
