@@ -37,7 +37,7 @@ export class Mailer {
     await messages.close(id);
   }
 
-  #compose(id: string, { to, subject, text, html, unsubscribe }: RenderedMessage) {
+  #compose(id: string, { to, subject, text, html, unsubscribe, thread }: RenderedMessage) {
     const { environment, clock, settings } = this.#deps;
     const host = new URL(environment.baseUrl).hostname;
     const from = environment.mailFrom ?? `noreply@${host}`;
@@ -49,10 +49,16 @@ export class Mailer {
       text,
       ...(html !== undefined && { html }),
       messageId: `<${id}@${host}>`,
+      // The first email of a thread was never sent: all answer it.
+      ...(thread !== undefined && {
+        inReplyTo: `<thread.${thread}@${host}>`,
+        references: `<thread.${thread}@${host}>`,
+      }),
       date: new Date(clock.now()),
       headers: {
         'Auto-Submitted': 'auto-generated',
         ...(unsubscribe !== undefined && {
+          'List-Id': `<${host}>`,
           'List-Unsubscribe': `<${unsubscribe}>`,
           'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
         }),

@@ -8,6 +8,8 @@ export interface Message {
   readonly content: string | EmailContent;
   /** For `List-Unsubscribe`: an absolute URL that ends this kind of email in one click. */
   readonly unsubscribe?: string;
+  /** Id of what it is about, such as a discussion: mail programs show the emails about one thing together. */
+  readonly thread?: string;
   /** Equal keys are sent once, so that a repeated job sends nothing twice. */
   readonly key?: string;
 }

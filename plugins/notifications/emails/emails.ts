@@ -62,7 +62,8 @@ export class NotificationEmails {
       reason: texts.text('notifications:mail.reason'),
       end: { label: texts.text('notifications:mail.stop'), href: unsubscribe },
     };
-    return { to, subject, content, unsubscribe, key: `notification:${row.id}` };
+    const thread = row.discussionId === null ? {} : { thread: row.discussionId };
+    return { to, subject, content, unsubscribe, ...thread, key: `notification:${row.id}` };
   }
 
   digest(

@@ -44,12 +44,16 @@ describe('without a server', () => {
       subject: 'Hello\r\nBcc: eve@forum.test',
       content: made,
       unsubscribe: 'http://forum.test/stop',
+      thread: 'knots',
     });
     await vi.waitFor(async () => expect(await mailsOf(app)).toHaveLength(1), TIMEOUT);
     const [{ headers, body } = { headers: {}, body: '' }] = await mailsOf(app);
     expect(headers).toMatchObject({
       to: 'ada@forum.test',
       from: 'Test forum <noreply@forum.test>',
+      'in-reply-to': '<thread.knots@forum.test>',
+      references: '<thread.knots@forum.test>',
+      'list-id': '<forum.test>',
       'list-unsubscribe': '<http://forum.test/stop>',
       'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
       'auto-submitted': 'auto-generated',

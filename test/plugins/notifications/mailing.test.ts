@@ -62,7 +62,11 @@ describe('a single mail', () => {
     await settled(forum);
     const [mail, ...others] = await sent();
     expect(others).toEqual([]);
-    expect(mail!.headers).toMatchObject({ to: 'ada@forum.test', subject: 'mia mentioned you in Knots' });
+    expect(mail!.headers).toMatchObject({
+      to: 'ada@forum.test',
+      subject: 'mia mentioned you in Knots',
+      references: `<thread.${id}@forum.test>`,
+    });
     expect(mail!.body).toContain(
       `http://forum.test/d/${(await forum.guest.get(`/api/discussions/${id}`)).body.discussion.number}/${post.number}#post-${post.number}`,
     );
