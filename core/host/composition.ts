@@ -84,6 +84,11 @@ export function compose(options: CompositionOptions): Container {
         const request = get(Kernel).service(Http)?.requestId(req);
         log.error({ error, request, surface, method: req.method, path }, 'a request failed');
       },
+      unchecked: ({ plugin, method, surface, path }, field) =>
+        log.warn(
+          { plugin, surface: surface.id, method: method.toUpperCase(), path, field },
+          `the database could not read "${field}" of a request, which was told so; let the schema of the route refuse it, as { format: 'uuid' } does, or ask isId before the statement`,
+        ),
       stretch: <T>(route: RouteInfo<any>, handle: () => T): T => {
         const watched = (): T => supervisor.stretch(route.plugin, `${route.method} ${route.path}`, handle);
         return calls ? calls.handle(route, watched) : watched();

@@ -6,6 +6,7 @@ import { HttpError, InvalidInput, notFound, PluginError } from '../errors.ts';
 import { failureOf } from './failures.ts';
 import { Http } from './http.ts';
 import { PathMatcher, type Address, type Match } from './path-matcher.ts';
+import { refusedValue } from './refused-values.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type RefOptions, type Token } from '../ref.ts';
 import { check, parse, type Checked } from '../schema.ts';
 
@@ -324,6 +325,8 @@ export interface RouteRegistryDeps {
   service<T>(token: Token<T>): T | undefined;
   /** A request could not be answered by a fault of the server. */
   failed(fault: RequestFault): void;
+  /** The database could not read a value of a request: the route has not checked it. Called once for each route. */
+  unchecked(route: RouteInfo<any>, field: string): void;
   /** Runs a route's handler, and notices how long it takes. */
   stretch<T>(route: RouteInfo<any>, handle: () => T): T;
 }
@@ -331,6 +334,7 @@ const NO_DEPS: RouteRegistryDeps = {
   closing: new AbortController().signal,
   service: () => undefined,
   failed: () => undefined,
+  unchecked: () => undefined,
   stretch: (_route, handle) => handle(),
 };
 
@@ -341,6 +345,7 @@ export class RouteRegistry implements Routes {
   readonly closing: AbortSignal;
   readonly #deps: RouteRegistryDeps;
   readonly #answering = new AsyncLocalStorage<Request>();
+  readonly #unchecked = new WeakSet<RouteInfo<any>>();
 
   /** Without anything it has no routes, and knows nobody. */
   constructor(deps: RouteRegistryDeps = NO_DEPS) {
@@ -462,9 +467,20 @@ export class RouteRegistry implements Routes {
     const { req, res } = exchange;
     // Whoever asked has gone in the middle of the answer.
     if (res.destroyed && (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
-    const failure = failureOf(error);
+    const failure = this.#refusal(error, exchange) ?? failureOf(error);
     if (failure.status >= 500) this.#deps.failed({ error, req, surface: surface.id, path: this.pathForLog(req) });
     await behaviour.fail(exchange, failure);
+  }
+
+  /** The answer to a value that the database could not read; undefined where that is not what went wrong. */
+  #refusal(error: unknown, exchange: RequestExchange): HttpError | undefined {
+    const { route, req } = exchange;
+    const { params, query = req.query, body } = exchange as Partial<CheckedExchange>;
+    const refused = route && refusedValue(error, { params, query, body });
+    if (!refused) return undefined;
+    if (!this.#unchecked.has(route)) this.#deps.unchecked(route, refused.field);
+    this.#unchecked.add(route);
+    return refused.failure;
   }
 
   #unmatched(res: Response, allowed: readonly string[], method: string): void {

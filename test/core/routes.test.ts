@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePermission, definePlugin, HttpError, Type, type PluginHandle } from 'parley-forum';
+import { Data, definePermission, definePlugin, HttpError, sql, Type, type PluginHandle } from 'parley-forum';
 import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { plain, plainPlugin } from './fixtures/plain.ts';
 
@@ -224,5 +224,70 @@ describe('beside the surfaces', () => {
     await using bare = await startForum({ plugins: [] });
     const answer = await bare.client().get('/anything');
     expect([answer.status, answer.text]).toEqual([404, 'Nothing answers GET here.\n']);
+  });
+});
+
+describe('a value of the request that the database cannot read', () => {
+  const ID = '0198c0de-0000-7000-8000-000000000000';
+  let forum: TestForum;
+  beforeAll(async () => {
+    const careless = definePlugin({
+      id: 'careless',
+      needs: { data: Data },
+      setup({ data }, plugin) {
+        const read = (id: unknown, type: string) => data.one(sql`select ${id}::${sql.raw(type)} as id`);
+        plugin.route(plain, { method: 'get', path: '/boats/:id', can: 'public' })(({ params }) =>
+          read(params['id'], 'uuid'),
+        );
+        plugin.route(plain, { method: 'get', path: '/decks/:number', can: 'public' })(({ params }) =>
+          data.transaction(() => read(params['number'], 'integer')),
+        );
+        plugin.route(plain, { method: 'get', path: '/own/:name', can: 'public' })(() => read('nonsense', 'uuid'));
+        plugin.route(plain, {
+          method: 'post',
+          path: '/boats',
+          can: 'public',
+          body: Type.Object({ crew: Type.Array(Type.String()) }),
+        })(({ body }) => read(body.crew, 'uuid[]'));
+        plugin.route(plain, {
+          method: 'get',
+          path: '/boats',
+          can: 'public',
+          query: Type.Object({ since: Type.String() }),
+        })(({ query }) => read(query.since, 'timestamptz'));
+      },
+    });
+    forum = await startForum({ plugins: [plainPlugin, careless] });
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+
+  test('names nothing where it is part of the path', async () => {
+    const reader = forum.client();
+    expect((await reader.get(`/boats/${ID}`)).body).toEqual({ id: ID });
+    for (const path of ['/boats/nonsense', '/boats/a%22b', '/decks/five', '/decks/99999999999'])
+      expect([path, (await reader.get(path)).status]).toEqual([path, 404]);
+  });
+
+  test('is a wrong field anywhere else', async () => {
+    const reader = forum.client();
+    const posted = await reader.post('/boats', { crew: [ID, 'nonsense'] });
+    expect([posted.status, posted.body.error]).toEqual([400, 'crew.1: is not valid']);
+    const read = await reader.get('/boats?since=yesteryear');
+    expect([read.status, read.body.error]).toEqual([400, 'since: is not valid']);
+  });
+
+  test('is told to those who run the site, once for each route, with what would refuse it', async () => {
+    const reader = forum.client();
+    for (const id of ['nonsense', 'more']) await reader.get(`/boats/${id}`);
+    const warnings = forum.lines.filter(
+      ({ level, path, method }) => level === 'warn' && path === '/boats/:id' && method,
+    );
+    expect(warnings).toEqual([
+      expect.objectContaining({ plugin: 'careless', method: 'GET', message: expect.stringContaining('"params.id"') }),
+    ]);
+  });
+
+  test('stays a fault of the server where the request has not brought it', async () => {
+    expect((await forum.client().get('/own/mine')).status).toBe(500);
   });
 });
