@@ -3,7 +3,7 @@ import { discussionCacheTags, type PostProjection } from 'parley-forum/plugins/d
 import type { Projections } from './projections.ts';
 
 /** Posts processed in one transaction: their discussions cannot be changed meanwhile, so it must be short. */
-const BATCH = 500;
+const BATCH = 100;
 
 /**
  * Passes posts to a projection in the order of their ids. What was cached meanwhile may show the projection without
