@@ -131,7 +131,22 @@ export function didYouMean(name: string, known: readonly string[], otherwise: st
   return meant === undefined ? otherwise : `did you mean "${meant}"?`;
 }
 
-/** An error and the causes behind it as one line, outermost first. */
-export function chainOf(error: unknown): string {
-  return causesOf(error).map(messageOf).join(' ← ');
+/** What these say, each once: an error often repeats its cause in its own message. */
+export function messagesOf(thrown: readonly unknown[]): readonly string[] {
+  const messages: string[] = [];
+  for (const one of thrown) {
+    const message = messageOf(one);
+    const bare = one instanceof PluginError ? message.replace(`[${one.plugin}] `, '') : message;
+    if (!messages.some((before) => before.includes(bare))) messages.push(message);
+  }
+  return messages;
+}
+
+/**
+ * An error and the causes behind it as one line, outermost first. `plugin`: the line stands where its id is said
+ * anyway.
+ */
+export function chainOf(error: unknown, plugin?: string): string {
+  const line = messagesOf(causesOf(error)).join(' ← ');
+  return plugin === undefined ? line : line.replaceAll(`[${plugin}] `, '');
 }

@@ -266,7 +266,7 @@ const NONE: readonly Link[] = [];
  */
 export function refusal({ plugin, task }: Task, error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  const operators = `The plugin "${plugin}" could not check this, so it was refused: ${chainOf(error)} (${task}). Mend it, or switch it off`;
+  const operators = `The plugin "${plugin}" could not check this, so it was refused: ${chainOf(error, plugin)} (${task}). Mend it, or switch it off`;
   return new HttpError(503, 'This cannot be checked at the moment, so it was not accepted; try again in a minute', {
     headers: { 'Retry-After': '60' },
     operators,

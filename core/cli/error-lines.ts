@@ -10,7 +10,7 @@ export function errorLines(stream: { write(text: string): unknown } = process.st
     warn: nothing,
     error(fields, message) {
       const { plugin: named = plugin, error } = fields as { plugin?: string; error?: unknown };
-      const cause = error === undefined ? '' : chainOf(error);
+      const cause = error === undefined ? '' : chainOf(error, named);
       stream.write(
         `${named ? `[${named}] ` : ''}${message}${cause === '' || message.includes(cause) ? '' : `: ${cause}`}\n`,
       );

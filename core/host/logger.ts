@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { pino } from 'pino';
-import { causesOf, messageOf } from '../errors.ts';
+import { causesOf, messageOf, messagesOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_token', 'password_hash'];
@@ -20,12 +20,7 @@ function serializable(error: object): object {
 
 /** What went wrong, with the causes that the message does not tell itself. */
 function wholeMessage(error: Error): string {
-  const messages: string[] = [];
-  for (const message of causesOf(error)
-    .filter((cause) => cause instanceof Error)
-    .map(messageOf))
-    if (!messages.some((one) => one.includes(message))) messages.push(message);
-  return messages.join(': ');
+  return messagesOf(causesOf(error).filter((cause) => cause instanceof Error)).join(': ');
 }
 
 // Imported only where it is used: it is for people at a terminal.

@@ -113,7 +113,9 @@ export class PluginControl implements Plugins {
     const failure = kernel.failure(id) ?? error ?? new PluginError(id, reason);
     await this.#keep(before, false);
     await this.reconcile();
-    throw new HttpError(409, `"${id}" could not be switched on and stays off: ${chainOf(failure)}`, { cause: failure });
+    throw new HttpError(409, `"${id}" could not be switched on and stays off: ${chainOf(failure, id)}`, {
+      cause: failure,
+    });
   }
 
   async disable(id: string): Promise<readonly string[]> {
@@ -178,9 +180,10 @@ export class PluginControl implements Plugins {
     for (const id of desired) {
       if (kernel.state(id) === 'active' || [id, ...this.#needs(id)].some((step) => kernel.failure(step) !== undefined))
         continue;
-      await kernel
-        .enable(id)
-        .catch((error: unknown) => log.error({ plugin: id, error }, 'stays off; the rest goes on'));
+      await kernel.enable(id).catch((error: unknown) => {
+        // Why it cannot be used at all was logged when it was read.
+        if (kernel.graph.get(id).fault === undefined) log.error({ plugin: id, error }, 'stays off; the rest goes on');
+      });
     }
   }
 
@@ -195,8 +198,9 @@ export class PluginControl implements Plugins {
 
   #problem(id: string): string | undefined {
     const { kernel } = this.#options;
-    const failure = kernel.failure(id);
-    if (failure !== undefined) return chainOf(failure);
+    // What cannot be used at all is told also where nothing tried to start it.
+    const failure = kernel.failure(id) ?? kernel.graph.get(id).fault;
+    if (failure !== undefined) return chainOf(failure, id);
     if (this.#off.has(id)) return undefined;
     try {
       const waiting = kernel.graph
@@ -204,7 +208,7 @@ export class PluginControl implements Plugins {
         .filter((need) => this.#off.has(need) || kernel.failure(need) !== undefined);
       return waiting.length > 0 ? `waits for ${waiting.join(', ')}` : undefined;
     } catch (error) {
-      return chainOf(error);
+      return chainOf(error, id);
     }
   }
 

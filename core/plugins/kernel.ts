@@ -217,7 +217,9 @@ export class Kernel {
       if (replaced) routes.withdraw(replaced);
       await this.#end(id, scope);
       this.#failures.set(id, error);
-      throw new PluginError(id, `failed to start: ${chainOf(error)}`, { cause: error });
+      // Its own says already whose it is.
+      if (error instanceof PluginError && error.plugin === id) throw error;
+      throw new PluginError(id, `failed to start: ${chainOf(error, id)}`, { cause: error });
     } finally {
       this.#returning.delete(id);
       await hooks.emit(pluginChanged, { id, state: this.state(id) });

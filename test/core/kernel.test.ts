@@ -167,16 +167,14 @@ describe('a plugin that cannot start', () => {
     expect(problems).toEqual({
       plain: 'active: undefined',
       first: 'active: undefined',
-      'same-service': 'failed: [same-service] provides "Ink", which plugin "first" already provides; keep one',
+      'same-service': 'failed: provides "Ink", which plugin "first" already provides; keep one',
       'same-list':
-        'failed: [same-list] defines the extension point "library.shelves", which plugin "first" defines already; give it another id',
+        'failed: defines the extension point "library.shelves", which plugin "first" defines already; give it another id',
       'same-permission':
-        'failed: [same-permission] defines the permission "library.lend", which plugin "first" defines already; give it another id',
-      'same-surface':
-        'failed: [same-surface] answers on the surface "other" under /, which plugin "plain" does already; keep one',
-      'half-imported':
-        'failed: [half-imported] lists something undefined under `needs`; two modules that import each other may be why',
-      round: expect.stringContaining('off: [round] is part of a dependency cycle'),
+        'failed: defines the permission "library.lend", which plugin "first" defines already; give it another id',
+      'same-surface': 'failed: answers on the surface "other" under /, which plugin "plain" does already; keep one',
+      'half-imported': 'failed: lists something undefined under `needs`; two modules that import each other may be why',
+      round: expect.stringContaining('off: is part of a dependency cycle'),
     });
     expect(server.app.kernel.service(Ink)).toEqual({ colour: 'blue' });
     await server.app.plugins.disable('same-service');

@@ -2,7 +2,9 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loadPlugin } from '../../core/host/loader.ts';
+import { errorLines } from '../../core/cli/error-lines.ts';
+import { loadPlugin, loadPlugins } from '../../core/host/loader.ts';
+import { chainOf, PluginError } from '../../core/errors.ts';
 
 /** A site into which packages are put as npm does. */
 let site: string;
@@ -44,6 +46,21 @@ test.each([
 ])('a package that %s is refused with the reason', async (_why, manifest, reason) => {
   await install(manifest);
   await expect(loadPlugin(site, 'parley-plugin-rattle')).rejects.toThrow(reason);
+});
+
+test('a plugin that cannot be loaded is listed with the reason, and told on one line that names it once', async () => {
+  let said = '';
+  const [ghost] = await loadPlugins(site, ['parley-plugin-ghost'], errorLines({ write: (text) => (said += text) }));
+  expect(ghost).toMatchObject({ id: 'ghost', fault: expect.any(PluginError) });
+  expect(said).toMatch(
+    /^\[ghost\] could not be loaded: is not there: neither a folder plugins\/parley-plugin-ghost .*\n$/,
+  );
+});
+
+test('an error that tells its cause itself is told once', () => {
+  const cause = new PluginError('rattle', 'lacks a string');
+  expect(chainOf(new Error('does not play: lacks a string', { cause }))).toBe('does not play: lacks a string');
+  expect(chainOf(new Error('does not play', { cause }))).toBe('does not play ← [rattle] lacks a string');
 });
 
 test('a plugin that imports a contract which is not there is told where others are', async () => {

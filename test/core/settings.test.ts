@@ -169,7 +169,7 @@ describe('what is refused', () => {
       {
         id: 'lamp',
         state: 'failed',
-        problem: '[lamp] has a bad setting "lamp.brightness" in the configuration file: must be integer',
+        problem: 'has a bad setting "lamp.brightness" in the configuration file: must be integer',
       },
     ]);
   });
