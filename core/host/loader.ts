@@ -72,14 +72,18 @@ export async function loadPlugins(
       try {
         return await inTime(() => loadPlugin(site, entry), LOADING, 'its module');
       } catch (error) {
-        const id = idOf(entry);
-        log.error({ plugin: id, error }, 'could not be loaded');
-        const { folder, migrations: at = '' } = foundOrNone(site, entry);
-        const migrations = await loadMigrations(at).catch(() => []);
-        return unusable({ id, ...(folder && { folder }), ...(migrations.length > 0 && { migrations }) }, error);
+        log.error({ plugin: idOf(entry), error }, 'could not be loaded');
+        return unloaded(site, entry, error);
       }
     }),
   );
+}
+
+/** A plugin that cannot be loaded, as far as it is known: it is listed with the reason. */
+export async function unloaded(site: string, entry: string, reason: unknown): Promise<Plugin> {
+  const { folder, migrations: at = '' } = foundOrNone(site, entry);
+  const migrations = await loadMigrations(at).catch(() => []);
+  return unusable({ id: idOf(entry), ...(folder && { folder }), ...(migrations.length > 0 && { migrations }) }, reason);
 }
 
 /**

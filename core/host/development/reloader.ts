@@ -3,7 +3,7 @@ import { basename, dirname, join, sep } from 'node:path';
 import type { Plugin } from '../../plugins/definition.ts';
 import { filesChanged } from '../../plugins/actions.ts';
 import type { App } from '../app.ts';
-import { findLocation, idOf, loadPlugin } from '../loader.ts';
+import { findLocation, idOf, loadPlugin, unloaded } from '../loader.ts';
 import { configurationFile, PROGRAM, readConfiguration } from '../site.ts';
 import type { ModuleGraph } from './module-graph.ts';
 
@@ -199,9 +199,16 @@ export class Reloader {
       this.#entries.set(plugin.id, entry);
       return plugin;
     } catch (error) {
-      if (this.#entries.has(id)) this.#broken.add(id);
-      this.#deps.app.log.error({ plugin: id, error }, 'could not be loaded; what ran before runs on');
-      return undefined;
+      const { app, site } = this.#deps;
+      app.log.error({ plugin: id, error }, 'could not be loaded; what ran before runs on');
+      if (this.#entries.has(id) || typeof entry !== 'string') {
+        this.#broken.add(id);
+        return undefined;
+      }
+      // Named for the first time: it is listed with the reason, and starts when its files are mended.
+      const plugin = await unloaded(site, entry, error);
+      this.#entries.set(plugin.id, entry);
+      return plugin;
     }
   }
 }

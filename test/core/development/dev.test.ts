@@ -163,6 +163,21 @@ export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
     await reloaded(() => site.mend('config/forum.ts'), status, 404);
   });
 
+  test('lists a plugin that was configured before it could be read, and starts it when it can be', async () => {
+    const listed = async (): Promise<string> => /^latecomer .*$/m.exec(await site.parley('plugin', 'list'))?.[0] ?? '';
+    const status = async (): Promise<number> => (await get('/latecomer')).status;
+    await site.write('config/forum.ts', configurationOf('latecomer'));
+    await expect.poll(listed).toMatch(/^latecomer +failed +is not there: neither a folder plugins\/latecomer /);
+    await site.write('plugins/latecomer/words.ts', `export const words = 'read';\n`);
+    await site.write('plugins/latecomer/views/latecomer.hbs', VIEW);
+    await reloaded(
+      () => site.write('plugins/latecomer/plugin.ts', greetingPlugin().replaceAll('greeting', 'latecomer')),
+      status,
+      200,
+    );
+    await reloaded(() => site.mend('config/forum.ts'), status, 404);
+  });
+
   test('reads a migration anew, and says that it ran before', async () => {
     const migration = (down: string): string => `import { Migration } from 'parley-forum';
 export default class Tables0001Create extends Migration {
