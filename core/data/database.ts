@@ -128,6 +128,9 @@ const REMEDY = {
   down: 'nothing of it was removed; its `down` has to undo what ran before, so correct it and uninstall again',
 };
 
+const missingText = (names: readonly string[]): string =>
+  `${names.map((name) => `"${name}"`).join(', ')} ran before, and no migration of it is called so now: what it made stays, and cannot be undone without it; put its file back, or install the version that has it`;
+
 /** Holds the one ambient thing there is: the transaction under way and the actions raised in it. */
 export class Database implements Data {
   readonly embedded: boolean;
@@ -250,6 +253,8 @@ export class Database implements Data {
   async migrate(plugin: string, migrations: readonly MigrationClass[]): Promise<readonly string[]> {
     const repeated = migrations.find((one, at) => migrations.findIndex((other) => other.name === one.name) !== at);
     if (repeated) throw new PluginError(plugin, `lists two migrations named "${repeated.name}"; rename one of them`);
+    const missing = await this.#missing(plugin, migrations);
+    if (missing.length > 0) this.#log.warn({ plugin, migrations: missing }, missingText(missing));
     return this.#migrate(plugin, migrations, 'up');
   }
 
@@ -258,12 +263,8 @@ export class Database implements Data {
    * count it as made.
    */
   async assertUndoable(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
-    const unknown = (await this.#applied(plugin)).filter((ran) => !migrations.some(({ name }) => name === ran));
-    if (unknown.length > 0)
-      throw new PluginError(
-        plugin,
-        `cannot undo what another version of it made: ${unknown.map((name) => `"${name}"`).join(', ')} ran and is none of its migrations; install the version that has them, and uninstall that one`,
-      );
+    const missing = await this.#missing(plugin, migrations);
+    if (missing.length > 0) throw new PluginError(plugin, `cannot be uninstalled: ${missingText(missing)}`);
   }
 
   /** Undoes what has run of these, last first, and lets go of the plugin's tables. */
@@ -350,6 +351,11 @@ export class Database implements Data {
     }
   }
 
+  /** The names of those that ran and are none of these: of a newer version, or of files that are gone. */
+  async #missing(plugin: string, migrations: readonly MigrationClass[]): Promise<readonly string[]> {
+    return (await this.#applied(plugin)).filter((ran) => !migrations.some(({ name }) => name === ran));
+  }
+
   /** The names of a plugin's migrations that ran. */
   async #applied(plugin: string): Promise<readonly string[]> {
     const rows = await this.all(
@@ -381,9 +387,11 @@ export class Database implements Data {
           ran.push(migration.name);
         });
       } catch (error) {
+        const missing = await this.#missing(plugin, migrations).catch(() => []);
+        const hint = missing.length > 0 ? `. ${missingText(missing)}` : '';
         throw new PluginError(
           plugin,
-          `migration "${migration.name}" failed: ${messageOf(error)}; ${REMEDY[direction]}`,
+          `migration "${migration.name}" failed: ${messageOf(error)}; ${REMEDY[direction]}${hint}`,
           { cause: error },
         );
       }

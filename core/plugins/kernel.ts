@@ -198,7 +198,7 @@ export class Kernel {
       if (plugin.fault !== undefined) throw plugin.fault;
       assertContracts(plugin, this.graph.all());
       scope.undo.defer(hooks.own(id, plugin.hooks ?? []));
-      if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
+      await data.migrate(id, plugin.migrations ?? []);
       if (plugin.entities?.length) await data.discover(id, plugin.entities);
       const setup = async (): Promise<unknown> =>
         supervisor.within(id, () =>

@@ -101,6 +101,29 @@ describe('a plugin that cannot start', () => {
     );
   });
 
+  test('is named with a migration that ran and is gone, where it starts and where another one breaks on what it made', async () => {
+    class CreateBench extends Migration {
+      override up(): void {
+        this.addSql('create table bench (id int primary key)');
+      }
+    }
+    class MakeBench extends CreateBench {}
+    const bench = (...migrations: (typeof CreateBench)[]) => definePlugin({ id: 'bench', migrations, setup: () => {} });
+    const { lines } = running;
+    kernel().install(bench(CreateBench));
+    await kernel().enable('bench');
+    expect(lines.filter(({ plugin }) => plugin === 'bench')).toEqual([]);
+    await kernel().replace(bench());
+    expect(lines.find(({ plugin }) => plugin === 'bench')).toMatchObject({
+      level: 'warn',
+      message: expect.stringContaining('"CreateBench" ran before, and no migration of it is called so now'),
+    });
+    await kernel().disable('bench');
+    kernel().remove('bench');
+    kernel().install(bench(MakeBench));
+    await expect(kernel().enable('bench')).rejects.toThrow(/"MakeBench" failed.*"CreateBench" ran before/s);
+  });
+
   test('is named with the migration that broke, of which nothing is kept', async () => {
     class CreateShelf extends Migration {
       override up(): void {
@@ -494,7 +517,7 @@ describe('stopping', () => {
     await plugins.enable('rack');
     await kernel().replace(rack(CreateRack));
     await plugins.disable('rack');
-    await expect(plugins.uninstall('rack')).rejects.toThrow(/"RackHeight" ran .* install the version that has them/);
+    await expect(plugins.uninstall('rack')).rejects.toThrow(/"RackHeight" ran .* install the version that has it/);
     await kernel().replace(rack(CreateRack, RackHeight));
     await plugins.uninstall('rack');
     await plugins.enable('rack');

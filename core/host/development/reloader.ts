@@ -1,4 +1,4 @@
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join, sep } from 'node:path';
 import type { Plugin } from '../../plugins/definition.ts';
 import { filesChanged } from '../../plugins/actions.ts';
@@ -61,7 +61,7 @@ export class Reloader {
    */
   async apply(files: readonly string[]): Promise<readonly string[]> {
     const { app, modules, site } = this.#deps;
-    const edited = files.filter((file) => MIGRATION.test(file) && modules.has(file));
+    const edited = files.filter((file) => MIGRATION.test(file) && modules.has(file) && existsSync(file));
     for (const file of edited) this.#warnOfMigration(file);
     const changed = files.filter((file) => this.#isCode(file)).flatMap((file) => this.#modulesFor(file));
     const broken = [...this.#broken, ...app.kernel.graph.all().flatMap(({ id }) => (this.#failed(id) ? id : []))];

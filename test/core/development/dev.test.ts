@@ -178,7 +178,7 @@ export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
     await reloaded(() => site.mend('config/forum.ts'), status, 404);
   });
 
-  test('reads a migration anew, and says that it ran before', async () => {
+  test('reads a migration anew, and says that it ran before, or ran and is gone', async () => {
     const migration = (down: string): string => `import { Migration } from 'parley-forum';
 export default class Tables0001Create extends Migration {
   override up(): void { this.addSql('create table tables_first (id integer)'); }
@@ -201,6 +201,13 @@ export default definePlugin({ id: 'tables', setup() {} });
     await site.write(path, migration('tables_first'));
     await expect.poll(taken).toBe(2);
     expect(server.output).toContain('this migration ran before and does not run again');
+
+    await site.remove(path);
+    await expect.poll(taken).toBe(3);
+    expect(server.output).toContain('Tables0001Create\\" ran before, and no migration of it is called so now');
+    expect(server.output.split('does not run again')).toHaveLength(2);
+    await site.write(path, migration('tables_first'));
+    await expect.poll(taken).toBe(4);
     await site.parley('plugin', 'disable', 'tables');
     await site.parley('plugin', 'uninstall', 'tables');
     await site.mend('config/forum.ts');
