@@ -1,5 +1,7 @@
+import { createRequire } from 'node:module';
 import { hostname } from 'node:os';
 import { pino } from 'pino';
+import type { PinoPretty } from 'pino-pretty';
 import { causesOf, messageOf, messagesOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
@@ -23,15 +25,23 @@ function wholeMessage(error: Error): string {
   return messagesOf(causesOf(error).filter((cause) => cause instanceof Error)).join(': ');
 }
 
-// Imported only where it is used: it is for people at a terminal.
-const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
+/** How log lines are written. */
+export type LogFormat = 'json' | 'text';
 
-/** JSON lines on standard output; readable lines where that is a terminal. */
-export function createLogger({ level = 'info', terminal = process.stdout.isTTY === true } = {}): Logger {
+/** `LOG_FORMAT`; otherwise for whoever reads: people at a terminal or while they write plugins, else programs. */
+export function logFormat(variable: string | undefined, development = false): LogFormat {
+  if (variable === 'json' || variable === 'text') return variable;
+  return process.stdout.isTTY || development ? 'text' : 'json';
+}
+
+const require = createRequire(import.meta.url);
+
+/** JSON lines, or readable ones, on standard output. */
+export function createLogger({ level = 'info', format = logFormat(undefined) } = {}): Logger {
   const options = {
     level,
     // Of several processes, on several machines, each says which it is.
-    base: terminal ? null : { host: hostname(), pid: process.pid },
+    base: format === 'text' ? null : { host: hostname(), pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
     serializers: {
@@ -47,7 +57,8 @@ export function createLogger({ level = 'info', terminal = process.stdout.isTTY =
       },
     },
   };
-  return terminal && pretty
-    ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }))
-    : pino(options);
+  if (format === 'json') return pino(options);
+  // Loaded only where people read.
+  const pretty = require('pino-pretty') as typeof PinoPretty;
+  return pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }));
 }

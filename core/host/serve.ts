@@ -3,7 +3,7 @@ import { ServerProcess } from './process.ts';
 import { FAULT, watchUnhandledErrors } from './unhandled-errors.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Development } from './development/development.ts';
-import { createLogger } from './logger.ts';
+import { createLogger, logFormat } from './logger.ts';
 import { readConfiguration, readEnvironment, SITE } from './site.ts';
 
 /** What asks for lifelike content. */
@@ -14,9 +14,14 @@ const STOP_LIMIT = 9_000;
 /** Environment and configuration as config/ gives them. Throws `ConfigurationError` with every problem. */
 export async function readOptions(
   variables: Readonly<Record<string, string | undefined>> = process.env,
+  development = false,
 ): Promise<AppOptions> {
   const [environment, configuration] = await Promise.all([readEnvironment(variables), readConfiguration(SITE)]);
-  return { site: SITE, environment, configuration, log: createLogger({ level: variables['LOG_LEVEL'] ?? 'info' }) };
+  const log = createLogger({
+    level: variables['LOG_LEVEL'] ?? 'info',
+    format: logFormat(variables['LOG_FORMAT'], development),
+  });
+  return { site: SITE, environment, configuration, log };
 }
 
 /**
@@ -26,7 +31,7 @@ export async function readOptions(
 export async function serve(development?: Development): Promise<void> {
   const change = development?.change ?? ((options) => options);
   const running = new ServerProcess({
-    read: async () => ({ ...change(await readOptions()), starting: begin }),
+    read: async () => ({ ...change(await readOptions(process.env, development !== undefined)), starting: begin }),
     prepare: async (app) => {
       if (DEMO.has(process.argv.at(-1)!))
         await demo(app).catch((error: unknown) => {

@@ -73,7 +73,7 @@ const app = await createApp({
   ...options,
   configuration: { plugins: [], required: [] },
   plugins: [bench],
-  log: createLogger({ level: 'warn', terminal: false }),
+  log: createLogger({ level: 'warn', format: 'json' }),
 });
 await app.listen();
 const { write, starts, ran, ranByKey } = app.service(Bench);

@@ -90,7 +90,7 @@ const dataDir = process.env['DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'parley
 const options = await readOptions({ ...process.env, DATA_DIR: dataDir, PORT: String(await freePort()) });
 const app = await createApp({
   ...options,
-  log: createLogger({ level: 'warn', terminal: false }),
+  log: createLogger({ level: 'warn', format: 'json' }),
   configuration: {
     ...options.configuration,
     plugins: [...options.configuration.plugins, bench],

@@ -43,7 +43,7 @@ type Costs = readonly (readonly [string, number, number])[];
 
 /** Of the hook bus itself, in this process, without a database. */
 async function hookCosts(): Promise<Costs> {
-  const supervisor = new Supervisor(createLogger({ level: 'silent', terminal: false }));
+  const supervisor = new Supervisor(createLogger({ level: 'silent', format: 'json' }));
   const bus = new HookBus(supervisor);
   const quiet = defineAction<number>('bench.quiet');
   const loud = defineAction<number>('bench.loud');

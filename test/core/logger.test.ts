@@ -2,13 +2,14 @@ import { execFile } from 'node:child_process';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { logFormat } from '../../core/host/logger.ts';
 
 const run = promisify(execFile);
+const LOGGER = resolve(import.meta.dirname, '../../core/host/logger.ts');
 
 /** The line that a process of its own writes of what `expression` gives. */
 async function line(expression: string): Promise<Record<string, any>> {
-  const logger = resolve(import.meta.dirname, '../../core/host/logger.ts');
-  const program = `import { createLogger } from ${JSON.stringify(logger)}; createLogger({ terminal: false }).error(${expression}, 'it failed');`;
+  const program = `import { createLogger } from ${JSON.stringify(LOGGER)}; createLogger({ format: 'json' }).error(${expression}, 'it failed');`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program]);
   return JSON.parse(stdout) as Record<string, any>;
 }
@@ -51,4 +52,16 @@ test('causes are told behind the message that does not tell them itself', async 
   expect((await chain('it could not be written, as the disk is full')).error.message).toBe(
     'it could not be written, as the disk is full',
   );
+});
+
+test('lines are for programs, except at a terminal, in development, and where the environment says so', async () => {
+  expect([logFormat(undefined), logFormat(undefined, true), logFormat('json', true), logFormat('text')]).toEqual([
+    'json',
+    'text',
+    'json',
+    'text',
+  ]);
+  const program = `import { createLogger } from ${JSON.stringify(LOGGER)}; createLogger({ format: 'text' }).info({ boats: 2 }, 'moored');`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program]);
+  expect(stdout).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: moored\n {4}boats: 2\n$/);
 });

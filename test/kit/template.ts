@@ -9,7 +9,7 @@ import type { Database } from '../../core/data/database.ts';
 import type { Logger } from '../../core/logger.ts';
 
 /** Silent unless TEST_LOG names a level. */
-export const testLog: Logger = createLogger({ level: process.env['TEST_LOG'] ?? 'silent', terminal: false });
+export const testLog: Logger = createLogger({ level: process.env['TEST_LOG'] ?? 'silent', format: 'json' });
 
 /**
  * What a database holds at the beginning of a test: made once, copied by each test. Embedded, it is kept on this

@@ -45,7 +45,7 @@ export async function collect(root: string): Promise<Collected> {
       site: root,
       environment,
       configuration,
-      log: createLogger({ level: 'silent', terminal: false }),
+      log: createLogger({ level: 'silent', format: 'json' }),
     });
     try {
       refuseBroken(app);

@@ -9,7 +9,7 @@ import { noTransaction } from './no-transaction.ts';
 
 /** Empty where there is no Redis to test with. */
 export const redisUrl = process.env['TEST_REDIS_URL'] ?? '';
-export const quiet: Logger = createLogger({ level: 'silent', terminal: false });
+export const quiet: Logger = createLogger({ level: 'silent', format: 'json' });
 
 /** What stands for a process: a cache with connections of its own. */
 export interface Process {
