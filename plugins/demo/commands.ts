@@ -1,4 +1,4 @@
-import { commandLine, defineCommand, Environment, Secrets, Type } from 'parley-forum';
+import { commandLine, defineCommand, Environment, RUN, Secrets, Type } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Seeder } from 'parley-forum/plugins/demo';
 import { Installer } from 'parley-forum/plugins/installer';
@@ -37,7 +37,9 @@ const demo = defineCommand({
     console.print(`\n  ${environment.baseUrl}\n`);
     for (const account of found)
       console.print(`  ${account!.username.padEnd(8)}  ${logins.password(account!.username)}   ${account!.groupId}`);
-    console.print('\n  (unless these passwords were changed since)\n');
+    console.print(
+      `\n  (unless these passwords were changed since, or the root key they are made from; ${RUN} user reset-password sets another)\n`,
+    );
   },
 });
 

@@ -7,8 +7,8 @@ export const loginNames: readonly string[] = ['ingrid', 'mira.k', 'nadia.r'];
 export const memberEmail = (username: string): string => `${username}@slipway.example`;
 
 /**
- * Passwords of the demo's logins. Made from the root secret: the same at every start, different on every machine,
- * stored nowhere.
+ * Passwords of the demo's logins. Made from the root key: the same at every start until that is rotated, different on
+ * every machine, stored nowhere.
  */
 export interface Logins {
   password(username: string): string;
