@@ -22,7 +22,7 @@ import {
 import { environmentRows } from './reference/environment.ts';
 import { REFERENCE, table } from './reference/markdown.ts';
 import { slotPlaces } from './reference/slot-places.ts';
-import { helpers, icons, templates } from './reference/templates.ts';
+import { helpers, icons, templateData, templates } from './reference/templates.ts';
 
 /**
  * The text of every generated document by its path from the root. Takes seconds: it starts the configured plugins once.
@@ -68,7 +68,7 @@ async function generate(root: string): Promise<ReadonlyMap<string, string>> {
     templates: [
       'Templates',
       'What templates of themes and views of plugins have to work with. A theme replaces a template under its name, and `@plugin/name` as `templates/plugins/<plugin>/<name>.hbs`; `{{> name key=value}}` includes one. Blocks are `#if`, `#unless`, `#each` and `#with`.',
-      templatesPage(templates(root), helpers(root), icons(root)),
+      templatesPage(templates(root), helpers(root), templateData(root), icons(root)),
     ],
     client: [
       'In the browser',

@@ -122,6 +122,7 @@ export function pluginInterfacesPage(root: string): string {
 export function templatesPage(
   all: readonly Documented[],
   helpers: readonly Documented[],
+  data: readonly Documented[],
   icons: readonly string[],
 ): string {
   const [views, shared] = [true, false].map((view) =>
@@ -135,7 +136,11 @@ export function templatesPage(
     helpers.map(({ signature, text }) => [code(signature), text]),
   );
   const drawn = `The names for \`icon\`, and for entries of navigation; a theme adds its own in icons.json, and one that is in none is left out:\n\n${codes(icons)}`;
-  return `## Helpers\n\n${usages}\n\n## Icons\n\n${drawn}\n\n## Templates of the default theme\n\n${shared}\n\n## Views of plugins\n\n${views}`;
+  const variables = table(
+    ['Variable', 'Type', 'What it is'],
+    data.map(({ name, signature, text }) => [code(name), signature === '' ? '' : code(signature), text]),
+  );
+  return `## Helpers\n\n${usages}\n\n## Variables\n\nWhat every template has besides what it is given, at any depth.\n\n${variables}\n\n## Icons\n\n${drawn}\n\n## Templates of the default theme\n\n${shared}\n\n## Views of plugins\n\n${views}`;
 }
 
 /** What scripts of plugins and themes find in a browser. */

@@ -4,7 +4,7 @@ import ts from 'typescript';
 import { readFiles } from '../checks/support/files.ts';
 import { nodesOf, parseSource, placeOf } from '../checks/support/source.ts';
 import { commentOf } from './described.ts';
-import type { Documented } from './members.ts';
+import { membersOf, type Documented } from './members.ts';
 
 const HELPERS = 'plugins/web/templates/helpers.ts';
 const TEMPLATE = /^(?:plugins\/([^/]+)\/views|themes\/default\/templates)\/(.+)\.hbs$/;
@@ -39,6 +39,30 @@ export function helpers(root: string): readonly Documented[] {
     return { name: property.name!.getText(), signature: usage, text, place: placeOf(source, property.getStart()) };
   });
 }
+
+/** Where the types of what templates read as `@name` are declared, and which of them says what is in which. */
+export const TEMPLATE_DATA = 'plugins/web/pages/template-data.ts';
+const DATA: ReadonlyArray<readonly [variable: string, type: string, path?: string]> = [
+  ['', 'TemplateData'],
+  ['site', 'TemplateSite'],
+  ['viewer', 'TemplateViewer'],
+  ['page', 'TemplatePage'],
+  ['preferences', 'Preferences', 'plugins/web/appearance/preferences.ts'],
+  ['navigation.<area>.<n>', 'TemplateLink'],
+  ['sidebar.<n>', 'TemplateSection'],
+];
+
+/** Every variable that templates have besides what they are given: `@site`, `@site.name`. */
+export const templateData = (root: string): readonly Documented[] =>
+  DATA.flatMap(([variable, type, path = TEMPLATE_DATA]) =>
+    membersOf(root, path, type).map(({ name, signature, ...member }) => ({
+      ...member,
+      name: `@${variable === '' ? name : `${variable}.${name}`}`,
+      signature: signature
+        .replace(/^\w+\??: /, '')
+        .replace(/^Template\w+.*|^Preferences$|^Level$|^Readonly<.*|^readonly .*/, ''),
+    })),
+  );
 
 /** The names of the default theme's icons. */
 export const icons = (root: string): readonly string[] =>

@@ -3,9 +3,13 @@ import { cookieName, cookieOf } from 'parley-forum/plugins/protection';
 
 /** How a visitor wants pages to look, on this device; empty: as the system says. */
 export interface Preferences {
+  /** Dark or light, whatever their system says. */
   readonly scheme: '' | 'light' | 'dark';
+  /** More contrast, whatever their system says. */
   readonly contrast: '' | 'normal' | 'more';
+  /** Whether rows stand closer together. */
   readonly density: '' | 'compact';
+  /** The size of text. */
   readonly text: '' | 'large' | 'larger';
   /** Whether keys without Ctrl or Alt do something by themselves. */
   readonly keys: '' | 'off';

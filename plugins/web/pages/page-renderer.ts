@@ -1,5 +1,5 @@
 import type { Awaitable, Extension } from 'parley-forum';
-import { isAdmin, isGuest, isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import type { Account } from 'parley-forum/plugins/accounts';
 import {
   SafeHtml,
@@ -10,33 +10,25 @@ import {
   type SlotFilling,
   type View,
 } from '../api.ts';
-import type { PageData } from '../templates/compile.ts';
 import type { RenderScope } from '../templates/helpers.ts';
 import { renderHead } from './head.ts';
 import type { Locale } from '../themes/locales.ts';
 import type { Branding } from '../themes/branding.ts';
 import type { ThemeBundle } from '../themes/theme-bundle.ts';
-import type { Preferences } from '../appearance/preferences.ts';
-import type { Notice } from './flash-notices.ts';
 import { SlotCollector, type Attempt, type Unfilled } from './slots.ts';
+import {
+  pageData,
+  siteData,
+  viewerData,
+  type PageContext,
+  type TemplateData,
+  type TemplateLink,
+  type TemplateSection,
+} from './template-data.ts';
 
 /** What ends every page, whatever the theme: what is said by script, and what asks before a text is lost. */
 const FOOT = `<div id="announcer" class="hidden" role="status" aria-live="polite"></div>
 <x-leaving hidden data-when="form textarea"></x-leaving>`;
-
-/** Who a page is rendered for, and how. */
-export interface PageContext {
-  readonly viewer: Viewer;
-  readonly locale: Locale;
-  readonly preferences: Preferences;
-  /** Path and query of the request. */
-  readonly url: string;
-  readonly notice: Notice | undefined;
-  /** Until when the member need not give the password again. */
-  readonly confirmedUntil?: Date | undefined;
-  /** It shows a form again that was refused because the session of its sender is over. */
-  readonly sessionEnded?: boolean | undefined;
-}
 
 export interface RenderedPage {
   /** The page with placeholders where each response differs. */
@@ -68,7 +60,7 @@ interface RenderedBody {
 
 interface Frame {
   readonly head: PageHead;
-  readonly data: PageData;
+  readonly data: TemplateData;
   readonly complete: boolean;
   readonly tags: readonly string[];
 }
@@ -82,7 +74,7 @@ interface RenderParts {
 }
 
 interface Navigation {
-  readonly areas: Readonly<Record<NavigationItem['area'], readonly object[]>>;
+  readonly areas: Readonly<Record<NavigationItem['area'], readonly TemplateLink[]>>;
   readonly complete: boolean;
   readonly tags: readonly string[];
 }
@@ -193,7 +185,7 @@ export class PageRenderer {
     { template, model, frame, status }: View,
     head: PageHead,
     context: PageContext,
-    data: PageData,
+    data: TemplateData,
   ): { readonly body: RenderedBody; readonly text: string; readonly collector: SlotCollector } {
     const { bundle } = this;
     const collector = this.#slotCollector();
@@ -297,31 +289,9 @@ export class PageRenderer {
     }
   }
 
-  #templateData({ viewer, locale, preferences }: PageContext, account?: Account): Record<string, unknown> {
-    const { name, icon } = this.#deps.branding();
-    return {
-      site: {
-        name,
-        initial: [...name.trim()][0] ?? '',
-        icon,
-        language: locale.id,
-        direction: locale.direction,
-        zone: locale.ownZone,
-        baseUrl: this.#deps.baseUrl,
-      },
-      viewer: {
-        id: viewer.id,
-        username: viewer.username,
-        display_name: account?.displayName ?? null,
-        avatar_url: account?.avatarUrl ?? null,
-        level: viewer.group.level,
-        guest: isGuest(viewer),
-        member: !isGuest(viewer),
-        staff: isStaff(viewer),
-        admin: isAdmin(viewer),
-      },
-      preferences,
-    };
+  #templateData({ viewer, locale, preferences }: PageContext, account?: Account): TemplateData {
+    const { branding, baseUrl } = this.#deps;
+    return { site: siteData(branding(), baseUrl, locale), viewer: viewerData(viewer, account), preferences };
   }
 
   async #navigation({ viewer, locale, url }: PageContext, head: PageHead): Promise<Navigation> {
@@ -339,7 +309,7 @@ export class PageRenderer {
       area,
       item: { label: localise(locale, label), href, icon, count: counts[at], current: href === pathIn(area) },
     }));
-    const of = (area: NavigationItem['area']): object[] =>
+    const of = (area: NavigationItem['area']): TemplateLink[] =>
       shown.filter((one) => one.area === area).map(({ item }) => item);
     return {
       areas: {
@@ -369,7 +339,7 @@ export class PageRenderer {
   async #sidebar(
     { viewer, locale, url }: PageContext,
     head: PageHead,
-  ): Promise<{ readonly sections: readonly object[]; readonly complete: boolean }> {
+  ): Promise<{ readonly sections: readonly TemplateSection[]; readonly complete: boolean }> {
     const path = head.current ?? url.split('?')[0];
     const answers = await Promise.all(
       this.#deps.sidebar().map(async ({ plugin, value }) => {
@@ -393,20 +363,6 @@ export class PageRenderer {
     };
   }
 }
-
-const pageData = (head: PageHead, { locale, url, notice, confirmedUntil, sessionEnded }: PageContext): object => ({
-  name: head.name,
-  title: locale.say(head.title),
-  path: url,
-  returnTo: NO_RETURN.test(url) ? undefined : url,
-  notice: notice?.text,
-  undo: notice?.undo,
-  confirmedUntil,
-  sessionEnded,
-  feeds: (head.feeds ?? []).map((feed) => ({ ...feed, title: locale.say(feed.title) })),
-});
-/** Pages that make no sense as a target after logging in. */
-const NO_RETURN = /^\/(login|register|logout|password)?([/?]|$)/;
 
 /** `plugin:key` is looked up; anything else is shown as it is. */
 const localise = (locale: Locale, label: string): string =>

@@ -2,7 +2,7 @@ import { SafeHtml } from '../api.ts';
 import type { Helpers } from './helpers.ts';
 
 /** What every template of a page may read besides its model, as `@name`. */
-export type PageData = Readonly<Record<string, unknown>>;
+type PageData = object;
 /** Where the innermost loop is. */
 interface LoopPosition {
   readonly index: number;

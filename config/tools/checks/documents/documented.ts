@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { clientSide } from '../../reference/client.ts';
 import { contractRefs } from '../../reference/described.ts';
 import { membersOf, PLUGIN_INTERFACES, type Documented } from '../../reference/members.ts';
-import { helpers, templates } from '../../reference/templates.ts';
+import { helpers, TEMPLATE_DATA, templateData, templates } from '../../reference/templates.ts';
 import type { Check } from '../support/check.ts';
 
 /** What authors meet under these names has a sentence in docs/reference; permissions have a label instead. */
@@ -35,6 +35,7 @@ export const documented: Check = {
       ...(existsSync(join(root, 'plugins/web/templates/helpers.ts'))
         ? missing(helpers(root), 'the helper', 'write above it /** `name argument`: what it prints. */')
         : []),
+      ...(existsSync(join(root, TEMPLATE_DATA)) ? missing(templateData(root), 'the variable of templates') : []),
       ...missing(browser.exports, 'the export of @forum/client'),
       ...missing(browser.elements, 'the element'),
       ...missing(browser.events, 'the browser event'),
