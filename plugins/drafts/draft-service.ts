@@ -1,5 +1,5 @@
 import { HttpError, InvalidInput, type Data, type Environment } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { Member, Viewer } from 'parley-forum/plugins/access';
 import type { Page } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { MAX_DRAFT_BYTES, type DraftFields, type DraftRecord } from 'parley-forum/plugins/drafts';
@@ -43,12 +43,12 @@ export class DraftService implements Drafts {
   }
 
   /** One of the viewer's own. */
-  find(key: string, viewer: Viewer): Promise<Draft | undefined> {
-    return this.#deps.store.find(viewer.id!, key);
+  find(key: string, viewer: Member): Promise<Draft | undefined> {
+    return this.#deps.store.find(viewer.id, key);
   }
 
   /** Undefined where a key names no form that the viewer may see. */
-  async formOf(key: string, viewer: Viewer): Promise<DraftForm | undefined> {
+  async formOf(key: string, viewer: Member): Promise<DraftForm | undefined> {
     const [form] = await formsOf([key], this.#deps, viewer);
     return form;
   }
@@ -61,21 +61,21 @@ export class DraftService implements Drafts {
     await this.#deps.store.removeSent(userId, keys, 'content', content);
   }
 
-  list(viewer: Viewer, request: ListRequest): Promise<Page<Draft>> {
-    return this.#deps.store.list(viewer.id!, request);
+  list(viewer: Member, request: ListRequest): Promise<Page<Draft>> {
+    return this.#deps.store.list(viewer.id, request);
   }
 
   /**
    * In place of the one that there is. 400 for what is no text of a form, 409 where the member has as many as they
    * may, or where the draft is not the one of `replaces` (null: none) but was written elsewhere meanwhile.
    */
-  async put(viewer: Viewer, key: string, fields: DraftFields, replaces?: Date | null): Promise<Draft> {
+  async put(viewer: Member, key: string, fields: DraftFields, replaces?: Date | null): Promise<Draft> {
     const { data, store, limits } = this.#deps;
     check(fields);
     return data.transaction(async () => {
-      const put = await store.put(viewer.id!, key, fields, { ...limits(), replaces });
+      const put = await store.put(viewer.id, key, fields, { ...limits(), replaces });
       if (put) return put;
-      const there = await store.find(viewer.id!, key);
+      const there = await store.find(viewer.id, key);
       if (replaces !== undefined && there?.updatedAt.getTime() !== replaces?.getTime())
         throw new HttpError(409, 'The draft was changed elsewhere meanwhile', { code: 'draft_changed' });
       throw new HttpError(409, 'You have too many drafts; discard some that you need no longer', {
@@ -85,12 +85,12 @@ export class DraftService implements Drafts {
   }
 
   /** Resolves to how many of them there were. */
-  remove(keys: readonly string[], viewer: Viewer): Promise<number> {
-    return this.#deps.store.remove(viewer.id!, keys);
+  remove(keys: readonly string[], viewer: Member): Promise<number> {
+    return this.#deps.store.remove(viewer.id, keys);
   }
 
   /** A constant number of statements. */
-  async shown(drafts: readonly Draft[], viewer: Viewer): Promise<readonly ShownDraft[]> {
+  async shown(drafts: readonly Draft[], viewer: Member): Promise<readonly ShownDraft[]> {
     const { environment, markdown } = this.#deps;
     const keys = drafts.map(({ key }) => key);
     const forms = await formsOf(keys, this.#deps, viewer);

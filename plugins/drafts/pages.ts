@@ -41,7 +41,7 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
   const elements = fill(composerEnd, async (forms, viewer) => {
     if (isGuest(viewer)) return [];
     const keys = forms.flatMap(({ key }) => key ?? []);
-    const times = keys.length === 0 ? new Map<string, Date>() : await store.times(viewer.id!, keys);
+    const times = keys.length === 0 ? new Map<string, Date>() : await store.times(viewer.id, keys);
     return Promise.all(
       forms.map(async ({ key }) =>
         key === undefined ? undefined : web.fragment(viewer, '@drafts/kept', { key, at: times.get(key) }),

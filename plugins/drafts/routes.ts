@@ -1,5 +1,5 @@
 import { Type, type PluginHandle, type Settings } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { Member } from 'parley-forum/plugins/access';
 import { api, limitOf, listOf, pageFields, Paging, Time } from 'parley-forum/plugins/api';
 import { DraftFields, DraftRecord } from 'parley-forum/plugins/drafts';
 import type { DraftService } from './draft-service.ts';
@@ -18,7 +18,7 @@ const dateOf = (time: string | null | undefined): Date | null | undefined =>
   time ? new Date(time) : (time as null | undefined);
 
 interface Named {
-  readonly actor: Viewer;
+  readonly actor: Member;
   readonly params: { readonly key: string };
 }
 
