@@ -1,5 +1,5 @@
 import { HttpError, InvalidInput, notFound, type Cache, type Clock, type Data } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { Member, Viewer } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import type { Page } from 'parley-forum/plugins/api';
 import { MAX_NOTE } from 'parley-forum/plugins/bookmarks';
@@ -44,20 +44,20 @@ export class BookmarkService {
   }
 
   /** Ids of the viewer's own bookmarks of these posts, by post. */
-  async ofPosts(postIds: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, string>> {
-    const own = await this.#deps.store.ofPosts(viewer.id!, postIds);
+  async ofPosts(postIds: readonly string[], viewer: Member): Promise<ReadonlyMap<string, string>> {
+    const own = await this.#deps.store.ofPosts(viewer.id, postIds);
     return new Map(own.map(({ id, postId }) => [postId, id]));
   }
 
   /** Those whose posts the viewer may see at present, and in whose note, title or beginning of the text every word of `search` stands. */
   async list(
-    viewer: Viewer,
+    viewer: Member,
     { search, ...request }: ListRequest & { readonly search: string },
   ): Promise<Page<Bookmark>> {
     return this.#deps.store.list(await this.#selection(viewer, search), request);
   }
 
-  async count(viewer: Viewer, search: string): Promise<number> {
+  async count(viewer: Member, search: string): Promise<number> {
     return this.#deps.store.count(await this.#selection(viewer, search));
   }
 
@@ -65,14 +65,14 @@ export class BookmarkService {
    * One that is there already stays, with what is given changed. 404 for a post that the viewer cannot see, 400 naming
    * the field, 409 when they have as many as they may.
    */
-  async add(viewer: Viewer, postId: string, changes: BookmarkChanges): Promise<Bookmark> {
+  async add(viewer: Member, postId: string, changes: BookmarkChanges): Promise<Bookmark> {
     const { data, discussions, store, most } = this.#deps;
     const post = await discussions.findPost(postId, viewer);
     if (!post || post.deleted) throw notFound('There is no such post');
     const checked = this.#checked(changes);
     return this.#write(viewer, () =>
       data.transaction(async () => {
-        const bookmark = await store.add(viewer.id!, post.id, checked, most());
+        const bookmark = await store.add(viewer.id, post.id, checked, most());
         if (!bookmark) throw new HttpError(409, `You have ${most()} bookmarks; remove some that you need no longer`);
         await this.#deps.reminders.schedule(bookmark);
         return bookmark;
@@ -81,7 +81,7 @@ export class BookmarkService {
   }
 
   /** 400 naming the field. */
-  async change(bookmark: Bookmark, changes: BookmarkChanges, viewer: Viewer): Promise<Bookmark> {
+  async change(bookmark: Bookmark, changes: BookmarkChanges, viewer: Member): Promise<Bookmark> {
     const { data, store, reminders } = this.#deps;
     const stays = changes.remindAt?.getTime() === bookmark.remindAt?.getTime();
     const checked = this.#checked(stays ? { note: changes.note } : changes);
@@ -96,16 +96,16 @@ export class BookmarkService {
   }
 
   /** Those of `ids` that are the viewer's own; resolves to how many that were. */
-  remove(ids: readonly string[], viewer: Viewer): Promise<number> {
-    return this.#remove(() => this.#deps.store.remove(viewer.id!, ids), viewer);
+  remove(ids: readonly string[], viewer: Member): Promise<number> {
+    return this.#remove(() => this.#deps.store.remove(viewer.id, ids), viewer);
   }
 
   /** The viewer's own bookmark of a post, where there is one. */
-  async removeFrom(postId: string, viewer: Viewer): Promise<void> {
-    await this.#remove(() => this.#deps.store.removeFrom(viewer.id!, postId), viewer);
+  async removeFrom(postId: string, viewer: Member): Promise<void> {
+    await this.#remove(() => this.#deps.store.removeFrom(viewer.id, postId), viewer);
   }
 
-  #remove(from: () => Promise<readonly string[]>, viewer: Viewer): Promise<number> {
+  #remove(from: () => Promise<readonly string[]>, viewer: Member): Promise<number> {
     const { data, reminders } = this.#deps;
     return this.#write(viewer, () =>
       data.transaction(async () => {
@@ -116,9 +116,9 @@ export class BookmarkService {
     );
   }
 
-  async #selection(viewer: Viewer, search: string): Promise<Selection> {
+  async #selection(viewer: Member, search: string): Promise<Selection> {
     const words = search.split(/\s+/).filter(Boolean);
-    return { userId: viewer.id!, posts: await this.#deps.discussions.readablePosts(viewer), words };
+    return { userId: viewer.id, posts: await this.#deps.discussions.readablePosts(viewer), words };
   }
 
   #checked({ note, remindAt }: BookmarkChanges): BookmarkChanges {
@@ -137,9 +137,9 @@ export class BookmarkService {
   }
 
   /** All that the member sees of their bookmarks is new afterwards. */
-  async #write<T>(viewer: Viewer, work: () => Promise<T>): Promise<T> {
+  async #write<T>(viewer: Member, work: () => Promise<T>): Promise<T> {
     const done = await work();
-    await this.#deps.cache.purge(accountTag(viewer.id!));
+    await this.#deps.cache.purge(accountTag(viewer.id));
     return done;
   }
 }

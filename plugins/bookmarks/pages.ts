@@ -1,5 +1,5 @@
 import { InvalidInput, notFound, Type, type Clock } from 'parley-forum';
-import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, type Member, type Viewer } from 'parley-forum/plugins/access';
 import { Id } from 'parley-forum/plugins/api';
 import { listTabs } from 'parley-forum/plugins/discussions';
 import { MAX_NOTE, SORTS, type Sort } from 'parley-forum/plugins/bookmarks';
@@ -47,7 +47,7 @@ const Note = Type.Optional(Type.String({ maxLength: 2 * MAX_NOTE }));
 /** /bookmarks, what is done there with several at once, and /bookmarks/{id}: note and reminder of one. */
 export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly reminds: boolean }): void {
   const { plugin, clock, bookmarks, discussions, limits, reminds, web } = deps;
-  const change = (viewer: Viewer) => consumeChange(limits, viewer, plugin.settings['bookmarks.rate_limit']);
+  const change = (viewer: Member) => consumeChange(limits, viewer, plugin.settings['bookmarks.rate_limit']);
   plugin.extend(navigation, { area: 'account', label: 'bookmarks:title', href: LIST, icon: 'bookmark' });
   plugin.extend(listTabs, { label: 'bookmarks:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 40);
   plugin.extend(shortcuts, {

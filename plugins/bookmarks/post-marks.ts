@@ -1,5 +1,5 @@
 import { notFound, Type } from 'parley-forum';
-import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, type Member } from 'parley-forum/plugins/access';
 import { afterPosts, postBadges, postMenu, type PostRecord } from 'parley-forum/plugins/discussions';
 import type { Limits } from 'parley-forum/plugins/limits';
 import { fill, pages, phrase, redirect, shortcuts, slotFillings, type Slot, type Web } from 'parley-forum/plugins/web';
@@ -59,7 +59,7 @@ export function postMarks({ plugin, bookmarks, discussions, limits, web }: PageD
     path: '/p/:id/bookmark',
     can: 'member',
     body: Type.Object({ kept: Type.Boolean() }),
-    load: ({ actor, params }: { actor: Viewer; params: Readonly<Record<string, string>> }) =>
+    load: ({ actor, params }: { actor: Member; params: Readonly<Record<string, string>> }) =>
       discussions.findPost(params['id'] ?? '', actor),
   })(async ({ actor, target, body: { kept } }) => {
     if (target.deleted) throw notFound();

@@ -1,4 +1,4 @@
-import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, memberKey, type Member } from 'parley-forum/plugins/access';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /** The bucket that API and pages share. */
@@ -6,7 +6,7 @@ const BUCKET: Bucket = { name: 'bookmarks', window: 600 };
 export const API_BUCKET = { ...BUCKET, limit: 'bookmarks.rate_limit' };
 
 /** Consumes one change of the member's rate limit, for pages: the API surface does it itself. 429 when none is left. */
-export async function consumeChange(limits: Limits, viewer: Viewer, rate: number): Promise<void> {
-  const allowance = await limits.consume(BUCKET, memberKey(viewer.id!), limitFor(viewer, rate));
+export async function consumeChange(limits: Limits, viewer: Member, rate: number): Promise<void> {
+  const allowance = await limits.consume(BUCKET, memberKey(viewer.id), limitFor(viewer, rate));
   assertAllowed(allowance, (seconds) => `You have changed many bookmarks; wait ${seconds} s before the next`);
 }

@@ -1,5 +1,5 @@
 import { notFound, Type, type PluginHandle, type Settings } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { Member } from 'parley-forum/plugins/access';
 import { api, Id, IdParams, limitOf, listOf, nullable, pageFields, Paging, Time } from 'parley-forum/plugins/api';
 import { BookmarkRecord, MAX_NOTE, SORTS } from 'parley-forum/plugins/bookmarks';
 import type { Discussions } from 'parley-forum/plugins/discussions';
@@ -27,8 +27,8 @@ const dateOf = (time: string | null | undefined): Date | null | undefined =>
 /** /api/bookmarks and what lies below it: always the caller's own. */
 export function bookmarkRoutes({ plugin, settings, discussions, bookmarks, ...deps }: RouteDeps): void {
   const write = { can: 'member', options: { bucket: API_BUCKET } } as const;
-  const load = ({ actor, params }: { actor: Viewer; params: { id: string } }) => bookmarks.find(params.id, actor);
-  const recordOf = async (bookmark: Bookmark, viewer: Viewer): Promise<BookmarkRecord> => {
+  const load = ({ actor, params }: { actor: Member; params: { id: string } }) => bookmarks.find(params.id, actor);
+  const recordOf = async (bookmark: Bookmark, viewer: Member): Promise<BookmarkRecord> => {
     const [shown] = await shownBookmarks({ ...deps, discussions }, [bookmark], viewer);
     if (!shown) throw notFound('There is no such bookmark');
     return shown.record;
