@@ -1,5 +1,5 @@
 import { Type, type Cache, type PluginHandle } from 'parley-forum';
-import { accessTag, isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { accessTag, isGuest, type Member } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import { Id } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
@@ -120,10 +120,10 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     return negotiated(redirect(LIST), { success: true, count: await reader.unread(actor) });
   });
 
-  const cacheTags = (viewer: Viewer): readonly string[] => [accountTag(viewer.id!), accessTag, ...readTags()];
-  const unread = (viewer: Viewer): Promise<number> =>
+  const cacheTags = (viewer: Member): readonly string[] => [accountTag(viewer.id), accessTag, ...readTags()];
+  const unread = (viewer: Member): Promise<number> =>
     cache.remember(`notifications.unread:${viewer.id}`, cacheTags(viewer), () => reader.unread(viewer));
-  const unreadIn = (viewer: Viewer): Promise<ReadonlySet<string>> =>
+  const unreadIn = (viewer: Member): Promise<ReadonlySet<string>> =>
     cache.remember(`notifications.unread-in:${viewer.id}`, cacheTags(viewer), () => reader.unreadIn(viewer), {
       bytes: ({ size }) => 100 * (size + 1),
     });
@@ -137,7 +137,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     10,
   );
 
-  const opened = async (number: string, viewer: Viewer): Promise<void> => {
+  const opened = async (number: string, viewer: Member): Promise<void> => {
     if ((await unread(viewer)) === 0) return;
     const discussion = await discussions.find(number, viewer);
     if (discussion && (await unreadIn(viewer)).has(discussion.id))
@@ -145,8 +145,8 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
   };
   plugin.extend(pageViewListeners, {
     onPageView({ path, viewer }) {
-      const number = isGuest(viewer) ? undefined : /^\/d\/(\d+)/.exec(path)?.[1];
-      if (number === undefined) return;
+      const number = /^\/d\/(\d+)/.exec(path)?.[1];
+      if (isGuest(viewer) || number === undefined) return;
       opened(number, viewer).catch((error: unknown) =>
         plugin.log.warn({ error }, 'the notifications of an opened discussion stay unread'),
       );

@@ -1,5 +1,5 @@
 import type { Data, Environment } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { Member } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Page } from 'parley-forum/plugins/api';
 import type { NotificationRecord } from 'parley-forum/plugins/notifications';
@@ -36,27 +36,27 @@ export class NotificationReader {
     this.#deps = deps;
   }
 
-  async list(viewer: Viewer, request: Parameters<Store['list']>[2]): Promise<Page<ShownNotification>> {
+  async list(viewer: Member, request: Parameters<Store['list']>[2]): Promise<Page<ShownNotification>> {
     const { store, visibility, accounts } = this.#deps;
-    const page = await store.list(viewer.id!, await visibility.categories(viewer), request);
+    const page = await store.list(viewer.id, await visibility.categories(viewer), request);
     const actors = await accounts.authors([...new Set(page.items.flatMap(({ actorIds }) => actorIds))]);
-    const texts = await this.#deps.textsFor(viewer.id!);
+    const texts = await this.#deps.textsFor(viewer.id);
     return { ...page, items: page.items.map((row) => this.#record(row, actors, texts)) };
   }
 
-  async unread(viewer: Viewer): Promise<number> {
-    return (await this.#deps.visibility.unread([viewer.id!])).get(viewer.id!) ?? 0;
+  async unread(viewer: Member): Promise<number> {
+    return (await this.#deps.visibility.unread([viewer.id])).get(viewer.id) ?? 0;
   }
 
-  unreadIn({ id }: Viewer): Promise<ReadonlySet<string>> {
-    return this.#deps.store.unreadIn(id!);
+  unreadIn({ id }: Member): Promise<ReadonlySet<string>> {
+    return this.#deps.store.unreadIn(id);
   }
 
   /** All of them, or those of `which`; ids that are not among the viewer's are left alone. */
-  async read(viewer: Viewer, which: Parameters<Store['read']>[1] = {}): Promise<void> {
+  async read(viewer: Member, which: Parameters<Store['read']>[1] = {}): Promise<void> {
     const { data, store, changed } = this.#deps;
     await data.transaction(async () => {
-      if ((await store.read(viewer.id!, which)) > 0) await changed([viewer.id!]);
+      if ((await store.read(viewer.id, which)) > 0) await changed([viewer.id]);
     });
   }
 
