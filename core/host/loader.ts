@@ -86,17 +86,19 @@ export async function unloaded(site: string, entry: string, reason: unknown): Pr
   return unusable({ id: idOf(entry), ...(folder && { folder }), ...(migrations.length > 0 && { migrations }) }, reason);
 }
 
+export const notThere = (name: string): PluginError =>
+  new PluginError(
+    idOf(name),
+    `is not there: neither a folder plugins/${name} nor a package "${name}"; add it with \`parley plugin add\`, or take it out of config/forum.ts`,
+  );
+
 /**
  * Imports one plugin by its id or the name of its package. `generation`, of a package that was replaced while the
  * process ran: its modules are read anew. Throws why it cannot be used.
  */
 export async function loadPlugin(site: string, name: string, generation?: number): Promise<Plugin> {
   const at = findLocation(site, name);
-  if (!at)
-    throw new PluginError(
-      idOf(name),
-      `is not there: neither a folder plugins/${name} nor a package "${name}"; add it with \`parley plugin add\`, or take it out of config/forum.ts`,
-    );
+  if (!at) throw notThere(name);
   if (at.package) checkFit(at.id, at.package, VERSION);
   const query = generation === undefined ? '' : `?generation=${generation}`;
   const [module, migrations] = await Promise.all([importPlugin(at, query), loadMigrations(at.migrations, query)]);

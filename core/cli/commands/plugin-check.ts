@@ -2,11 +2,20 @@ import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, normalize, relative } from 'node:path';
-import { checkFit, findLocation, loadPlugin, requiredBy, VERSION, type PluginLocation } from '../../host/loader.ts';
+import {
+  checkFit,
+  findLocation,
+  idOf,
+  loadPlugin,
+  notThere,
+  requiredBy,
+  VERSION,
+  type PluginLocation,
+} from '../../host/loader.ts';
 import { assertContracts } from '../../plugins/fit.ts';
 import type { Plugin } from '../../plugins/definition.ts';
 import { EXTENSION, PROGRAM, readConfiguration, RUN, SITE } from '../../host/site.ts';
-import { ConfigurationError, didYouMean, messageOf } from '../../errors.ts';
+import { chainOf, ConfigurationError, didYouMean, messageOf } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { defineCommand } from '../command.ts';
 import { compile } from '../compiler.ts';
@@ -41,26 +50,39 @@ const CLIENT_OPTIONS = {
   },
 };
 
+/** Where a plugin lies; why that is not known where its folder or package is not there or says too little. */
+function locate(name: string): PluginLocation | Error {
+  try {
+    return findLocation(SITE, name) ?? notThere(name);
+  } catch (error) {
+    return error instanceof Error ? error : new Error(messageOf(error));
+  }
+}
+
 /** The plugins that are not this program's own, by the names that the configuration gives them. */
-async function foreign(only: string | undefined): Promise<ReadonlyMap<string, PluginLocation>> {
+async function foreign(only: string | undefined): Promise<ReadonlyMap<string, PluginLocation | Error>> {
   const { plugins } = await readConfiguration(SITE);
   const names = plugins.filter((entry) => typeof entry === 'string');
   const found = new Map(
     names.flatMap((name) => {
-      const at = findLocation(SITE, name);
-      return at && (!at.folder.startsWith(join(PROGRAM, 'plugins')) || name === only) ? [[name, at] as const] : [];
+      const at = locate(name);
+      const own = !(at instanceof Error) && at.folder.startsWith(join(PROGRAM, 'plugins'));
+      return own && name !== only ? [] : [[name, at] as const];
     }),
   );
   if (only === undefined) return found;
-  const [name, at] = [...found].find(([entry, { id }]) => entry === only || id === only) ?? [];
+  const [name, at] =
+    [...found].find(([entry, one]) => entry === only || idOf(entry) === only || idIn(one) === only) ?? [];
   if (!name || !at) {
-    const known = [...found].flatMap(([entry, { id }]) => [id, entry]);
+    const known = [...found].flatMap(([entry, one]) => [idIn(one) ?? idOf(entry), entry]);
     throw new ConfigurationError(
       `config/forum.ts lists no plugin "${only}"; ${didYouMean(only, known, `see: ${RUN} plugin list`)}`,
     );
   }
   return new Map([[name, at]]);
 }
+
+const idIn = (at: PluginLocation | Error): string | undefined => (at instanceof Error ? undefined : at.id);
 
 /** TypeScript that comes as it is, whatever a package's build makes of the rest. */
 const BROWSER_MODULE = /^client\/.*(?<!\.d)\.ts$/;
@@ -152,6 +174,12 @@ export const pluginCheck = defineCommand({
     let failed = 0;
     const plugins = await foreign(only);
     for (const [name, at] of plugins) {
+      if (at instanceof Error) {
+        failed++;
+        console.print(`${name} cannot be checked:`);
+        console.print(`  ${chainOf(at, idOf(name))}`);
+        continue;
+      }
       const problems: string[] = [];
       try {
         if (at.package) {

@@ -168,6 +168,9 @@ export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
     const status = async (): Promise<number> => (await get('/latecomer')).status;
     await site.write('config/forum.ts', configurationOf('latecomer'));
     await expect.poll(listed).toMatch(/^latecomer +failed +is not there: neither a folder plugins\/latecomer /);
+    await expect(site.parley('plugin', 'check', 'latecomer')).rejects.toThrow(
+      /latecomer cannot be checked:\n +is not there: neither a folder plugins\/latecomer /,
+    );
     await site.write('plugins/latecomer/words.ts', `export const words = 'read';\n`);
     await site.write('plugins/latecomer/views/latecomer.hbs', VIEW);
     await reloaded(
