@@ -128,6 +128,9 @@ const REMEDY = {
   down: 'nothing of it was removed; its `down` has to undo what ran before, so correct it and uninstall again',
 };
 
+/** The names of those that ran and are none of these: of a newer version, or of files that are gone. */
+const missingOf = (ran: readonly string[], migrations: readonly MigrationClass[]): readonly string[] =>
+  ran.filter((name) => !migrations.some((one) => one.name === name));
 const missingText = (names: readonly string[]): string =>
   `${names.map((name) => `"${name}"`).join(', ')} ran before, and no migration of it is called so now: what it made stays, and cannot be undone without it; put its file back, or install the version that has it`;
 
@@ -253,8 +256,6 @@ export class Database implements Data {
   async migrate(plugin: string, migrations: readonly MigrationClass[]): Promise<readonly string[]> {
     const repeated = migrations.find((one, at) => migrations.findIndex((other) => other.name === one.name) !== at);
     if (repeated) throw new PluginError(plugin, `lists two migrations named "${repeated.name}"; rename one of them`);
-    const missing = await this.#missing(plugin, migrations);
-    if (missing.length > 0) this.#log.warn({ plugin, migrations: missing }, missingText(missing));
     return this.#migrate(plugin, migrations, 'up');
   }
 
@@ -263,7 +264,7 @@ export class Database implements Data {
    * count it as made.
    */
   async assertUndoable(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
-    const missing = await this.#missing(plugin, migrations);
+    const missing = missingOf(await this.#applied(plugin), migrations);
     if (missing.length > 0) throw new PluginError(plugin, `cannot be uninstalled: ${missingText(missing)}`);
   }
 
@@ -351,11 +352,6 @@ export class Database implements Data {
     }
   }
 
-  /** The names of those that ran and are none of these: of a newer version, or of files that are gone. */
-  async #missing(plugin: string, migrations: readonly MigrationClass[]): Promise<readonly string[]> {
-    return (await this.#applied(plugin)).filter((ran) => !migrations.some(({ name }) => name === ran));
-  }
-
   /** The names of a plugin's migrations that ran. */
   async #applied(plugin: string): Promise<readonly string[]> {
     const rows = await this.all(
@@ -367,6 +363,8 @@ export class Database implements Data {
   async #migrate(plugin: string, migrations: readonly MigrationClass[], direction: 'up' | 'down'): Promise<string[]> {
     const { driver, config } = this.#backend.orm;
     const before = await this.#applied(plugin);
+    const missing = missingOf(before, migrations);
+    if (missing.length > 0) this.#log.warn({ plugin, migrations: missing }, missingText(missing));
     const ran: string[] = [];
     for (const migration of migrations.filter(({ name }) => before.includes(name) === (direction === 'down'))) {
       const change = new migration(driver, config);
@@ -387,7 +385,6 @@ export class Database implements Data {
           ran.push(migration.name);
         });
       } catch (error) {
-        const missing = await this.#missing(plugin, migrations).catch(() => []);
         const hint = missing.length > 0 ? `. ${missingText(missing)}` : '';
         throw new PluginError(
           plugin,

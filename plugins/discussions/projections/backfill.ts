@@ -2,8 +2,11 @@ import type { Backfill, Cache, Data } from 'parley-forum';
 import { discussionCacheTags, type PostProjection } from 'parley-forum/plugins/discussions';
 import type { Projections } from './projections.ts';
 
-/** Posts processed in one transaction: their discussions cannot be changed meanwhile, so it must be short. */
-const BATCH = 100;
+/**
+ * Posts processed in one transaction: their discussions cannot be changed meanwhile, so it must be short. On the
+ * embedded database nothing else goes on in the process, either.
+ */
+const [BATCH, EMBEDDED_BATCH] = [500, 100];
 
 /**
  * Passes posts to a projection in the order of their ids. What was cached meanwhile may show the projection without
@@ -16,9 +19,10 @@ export const postBackfill = (
   checkpoint: () => projections.checkpoint(),
   run: (since, after) =>
     data.transaction(async (em) => {
-      const posts = await projections.projectedPosts(after, BATCH, since);
+      const batch = data.embedded ? EMBEDDED_BATCH : BATCH;
+      const posts = await projections.projectedPosts(after, batch, since);
       if (posts.length > 0) await projection.posts(em, posts);
-      if (posts.length === BATCH) return posts.at(-1)!.id;
+      if (posts.length === batch) return posts.at(-1)!.id;
       const passed = posts.length > 0 || after !== undefined;
       if (passed) await cache.purge(discussionCacheTags.lists, discussionCacheTags.all);
       return undefined;
