@@ -5,12 +5,14 @@ import { copyPath, uploadPath } from './uploads.ts';
 const LINK_OR_PICTURE = /<a\b|<\/a>|<img src="[^"]*\/uploads\/([0-9a-f-]{36})\/[^"]*"[^>]*>/gi;
 
 /**
- * Gives pictures their width and height, so that a page does not move when they come, their smaller copies, and a link to
- * the whole file unless they are one already.
+ * Of a text that is written: its files stay until it is stored. Gives pictures their width and height, so that a page does
+ * not move when they come, their smaller copies, and a link to the whole file unless they are one already.
  */
-export async function showPictures(html: string, store: Pick<UploadStore, 'sizes'>): Promise<string> {
-  const named = html.includes('<img ') ? referencedUploads(html) : [];
+export async function showPictures(html: string, store: Pick<UploadStore, 'renew' | 'sizes'>): Promise<string> {
+  const named = referencedUploads(html);
   if (named.length === 0) return html;
+  await store.renew(named);
+  if (!html.includes('<img ')) return html;
   const sizes = await store.sizes(named);
   let linked = false;
   return html.replace(LINK_OR_PICTURE, (found, id: string | undefined) => {

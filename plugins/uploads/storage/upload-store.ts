@@ -41,6 +41,8 @@ const COLUMNS = sql.raw(
 /** Cache tag of one upload: purged when it is gone. */
 const tagOf = (id: string): string => `upload:${id}`;
 
+const DAY = 24 * 3_600_000;
+
 /** The uploads and their owners. */
 export class UploadStore {
   readonly #deps: UploadStoreDeps;
@@ -174,6 +176,16 @@ export class UploadStore {
       select id, name, width, height, widths from upload where id = any(${ids}::uuid[]) and width is not null
         and height is not null`);
     return new Map(rows.map((sizes) => [sizes.id, sizes]));
+  }
+
+  /**
+   * What is named just now is not removed as unused before a text that names it can have been stored. One statement,
+   * which seldom finds anything to do.
+   */
+  async renew(ids: readonly string[]): Promise<void> {
+    const now = this.#deps.clock.now();
+    await this.#deps.data.all(sql`update upload set unused_since = ${new Date(now)}
+      where id = any(${ids}::uuid[]) and unused_since < ${new Date(now - DAY)}`);
   }
 
   /** Those of the ids that are known. One statement. */

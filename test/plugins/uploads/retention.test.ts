@@ -171,6 +171,16 @@ describe('the daily job', () => {
     expectStatus(await forum.as.mia.post(`/api/discussions/${id}/restore`), 200);
   });
 
+  test('leaves a file for a while that is named in a text which is not stored yet', async () => {
+    const file = await upload();
+    forum.app.clock.advance(8 * DAY);
+    expectStatus(await forum.guest.post('/api/markdown/parse', { content: `A [file](${file.path})` }), 200);
+    await tidied(0);
+    expect(await there(file)).toEqual([true]);
+    await tidied(8);
+    expect(await there(file)).toEqual([false]);
+  });
+
   test('removes the files of accounts that are gone, used or not, and keeps pictures of those that are there', async () => {
     const accounts = forum.app.app.service(Accounts);
     const gone = await accounts.create({
