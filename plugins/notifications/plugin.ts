@@ -3,6 +3,7 @@ import { Access, isGuest } from 'parley-forum/plugins/access';
 import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
 import { Categories, Discussions, postProjections, postUpdated } from 'parley-forum/plugins/discussions';
 import { Live, signals } from 'parley-forum/ports/live';
+import { Markdown } from 'parley-forum/plugins/markdown';
 import { Mail } from 'parley-forum/ports/mail';
 import { Notifications, notificationTypes } from 'parley-forum/ports/notifications';
 import { unreadChanged } from 'parley-forum/plugins/notifications';
@@ -47,6 +48,7 @@ export default definePlugin({
     accounts: Accounts,
     categories: Categories,
     discussions: Discussions,
+    markdown: Markdown,
   },
   wants: { subscriptions: Subscriptions, mail: Mail, live: Live, web: Web },
   provides: { notifications: Notifications },
@@ -88,6 +90,7 @@ export default definePlugin({
       accounts,
       categories,
       discussions,
+      markdown,
       subscriptions,
       mail,
       live,
@@ -120,8 +123,8 @@ export default definePlugin({
       untitled: (type) => untitledOf(types().find((known) => known.type === type)),
       textsFor: async (userId) => (await web?.textsFor([userId]))?.(userId),
     });
-    const emailLater =
-      emails && mail && addEmailJobs(plugin, { data, clock, accounts, mail, emails, preferences, visibility, store });
+    const toMail = { data, clock, accounts, preferences, visibility, store, discussions, markdown };
+    const emailLater = emails && mail && addEmailJobs(plugin, { ...toMail, emails, mail });
     const notifications = new Notifier({
       data,
       accounts,

@@ -1,10 +1,13 @@
 import { Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
 import type { Mail, Message } from 'parley-forum/ports/mail';
 import type { NotificationEmails } from './emails.ts';
 import type { PreferenceStore, DigestRecipient } from '../preferences/preferences.ts';
 import type { Visibility } from '../visibility.ts';
-import type { Store } from '../store.ts';
+import type { NotificationRow, Store } from '../store.ts';
 
 interface MailSettings {
   readonly 'notifications.mail_delay': number;
@@ -18,7 +21,11 @@ export interface EmailJobsDeps {
   readonly preferences: PreferenceStore;
   readonly visibility: Visibility;
   readonly store: Store;
+  readonly discussions: Pick<Discussions, 'posts'>;
+  readonly markdown: Pick<Markdown, 'excerpt'>;
 }
+/** Characters of a post in a mail. */
+const EXCERPT = 2_000;
 /** Members whose digests are rendered at a time, and the notifications that one digest lists. */
 const DIGEST_BATCH = 200;
 const MAX_IN_DIGEST = 20;
@@ -47,10 +54,8 @@ export function addEmailJobs(
 }
 
 /** Sends nothing if it was read, deleted, hidden or switched off meanwhile. */
-async function emailOne(
-  { accounts, mail, emails, preferences, visibility, store }: EmailJobsDeps,
-  id: string,
-): Promise<void> {
+async function emailOne(deps: EmailJobsDeps, id: string): Promise<void> {
+  const { accounts, mail, emails, preferences, visibility, store } = deps;
   const row = await store.find(id);
   if (!row || row.isRead || !emails.tells(row)) return;
   const { userId, type } = row;
@@ -58,7 +63,18 @@ async function emailOne(
   const to = (await accounts.emails([userId])).get(userId);
   if (!viewer || to === undefined || !(await visibility.categories(viewer)).includes(row.categoryId)) return;
   if (preferences.channel((await preferences.of([userId]))(userId), type) !== 'mail') return;
-  await mail.send(await emails.single(row, await accounts.authors(row.actorIds), to));
+  const text = await textFor(deps, row, viewer);
+  await mail.send(await emails.single(row, await accounts.authors(row.actorIds), { to, text }));
+}
+
+/** What somebody else wrote, if that is what it is about, as far as its reader may see it now. */
+async function textFor(
+  { discussions, markdown }: EmailJobsDeps,
+  { postId, userId }: NotificationRow,
+  viewer: Viewer,
+): Promise<string | undefined> {
+  const [post] = postId === null ? [] : await discussions.posts([postId], viewer);
+  return post === undefined || post.author?.id === userId ? undefined : markdown.excerpt(post.content, EXCERPT);
 }
 
 /** Each member gets one a day or week, whichever process runs the job and however often. */

@@ -49,7 +49,12 @@ export class NotificationEmails {
     return [sentence, title].filter(Boolean).join(' ');
   }
 
-  async single(row: NotificationRow, actors: ReadonlyMap<string, Author>, to: string): Promise<Message> {
+  /** `text`: what was written, where the mail is about a text of somebody else. */
+  async single(
+    row: NotificationRow,
+    actors: ReadonlyMap<string, Author>,
+    { to, text }: { readonly to: string; readonly text: string | undefined },
+  ): Promise<Message> {
     const { web, environment } = this.#deps;
     const texts = (await web.textsFor([row.userId]))(row.userId);
     const subject = this.#summary(row, actors, texts);
@@ -57,7 +62,7 @@ export class NotificationEmails {
     const content = {
       language: texts.id,
       title: subject,
-      paragraphs: [],
+      paragraphs: text === undefined ? [] : [text],
       action: { label: texts.text('notifications:mail.open'), href: environment.baseUrl + row.url },
       reason: texts.text('notifications:mail.reason'),
       end: { label: texts.text('notifications:mail.stop'), href: unsubscribe },

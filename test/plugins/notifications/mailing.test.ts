@@ -58,7 +58,7 @@ beforeEach(async () => {
 describe('a single mail', () => {
   test('says what happened, to whom it concerns', async () => {
     const { id } = await forum.start('mia', 'Knots');
-    const post = await forum.reply('mia', id, 'Look, @ada');
+    const post = await forum.reply('mia', id, 'Look, @ada: the **bowline**');
     await settled(forum);
     const [mail, ...others] = await sent();
     expect(others).toEqual([]);
@@ -67,9 +67,20 @@ describe('a single mail', () => {
       subject: 'mia mentioned you in Knots',
       references: `<thread.${id}@forum.test>`,
     });
+    expect(mail!.body).toContain('Look, @ada: the bowline');
     expect(mail!.body).toContain(
       `http://forum.test/d/${(await forum.guest.get(`/api/discussions/${id}`)).body.discussion.number}/${post.number}#post-${post.number}`,
     );
+  });
+
+  test('has no text that its reader may not see, nor their own', async () => {
+    const { postId: hidden } = await forum.start('mia', 'Among us', 'staff');
+    const { postId: own } = await forum.start('bob', 'Splices');
+    await notify('ada', { postId: hidden });
+    await notify('bob', { postId: own });
+    const mails = await sent();
+    expect(mails.map(({ headers: { to } }) => to).toSorted()).toEqual(['ada@forum.test', 'bob@forum.test']);
+    for (const { body } of mails) expect(body).not.toContain('About');
   });
 
   test('is not sent when it was read, switched off or hidden meanwhile', async () => {
