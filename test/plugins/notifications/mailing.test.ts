@@ -79,7 +79,7 @@ describe('a single mail', () => {
     await notify('ada', { postId: hidden });
     await notify('bob', { postId: own });
     const mails = await sent();
-    expect(mails.map(({ headers: { to } }) => to).toSorted()).toEqual(['ada@forum.test', 'bob@forum.test']);
+    expect(new Set(mails.map(({ headers: { to } }) => to))).toEqual(new Set(['ada@forum.test', 'bob@forum.test']));
     for (const { body } of mails) expect(body).not.toContain('About');
   });
 
