@@ -4,7 +4,7 @@ import { Mail } from 'parley-forum/ports/mail';
 import { Web } from 'parley-forum/plugins/web';
 
 /** The page where a member can check the change. */
-const PATHS: Readonly<Record<AccountChange, string>> = {
+const PATHS: Readonly<Record<Exclude<AccountChange, 'first'>, string>> = {
   password: '/settings/security/sessions',
   reset: '/settings/security',
   email: '/settings/security',
@@ -22,6 +22,7 @@ export default definePlugin({
   setup({ clock, environment, mail, web }, plugin) {
     plugin.extend(accountChangeListeners, {
       async changed(what, { id, username }, to, tokensKept) {
+        if (what === 'first') return;
         const texts = (await web.textsFor([id]))(id);
         const text = (key: string, values: Readonly<Record<string, unknown>> = {}): string =>
           texts.text(`account-mail:${key}`, values);

@@ -132,7 +132,10 @@ export const loggedIn = defineAction<{ readonly id: string } & RequestOrigin>('a
 export const loginRefused = defineAction<
   { readonly id?: string | undefined; readonly confirming: boolean } & RequestOrigin
 >('account.login-refused');
-/** A member gave the password again in their session, and the code of a second factor where there is one. */
+/**
+ * A member showed again in their session that it is them, by the password or in another way, and by the code of a second
+ * factor where there is one.
+ */
 export const identityConfirmed = defineAction<{ readonly id: string } & RequestOrigin>('account.confirmed');
 /** A member ended their session themselves. */
 export const loggedOut = defineAction<{ readonly id: string } & RequestOrigin>('account.logged-out');
@@ -199,7 +202,8 @@ export const accountsTag = 'accounts';
 export interface NewAccount {
   readonly username: string;
   readonly email: string;
-  readonly password: string;
+  /** Left out, the account has none: whoever has it logs in by another of the `loginMethods`. */
+  readonly password?: string;
   readonly groupId?: string;
   readonly bio?: string;
   readonly joinedAt?: Date;
@@ -261,8 +265,10 @@ export interface Accounts {
    * are missing. One statement, and for staff what their requirements ask.
    */
   viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
-  /** Those of these accounts that can log in: active, with a password. One statement. */
+  /** Those of these accounts that can log in: active, with a password or another of the `loginMethods`. */
   ableToLogIn(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Those of these accounts that have a password. One statement. */
+  withPassword(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
    * The e-mail addresses of these accounts; inactive accounts are missing, and those of which nobody has shown yet that
    * the address is theirs. One statement, and what that asks. Never to be shown or logged.
@@ -360,6 +366,40 @@ export interface Accounts {
 export type IpAddresses = Readonly<Record<'registration' | 'lastLogin', string | undefined>>;
 export const Accounts = defineToken<Accounts>('Accounts');
 
+/** What somebody signs up with whom another service has identified. */
+export interface IdentifiedSignUp {
+  readonly username: string;
+  readonly email: string;
+  readonly language?: string | undefined;
+  /** That service has shown that the address is theirs, so that they need not confirm it. */
+  readonly emailProven: boolean;
+}
+/** The new member, or how the address is confirmed first: then nothing says whether there is a new member. */
+export type Registered = { readonly account: Account } | { readonly confirmation: EmailConfirmation };
+/** Signing up in other ways than by the form with a password. */
+export interface Registrations {
+  /**
+   * Makes an account without a password, by the rules, limits and events of the form. `stored` runs in the transaction
+   * that stores it. 400 naming the field, 429.
+   */
+  registerIdentified(
+    signUp: IdentifiedSignUp,
+    address: string,
+    stored: (account: Pick<Account, 'id' | 'username' | 'email'>) => Promise<void>,
+  ): Promise<Registered>;
+}
+export const Registrations = defineToken<Registrations>('Registrations');
+
+/** A way to log in beside the password, such as an account elsewhere. */
+export interface LoginMethod {
+  /** Those of these accounts that can log in by it now. */
+  available(accountIds: readonly string[]): Promise<ReadonlySet<string>>;
+}
+export const loginMethods = defineExtensionPoint<LoginMethod>(
+  'accounts.login-methods',
+  'Ways to log in beside the password: who has one can log in without a password.',
+);
+
 /** Accounts in one query. */
 const BATCH_SIZE = 100;
 /** Who holds a permission now, in parts: those of the groups alone that may. */
@@ -383,8 +423,11 @@ export async function* holdersOf(
 export const notBelow = ({ username }: Pick<Account, 'username'>): HttpError =>
   new HttpError(403, `${username} is not below you; ask an administrator`);
 
-/** `reset`: the password, by a link in a mail. `sessions`: another person ended all sessions and tokens. */
-export type AccountChange = 'password' | 'reset' | 'email' | 'sessions';
+/**
+ * `reset`: the password, by a link in a mail. `first`: by such a link a first one, of which its owner is not told.
+ * `sessions`: another person ended all sessions and tokens.
+ */
+export type AccountChange = 'password' | 'reset' | 'first' | 'email' | 'sessions';
 
 /**
  * Hears of changes of an account: notifies its owner by mail, for instance, or revokes what should not outlive them.
@@ -393,7 +436,7 @@ export type AccountChange = 'password' | 'reset' | 'email' | 'sessions';
 export interface AccountChangeListener {
   /**
    * `to` is the e-mail address to notify: after a change, the old one. `tokensKept`: the owner chose to keep the
-   * tokens. A first password is no change.
+   * tokens. A first password that somebody else sets is no change.
    */
   changed(what: AccountChange, account: Account, to: string, tokensKept: boolean): Promise<void>;
 }
@@ -496,6 +539,23 @@ export const emailConfirmations = defineExtensionPoint<EmailConfirmation>(
   { order: 'The first that is required counts.' },
 );
 
+/** What a login is asked for with. */
+export interface LoginRequest {
+  readonly remember: boolean;
+  /** A path of this site. */
+  readonly returnTo: string;
+}
+
+/** What follows the right password, or whatever else showed who it is. */
+export interface LoginOutcome {
+  /** Where a browser goes. */
+  readonly redirectTo: string;
+  /** The response for programs. */
+  readonly json: LoginResult;
+  /** False while a step is left. */
+  readonly complete: boolean;
+}
+
 /** Login sessions and bearer tokens. */
 export interface Sessions {
   /** To run before `authenticate`; costs nothing for a request without a session cookie. */
@@ -536,6 +596,17 @@ export interface Sessions {
    * programs. 401 without a pending login, or when it waits for another step, so that no plugin can complete another's.
    */
   completeStep(req: Request, res: Response, step: string): Promise<LoginResult>;
+  /**
+   * Who it is was shown, by the password or in another way: begins the session, or a pending login that waits for the
+   * first step. 401 for an account that is not active.
+   */
+  beginLogin(req: Request, res: Response, account: Account, request: LoginRequest): Promise<LoginOutcome>;
+  /** Whether this member gives a code besides when they confirm that it is them. */
+  asksForCode(account: Account): Promise<boolean>;
+  /** Checks that code, where one is asked for: 400 naming `code`, 429. */
+  checkCode(account: Account, code: string | undefined, address: string): Promise<void>;
+  /** A member has shown that it is them, in every way that is asked for: counts for 15 minutes, as at /login/confirm. */
+  confirmIdentity(req: Request): Promise<void>;
 }
 export const Sessions = defineToken<Sessions>('Sessions');
 
@@ -647,9 +718,26 @@ export const registerFields = defineSlot<object>(
   'auth.register.fields',
   'In the form that signs up, above its button: inputs, which the form submits under their names.',
 );
-export const loginBefore = defineSlot<object>(
+/** The page that a login, or a sign-up, leads to: a path, or empty. */
+export interface LoginSlot {
+  readonly return_to: string;
+}
+export const loginBefore = defineSlot<LoginSlot>(
   'auth.login.before',
   'On the login page, above the form: other ways to log in.',
+);
+export const registerBefore = defineSlot<LoginSlot>(
+  'auth.register.before',
+  'On the page to sign up, above the form: other ways to do so.',
+);
+/** What is confirmed for: the page to go back to, the form that waits for it, sealed, and whether a code is asked for. */
+export interface ConfirmSlot extends LoginSlot {
+  readonly pending: string;
+  readonly coded: boolean;
+}
+export const confirmAfter = defineSlot<ConfirmSlot>(
+  'auth.confirm.after',
+  'On the page where members confirm that it is them, below the form: other ways to do so.',
 );
 export const loginAfter = defineSlot<object>('auth.login.after', 'On the login page, below the form: links.');
 export const profileSettingsEnd = defineSlot<object>(

@@ -45,6 +45,10 @@ export const ConfirmForm = Type.Object({
 export const ReturnForm = Type.Object({ return_to: Type.Optional(Type.String({ maxLength: 2_048 })) });
 export const EmailForm = Type.Object({ email: Text(254) });
 export const SessionForm = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
+export const FirstPasswordForm = Type.Object({
+  password: Text(1_024),
+  password_confirmation: Type.Optional(Type.String()),
+});
 export const PasswordForm = Type.Object({
   current_password: Text(1_024),
   password: Text(1_024),
@@ -129,16 +133,28 @@ export class Forms {
     );
   }
 
-  /** Asks a member for the password again, and for a code (`coded`). */
-  confirm(shown: FormState & { readonly coded: boolean }): View {
+  /** Asks a member for the password again, where they have one, and for a code (`coded`). */
+  confirm(shown: FormState & { readonly coded: boolean; readonly passwordless: boolean }): View {
     const model = {
       ...submittedValues(shown, ['return_to', 'pending']),
       coded: shown.coded,
+      passwordless: shown.passwordless,
       ...formErrors(shown.retry),
     };
     return view(
       '@accounts/login-confirm',
       { name: 'login', title: phrase('accounts:confirm.title'), noindex: true },
+      model,
+      shown.retry?.status ?? 200,
+    );
+  }
+
+  /** For a member who has none yet. */
+  firstPassword(shown: FormState): View {
+    const model = { ...this.#policy(), ...formErrors(shown.retry) };
+    return view(
+      '@accounts/settings-password',
+      { name: 'settings', title: phrase('accounts:password.first'), noindex: true, current: SECURITY },
       model,
       shown.retry?.status ?? 200,
     );
@@ -156,11 +172,17 @@ export class Forms {
 
   /** `token`: as it stands, if there is one; `fresh`: just made, shown this once. */
   security(
-    shown: FormState & { readonly email: string; readonly token: TokenState | undefined; readonly fresh?: string },
+    shown: FormState & {
+      readonly email: string;
+      readonly passwordless: boolean;
+      readonly token: TokenState | undefined;
+      readonly fresh?: string;
+    },
   ): View {
     const keepTokens = ticked(shown.retry?.body['keep_tokens']);
     const model = {
       email: shown.email,
+      passwordless: shown.passwordless,
       token: shown.token,
       fresh: shown.fresh,
       keepTokens,

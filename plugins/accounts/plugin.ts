@@ -9,11 +9,13 @@ import {
   editProfile,
   emailConfirmations,
   lastSeenRules,
+  loginMethods,
   loginSteps,
   languageOffered,
   mailDomainAccepted,
   manageAccounts,
   profileTabs,
+  Registrations,
   seeAddresses,
   logoutNotices,
   Sessions,
@@ -80,7 +82,7 @@ export default definePlugin({
     limits: Limits,
     allSettings: Settings,
   },
-  provides: { accounts: Accounts, sessions: Sessions, csrf: Csrf },
+  provides: { accounts: Accounts, sessions: Sessions, registrations: Registrations, csrf: Csrf },
   hooks: [userChanged, mailDomainAccepted, languageOffered, ...auditedHooks],
   extensionPoints: [
     userFields,
@@ -88,6 +90,7 @@ export default definePlugin({
     profileTabs,
     emailConfirmations,
     loginSteps,
+    loginMethods,
     accountChangeListeners,
     tokenStores,
     logoutNotices,
@@ -129,6 +132,7 @@ export default definePlugin({
       changeListeners,
       confirmation,
       tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value),
+      loginMethods: () => plugin.extensions(loginMethods).map(({ value }) => value),
       staffRequirements: () => plugin.extensions(staffRequirements).map(({ value }) => value),
     });
     plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id), accountsTag), { awaited: true });
@@ -191,7 +195,7 @@ export default definePlugin({
     const forms = new Forms(passwords, honeypot);
     addRoutes(plugin, { access, data, users, accounts, clock });
     addPages(plugin, { sessions, csrf, authenticator, registration, forms, http, environment });
-    addConfirmPages(plugin, { accounts, sessions, authenticator, forms, http, environment, steps });
+    addConfirmPages(plugin, { accounts, sessions, authenticator, forms, http, environment });
     addSettingsPages(plugin, { access, accounts, sessions, tokens, authenticator, forms, http, confirmation });
     addSessionPages(plugin, { accounts, sessions, accountSessions, forms });
     addSessionRoutes(plugin, { rules, clock });
@@ -208,6 +212,6 @@ export default definePlugin({
     );
     plugin.extend(suggestionSources, memberSuggestions(data), 10);
     plugin.extend(personalData, accountData({ data, accounts, accountSessions }));
-    return { accounts, sessions, csrf };
+    return { accounts, sessions, registrations: registration, csrf };
   },
 });

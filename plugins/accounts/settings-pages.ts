@@ -1,9 +1,9 @@
-import { InvalidInput, type Http, type PluginHandle } from 'parley-forum';
+import { HttpError, InvalidInput, type Http, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { editProfile, type Account, type EmailConfirmation } from 'parley-forum/plugins/accounts';
 import { navigation, negotiated, pages, phrase, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { confirmPassword } from './login/confirm-pages.ts';
-import { EmailForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
+import { EmailForm, FirstPasswordForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
 import type { Authenticator } from './login/authenticator.ts';
 import type { AccountsService } from './accounts/service.ts';
 import type { SessionsService } from './sessions/sessions.ts';
@@ -23,6 +23,18 @@ export interface SettingsPagesDeps {
 
 const PROFILE = '/settings/profile';
 const EMAIL = `${SECURITY}/email`;
+const FIRST_PASSWORD = `${SECURITY}/first-password`;
+/** 400 where the password was repeated, and not the same. */
+function checkRepeated({
+  password,
+  password_confirmation: repeated = password,
+}: {
+  readonly password: string;
+  readonly password_confirmation?: string;
+}): void {
+  if (repeated !== password)
+    throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
+}
 /** Nothing to show: mail goes where it went before. */
 const sameAddress = (account: Account, email: string): boolean => account.email.toLowerCase() === email.toLowerCase();
 
@@ -61,8 +73,9 @@ export function addSettingsPages(
     id: string | undefined,
     shown: { readonly retry?: Retry; readonly fresh?: string } = {},
   ): Promise<View> => {
-    const [account, token] = id === undefined ? [] : await Promise.all([accounts.find(id), tokens.state(id)]);
-    return forms.security({ ...shown, email: account?.email ?? '', token });
+    const [account, token, passwords] =
+      id === undefined ? [] : await Promise.all([accounts.find(id), tokens.state(id), accounts.withPassword([id])]);
+    return forms.security({ ...shown, email: account?.email ?? '', passwordless: passwords?.size === 0, token });
   };
   const rerender = (retry: Retry): Promise<View> => security(retry.actor.id, { retry });
   const confirm = { confirm: true };
@@ -78,9 +91,7 @@ export function addSettingsPages(
     options: { rerender },
   })(async ({ actor, body, req }) => {
     const id = actor.id;
-    if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
-      throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
-    }
+    checkRepeated(body);
     await confirmPassword(authenticator, (await accounts.find(id))!, {
       password: body.current_password,
       field: 'current_password',
@@ -90,6 +101,26 @@ export function addSettingsPages(
     await sessions.endOthers(req, () => accounts.changePassword(id, body.password, { keepTokens }));
     const notice = phrase(keepTokens ? 'accounts:password.changed' : 'accounts:password.changed-with-tokens');
     return negotiated(redirect(SECURITY, { notice }), { success: true });
+  });
+
+  plugin.route(pages, { method: 'get', path: FIRST_PASSWORD, can: 'member', options: confirm })(async ({ actor }) =>
+    (await accounts.withPassword([actor.id])).has(actor.id) ? redirect(SECURITY) : forms.firstPassword({}),
+  );
+
+  plugin.route(pages, {
+    method: 'post',
+    path: FIRST_PASSWORD,
+    can: 'member',
+    summary: 'Set a password, where the account has none',
+    body: FirstPasswordForm,
+    options: { ...confirm, rerender: (retry: Retry) => forms.firstPassword({ retry }) },
+  })(async ({ actor, body, req }) => {
+    const id = actor.id;
+    checkRepeated(body);
+    if ((await accounts.withPassword([id])).has(id))
+      throw new HttpError(409, 'This account has a password already; change it with the present one');
+    await sessions.endOthers(req, () => accounts.changePassword(id, body.password, { keepTokens: true }));
+    return negotiated(redirect(SECURITY, { notice: phrase('accounts:password.set') }), { success: true });
   });
 
   plugin.route(pages, { method: 'get', path: EMAIL, can: 'member', options: confirm })(async ({ actor }) =>

@@ -42,6 +42,7 @@ import {
   type LocaleSettings,
   type LocaleChanges,
   type EmailConfirmation,
+  type LoginMethod,
   type UserRecord,
   type StaffRequirement,
   type TokenStore,
@@ -102,6 +103,7 @@ export interface AccountsDeps {
   /** How addresses are confirmed; undefined where they need not be. */
   confirmation(): EmailConfirmation | undefined;
   tokenStores(): readonly TokenStore[];
+  loginMethods(): readonly LoginMethod[];
   staffRequirements(): readonly StaffRequirement[];
 }
 
@@ -154,9 +156,18 @@ export class AccountsService implements Accounts {
   }
 
   async ableToLogIn(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const known = ids.filter(isId);
+    const methods = await Promise.all(this.#deps.loginMethods().map((method) => method.available(known)));
+    const rows = await this.#deps.data.all(sql<{ id: string; password: boolean }>`
+      select id, password_hash <> ${NO_PASSWORD} as password from account
+      where id = any(${known}::uuid[]) and status = 'active'`);
+    const able = rows.filter(({ id, password }) => password || methods.some((accounts) => accounts.has(id)));
+    return new Set(able.map(({ id }) => id));
+  }
+
+  async withPassword(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(sql<{ id: string }>`
-      select id from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'
-        and password_hash <> ${NO_PASSWORD}`);
+      select id from account where id = any(${ids.filter(isId)}::uuid[]) and password_hash <> ${NO_PASSWORD}`);
     return new Set(rows.map(({ id }) => id));
   }
 
@@ -261,7 +272,7 @@ export class AccountsService implements Accounts {
         ? []
         : [{ field: 'username', message: 'must have 3 to 30 letters a–z, digits, "_", "-" or "."' }]),
       ...(isEmail(email) ? [] : [{ field: 'email', message: 'is not an e-mail address' }]),
-      ...this.#deps.passwords.problems(password, [username, email.split('@')[0] ?? '']),
+      ...(password === undefined ? [] : this.#deps.passwords.problems(password, [username, email.split('@')[0] ?? ''])),
     ];
   }
 
@@ -270,12 +281,12 @@ export class AccountsService implements Accounts {
     { username, email, password, groupId = 'member', bio = '', joinedAt, language, ip, by }: NewAccount,
     stored?: EmailConfirmation['begin'],
   ): Promise<Account> {
-    const problems = this.problems({ username, email, password });
+    const problems = this.problems({ username, email, ...(password !== undefined && { password }) });
     if (problems.length > 0) throw new InvalidInput(problems);
     this.#checkGroup(groupId);
     await this.#checkLanguage(language);
     const now = this.#deps.clock.now();
-    const passwordHash = await this.#deps.passwords.hash(password);
+    const passwordHash = password === undefined ? NO_PASSWORD : await this.#deps.passwords.hash(password);
     const address = storedIp(ip);
     const values = {
       id: createId(now),
@@ -564,7 +575,9 @@ export class AccountsService implements Accounts {
       Object.assign(account, { passwordHash, permissionsVersion: account.permissionsVersion + 1 });
       await emit(passwordChanged, { id, by });
       if (!keepTokens) await this.#revokeTokens(id, by);
-      if (!first) await this.#notifyListeners(what, account, account.email, keepTokens);
+      // Of one that its owner sets in a session they are told: somebody else may sit there.
+      if (!first || by === id)
+        await this.#notifyListeners(first && what === 'reset' ? 'first' : what, account, account.email, keepTokens);
       return account.permissionsVersion;
     });
   }

@@ -16,6 +16,11 @@ class Login extends HTMLElement implements LoginDialog {
   #returned = false;
   /** A second press while the first is under way would log in once more, and end the session that it began. */
   #sending = false;
+  /** They went to log in at another site, in a tab of its own. */
+  #elsewhere = false;
+  readonly #seen = (): void => {
+    if (this.#elsewhere && !document.hidden) void this.#look().catch(() => undefined);
+  };
 
   ask(note = t('ended')): Promise<boolean> {
     Login.#asking ??= this.#ask(note).finally(() => (Login.#asking = undefined));
@@ -26,8 +31,10 @@ class Login extends HTMLElement implements LoginDialog {
     this.#note = note;
     this.#dialog.ariaLabel = t('login');
     this.#dialog.addEventListener('submit', (event) => {
+      const form = event.target as HTMLFormElement;
+      if (form.target !== '') return void (this.#elsewhere = true);
       event.preventDefault();
-      void this.#send(event.target as HTMLFormElement, event.submitter);
+      void this.#send(form, event.submitter);
     });
     await this.#open(LOGIN);
     // There is no step where somebody has logged in beside it, whoever that is.
@@ -37,10 +44,19 @@ class Login extends HTMLElement implements LoginDialog {
     const restoreCaret = rememberCaret();
     this.#dialog.showModal();
     this.#dialog.querySelector<HTMLElement>('input:not([type="hidden"])')?.focus();
+    document.addEventListener('visibilitychange', this.#seen);
     await new Promise((resolve) => this.#dialog.addEventListener('close', resolve, { once: true }));
+    document.removeEventListener('visibilitychange', this.#seen);
     this.remove();
     restoreCaret();
     return this.#returned;
+  }
+
+  /** Goes on once they are logged in; until then what they typed here stays. */
+  async #look(): Promise<void> {
+    const { headers } = await request(LOGIN, { headers: { 'X-Enhance': '' } });
+    const next = headers.get('X-Location');
+    if (next !== null) await this.#open(next);
   }
 
   /** Shows a step, or finds that it is no longer needed. */
@@ -53,6 +69,9 @@ class Login extends HTMLElement implements LoginDialog {
     refreshCsrf(page);
     const step = isStep(path) ? page.querySelector('main > .auth') : null;
     if (step) {
+      // What leads to another site must not take this page away.
+      for (const form of step.querySelectorAll('form'))
+        if (!isStep(new URL(form.getAttribute('action') ?? '', location.href).pathname)) form.target = '_blank';
       const note = Object.assign(document.createElement('p'), { className: 'help', textContent: this.#note });
       const away = button(t('cancel'), () => this.#dialog.close());
       away.className = 'button quiet';

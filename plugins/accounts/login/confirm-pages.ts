@@ -1,5 +1,5 @@
 import { HttpError, InvalidInput, type Environment, type Http, type PluginHandle } from 'parley-forum';
-import { identityConfirmed, type Account, type LoginStep } from 'parley-forum/plugins/accounts';
+import type { Account } from 'parley-forum/plugins/accounts';
 import {
   localPath,
   negotiated,
@@ -13,7 +13,7 @@ import {
 import { ConfirmForm, ReturnForm, type Forms } from '../forms.ts';
 import type { Authenticator } from './authenticator.ts';
 import type { AccountsService } from '../accounts/service.ts';
-import type { SessionsService } from '../sessions/sessions.ts';
+import type { LoginFlow } from './login-flow.ts';
 
 const PATH = '/login/confirm';
 
@@ -40,32 +40,27 @@ export async function confirmPassword(
 
 export interface ConfirmPagesDeps {
   readonly accounts: AccountsService;
-  readonly sessions: SessionsService;
+  readonly sessions: LoginFlow;
   readonly authenticator: Authenticator;
   readonly forms: Forms;
   readonly http: Http;
   readonly environment: Environment;
-  /** In the order in which a login asks for them. */
-  steps(): readonly LoginStep[];
 }
 
 /** Where members confirm that it is them before what needs that, and where they end it before its time. */
 export function addConfirmPages(
   plugin: PluginHandle,
-  { accounts, sessions, authenticator, forms, http, environment, steps }: ConfirmPagesDeps,
+  { accounts, sessions, authenticator, forms, http, environment }: ConfirmPagesDeps,
 ): void {
-  /** The step of a login whose code is asked for here too. */
-  const stepOf = async (account: Account): Promise<Required<LoginStep> | undefined> => {
-    for (const step of steps()) if (step.confirm && (await step.required(account))) return step as Required<LoginStep>;
-    return undefined;
-  };
   const shown = async (
     id: string | undefined,
     given: { readonly values?: Readonly<Record<string, unknown>>; readonly retry?: Retry },
   ): Promise<View> => {
     // A guest gets here with what was sent when their session has ended meanwhile.
     const account = id === undefined ? undefined : await accounts.find(id);
-    return forms.confirm({ ...given, coded: account !== undefined && (await stepOf(account)) !== undefined });
+    const coded = account !== undefined && (await sessions.asksForCode(account));
+    const passwordless = account !== undefined && !(await accounts.withPassword([account.id])).has(account.id);
+    return forms.confirm({ ...given, coded, passwordless });
   };
 
   plugin.route(pages, { method: 'get', path: PATH, can: 'member' })(({ actor, req }) => {
@@ -85,12 +80,8 @@ export function addConfirmPages(
     const address = http.ip(req);
     const account = (await accounts.find(actor.id))!;
     await confirmPassword(authenticator, account, { password: body.password, field: 'password', address });
-    const step = await stepOf(account);
-    if (step && !body.code)
-      throw new InvalidInput([{ field: 'code', message: 'is needed too: this account has two-factor login' }]);
-    await step?.confirm(account, body.code ?? '', address);
-    await sessions.confirm(req);
-    await plugin.emit(identityConfirmed, { id: account.id, address });
+    await sessions.checkCode(account, body.code, address);
+    await sessions.confirmIdentity(req);
     const until = sessions.confirmedUntil(req)?.toISOString();
     return negotiated(resumed(body.pending || undefined, redirect(localPath(body.return_to, environment.baseUrl))), {
       success: true,

@@ -1,8 +1,11 @@
-import { HttpError, type Http, type PluginHandle, type Request, type Response } from 'parley-forum';
+import { HttpError, InvalidInput, type Http, type PluginHandle, type Request, type Response } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import {
+  identityConfirmed,
   loggedIn,
   type Account,
+  type LoginOutcome,
+  type LoginRequest,
   type LoginResult,
   type LoginStep,
   type Sessions,
@@ -20,22 +23,6 @@ export interface LoginFlowDeps extends SessionsDeps {
   readonly users: UserRecords;
   /** In the order in which they are asked for. */
   steps(): readonly LoginStep[];
-}
-
-/** What the login form asked for. */
-interface LoginRequest {
-  readonly remember: boolean;
-  readonly returnTo: string;
-}
-
-/** What follows the right password. */
-export interface LoginOutcome {
-  /** Where a browser goes. */
-  readonly redirectTo: string;
-  /** The response for programs. */
-  readonly json: LoginResult;
-  /** False while a step is left. */
-  readonly complete: boolean;
 }
 
 /** Sessions, and the way from the right password into one. */
@@ -59,13 +46,13 @@ export class LoginFlow extends SessionsService implements Sessions {
     this.#steps = steps;
   }
 
-  /** The password was right: begins the session, or a pending login that waits for the first step. */
   async beginLogin(
     req: Request,
     res: Response,
     account: Account,
     { remember, returnTo }: LoginRequest,
   ): Promise<LoginOutcome> {
+    if (account.status !== 'active') throw new HttpError(401, 'This account is not active', { code: 'inactive' });
     const step = await this.#nextStep(account, []);
     if (!step) {
       const { viewer, json } = await this.#startSession(req, res, account, remember);
@@ -95,6 +82,23 @@ export class LoginFlow extends SessionsService implements Sessions {
     return (await this.#startSession(req, res, account, found.remember)).json;
   }
 
+  async asksForCode(account: Account): Promise<boolean> {
+    return (await this.#codeStep(account)) !== undefined;
+  }
+
+  async checkCode(account: Account, code: string | undefined, address: string): Promise<void> {
+    const step = await this.#codeStep(account);
+    if (step && !code)
+      throw new InvalidInput([{ field: 'code', message: 'is needed too: this account has two-factor login' }]);
+    await step?.confirm(account, code ?? '', address);
+  }
+
+  async confirmIdentity(req: Request): Promise<void> {
+    const account = this.accountOf(req);
+    await this.confirm(req);
+    if (account) await this.#emit(identityConfirmed, { id: account.id, address: this.#http.ip(req) });
+  }
+
   /** The old forgery token dies with the guest's cookie, so programs get the new one. */
   async #startSession(
     req: Request,
@@ -111,6 +115,13 @@ export class LoginFlow extends SessionsService implements Sessions {
       viewer,
       json: { success: true, user: await this.#users.find(account.id, viewer), csrf_token: this.#csrf.token(req, res) },
     };
+  }
+
+  /** The step whose code is asked for beside whatever else shows who it is. */
+  async #codeStep(account: Account): Promise<Required<LoginStep> | undefined> {
+    for (const step of this.#steps())
+      if (step.confirm && (await step.required(account))) return step as Required<LoginStep>;
+    return undefined;
   }
 
   /** The first step that is left. What a step throws refuses the login: a broken step lets no one in. */

@@ -1,5 +1,11 @@
 import { InvalidInput, type FieldProblem } from 'parley-forum';
-import type { Account, NewAccount, EmailConfirmation } from 'parley-forum/plugins/accounts';
+import type {
+  EmailConfirmation,
+  IdentifiedSignUp,
+  NewAccount,
+  Registered,
+  Registrations,
+} from 'parley-forum/plugins/accounts';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
 import { RESERVED } from '../accounts/reserved-names.ts';
@@ -36,14 +42,23 @@ interface SignUp {
 
 const isName = ({ field }: FieldProblem): boolean => field === 'username';
 
-/** The new member, or how the address is confirmed first: then nothing says whether there is a new member. */
-export type Registered = { readonly account: Account } | { readonly confirmation: EmailConfirmation };
+/** A sign-up without what only the form has. */
+interface Registrant extends Pick<NewAccount, 'username' | 'email' | 'password'> {
+  readonly language: string | undefined;
+}
+interface SignUpOptions {
+  /** What is wrong with it besides. */
+  readonly wrong?: readonly FieldProblem[];
+  readonly emailProven?: boolean;
+  /** Runs in the transaction that stores the account. */
+  readonly stored?: EmailConfirmation['begin'];
+}
 
 /**
  * Signing up by oneself. What is plainly wrong is reported before it counts as an attempt, all of
  * it together.
  */
-export class Registration {
+export class Registration implements Registrations {
   readonly #deps: RegistrationDeps;
 
   constructor(deps: RegistrationDeps) {
@@ -55,32 +70,48 @@ export class Registration {
    * limits.
    */
   async register(form: SignUp, address: string, { shown }: { readonly shown: boolean }): Promise<Registered> {
-    const { accounts, limits, honeypot, settings } = this.#deps;
+    const { honeypot } = this.#deps;
     const { password, password_confirmation: repeated = password, language, [HONEYPOT]: trap, shown: stamp } = form;
-    const username = form.username.trim();
-    const email = form.email.trim();
     await honeypot.check({ trap, stamp, shown });
+    const wrong =
+      repeated === password ? [] : [{ field: 'password_confirmation', message: 'is not the same as the password' }];
+    return this.#signUp({ username: form.username, email: form.email, password, language }, address, { wrong });
+  }
+
+  async registerIdentified(
+    { username, email, language, emailProven }: IdentifiedSignUp,
+    address: string,
+    stored: EmailConfirmation['begin'],
+  ): Promise<Registered> {
+    return this.#signUp({ username, email, language }, address, { emailProven, stored });
+  }
+
+  async #signUp(
+    { language, ...registrant }: Registrant,
+    address: string,
+    { wrong = [], emailProven = false, stored }: SignUpOptions,
+  ): Promise<Registered> {
+    const { accounts, limits, settings } = this.#deps;
+    const [username, email] = [registrant.username.trim(), registrant.email.trim()];
+    const account = { ...registrant, username, email, language: language || undefined, ip: address };
     const problems = [
-      ...accounts.problems({ username, email, password }),
+      ...accounts.problems(account),
       ...(RESERVED.has(username.toLowerCase()) ? [{ field: 'username', message: 'is reserved' }] : []),
-      ...(repeated === password
-        ? []
-        : [{ field: 'password_confirmation', message: 'is not the same as the password' }]),
+      ...wrong,
     ];
     if (problems.length > 0)
       throw new InvalidInput([...problems, ...(problems.some(isName) ? [] : await this.#takenName(username))]);
     const allowance = await limits.consume(BUCKET, limits.ipKey(address), settings['registration.rate_limit']);
     assertAllowed(allowance, tooManyAttempts);
+    const confirmation = emailProven ? undefined : this.#deps.confirmation();
     const taken = await accounts.taken({ username, email });
     const refused = [
-      ...(this.#deps.confirmation() ? taken.filter(isName) : taken),
-      ...(await this.#mailProblems(email)),
+      ...(confirmation ? taken.filter(isName) : taken),
+      ...(emailProven ? [] : await this.#mailProblems(email)),
     ];
     if (refused.length > 0) throw new InvalidInput(refused);
-    const confirmation = this.#deps.confirmation();
-    const account = { username, email, password, language: language || undefined, ip: address };
-    if (!confirmation) return { account: await accounts.create(account) };
-    await this.#createUnconfirmed(account, confirmation);
+    if (!confirmation) return { account: await accounts.create(account, stored) };
+    await this.#createUnconfirmed(account, confirmation, stored);
     return { confirmation };
   }
 
@@ -96,10 +127,17 @@ export class Registration {
   }
 
   /** The response does not reveal that an e-mail address is in use; its owner is notified instead. */
-  async #createUnconfirmed(account: NewAccount, confirmation: EmailConfirmation): Promise<void> {
+  async #createUnconfirmed(
+    account: NewAccount,
+    confirmation: EmailConfirmation,
+    stored?: EmailConfirmation['begin'],
+  ): Promise<void> {
     const { accounts } = this.#deps;
     try {
-      await accounts.create(account, (stored) => confirmation.begin(stored));
+      await accounts.create(account, async (member) => {
+        await stored?.(member);
+        await confirmation.begin(member);
+      });
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       const others = error.details.filter(({ field }) => field !== 'email');

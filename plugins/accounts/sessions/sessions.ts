@@ -68,7 +68,10 @@ const generate = (store: SessionStore, req: Request): void =>
   (store as unknown as { generate(req: Request): void }).generate(req);
 
 /** Who makes a request, by the session that its cookie names. */
-export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'completeStep'> {
+export class SessionsService implements Omit<
+  Sessions,
+  'pendingLogin' | 'completeStep' | 'beginLogin' | 'asksForCode' | 'checkCode' | 'confirmIdentity'
+> {
   readonly #deps: SessionsDeps;
   readonly #expressSession: Readonly<Record<'plain' | 'secure', RequestHandler>>;
   readonly #ended = new WeakSet<Request>();

@@ -110,6 +110,8 @@ const FOUND: Readonly<Record<string, readonly [as: Name | 'guest', page: string 
     'auth.login.before': ['guest', '/login'],
     'auth.login.after': ['guest', '/login'],
     'auth.register.fields': ['guest', '/register'],
+    'auth.register.before': ['guest', '/register'],
+    'auth.confirm.after': ['bob', '/login/confirm'],
     'search.filters': ['guest', '/search'],
     'settings.profile.end': ['bob', '/settings/profile'],
     'settings.security.email': ['bob', '/settings/security'],
