@@ -49,6 +49,7 @@ const forum = {
     'account-mail',
     'recovery',
     'two-factor',
+    'single-sign-on',
     'moderation',
     'approval',
     'slow-mode',

@@ -23,6 +23,8 @@ export interface Environment {
   readonly allowedHosts: readonly string[];
   /** As `allowedHosts`, of hosts whose pages may be read to show what a link leads to, and that many may name. */
   readonly previewHosts: readonly string[];
+  /** As `allowedHosts`, of hosts by which people log in. */
+  readonly identityProviderHosts: readonly string[];
   /** Ports of public hosts that requests may be sent to. */
   readonly allowedPorts: readonly number[];
   /** Names of the variables that were set, here or in DATA_DIR/config.json. */

@@ -42,6 +42,7 @@ export const PLUGINS = [
   'recovery/reset',
   'reports/reports',
   'site-pages/site-pages',
+  'single-sign-on/login',
   'sitemap/sitemap',
   'subscriptions/subscriptions',
   'tags/tags',

@@ -79,6 +79,7 @@ const fixedIn = ({
   allowedHosts,
   allowedPorts,
   previewHosts,
+  identityProviderHosts,
 }: Environment): readonly { readonly variable: string; readonly value: string }[] => [
   { variable: 'SMTP_URL', value: smtpUrl === undefined ? '' : withoutPassword(smtpUrl) },
   { variable: 'MAIL_FROM', value: mailFrom ?? '' },
@@ -86,6 +87,7 @@ const fixedIn = ({
   { variable: 'WEBHOOKS_ALLOWED_HOSTS', value: allowedHosts.join(', ') },
   { variable: 'WEBHOOKS_ALLOWED_PORTS', value: allowedPorts.join(', ') },
   { variable: 'LINK_PREVIEWS_ALLOWED_HOSTS', value: previewHosts.join(', ') },
+  { variable: 'SSO_ALLOWED_HOSTS', value: identityProviderHosts.join(', ') },
 ];
 
 interface SettingsDeps {

@@ -28,7 +28,9 @@ const LONGEST_GROUPS = 6;
 /** Pages that are not there, or closed. */
 const MISSING: Addresses = { guest: ['/no-such-page'], ada: ['/admin'] };
 const NO_ADDRESS = '/settings/security/email/confirm/no-such-link';
-const missing = [...Object.values(MISSING).flat(), '/password/reset/no-such-link', NO_ADDRESS];
+/** What a login at a provider leads back to is looked at where there is one. */
+const NO_PROVIDER = '/auth/no-such-provider/callback';
+const missing = [...Object.values(MISSING).flat(), '/password/reset/no-such-link', NO_ADDRESS, NO_PROVIDER];
 /** Pages that look otherwise with a question in their address. */
 const ASKED: Addresses = {
   guest: [
@@ -113,6 +115,7 @@ beforeAll(async () => {
     '/password/reset/:token': { guest: [links.reset, '/password/reset/no-such-link'] },
     '/register/confirm/:token': { guest: [links.confirm] },
     '/settings/security/email/confirm/:token': { ada: [links.address, NO_ADDRESS] },
+    '/auth/:provider/callback': { guest: [NO_PROVIDER] },
     '/u/:username': { guest: ['/u/ada', '/u/zoe'], ada: ['/u/ada'] },
     '/u/:username/clear': { mia: ['/u/ada/clear'] },
     '/u/:username/card': { guest: ['/u/ada/card'] },

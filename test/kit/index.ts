@@ -126,6 +126,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
     trustedProxies: [],
     allowedHosts: [],
     previewHosts: [],
+    identityProviderHosts: [],
     allowedPorts: [80, 443],
     given: new Set(),
     safeMode: false,

@@ -42,6 +42,10 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
     'Exact names and addresses of hosts inside the network whose pages members may see previews of, on any port',
     'none',
   ],
+  SSO_ALLOWED_HOSTS: [
+    'Exact names and addresses of hosts inside the network that may be identity providers, on any port, also without https',
+    'none',
+  ],
   SAFE_MODE: ['`1` starts only the admin panel and what it needs', '`0`'],
   LOG_REQUESTS: [
     '`1`: each request leaves a line in the log, with its id, address, method, path without query, status and milliseconds',

@@ -33,6 +33,13 @@ const webhook = async (): Promise<string> =>
       active: false,
     })
   ).webhook.id;
+const newProvider = (): object => ({
+  slug: `quay-${++count}`,
+  name: 'Quay',
+  issuer: 'https://127.0.0.1.example.org',
+  client_id: 'x',
+});
+const provider = async (): Promise<string> => (await post('/admin/single-sign-on/save', newProvider())).provider.id;
 const deleted = async (): Promise<{ readonly id: string; readonly number: number; readonly postId: string }> => {
   const found = await forum.start('ada', `Lost ${++count}`);
   await forum.as.mia.delete(`/api/discussions/${found.id}`);
@@ -106,6 +113,9 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
   }),
   '/admin/webhooks/rotate-secret': about('webhook.secret-rotated', async () => ({ id: await webhook() })),
   '/admin/webhooks/delete': about('webhook.deleted', async () => ({ id: await webhook() })),
+  '/admin/single-sign-on/save': about('single-sign-on.provider-saved', newProvider),
+  '/admin/single-sign-on/check': about('single-sign-on.provider-checked', async () => ({ id: await provider() })),
+  '/admin/single-sign-on/delete': about('single-sign-on.provider-removed', async () => ({ id: await provider() })),
   '/api/discussions/bulk': () => ({
     leaves: 'moderation.discussion.locked',
     who: 'mia',

@@ -208,6 +208,19 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /settings/security/sessions/revoke', status: 404, body: { id: '0'.repeat(64) } },
   { route: 'POST /settings/security/sessions/revoke-others' },
   { route: 'POST /settings/security/password', body: { current_password: PASSWORD, password: 'Fair-Winds-4312' } },
+  { route: 'POST /settings/security/first-password', status: 409, body: { password: 'Fair-Winds-4312' } },
+  {
+    route: 'POST /settings/security/linked-accounts/:provider/link',
+    status: 404,
+    path: () => '/settings/security/linked-accounts/none/link',
+  },
+  {
+    route: 'POST /settings/security/linked-accounts/:provider/unlink',
+    status: 404,
+    path: () => '/settings/security/linked-accounts/none/unlink',
+  },
+  { route: 'POST /auth/:provider/confirm', status: 404, path: () => '/auth/none/confirm', body: {} },
+  { route: 'POST /login/link', status: 401 },
   { route: 'POST /settings/privacy/export' },
   { route: 'POST /logout' },
 ];
@@ -220,6 +233,8 @@ const FOR_OTHERS = new Set([
   'POST /login/verify',
   'POST /register',
   'POST /register/confirm/:token',
+  'POST /register/link',
+  'POST /auth/:provider',
   'POST /password/forgot',
   'POST /password/reset/:token',
   'POST /api/webhooks',

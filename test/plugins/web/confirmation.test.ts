@@ -99,6 +99,9 @@ const bodies = (): Readonly<Record<string, object>> => ({
   '/admin/webhooks/delete': { id: 'x' },
   '/admin/webhooks/rotate-secret': { id: 'x' },
   '/admin/webhooks/redeliver': { delivery_id: 'x' },
+  '/admin/single-sign-on/save': { slug: 'quay', name: 'Quay', issuer: 'https://example.org', client_id: 'x' },
+  '/admin/single-sign-on/check': { id: 'x' },
+  '/admin/single-sign-on/delete': { id: 'x' },
 });
 
 describe('a session whose password is an hour old', () => {
@@ -300,6 +303,9 @@ const GUARDED = [
   '/settings/privacy/export',
   '/settings/security/api-token',
   '/settings/security/email',
+  '/settings/security/first-password',
+  '/settings/security/linked-accounts/:provider/link',
+  '/settings/security/linked-accounts/:provider/unlink',
   '/settings/security/sessions/revoke',
   '/settings/security/sessions/revoke-others',
   '/settings/security/two-factor/begin',

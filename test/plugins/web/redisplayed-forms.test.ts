@@ -9,6 +9,7 @@ const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   '/admin/users/end-sessions': {},
   '/admin/settings/save': { _group: 'security' },
   '/admin/webhooks/save': {},
+  '/admin/single-sign-on/save': {},
   '/admin/categories/save': {},
   '/admin/reactions/save': {},
 };
@@ -100,6 +101,7 @@ const PRESSED = [
   '/p/:id/answer',
   '/follows',
   '/mod/log/export',
+  '/auth/:provider',
 ];
 
 test('every form in which something is typed or chosen has a way to come back with it', () => {
@@ -179,6 +181,7 @@ test('what is wrong with a form names its fields and leads to them, and they say
     ['root', '/admin/tags/save', { name: '' }, ['name']],
     ['root', '/admin/reactions/save', { emoji: long }, ['slug', 'emoji']],
     ['root', '/admin/webhooks/save', { url: 'nowhere' }, ['url']],
+    ['root', '/admin/single-sign-on/save', { issuer: 'nowhere' }, ['issuer']],
     ['root', '/admin/webhooks/save', { url: 'https://example.org/', 'events[]': 'nothing' }, ['events']],
   ];
   for (const [name, path, form, fields] of asked) {

@@ -1,0 +1,176 @@
+import { HttpError, notFound, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import type { Accounts, LoginMethod } from 'parley-forum/plugins/accounts';
+import { identityLinked, identityUnlinked } from 'parley-forum/plugins/single-sign-on';
+
+/** Accounts that are looked at together. */
+const BATCH_SIZE = 200;
+
+/** Somebody of a provider, as it calls them. */
+export interface Subject {
+  readonly providerId: string;
+  readonly subject: string;
+  /** What they are called there, to tell accounts apart. */
+  readonly label: string | null;
+  /** An e-mail address that the provider, which is trusted in that, has shown to be theirs. */
+  readonly provenEmail: string | null;
+}
+/** An account elsewhere by which a member logs in. */
+export interface Identity extends Subject {
+  readonly accountId: string;
+  readonly linkedAt: Date;
+  readonly usedAt: Date | null;
+}
+
+interface Link {
+  /** The IP address that it is linked from. */
+  readonly address: string;
+  /** The account was made by it, so there is nothing to warn its member of. */
+  readonly isNew?: boolean;
+}
+
+export interface IdentityStoreDeps {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly accounts: Pick<Accounts, 'withPassword'>;
+  readonly emit: PluginHandle['emit'];
+  /** Mails the member that it happened; inside the transaction of the change. */
+  notify(accountId: string, event: 'linked' | 'unlinked', providerId: string): Promise<void>;
+}
+
+const COLUMNS =
+  sql.raw(`provider_id as "providerId", subject, label, proven_email as "provenEmail", account_id as "accountId",
+  linked_at as "linkedAt", used_at as "usedAt"`);
+/** A violated uniqueness. */
+const TAKEN = '23505';
+/** A provider that was removed meanwhile. */
+const GONE = '23503';
+
+/** Which account at which provider is whose: one at each provider for a member, and one member for each. */
+export class IdentityStore implements LoginMethod {
+  readonly #deps: IdentityStoreDeps;
+
+  constructor(deps: IdentityStoreDeps) {
+    this.#deps = deps;
+  }
+
+  find(providerId: string, subject: string): Promise<Identity | undefined> {
+    return this.#deps.data.one(sql<Identity>`select ${COLUMNS} from single_sign_on_identity
+      where provider_id = ${providerId} and subject = ${subject}`);
+  }
+
+  of(accountId: string): Promise<readonly Identity[]> {
+    return this.#deps.data.all(sql<Identity>`select ${COLUMNS} from single_sign_on_identity
+      where account_id = ${accountId} order by linked_at, provider_id`);
+  }
+
+  async available(accountIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.data.all(sql<{ id: string }>`select distinct account_id as id
+      from single_sign_on_identity i join single_sign_on_provider p on p.id = i.provider_id
+      where account_id = any(${accountIds}::uuid[]) and p.active`);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  /**
+   * Raises `single-sign-on.linked`. 409 where it is another member's, or where this one has linked another account there;
+   * 404 where the provider is gone.
+   */
+  async link(
+    { providerId, subject, label, provenEmail }: Subject,
+    accountId: string,
+    { address, isNew = false }: Link,
+  ): Promise<void> {
+    const { data, clock, emit, notify } = this.#deps;
+    const known = await this.find(providerId, subject);
+    if (known?.accountId === accountId) return;
+    try {
+      await data.transaction(async () => {
+        await data.all(sql`insert into single_sign_on_identity (provider_id, subject, account_id, label, proven_email, linked_at)
+          values (${providerId}, ${subject}, ${accountId}, ${label}, ${provenEmail}, ${new Date(clock.now())})`);
+        await emit(identityLinked, { account: accountId, provider: providerId, address });
+        if (!isNew) await notify(accountId, 'linked', providerId);
+      });
+    } catch (error) {
+      const { code } = error as { readonly code?: string };
+      if (code === GONE) throw notFound('Members do not log in by this provider');
+      if (code !== TAKEN) throw error;
+      throw new HttpError(
+        409,
+        known
+          ? 'That account is linked to another member already'
+          : 'Another account of this provider is linked to yours already; unlink that first',
+      );
+    }
+  }
+
+  /** 404 where nothing is linked there; 409 where the member could not log in any more. */
+  async unlink(accountId: string, providerId: string): Promise<void> {
+    const { data, accounts } = this.#deps;
+    await data.transaction(async () => {
+      await data.lock(`single-sign-on:account ${accountId}`);
+      const others = await data.one(sql`select 1 from single_sign_on_identity i
+        join single_sign_on_provider p on p.id = i.provider_id
+        where account_id = ${accountId} and provider_id <> ${providerId} and p.active limit 1`);
+      if (!others && !(await accounts.withPassword([accountId])).has(accountId))
+        throw new HttpError(409, 'You could not log in any more: set a password first');
+      const gone = await this.#remove(accountId, 'member', sql`and provider_id = ${providerId}`);
+      if (gone.length === 0) throw notFound('No account of this provider is linked to yours');
+    });
+  }
+
+  /**
+   * A member's, whose password was set by a link in a mail: somebody else may have linked theirs. Those stay whose
+   * provider has shown that the same address is theirs, as the link has.
+   */
+  async unlinkAfterReset(accountId: string, email: string): Promise<void> {
+    await this.#remove(accountId, 'password reset', sql`and lower(proven_email) is distinct from lower(${email})`);
+  }
+
+  async recordUse({ providerId, subject }: Subject): Promise<void> {
+    const { data, clock } = this.#deps;
+    await data.all(sql`update single_sign_on_identity set used_at = ${new Date(clock.now())}
+      where provider_id = ${providerId} and subject = ${subject}`);
+  }
+
+  /** How many members have linked an account at each provider, by its id. */
+  async counts(): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#deps.data.all(sql<{ id: string; count: number }>`
+      select provider_id as id, count(*)::int as count from single_sign_on_identity group by 1`);
+    return new Map(rows.map(({ id, count }) => [id, count]));
+  }
+
+  /** How many members could not log in without this provider: they have no password and no other. */
+  async dependents(providerId: string): Promise<number> {
+    const { data, accounts } = this.#deps;
+    let count = 0;
+    for (let after: string | null = null, full = true; full;) {
+      const rows: readonly { readonly id: string }[] = await data.all(sql<{ id: string }>`
+        select account_id as id from single_sign_on_identity i where provider_id = ${providerId}
+          and (${after}::uuid is null or account_id > ${after}::uuid)
+          and not exists (select 1 from single_sign_on_identity o join single_sign_on_provider p on p.id = o.provider_id
+            where o.account_id = i.account_id and o.provider_id <> i.provider_id and p.active)
+        order by account_id limit ${BATCH_SIZE}`);
+      const ids = rows.map(({ id }) => id);
+      count += ids.length - (await accounts.withPassword(ids)).size;
+      after = ids.at(-1) ?? null;
+      full = ids.length === BATCH_SIZE;
+    }
+    return count;
+  }
+
+  async #remove(
+    accountId: string,
+    cause: 'member' | 'password reset',
+    which: ReturnType<typeof sql>,
+  ): Promise<readonly { readonly id: string }[]> {
+    const { data, emit, notify } = this.#deps;
+    return data.transaction(async () => {
+      const gone = await data.all(sql<{ id: string }>`delete from single_sign_on_identity
+        where account_id = ${accountId} ${which} returning provider_id as id`);
+      for (const { id } of gone) {
+        await emit(identityUnlinked, { account: accountId, provider: id, cause });
+        await notify(accountId, 'unlinked', id);
+      }
+      return gone;
+    });
+  }
+}

@@ -1,0 +1,77 @@
+import { sql, type Clock, type Data, type Request, type Response } from 'parley-forum';
+import { keyOf, type BrowserToken } from './browser-token.ts';
+
+/** Milliseconds in which whoever came from a provider has to sign up, or log in to link it. */
+const LIFETIME = 1_800_000;
+const PURPOSE = 'pending identity';
+
+/** Somebody of a provider whom no member has linked. */
+export interface PendingIdentity {
+  readonly providerId: string;
+  readonly subject: string;
+  readonly label: string | null;
+  readonly email: string | null;
+  /** The same, where the provider has shown that it is theirs and is trusted in that. */
+  readonly provenEmail: string | null;
+  readonly username: string | null;
+  readonly returnTo: string;
+  readonly remember: boolean;
+}
+
+interface PendingIdentitiesDeps {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly browser: BrowserToken;
+}
+
+const COLUMNS = sql.raw(`provider_id as "providerId", subject, label, email, proven_email as "provenEmail", username,
+  return_to as "returnTo", remember`);
+
+/** Who came from a provider and is no member yet, or has to show which: one for each browser. */
+export class PendingIdentities {
+  readonly #deps: PendingIdentitiesDeps;
+
+  constructor(deps: PendingIdentitiesDeps) {
+    this.#deps = deps;
+  }
+
+  /** In place of whoever came before in this browser. */
+  async put(req: Request, res: Response, identity: PendingIdentity): Promise<void> {
+    const { data, clock, browser } = this.#deps;
+    const { providerId, subject, label, email, provenEmail, username, returnTo, remember } = identity;
+    const key = keyOf(browser.issue(req, res), PURPOSE);
+    const end = new Date(clock.now() + LIFETIME);
+    await data.all(sql`insert into single_sign_on_pending (key, provider_id, subject, label, email, proven_email,
+        username, return_to, remember, expires_at)
+      values (${key}, ${providerId}, ${subject}, ${label}, ${email}, ${provenEmail}, ${username}, ${returnTo},
+        ${remember}, ${end})
+      on conflict (key) do update set provider_id = excluded.provider_id, subject = excluded.subject,
+        label = excluded.label, email = excluded.email, proven_email = excluded.proven_email,
+        username = excluded.username, return_to = excluded.return_to, remember = excluded.remember,
+        expires_at = excluded.expires_at`);
+  }
+
+  async find(req: Request): Promise<PendingIdentity | undefined> {
+    const key = this.#keyOf(req);
+    return key === undefined
+      ? undefined
+      : this.#deps.data.one(
+          sql<PendingIdentity>`select ${COLUMNS} from single_sign_on_pending
+            where key = ${key} and expires_at > ${new Date(this.#deps.clock.now())}`,
+        );
+  }
+
+  async remove(req: Request): Promise<void> {
+    await this.#deps.data.all(sql`delete from single_sign_on_pending where key = ${this.#keyOf(req) ?? ''}`);
+  }
+
+  async deleteExpired(): Promise<void> {
+    const { data, clock } = this.#deps;
+    await data.all(sql`delete from single_sign_on_pending where expires_at <= ${new Date(clock.now())}`);
+  }
+
+  #keyOf(req: Request): string | undefined {
+    const token = this.#deps.browser.read(req);
+    return token === undefined ? undefined : keyOf(token, PURPOSE);
+  }
+}

@@ -1,0 +1,45 @@
+import type { CustomFetch } from 'openid-client';
+import type { UrlGuard } from 'parley-forum/plugins/protection';
+
+/** Bytes of an answer; the documents and keys of the largest providers have a tenth of it. */
+const MAX_BYTES = 256 * 1_024;
+/** Statuses that have no body. */
+const EMPTY = new Set([204, 205, 304]);
+
+/** A provider that could not be asked: not found, not let through, too slow, or with an answer that does not end. */
+export class Unreachable extends Error {
+  override readonly name = 'Unreachable';
+}
+
+/** How the OpenID Connect library calls a provider: through the URL guard, and never more than so many bytes. */
+export const guardedFetch =
+  (guard: UrlGuard, stop: AbortSignal): CustomFetch =>
+  async (url, { method, headers, body, signal }) => {
+    try {
+      const text = body === undefined || body === null ? undefined : String(body);
+      const response = await guard.request(new URL(url), {
+        method: method === 'POST' ? 'POST' : 'GET',
+        headers: { ...headers, ...(text !== undefined && { 'content-length': String(Buffer.byteLength(text)) }) },
+        ...(text !== undefined && { body: text }),
+        signal: signal ? AbortSignal.any([signal, stop]) : stop,
+      });
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      for await (const chunk of response) {
+        length += chunk.length;
+        if (length > MAX_BYTES) {
+          response.destroy();
+          throw new Error(`answers with more than ${MAX_BYTES} bytes`);
+        }
+        chunks.push(chunk);
+      }
+      const status = response.statusCode ?? 0;
+      const type = response.headers['content-type'];
+      return new Response(EMPTY.has(status) ? null : Buffer.concat(chunks), {
+        status,
+        headers: type === undefined ? {} : { 'content-type': type },
+      });
+    } catch (error) {
+      throw new Unreachable('the provider cannot be reached', { cause: error });
+    }
+  };

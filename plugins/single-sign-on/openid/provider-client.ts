@@ -1,0 +1,81 @@
+import { HttpError, messageOf, type Logger } from 'parley-forum';
+import type { UrlGuard } from 'parley-forum/plugins/protection';
+import type { OpenProvider, Provider } from '../providers/provider-store.ts';
+import { guardedFetch, Unreachable } from './guarded-fetch.ts';
+import type { Identification, RelyingParty, SignOnRequest } from './relying-party.ts';
+
+/** A login at a provider that came to nothing; `reason` is for the logs. */
+export class SignOnFailure extends HttpError {
+  readonly reason: string;
+  constructor(reason: string, status: number, message: string, cause?: unknown) {
+    super(status, message, { code: `sign_on_${reason}`, cause });
+    this.reason = reason;
+  }
+}
+
+export interface ProviderClientDeps {
+  readonly guard: UrlGuard;
+  readonly stop: AbortSignal;
+  readonly log: Logger;
+}
+
+/** Speaks to providers, and says in plain words what went wrong with them; the library comes with the first of them. */
+export class ProviderClient {
+  readonly #deps: ProviderClientDeps;
+  #party: Promise<RelyingParty> | undefined;
+
+  constructor(deps: ProviderClientDeps) {
+    this.#deps = deps;
+  }
+
+  async authorizationUrl(provider: OpenProvider, request: SignOnRequest): Promise<URL> {
+    return this.#ask(provider, (party) => party.authorizationUrl(provider, request));
+  }
+
+  async identify(
+    provider: OpenProvider,
+    returned: URL,
+    request: Omit<SignOnRequest, 'again'>,
+  ): Promise<Identification> {
+    const { profile, ...who } = await this.#ask(provider, (party) => party.identify(provider, returned, request));
+    return { ...who, profile: () => this.#ask(provider, profile) };
+  }
+
+  /** The library's own, for whoever looks at a provider more closely. */
+  relyingParty(): Promise<RelyingParty> {
+    const { guard, stop } = this.#deps;
+    this.#party ??= import('./relying-party.ts').then((module) => new module.RelyingParty(guardedFetch(guard, stop)));
+    return this.#party;
+  }
+
+  async #ask<T>(provider: Provider, work: (party: RelyingParty) => Promise<T>): Promise<T> {
+    const party = await this.relyingParty();
+    try {
+      return await work(party);
+    } catch (error) {
+      const away = causesOf(error).some((cause) => cause instanceof Unreachable);
+      const problem = causesOf(error).map(messageOf).join(': ').slice(0, 500);
+      this.#deps.log.warn({ provider: provider.slug, problem }, 'a login at an identity provider failed');
+      throw away
+        ? new SignOnFailure(
+            'unreachable',
+            502,
+            `${provider.name} cannot be reached at the moment; try again later`,
+            error,
+          )
+        : new SignOnFailure(
+            'answer',
+            502,
+            `What ${provider.name} answered was not right, so no one was logged in; tell the administrators`,
+            error,
+          );
+    }
+  }
+}
+
+/** An error and what it came from. */
+export function causesOf(error: unknown): readonly unknown[] {
+  const found: unknown[] = [];
+  for (let at = error; at instanceof Error && found.length < 8; at = at.cause) found.push(at);
+  return found;
+}

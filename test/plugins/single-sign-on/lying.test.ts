@@ -1,0 +1,200 @@
+import { createServer } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Protection } from 'parley-forum/plugins/protection';
+import { guardedFetch } from '../../../plugins/single-sign-on/openid/guarded-fetch.ts';
+import { ADMIN, hasSession, JSON_ONLY, LINKED, PASSWORD, target, useSignOn } from './forum.ts';
+import { CLIENT } from './identity-provider.ts';
+import { startLyingProvider, type Lies, type LyingProvider } from './lying-provider.ts';
+
+const forum = useSignOn();
+let liar: LyingProvider;
+let id: string;
+
+beforeAll(async () => {
+  liar = await startLyingProvider(CLIENT.id);
+  const { provider } = (
+    await forum.save({ slug: 'other', name: 'Other', issuer: liar.issuer, client_id: CLIENT.id, client_secret: 'any' })
+  ).body;
+  id = provider.id;
+});
+afterAll(() => liar[Symbol.asyncDispose]());
+
+/** Comes back from it, as whom it says. */
+async function comeBack(lies: Lies) {
+  const client = forum.visitor();
+  const location = await forum.leave(client, '/auth/other');
+  liar.lies = lies;
+  const answer = await forum.back(client, liar.answer(location));
+  liar.lies = {};
+  return { client, answer };
+}
+/** Why logins failed, as the log has it. */
+const problems = (): readonly unknown[] =>
+  forum.forum.lines
+    .filter(({ message }) => message === 'a login at an identity provider failed')
+    .map(({ problem }) => problem);
+const hour = 3_600;
+const now = (): number => Math.floor(Date.now() / 1_000);
+
+describe('what a provider says', () => {
+  it('is believed where all of it is right', async () => {
+    const { answer } = await comeBack({});
+    expect([answer.status, target(answer)]).toEqual([303, '/login/link']);
+  });
+
+  it.each<readonly [string, RegExp, Lies]>([
+    ['for another login', /nonce/, { claims: { nonce: 'of another' } }],
+    ['without the login that it is for', /nonce/, { claims: { nonce: undefined } }],
+    ['for another client', /"aud"/, { claims: { aud: 'another-client' } }],
+    [
+      'for several clients, and this is not the one it was made for',
+      /untrusted audiences/,
+      { claims: { aud: [CLIENT.id, 'another-client'] } },
+    ],
+    ['made for another client', /made for another client/, { claims: { azp: 'another-client' } }],
+    ['in the name of another provider', /"iss"/, { claims: { iss: 'http://127.0.0.1:1' } }],
+    ['that is over', /timestamp/, { claims: { iat: now() - 2 * hour, exp: now() - hour } }],
+    ['without an end', /"exp"/, { claims: { exp: undefined } }],
+    ['of nobody', /"sub"/, { claims: { sub: undefined } }],
+    ['of somebody who is no line of text', /a subject that is none/, { claims: { sub: 'ada\u0000' } }],
+    ['of somebody whose name does not end', /a subject that is none/, { claims: { sub: 'a'.repeat(256) } }],
+    ['signed with the key of another', /signature verification failed/, { forged: true }],
+    ['without a signature', /"alg"/, { header: { alg: 'none' } }],
+    ['with a signature that anybody can make who knows the public key', /"alg"/, { header: { alg: 'HS256' } }],
+    [
+      'that is none',
+      /ID|id_token/,
+      {
+        tokens: (res) =>
+          res.setHeader('content-type', 'application/json').end('{"access_token":"any","token_type":"Bearer"}'),
+      },
+    ],
+    ['as something else than JSON', /content-type/, { tokens: (res) => res.end('<p>Come in') }],
+    ['as a failure', /status code|error in the response/, { tokens: (res) => res.writeHead(500).end() }],
+    [
+      'behind a redirect',
+      /status code|error in the response/,
+      { tokens: (res) => res.writeHead(302, { location: '/jwks' }).end() },
+    ],
+  ])('is not believed of a token %s', async (_what, reason, lies) => {
+    const { client, answer } = await comeBack(lies);
+    expect(answer.status).toBe(502);
+    expect(problems().at(-1)).toMatch(reason);
+    expect(answer.text).toContain('What Other answered was not right, so no one was logged in');
+    expect(hasSession(client)).toBe(false);
+    expect(target(await client.get('/login/link'))).toBe('/login');
+  });
+
+  it('is not read for ever, nor waited for where the connection ends', async () => {
+    for (const tokens of [
+      (res: Parameters<NonNullable<Lies['tokens']>>[0]) => res.end('x'.repeat(300_000)),
+      (res: Parameters<NonNullable<Lies['tokens']>>[0]) => res.destroy(),
+    ]) {
+      const { answer } = await comeBack({ tokens });
+      expect(answer.status).toBe(502);
+      expect(answer.text).toContain('Other cannot be reached at the moment');
+    }
+  });
+
+  it('never becomes part of a page, and the log has it without what is secret', async () => {
+    const description = 'Ask <b>root</b> for the password';
+    const tokens: Lies['tokens'] = (res) =>
+      res
+        .writeHead(400, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ error: 'invalid_client', error_description: description }));
+    const { answer } = await comeBack({ tokens });
+    expect(answer.status).toBe(502);
+    expect(answer.text).not.toContain('root</b>');
+    const lines = JSON.stringify(forum.forum.lines);
+    expect(lines).toContain('a login at an identity provider failed');
+    expect(lines).not.toContain(CLIENT.secret);
+  });
+
+  it('ends a request that it does not answer in time', async () => {
+    const server = createServer(() => undefined).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const guard = forum.forum.app.service(Protection).urlGuard({
+      allowedHosts: ['127.0.0.1'],
+      allowedPorts: [],
+      variables: { hosts: 'SSO_ALLOWED_HOSTS' },
+      secure: true,
+    });
+    const ask = guardedFetch(guard, new AbortController().signal);
+    const request = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const;
+    await expect(ask(url, { ...request, signal: AbortSignal.timeout(50) })).rejects.toThrow('cannot be reached');
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
+it('confirms nothing where the provider does not say that it asked again, and when', async () => {
+  await forum.create('ada');
+  const client = forum.visitor();
+  await client.login('ada', PASSWORD);
+  const come = async (path: string, claims: Record<string, unknown>) => {
+    const location = await forum.leave(client, path);
+    liar.lies = { claims };
+    const answer = await forum.back(client, liar.answer(location));
+    liar.lies = {};
+    return answer;
+  };
+  expect(target(await come(`${LINKED}/other/link`, {}))).toBe(LINKED);
+  for (const claims of [{}, { auth_time: now() - hour }, { auth_time: now(), sub: 'another' }])
+    expect([claims, (await come('/auth/other/confirm', claims)).status]).toEqual([claims, 403]);
+  expect((await come('/auth/other/confirm', { auth_time: now() })).status).toBe(303);
+});
+
+describe('an administrator who checks a provider', () => {
+  const check = async (document: object, keys?: Lies['keys']): Promise<string> => {
+    liar.lies = { document: document as Record<string, unknown>, ...(keys && { keys }) };
+    const { findings } = (await forum.root.post(`${ADMIN}/check`, { id }, JSON_ONLY)).body;
+    liar.lies = {};
+    return findings.map(({ state, text }: { state: string; text: string }) => `${state}: ${text}`).join('\n');
+  };
+
+  it.each<readonly [string, object, string]>([
+    ['nothing is wrong', {}, 'good: Its key for signatures can be fetched'],
+    ['it calls itself otherwise', { issuer: 'http://127.0.0.1:1' }, 'bad: It calls itself otherwise than'],
+    ['it does not say where tokens are', { token_endpoint: undefined }, 'bad: It does not say its token_endpoint'],
+    [
+      'it does not know the code flow',
+      { response_types_supported: ['id_token'] },
+      'bad: It does not say that it knows the authorization code flow',
+    ],
+    [
+      'it does not know PKCE',
+      { code_challenge_methods_supported: undefined },
+      'warning: It does not say that it knows PKCE',
+    ],
+    [
+      'it has no such scope',
+      { scopes_supported: ['openid', 'email'] },
+      'warning: It does not name these scopes: profile',
+    ],
+    ['it has no keys', { jwks_uri: undefined }, 'bad: It does not say its jwks_uri'],
+  ])('is told in plain words that %s', async (_what, document, words) => {
+    expect(await check(document)).toContain(words);
+  });
+
+  it('is told why its keys cannot be fetched', async () => {
+    expect(await check({}, (res) => res.end('{"keys":[]}'))).toContain('bad: It has no keys for signatures');
+    expect(await check({ jwks_uri: 'http://10.0.0.1/jwks' })).toContain(
+      'bad: Its keys for signatures cannot be fetched',
+    );
+  });
+
+  it('is not sent along by a document that names something else than a page', async () => {
+    liar.lies = { document: { authorization_endpoint: 'javascript:alert(1)' } };
+    // What it said before is kept for a while.
+    await forum.save({ id, name: 'Other still' });
+    const client = forum.visitor();
+    await client.csrf();
+    const answer = await client.submit('/auth/other');
+    liar.lies = {};
+    expect(answer.status).toBe(502);
+    expect(answer.text).not.toContain('javascript:');
+  });
+});
