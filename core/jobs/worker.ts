@@ -344,7 +344,10 @@ export class Worker {
     this.#pumping = undefined;
     clearTimeout(this.#timer);
     if (this.#state === 'started')
-      this.#timer = setTimeout(() => void this.#pump(), Math.ceil(this.#lookAt - performance.now())).unref();
+      this.#timer = setTimeout(
+        () => void this.#pump(),
+        Math.max(0, Math.ceil(this.#lookAt - performance.now())),
+      ).unref();
   }
 
   /** Something came or ended, so that there may be room for more under a key that was full. */
