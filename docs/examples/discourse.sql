@@ -12,11 +12,14 @@ select json_strip_nulls(json_build_object(
   where u.id > 0
   order by u.id;
 
--- Categories, those above before those below. What not everyone may read is for staff, until you say otherwise.
+-- Categories, those above before those below: two levels of them, and slugs that stand below several have that above in
+-- front. What not everyone may read is for staff, until you say otherwise.
 select json_strip_nulls(json_build_object(
-    'kind', 'category', 'id', c.id, 'name', left(c.name, 80), 'slug', nullif(c.slug, ''), 'parent', c.parent_category_id,
+    'kind', 'category', 'id', c.id, 'name', left(c.name, 80), 'parent', coalesce(a.parent_category_id, a.id),
+    'slug', nullif(case when count(*) over (partition by lower(c.slug)) > 1 then concat_ws('-', a.slug, c.slug) else c.slug end, ''),
     'view', case when c.read_restricted then 'staff' else 'everyone' end))
   from categories c
+  left join categories a on a.id = c.parent_category_id
   order by c.parent_category_id is not null, c.position, c.id;
 
 -- Discussions with their posts. Numbers of posts have gaps there, so that places are counted anew.

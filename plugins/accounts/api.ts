@@ -276,6 +276,8 @@ export interface Accounts {
   emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The ids of active accounts by username in lower case. One statement. */
   idsByUsername(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** Which of these usernames somebody has, in lower case; inactive accounts keep theirs. One statement. */
+  takenUsernames(usernames: readonly string[]): Promise<ReadonlySet<string>>;
   /** By username or e-mail, regardless of case. Always asks the database. */
   findByIdentifier(identifier: string): Promise<Account | undefined>;
   /**
@@ -338,8 +340,8 @@ export interface Accounts {
   /** The path or URL of the picture; `undefined`: none. */
   setAvatar(id: string, url: string | undefined): Promise<void>;
   /**
-   * Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a
-   * name or address that is taken.
+   * Thousands at once in a few statements: no event, no mail, no policy. Of display names, what they may not
+   * have is left out. Resolves to their ids, in order. 400 for a username or address that is taken.
    */
   importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
   /** Ends every session of the account. */

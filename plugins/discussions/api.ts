@@ -697,7 +697,7 @@ export interface ImportedDiscussion {
   readonly pinned?: boolean | PinPlace;
   readonly locked?: boolean;
   readonly fields?: Fields;
-  /** `html` is stored as it is: it must come from `Markdown.render`. */
+  /** Both are stored as they are: they must come from `Importer.acceptContent`, or `html` from `Markdown.render`. */
   readonly posts: readonly {
     readonly authorId: string;
     readonly content: string;
@@ -717,6 +717,10 @@ export interface ImportListener {
 }
 /** Imports many discussions fast. Emits no events and checks no permissions; all counters are right afterwards. */
 export interface Importer {
+  /** A title as it is stored. 400 naming what is wrong. */
+  acceptTitle(title: string): string;
+  /** What a post says as it is stored, and as it is shown. 400 naming what is wrong. */
+  acceptContent(content: string): Promise<{ readonly content: string; readonly html: string }>;
   /** In batches, each a transaction. Resolves to how many were written. */
   importDiscussions(
     discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>,

@@ -288,6 +288,6 @@ export default definePlugin({
       urls,
       statistics,
     });
-    return { categories, discussions, importer: new BatchImporter({ data, cache, projections, plugin }) };
+    return { categories, discussions, importer: new BatchImporter({ data, cache, projections, plugin, markdown }) };
   },
 });

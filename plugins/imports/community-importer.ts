@@ -1,28 +1,24 @@
 import type { Console } from 'parley-forum';
 import type { Accounts, ImportedAccount } from 'parley-forum/plugins/accounts';
-import { slugOf } from 'parley-forum/plugins/api';
 import type { Categories, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
-import type { Markdown } from 'parley-forum/plugins/markdown';
 import type { Answers } from 'parley-forum/ports/imports';
 import { readLine } from './file-check.ts';
 import type { ImportStore } from './import-store.ts';
 import { readLines } from './line-reader.ts';
-import { keyOf, type Category, type Discussion, type Key, type Line, type Member } from './records.ts';
+import { acceptedTexts } from './texts.ts';
+import { keyOf, slugOfCategory, type Category, type Discussion, type Key, type Line, type Member } from './records.ts';
 import { fittingName, freeName } from './usernames.ts';
 
 export interface CommunityImporterDeps {
-  readonly accounts: Pick<Accounts, 'findByIdentifier' | 'idsByUsername' | 'importAccounts'>;
+  readonly accounts: Pick<Accounts, 'findByIdentifier' | 'takenUsernames' | 'importAccounts'>;
   readonly categories: Pick<Categories, 'all' | 'save'>;
   readonly importer: Importer;
-  readonly markdown: Pick<Markdown, 'render'>;
   readonly store: ImportStore;
   readonly answers: Answers | undefined;
 }
 
 /** Members written, and discussions looked for, at once. */
 const [MEMBERS, DISCUSSIONS] = [500, 100];
-/** Posts rendered at the same time: enough to keep the renderer busy. */
-const RENDERED_AT_ONCE = 16;
 
 /**
  * Brings the members, categories and discussions of a file that was checked. What is there already stays as it is, so
@@ -76,8 +72,8 @@ export class CommunityImporter {
   async #account({ username, email, name, bio, joined_at: joined }: Member): Promise<ImportedAccount> {
     const wanted = fittingName(username);
     const free = await freeName(wanted, async (names) => {
-      const there = await this.#deps.accounts.idsByUsername(names);
-      return new Set([...there.keys(), ...this.#names]);
+      const there = await this.#deps.accounts.takenUsernames(names);
+      return new Set([...there, ...this.#names]);
     });
     this.#names.add(free.toLowerCase());
     // Who cannot be called as before is shown so all the same.
@@ -101,7 +97,7 @@ export class CommunityImporter {
     ...more
   }: Category): Promise<void> {
     const { answers, categories } = this.#deps;
-    const wanted = slugOf(slug ?? name, 'category');
+    const wanted = slugOfCategory({ name, ...(slug !== undefined && { slug }) });
     const before = categories.all().find((one) => one.slug === wanted);
     const parentId = parent === undefined ? null : this.#categories.get(keyOf(parent))!;
     const who = view === 'staff' ? 'staff' : 'members';
@@ -123,14 +119,11 @@ export class CommunityImporter {
     }
   }
 
-  async #discussion({ title, category, tags, views, pinned, locked, posts }: Discussion): Promise<ImportedDiscussion> {
-    const html: string[] = [];
-    for (let at = 0; at < posts.length; at += RENDERED_AT_ONCE) {
-      const some = posts.slice(at, at + RENDERED_AT_ONCE);
-      html.push(...(await Promise.all(some.map(({ content }) => this.#deps.markdown.render(content)))));
-    }
+  async #discussion(line: Discussion): Promise<ImportedDiscussion> {
+    const { category, tags, views, pinned, locked, posts } = line;
+    const { title, texts } = await acceptedTexts(line, this.#deps.importer);
     return {
-      title: title.trim(),
+      title,
       categoryId: this.#categories.get(keyOf(category))!,
       authorId: this.#member(posts[0]!.author),
       createdAt: new Date(posts[0]!.created_at),
@@ -140,8 +133,7 @@ export class CommunityImporter {
       ...(tags && { fields: { tags } }),
       posts: posts.map((post, at) => ({
         authorId: this.#member(post.author),
-        content: post.content,
-        html: html[at]!,
+        ...texts[at]!,
         createdAt: new Date(post.created_at),
         ...(post.reply_to !== undefined && { replyTo: post.reply_to }),
         fields: {

@@ -1,7 +1,9 @@
-import { check, didYouMean, messageOf, type TSchema } from 'parley-forum';
+import { check, didYouMean, InvalidInput, messageOf, type TSchema } from 'parley-forum';
+import type { Categories, Importer } from 'parley-forum/plugins/discussions';
 import type { ImportedAmounts } from 'parley-forum/plugins/imports';
 import { readLines } from './line-reader.ts';
-import { keyOf, MAX_CONTENT_BYTES, RECORDS, type Category, type Discussion, type Line } from './records.ts';
+import { keyOf, RECORDS, slugOfCategory, type Category, type Discussion, type Line, type Member } from './records.ts';
+import { acceptedTexts } from './texts.ts';
 
 /** Problems that are told; behind so many nobody reads on. */
 const MOST_PROBLEMS = 20;
@@ -12,29 +14,49 @@ export interface CheckedFile {
   readonly problems: readonly string[];
 }
 
-/** Looks through the whole file, so that nothing of one with faults is written. `now`: nothing was written later. */
-export async function checkFile(path: string, now: number): Promise<CheckedFile> {
+export interface FileCheckDeps {
+  readonly categories: Pick<Categories, 'all'>;
+  readonly importer: Pick<Importer, 'acceptTitle' | 'acceptContent'>;
+  /** Nothing was written later. */
+  readonly now: number;
+}
+
+/** What stands before a line, by what it is called in the file. */
+interface Known {
+  readonly member: Set<string>;
+  /** Whether a category is below another, and the slug of each. */
+  readonly category: Map<string, { readonly below: boolean; readonly slug: string }>;
+  readonly discussion: Set<string>;
+  readonly email: Set<string>;
+}
+
+/** Looks through the whole file, so that nothing of one with faults is written. */
+export async function checkFile(path: string, deps: FileCheckDeps): Promise<CheckedFile> {
   const problems: string[] = [];
-  const known = {
-    member: new Set<string>(),
-    category: new Set<string>(),
-    discussion: new Set<string>(),
-    email: new Set<string>(),
-  };
+  const known: Known = { member: new Set(), category: new Map(), discussion: new Set(), email: new Set() };
   let posts = 0;
   for await (const { number, text } of readLines(path)) {
     const found = readLine(text);
-    const wrong = typeof found === 'string' ? [found] : [...faultsOf(found, known, now)];
+    const wrong = typeof found === 'string' ? [found] : [...faultsOf(found, known, deps)];
+    if (typeof found !== 'string' && found.kind === 'discussion' && wrong.length === 0)
+      wrong.push(...(await faultsOfTexts(found, deps)));
     for (const problem of wrong) problems.push(`line ${number}: ${problem}`);
     if (problems.length >= MOST_PROBLEMS) break;
     if (typeof found === 'string') continue;
-    known[found.kind].add(keyOf(found.id));
-    if (found.kind === 'member') known.email.add(found.email.toLowerCase());
+    remember(found, known);
     if (found.kind === 'discussion') posts += found.posts.length;
   }
   const { member, category, discussion } = known;
   const amounts = { members: member.size, categories: category.size, discussions: discussion.size, posts };
   return { amounts, problems: problems.slice(0, MOST_PROBLEMS) };
+}
+
+function remember(line: Line, known: Known): void {
+  const key = keyOf(line.id);
+  if (line.kind === 'category')
+    return void known.category.set(key, { below: line.parent !== undefined, slug: slugOfCategory(line) });
+  known[line.kind].add(key);
+  if (line.kind === 'member') known.email.add(line.email.toLowerCase());
 }
 
 /** What a line says, or why it says nothing. */
@@ -70,34 +92,69 @@ function unknownField(schema: TSchema, value: unknown): string | undefined {
   return undefined;
 }
 
-type Known = Readonly<Record<Line['kind'] | 'email', ReadonlySet<string>>>;
-
 /** What no schema tells: names of others stand behind them, and nothing is twice. */
-function* faultsOf(line: Line, known: Known, now: number): Generator<string> {
+function* faultsOf(line: Line, known: Known, deps: FileCheckDeps): Generator<string> {
   if (known[line.kind].has(keyOf(line.id))) yield `there is a ${line.kind} ${line.id} before`;
-  if (line.kind === 'member' && known.email.has(line.email.toLowerCase())) yield `${line.email} is another member’s`;
-  if (line.kind === 'category') yield* faultsOfCategory(line, known);
-  if (line.kind === 'discussion') yield* faultsOfDiscussion(line, known, now);
+  if (line.kind === 'member') yield* faultsOfMember(line, known, deps);
+  if (line.kind === 'category') yield* faultsOfCategory(line, known, deps);
+  if (line.kind === 'discussion') yield* faultsOfDiscussion(line, known, deps);
 }
 
-function* faultsOfCategory({ parent }: Category, known: Known): Generator<string> {
-  if (parent !== undefined && !known.category.has(keyOf(parent))) yield `no category ${parent} stands before it`;
+function* faultsOfMember(
+  { email, joined_at: joined }: Member,
+  known: Known,
+  { now }: FileCheckDeps,
+): Generator<string> {
+  if (known.email.has(email.toLowerCase())) yield `${email} is another member’s`;
+  if (joined !== undefined) yield* faultsOfTime('joined_at', joined, now);
 }
 
-function* faultsOfDiscussion({ category, posts }: Discussion, known: Known, now: number): Generator<string> {
+/** From wide to narrow; groups that are named one by one are somewhere between the last two. */
+const VIEWS = ['everyone', 'members', 'staff'];
+
+function* faultsOfCategory(category: Category, known: Known, { categories }: FileCheckDeps): Generator<string> {
+  const { parent, view = 'everyone' } = category;
+  const above = parent === undefined ? undefined : known.category.get(keyOf(parent));
+  if (parent !== undefined && !above) yield `no category ${parent} stands before it`;
+  if (above?.below) yield `its parent ${parent} is below another; there are two levels of categories`;
+  const slug = slugOfCategory(category);
+  const [same] = [...known.category].find(([, other]) => other.slug === slug) ?? [];
+  if (same !== undefined && same !== keyOf(category.id))
+    yield `category ${same} has the slug ${slug}, too; give it another`;
+  const here = categories.all().find((one) => one.slug === slug);
+  if (here && VIEWS.indexOf(typeof here.view === 'string' ? here.view : 'members') < VIEWS.indexOf(view))
+    yield `the category ${slug} is here already, for more to read than “${view}”; give it another slug`;
+}
+
+function* faultsOfDiscussion({ category, posts }: Discussion, known: Known, { now }: FileCheckDeps): Generator<string> {
   if (!known.category.has(keyOf(category))) yield `no category ${category} stands before it`;
   if (posts.filter(({ accepted }) => accepted).length > 1) yield 'more than one post is the accepted answer';
-  let before = 0;
-  for (const [at, { author, content, created_at: created, likes = [], reply_to: to }] of posts.entries()) {
+  let before = -Infinity;
+  for (const [at, { author, created_at: created, likes = [], reply_to: to }] of posts.entries()) {
     const name = `posts.${at}`;
     for (const member of [author, ...likes])
       if (!known.member.has(keyOf(member))) yield `${name}: no member ${member} stands before it`;
-    if (Buffer.byteLength(content) > MAX_CONTENT_BYTES)
-      yield `${name}.content must have at most ${MAX_CONTENT_BYTES} bytes`;
     if (to !== undefined && to > at) yield `${name}.reply_to is no post before it`;
+    yield* faultsOfTime(`${name}.created_at`, created, now);
     const time = Date.parse(created);
-    if (time > now) yield `${name}.created_at is in the future`;
     if (time < before) yield `${name}.created_at is earlier than that of the post before it`;
     before = time;
+  }
+}
+
+function* faultsOfTime(name: string, text: string, now: number): Generator<string> {
+  const time = Date.parse(text);
+  if (time > now) yield `${name} is in the future`;
+  if (time < 0) yield `${name} is before 1970`;
+}
+
+/** What only shows when texts are made into what is stored. */
+async function faultsOfTexts(discussion: Discussion, { importer }: FileCheckDeps): Promise<readonly string[]> {
+  try {
+    await acceptedTexts(discussion, importer);
+    return [];
+  } catch (error) {
+    if (!(error instanceof InvalidInput)) throw error;
+    return error.details.map(({ field, message }) => `${field} ${message}`);
   }
 }

@@ -2,7 +2,6 @@ import { Clock, commandLine, Data, definePlugin } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { CommunityImport, communityImported } from 'parley-forum/plugins/imports';
-import { Markdown } from 'parley-forum/plugins/markdown';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { Answers } from 'parley-forum/ports/imports';
 import { commands } from './commands.ts';
@@ -21,7 +20,6 @@ export default definePlugin({
     accounts: Accounts,
     categories: Categories,
     importer: Importer,
-    markdown: Markdown,
   },
   wants: { answers: Answers },
   provides: { imports: CommunityImport },
@@ -39,7 +37,7 @@ export default definePlugin({
     );
     return {
       imports: {
-        check: (path) => checkFile(path, clock.now()),
+        check: (path) => checkFile(path, { categories: deps.categories, importer: deps.importer, now: clock.now() }),
         async bring(path, amounts, console) {
           await plugin.emit(communityImported, amounts);
           return new CommunityImporter({ ...deps, store, answers }).run(path, console);

@@ -1,8 +1,5 @@
 import { Type, type Static, type TSchema } from 'parley-forum';
-import { Time } from 'parley-forum/plugins/api';
-
-/** Bytes of a post: as many as one that is written here may have. */
-export const MAX_CONTENT_BYTES = 65_536;
+import { slugOf, Time } from 'parley-forum/plugins/api';
 
 /** What something was called where it comes from: any name or number of its own. */
 const Key = Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Integer()]);
@@ -15,7 +12,9 @@ const Member = Type.Object({
   id: Key,
   username: Type.String({ pattern: '\\S', maxLength: 100, description: 'Made to fit where it may not be one here' }),
   email: Type.String({ format: 'email', maxLength: 254 }),
-  name: Type.Optional(Type.String({ maxLength: 50, description: 'Display name' })),
+  name: Type.Optional(
+    Type.String({ maxLength: 50, description: 'Display name; what one may not have here is left out' }),
+  ),
   bio: Type.Optional(Type.String({ maxLength: 1_000 })),
   joined_at: Type.Optional(Time),
 });
@@ -53,6 +52,10 @@ export type Member = Static<typeof Member>;
 export type Category = Static<typeof Category>;
 export type Discussion = Static<typeof Discussion>;
 export type Line = Member | Category | Discussion;
+
+/** Under which a category is found here. */
+export const slugOfCategory = ({ slug, name }: Pick<Category, 'slug' | 'name'>): string =>
+  slugOf(slug ?? name, 'category');
 
 /** What each kind of line has. */
 export const RECORDS: Readonly<Record<Line['kind'], TSchema>> = {

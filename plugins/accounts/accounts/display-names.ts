@@ -33,3 +33,12 @@ export function nameColumns(given: string): {
   if (problems.length > 0) throw new InvalidInput(problems);
   return { display_name: name, display_name_key: foldedName(name) };
 }
+
+/** What of a name that somebody had elsewhere may be shown here; empty where nothing of it can be read. */
+export function fittingName(given: string): string {
+  const seen = [...given.normalize('NFC').replace(/\s+/g, ' ')]
+    .filter((letter) => isPlainLine(letter) && !foldedName(letter).includes('@'))
+    .join('')
+    .replace(/(\p{M}{4})\p{M}+/gu, '$1');
+  return READABLE.test(seen) ? [...seen.trim()].slice(0, MAX_DISPLAY_NAME).join('') : '';
+}

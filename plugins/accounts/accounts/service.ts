@@ -53,7 +53,7 @@ import type { Passwords } from '../passwords/passwords.ts';
 import type { UserRecords } from '../profiles/user-records.ts';
 import { AccountLoader } from './account-loader.ts';
 import { listMembers } from './member-list.ts';
-import { foldedName, NAME_OF_ANOTHER, nameColumns, OFFICIAL_NAME } from './display-names.ts';
+import { fittingName, foldedName, NAME_OF_ANOTHER, nameColumns, OFFICIAL_NAME } from './display-names.ts';
 import { namesLike } from './name-search.ts';
 import { soundsOfficial } from './reserved-names.ts';
 
@@ -184,6 +184,12 @@ export class AccountsService implements Accounts {
       select id, lower(username::text) as name from account where username = any(${usernames}::text[]::citext[])
         and status = 'active'`);
     return new Map(rows.map(({ id, name }) => [name, id]));
+  }
+
+  async takenUsernames(usernames: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.data.all(sql<{ name: string }>`
+      select lower(username::text) as name from account where username = any(${usernames}::text[]::citext[])`);
+    return new Set(rows.map(({ name }) => name));
   }
 
   async authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>> {
@@ -529,7 +535,7 @@ export class AccountsService implements Accounts {
       email: account.email,
       password_hash: NO_PASSWORD,
       group_id: account.groupId ?? 'member',
-      ...nameColumns(account.displayName ?? ''),
+      ...nameColumns(fittingName(account.displayName ?? '')),
       bio: account.bio ?? '',
       joined_at: account.joinedAt ?? new Date(now),
     }));

@@ -66,7 +66,7 @@ function withoutBlankLines(text: string): string {
 }
 
 /** As it is stored. 400 naming each field that is wrong. */
-function checked({ title, content }: { readonly [K in keyof Draft]?: string | undefined }): Draft {
+export function checked({ title, content }: { readonly [K in keyof Draft]?: string | undefined }): Draft {
   const draft = {
     ...(title !== undefined && { title: normalizeTitle(title) }),
     ...(content !== undefined && { content: withoutBlankLines(normalize(content)) }),

@@ -18,9 +18,9 @@ import {
   type ImportListener,
   type Importer,
 } from 'parley-forum/plugins/discussions';
-import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
+import { MAX_HTML_BYTES, type Markdown } from 'parley-forum/plugins/markdown';
 import { ADDED_TO_AUTHORS, addToCategoryCounts } from '../counters/counters.ts';
-import { checkedValue } from './drafts.ts';
+import { checked, checkedValue } from './drafts.ts';
 
 import type { Projections } from '../projections/projections.ts';
 
@@ -44,22 +44,35 @@ export class BatchImporter implements Importer {
   readonly #cache: Cache;
   readonly #projections: Projections;
   readonly #plugin: PluginHandle;
+  readonly #markdown: Markdown;
 
   constructor({
     data,
     cache,
     projections,
     plugin,
+    markdown,
   }: {
     data: Data;
     cache: Cache;
     projections: Projections;
     plugin: PluginHandle;
+    markdown: Markdown;
   }) {
     this.#data = data;
     this.#cache = cache;
     this.#projections = projections;
     this.#plugin = plugin;
+    this.#markdown = markdown;
+  }
+
+  acceptTitle(title: string): string {
+    return checked({ title }).title!;
+  }
+
+  async acceptContent(given: string): Promise<{ readonly content: string; readonly html: string }> {
+    const content = checked({ content: given }).content!;
+    return { content, html: await this.#markdown.render(content) };
   }
 
   async importDiscussions(

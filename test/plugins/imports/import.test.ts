@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql, type Console } from 'parley-forum';
 import { runCommand } from '../../../core/cli/run-command.ts';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -159,6 +160,81 @@ describe('the command import', () => {
     expect((await forum.guest.get('/api/discussions')).body.count).toBe(before);
   });
 
+  test.each([
+    ['posts.0.content makes a page of more than 256 KiB', { posts: [post(1, '# a\n'.repeat(16_000), 1)] }],
+    ['posts.0.content is required', { posts: [post(1, '\u200B', 1)] }],
+    ['title is required', { title: '\u2067' }],
+    ['posts.0.created_at is before 1970', { posts: [{ ...post(1, 'x', 1), created_at: '1969-12-31T23:59:59Z' }] }],
+  ])('writes nothing of a file with a text or time of which “%s”', async (problem, changes) => {
+    const at = [...MEMBERS, ...CATEGORIES, { ...caulking, id: 'odd', ...changes }];
+    await expect(bring(at)).rejects.toThrow('nothing was written');
+    expect(printed).toEqual([expect.stringContaining(`line ${at.length}: ${problem}`)]);
+  });
+
+  test.each([
+    [
+      'category a has the slug misc, too; give it another',
+      { kind: 'category', id: 'a', name: 'Misc' },
+      { kind: 'category', id: 'b', name: 'misc' },
+    ],
+    [
+      'its parent 7 is below another; there are two levels of categories',
+      ...CATEGORIES,
+      { kind: 'category', id: 8, name: 'Nails', parent: 7 },
+    ],
+    [
+      'the category general is here already, for more to read than “staff”; give it another slug',
+      { kind: 'category', id: 1, name: 'General', view: 'staff' },
+    ],
+  ])('brings no category of which “%s”', async (problem, ...lines) => {
+    await expect(bring(lines)).rejects.toThrow('nothing was written');
+    expect(printed).toEqual([`line ${lines.length}: ${problem}`]);
+  });
+
+  test('fits display names to the rules, and counts those of inactive members as taken', async () => {
+    const accounts = forum.app.app.kernel.service(Accounts)!;
+    const { id } = (await accounts.findByIdentifier('ada'))!;
+    await accounts.setStatus(id, 'disabled');
+    try {
+      await bring([
+        { kind: 'member', id: 20, username: 'ADA', email: 'third@old.example', name: 'm\u202Ee@home\t2' },
+        { kind: 'member', id: 21, username: '😀😀', email: 'smile@old.example' },
+      ]);
+    } finally {
+      await accounts.setStatus(id, 'active');
+    }
+    const named = async (email: string) => accounts.findByIdentifier(email);
+    expect(await named('third@old.example')).toMatchObject({ username: 'ADA3', displayName: 'mehome 2' });
+    expect(await named('smile@old.example')).toMatchObject({ username: 'member', displayName: null });
+  });
+
+  test('stores texts as those that are written here, and those with odd line ends whole', async () => {
+    const content = 'One\u2028two\r\nthree\u0001.';
+    const line = JSON.stringify({
+      ...hidden,
+      id: 'odd',
+      category: 'boats',
+      title: 'Up\u202E side',
+      posts: [post(1, content, 20)],
+    });
+    await bring([`\uFEFF${JSON.stringify(MEMBERS[0])}\r`, CATEGORIES[0]!, `${line}\r`]);
+    const [discussion] = (await forum.guest.get('/api/discussions?sort=newest&limit=1')).body.discussions;
+    expect(discussion.title).toBe('Up side');
+    const { posts } = (await forum.guest.get(`/api/discussions/${discussion.id}/posts`)).body;
+    expect(posts).toMatchObject([{ content: 'One\u2028two\nthree.' }]);
+  });
+
+  test.each([
+    ['UTF-16', Buffer.from(`\uFEFF${JSON.stringify(MEMBERS[0])}`, 'utf16le')],
+    ['Latin-1', Buffer.from(JSON.stringify(MEMBERS[0]), 'latin1')],
+  ])('says that a file in %s is not UTF-8', async (_, bytes) => {
+    const path = join(folder, 'encoded.jsonl');
+    await writeFile(path, bytes);
+    await expect(runCommand(forum.app.app, ['import', path], console)).rejects.toThrow(
+      'encoded.jsonl: line 1 is not UTF-8; save the file as such',
+    );
+  });
+
   test('says that a file cannot be read', async () => {
     await expect(runCommand(forum.app.app, ['import', join(folder, 'none.jsonl')], console)).rejects.toThrow(
       'none.jsonl cannot be read',
@@ -182,7 +258,8 @@ const DISCOURSE = `
   insert into users values (-1, 'system', 'system', '2014-01-01'), (5, 'sam', 'Sam Sailor', '2014-02-01 10:00'), (6, 'kim', '', '2014-03-01');
   insert into user_emails values (-1, 'no_email', true), (5, 'sam@discourse.example', true), (5, 'old@discourse.example', false), (6, 'kim@discourse.example', true);
   insert into user_profiles values (5, 'Sails.');
-  insert into categories values (2, 'Inner', 'inner', 1, 1, true), (1, 'Outer', 'outer', null, 2, false);
+  insert into categories values (2, 'Inner', 'inner', 1, 1, true), (1, 'Outer', 'outer', null, 2, false),
+    (3, 'Inmost', 'inner', 2, 3, false);
   insert into topics values (10, 'Which rope?', 1, 33, null, true, 'regular', null, true, '2014-05-01'),
     (11, 'Between us', null, 1, null, false, 'private_message', null, true, '2014-05-02');
   insert into posts values (100, 10, 1, 5, 1, false, 'Hemp **or** nylon?', null, '2014-05-01 08:00', null),
@@ -209,8 +286,14 @@ test('what the statements for Discourse write is brought', async () => {
   });
   await data.all(sql.raw('drop schema discourse cascade'));
   expect(await bring(lines)).toEqual([
-    '2 members, 2 categories, 1 discussions with 3 posts',
+    '2 members, 3 categories, 1 discussions with 3 posts',
     '1 discussions with 3 posts are new here.',
+  ]);
+  const { categories } = (await forum.as.mia.get('/api/categories')).body;
+  const outer = categories.find(({ slug }: { slug: string }) => slug === 'outer');
+  expect(categories.filter(({ parent_id: parent }: { parent_id: string }) => parent === outer.id)).toMatchObject([
+    { name: 'Inner', slug: 'outer-inner' },
+    { name: 'Inmost', slug: 'inner-inner' },
   ]);
   const { discussions } = (await forum.guest.get('/api/discussions?sort=oldest&limit=1')).body;
   expect(discussions[0]).toMatchObject({
