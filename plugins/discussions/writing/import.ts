@@ -24,8 +24,11 @@ import { checked, checkedValue } from './drafts.ts';
 
 import type { Projections } from '../projections/projections.ts';
 
-/** Posts in one batch: large enough that a statement's fixed cost vanishes, small enough for memory and time-outs. */
-const BATCH = 5_000;
+/**
+ * Posts in one batch: large enough that a statement's fixed cost vanishes, small enough for memory and time-outs. The
+ * embedded database lets nothing else go on in the process during a statement.
+ */
+const [BATCH, EMBEDDED_BATCH] = [5_000, 250];
 
 interface Tally {
   discussions: number;
@@ -45,6 +48,7 @@ export class BatchImporter implements Importer {
   readonly #projections: Projections;
   readonly #plugin: PluginHandle;
   readonly #markdown: Markdown;
+  readonly #batch: number;
 
   constructor({
     data,
@@ -64,6 +68,7 @@ export class BatchImporter implements Importer {
     this.#projections = projections;
     this.#plugin = plugin;
     this.#markdown = markdown;
+    this.#batch = data.embedded ? EMBEDDED_BATCH : BATCH;
   }
 
   acceptTitle(title: string): string {
@@ -96,7 +101,7 @@ export class BatchImporter implements Importer {
       if (discussion.posts.length === 0) continue;
       batch.push(prepare(discussion));
       size += discussion.posts.length;
-      if (size >= BATCH) await send();
+      if (size >= this.#batch) await send();
     }
     if (batch.length > 0) await send();
     // Until the database looks by itself, its planner knows nothing of what came in.
@@ -177,8 +182,8 @@ export class BatchImporter implements Importer {
         replyTo: post.replyTo === 1 ? null : (post.replyTo ?? null),
       })),
     );
-    for (let start = 0; start < rows.length; start += BATCH) {
-      const part = rows.slice(start, start + BATCH);
+    for (let start = 0; start < rows.length; start += this.#batch) {
+      const part = rows.slice(start, start + this.#batch);
       const of = <T>(read: (row: (typeof rows)[number]) => T): T[] => part.map(read);
       await this.#data.all(sql`
         insert into post (id, discussion_id, number, author_id, content, html, reply_to_number, created_at, updated_at)
