@@ -5,8 +5,8 @@ import { causesOf, InvalidInput, messageOf, notFound, type HttpError } from '../
  * message quotes the value.
  */
 const REFUSED_CODES = new Set(['22P02', '22003', '22007', '22008']);
-/** Quotation marks are those of the database's language. */
-const QUOTED = /["'«»„“”‘’‹›「](.*)["'«»„“”‘’‹›」]/su;
+/** Quotation marks are those of the database's language; French has a space inside of them. */
+const QUOTED = /«[ \u00A0\u202F](.*)[ \u00A0\u202F]»|["'«»„“”‘’‹›「](.*)["'«»„“”‘’‹›」]/su;
 
 /** What a request said, by where. */
 interface Said {
@@ -29,7 +29,7 @@ export interface RefusedValue {
  */
 export function refusedValue(error: unknown, said: Said): RefusedValue | undefined {
   const refusal = causesOf(error).findLast((cause) => REFUSED_CODES.has(codeOf(cause)));
-  const value = refusal === undefined ? undefined : QUOTED.exec(messageOf(refusal))?.[1];
+  const [, spaced, value = spaced] = refusal === undefined ? [] : (QUOTED.exec(messageOf(refusal)) ?? []);
   if (value === undefined) return undefined;
   const [param] = fieldsWith(value, said.params);
   if (param !== undefined) return { field: `params.${param}`, failure: notFound() };

@@ -243,6 +243,10 @@ describe('a value of the request that the database cannot read', () => {
           data.transaction(() => read(params['number'], 'integer')),
         );
         plugin.route(plain, { method: 'get', path: '/own/:name', can: 'public' })(() => read('nonsense', 'uuid'));
+        plugin.route(plain, { method: 'get', path: '/navires/:id', can: 'public' })(({ params }) => {
+          const message = `syntaxe en entrée invalide pour le type uuid : «\u00A0${params['id']}\u00A0»`;
+          throw Object.assign(new Error(message), { code: '22P02' });
+        });
         plugin.route(plain, {
           method: 'post',
           path: '/boats',
@@ -266,6 +270,10 @@ describe('a value of the request that the database cannot read', () => {
     expect((await reader.get(`/boats/${ID}`)).body).toEqual({ id: ID });
     for (const path of ['/boats/nonsense', '/boats/a%22b', '/decks/five', '/decks/99999999999'])
       expect([path, (await reader.get(path)).status]).toEqual([path, 404]);
+  });
+
+  test('is found in a message of a database that speaks French', async () => {
+    expect((await forum.client().get('/navires/absurde')).status).toBe(404);
   });
 
   test('is a wrong field anywhere else', async () => {
