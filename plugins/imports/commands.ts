@@ -23,7 +23,10 @@ const importCommand = defineCommand({
     );
     if (check) return;
     const fresh = await imports.bring(path, amounts, console);
-    console.print(`${fresh.discussions} discussions with ${fresh.posts} posts are new here.`);
+    const known = discussions - fresh.discussions;
+    console.print(
+      `${fresh.discussions} discussions with ${fresh.posts} posts are new here${known > 0 ? `; ${known} discussions of these ids came before` : ''}.`,
+    );
   },
 });
 
