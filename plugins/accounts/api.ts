@@ -276,8 +276,11 @@ export interface Accounts {
   emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The ids of active accounts by username in lower case. One statement. */
   idsByUsername(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** Which of these usernames somebody has, in lower case; inactive accounts keep theirs. One statement. */
-  takenUsernames(usernames: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * A username as near to what somebody is called elsewhere as the rules allow, with a number where somebody has it,
+   * or where it is among `besides`, in lower case; inactive accounts keep theirs. Undefined where nothing of it can stay.
+   */
+  freeUsername(name: string, besides?: ReadonlySet<string>): Promise<string | undefined>;
   /** By username or e-mail, regardless of case. Always asks the database. */
   findByIdentifier(identifier: string): Promise<Account | undefined>;
   /**

@@ -7,16 +7,17 @@ import type { ImportStore } from './import-store.ts';
 import { readLines } from './line-reader.ts';
 import { acceptedTexts } from './texts.ts';
 import { keyOf, slugOfCategory, type Category, type Discussion, type Key, type Line, type Member } from './records.ts';
-import { fittingName, freeName } from './usernames.ts';
 
 export interface CommunityImporterDeps {
-  readonly accounts: Pick<Accounts, 'findByIdentifier' | 'takenUsernames' | 'importAccounts'>;
+  readonly accounts: Pick<Accounts, 'findByIdentifier' | 'freeUsername' | 'importAccounts'>;
   readonly categories: Pick<Categories, 'all' | 'save'>;
   readonly importer: Importer;
   readonly store: ImportStore;
   readonly answers: Answers | undefined;
 }
 
+/** The username of whom no letter of their own can stay in. */
+const NAMELESS = 'member';
 /** Members written, and discussions looked for, at once. */
 const [MEMBERS, DISCUSSIONS] = [500, 100];
 
@@ -70,11 +71,9 @@ export class CommunityImporter {
   }
 
   async #account({ username, email, name, bio, joined_at: joined }: Member): Promise<ImportedAccount> {
-    const wanted = fittingName(username);
-    const free = await freeName(wanted, async (names) => {
-      const there = await this.#deps.accounts.takenUsernames(names);
-      return new Set([...there, ...this.#names]);
-    });
+    const { accounts } = this.#deps;
+    const free =
+      (await accounts.freeUsername(username, this.#names)) ?? (await accounts.freeUsername(NAMELESS, this.#names))!;
     this.#names.add(free.toLowerCase());
     // Who cannot be called as before is shown so all the same.
     const displayName = name ?? (free === username ? undefined : username);

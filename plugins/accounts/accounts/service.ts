@@ -56,8 +56,8 @@ import { listMembers } from './member-list.ts';
 import { fittingName, foldedName, NAME_OF_ANOTHER, nameColumns, OFFICIAL_NAME } from './display-names.ts';
 import { namesLike } from './name-search.ts';
 import { soundsOfficial } from './reserved-names.ts';
+import { fittedUsername, freeUsername, USERNAME } from './usernames.ts';
 
-const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
 /**
  * One spelling for each mailbox: what is not seen is left out on the way, and a domain has many spellings, so that one
@@ -68,6 +68,7 @@ function isEmail(text: string): boolean {
   const domain = text.slice(text.lastIndexOf('@') + 1).toLowerCase();
   return EMAIL.test(text) && isPlainLine(text) && domainToASCII(domain) === domain;
 }
+const NO_NAMES: ReadonlySet<string> = new Set();
 /** What stands for "address unknown": never stored. */
 const UNKNOWN_IP = '0.0.0.0';
 
@@ -186,10 +187,14 @@ export class AccountsService implements Accounts {
     return new Map(rows.map(({ id, name }) => [name, id]));
   }
 
-  async takenUsernames(usernames: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#deps.data.all(sql<{ name: string }>`
-      select lower(username::text) as name from account where username = any(${usernames}::text[]::citext[])`);
-    return new Set(rows.map(({ name }) => name));
+  async freeUsername(name: string, besides: ReadonlySet<string> = NO_NAMES): Promise<string | undefined> {
+    const fitted = fittedUsername(name);
+    if (fitted === undefined) return undefined;
+    return freeUsername(fitted, async (usernames) => {
+      const rows = await this.#deps.data.all(sql<{ name: string }>`
+        select lower(username::text) as name from account where username = any(${usernames}::text[]::citext[])`);
+      return new Set([...rows.map((row) => row.name), ...besides]);
+    });
   }
 
   async authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>> {

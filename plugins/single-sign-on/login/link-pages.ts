@@ -14,7 +14,6 @@ import {
 } from 'parley-forum/plugins/web';
 import type { IdentityStore } from '../identities/identity-store.ts';
 import { UNKNOWN } from '../identities/paths.ts';
-import { freeUsername } from '../identities/usernames.ts';
 import type { Provider, ProviderStore } from '../providers/provider-store.ts';
 import type { PendingIdentities, PendingIdentity } from './pending-identities.ts';
 
@@ -79,7 +78,7 @@ export function addLinkPages(
       isMember,
       registers: provider.createsAccounts && !isMember,
       provenEmail,
-      username: retry?.body['username'] ?? (await freeUsername(identity.username ?? '', accounts)),
+      username: retry?.body['username'] ?? (await accounts.freeUsername(identity.username ?? '')) ?? '',
       email: retry?.body['email'] ?? email,
       return_to: UNKNOWN,
       ...formErrors(retry),

@@ -83,7 +83,7 @@ describe('the command import', () => {
     expect(others).toEqual([]);
     expect(discussion).toMatchObject({
       title: 'How long does *caulking* last?',
-      author: { username: 'Jurgen_Muller', display_name: 'Jürgen Müller' },
+      author: { username: 'Jurgen-Muller', display_name: 'Jürgen Müller' },
       tags: [{ name: 'oakum' }, { name: 'seams' }],
       view_count: 120,
       reply_count: 2,
@@ -98,7 +98,7 @@ describe('the command import', () => {
         html: '<p dir="auto">Asking <strong>for a friend</strong>.</p>\n',
         reactions: [{ reaction: 'like', count: 2 }],
       },
-      { number: 2, author: { username: 'ada2', display_name: 'ada' } },
+      { number: 2, author: { username: 'ada-2', display_name: 'ada' } },
       { number: 3, author: { username: 'bob' }, reply_to_number: 2, is_accepted_answer: true },
     ]);
     const { user } = (await forum.guest.get(`/api/users/${discussion.author.id}`)).body;
@@ -118,9 +118,9 @@ describe('the command import', () => {
     );
     const { discussions } = (await forum.guest.get('/api/discussions?sort=newest')).body;
     expect(discussions.map(({ title }: { title: string }) => title)).toEqual(['Later', caulking.title]);
-    expect(discussions[0].author.username).toBe('ada2');
+    expect(discussions[0].author.username).toBe('ada-2');
     const { users } = (await forum.as.mia.get('/api/users/search?q=ada')).body;
-    expect(users.map(({ username }: { username: string }) => username).toSorted()).toEqual(['ada', 'ada2']);
+    expect(users.map(({ username }: { username: string }) => username).toSorted()).toEqual(['ada', 'ada-2']);
   });
 
   test.each([
@@ -208,7 +208,7 @@ describe('the command import', () => {
       await accounts.setStatus(id, 'active');
     }
     const named = async (email: string) => accounts.findByIdentifier(email);
-    expect(await named('third@old.example')).toMatchObject({ username: 'ADA3', displayName: 'mehome 2' });
+    expect(await named('third@old.example')).toMatchObject({ username: 'ADA-3', displayName: 'mehome 2' });
     expect(await named('smile@old.example')).toMatchObject({ username: 'member', displayName: null });
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Client } from 'parley-forum/testing';
 import { linkIn, nextMail } from '../recovery/forum.ts';
-import { fittedUsername } from '../../../plugins/single-sign-on/identities/usernames.ts';
+import { fittedUsername } from '../../../plugins/accounts/accounts/usernames.ts';
 import { hasSession, JSON_ONLY, LINKED, PASSWORD, target, useSignOn } from './forum.ts';
 import type { Person } from './identity-provider.ts';
 
