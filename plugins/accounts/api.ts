@@ -278,7 +278,7 @@ export interface Accounts {
   idsByUsername(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
    * A username as near to what somebody is called elsewhere as the rules allow, with a number where somebody has it,
-   * or where it is among `besides`, in lower case; inactive accounts keep theirs. Undefined where nothing of it can stay.
+   * where it is a name of the forum itself, or among `besides`, in lower case. Undefined where nothing of it can stay.
    */
   freeUsername(name: string, besides?: ReadonlySet<string>): Promise<string | undefined>;
   /** By username or e-mail, regardless of case. Always asks the database. */
@@ -344,7 +344,7 @@ export interface Accounts {
   setAvatar(id: string, url: string | undefined): Promise<void>;
   /**
    * Thousands at once in a few statements: no event, no mail, no policy. Of display names, what they may not
-   * have is left out. Resolves to their ids, in order. 400 for a username or address that is taken.
+   * have is left out, and those of others and of the staff are none. Resolves to their ids, in order. 400 for a username or address that is taken.
    */
   importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
   /** Ends every session of the account. */

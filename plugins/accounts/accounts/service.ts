@@ -55,7 +55,7 @@ import { AccountLoader } from './account-loader.ts';
 import { listMembers } from './member-list.ts';
 import { fittingName, foldedName, NAME_OF_ANOTHER, nameColumns, OFFICIAL_NAME } from './display-names.ts';
 import { namesLike } from './name-search.ts';
-import { soundsOfficial } from './reserved-names.ts';
+import { RESERVED, soundsOfficial } from './reserved-names.ts';
 import { fittedUsername, freeUsername, USERNAME } from './usernames.ts';
 
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
@@ -190,11 +190,10 @@ export class AccountsService implements Accounts {
   async freeUsername(name: string, besides: ReadonlySet<string> = NO_NAMES): Promise<string | undefined> {
     const fitted = fittedUsername(name);
     if (fitted === undefined) return undefined;
-    return freeUsername(fitted, async (usernames) => {
-      const rows = await this.#deps.data.all(sql<{ name: string }>`
-        select lower(username::text) as name from account where username = any(${usernames}::text[]::citext[])`);
-      return new Set([...rows.map((row) => row.name), ...besides]);
-    });
+    return freeUsername(
+      fitted,
+      async (usernames) => new Set([...RESERVED, ...(await this.#usernamesAmong(usernames)), ...besides]),
+    );
   }
 
   async authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>> {
@@ -429,13 +428,39 @@ export class AccountsService implements Accounts {
   }
 
   /** 400 for a name that is another member's, or for staff alone. */
-  async #checkName(name: string, key: string, { id, groupId }: LoadedAccount): Promise<void> {
+  #isOfficial(name: string, groupId: string): boolean {
     const { access, siteName } = this.#deps;
-    if (await this.#isAnothersUsername(key, id)) throw new InvalidInput([NAME_OF_ANOTHER]);
     const level = access.group(groupId)?.level;
-    if (level === 'moderator' || level === 'admin') return;
-    const names = [siteName(), ...access.groups().map((group) => group.name)];
-    if (soundsOfficial(name, names)) throw new InvalidInput([OFFICIAL_NAME]);
+    if (level === 'moderator' || level === 'admin') return false;
+    return soundsOfficial(name, [siteName(), ...access.groups().map((group) => group.name)]);
+  }
+
+  /** Accounts to be stored, without the display names that `#checkName` would refuse. One statement. */
+  async #withoutNamesOfOthers<Row extends ReturnType<typeof nameColumns> & { username: string; group_id: string }>(
+    rows: readonly Row[],
+  ): Promise<readonly Row[]> {
+    const keys = rows.flatMap(({ display_name_key: key }) => key ?? []);
+    const found = await this.#usernamesAmong(keys);
+    const own = rows.map(({ username }) => username.toLowerCase());
+    const usernames = new Set([...found, ...own]);
+    return rows.map((row, at) => {
+      const { display_name: name, display_name_key: key } = row;
+      if (name === null || key === null) return row;
+      const another = usernames.has(key) && own[at] !== key;
+      return another || this.#isOfficial(name, row.group_id) ? { ...row, ...nameColumns('') } : row;
+    });
+  }
+
+  /** Those of these names, in lower case, that are usernames; inactive accounts keep theirs. */
+  async #usernamesAmong(names: readonly string[]): Promise<readonly string[]> {
+    const rows = await this.#deps.data.all(sql<{ name: string }>`
+      select lower(username::text) as name from account where username = any(${names}::text[]::citext[])`);
+    return rows.map(({ name }) => name);
+  }
+
+  async #checkName(name: string, key: string, { id, groupId }: LoadedAccount): Promise<void> {
+    if (await this.#isAnothersUsername(key, id)) throw new InvalidInput([NAME_OF_ANOTHER]);
+    if (this.#isOfficial(name, groupId)) throw new InvalidInput([OFFICIAL_NAME]);
   }
 
   /** Until the transaction ends, no one else takes this name, as a username or a display name. Before any row is locked. */
@@ -534,7 +559,7 @@ export class AccountsService implements Accounts {
   async importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]> {
     const { data, clock } = this.#deps;
     const now = clock.now();
-    const rows = accounts.map((account, index) => ({
+    const given = accounts.map((account, index) => ({
       id: createId(now + index),
       username: account.username,
       email: account.email,
@@ -544,7 +569,8 @@ export class AccountsService implements Accounts {
       bio: account.bio ?? '',
       joined_at: account.joinedAt ?? new Date(now),
     }));
-    for (const groupId of new Set(rows.map((row) => row.group_id))) this.#checkGroup(groupId);
+    for (const groupId of new Set(given.map((row) => row.group_id))) this.#checkGroup(groupId);
+    const rows = await this.#withoutNamesOfOthers(given);
     await this.#withTakenNames(
       () => [{ field: 'accounts', message: 'one of the names or addresses is taken' }],
       () =>

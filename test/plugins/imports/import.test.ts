@@ -98,7 +98,7 @@ describe('the command import', () => {
         html: '<p dir="auto">Asking <strong>for a friend</strong>.</p>\n',
         reactions: [{ reaction: 'like', count: 2 }],
       },
-      { number: 2, author: { username: 'ada-2', display_name: 'ada' } },
+      { number: 2, author: { username: 'ada-2', display_name: null } },
       { number: 3, author: { username: 'bob' }, reply_to_number: 2, is_accepted_answer: true },
     ]);
     const { user } = (await forum.guest.get(`/api/users/${discussion.author.id}`)).body;
@@ -195,7 +195,7 @@ describe('the command import', () => {
     expect(printed).toEqual([`line ${lines.length}: ${problem}`]);
   });
 
-  test('fits display names to the rules, and counts those of inactive members as taken', async () => {
+  test('fits names to the rules: none is another’s, also an inactive one’s, nor the staff’s', async () => {
     const accounts = forum.app.app.kernel.service(Accounts)!;
     const { id } = (await accounts.findByIdentifier('ada'))!;
     await accounts.setStatus(id, 'disabled');
@@ -203,13 +203,15 @@ describe('the command import', () => {
       await bring([
         { kind: 'member', id: 20, username: 'ADA', email: 'third@old.example', name: 'm\u202Ee@home\t2' },
         { kind: 'member', id: 21, username: '😀😀', email: 'smile@old.example' },
+        { kind: 'member', id: 22, username: 'Admin', email: 'chief@old.example', name: 'Moderator' },
       ]);
     } finally {
       await accounts.setStatus(id, 'active');
     }
     const named = async (email: string) => accounts.findByIdentifier(email);
     expect(await named('third@old.example')).toMatchObject({ username: 'ADA-3', displayName: 'mehome 2' });
-    expect(await named('smile@old.example')).toMatchObject({ username: 'member', displayName: null });
+    expect(await named('smile@old.example')).toMatchObject({ username: 'member-2', displayName: null });
+    expect(await named('chief@old.example')).toMatchObject({ username: 'Admin-2', displayName: null });
   });
 
   test('stores texts as those that are written here, and those with odd line ends whole', async () => {
