@@ -130,7 +130,7 @@ export class ProviderStore implements SealedStore {
 
   /**
    * What is not said stays. 400 naming `issuer` where members have linked accounts: whoever answers at another one could
-   * log in as them.
+   * log in as them. 400 naming `client_secret` where another issuer would get the one that is stored.
    */
   async update(id: string, changes: Partial<Omit<ProviderInput, 'slug'>>): Promise<Provider> {
     const { data, clock, secrets } = this.#deps;
@@ -144,6 +144,9 @@ export class ProviderStore implements SealedStore {
       throw new InvalidInput([
         { field: 'issuer', message: 'stays while members have linked accounts there; add another provider instead' },
       ]);
+    // It is not shown to administrators, and so is not sent to whoever one of them names either.
+    if (next.issuer !== before.issuer && before.sealedSecret !== null && clientSecret === undefined)
+      throw new InvalidInput([{ field: 'client_secret', message: 'is needed anew for another issuer' }]);
     if (next.issuer !== before.issuer) await this.#endLogins(id);
     const secret = clientSecret === undefined ? before.sealedSecret : secrets.seal(clientSecret);
     const row = await data.one(sql<Provider>`update single_sign_on_provider set name = ${next.name},

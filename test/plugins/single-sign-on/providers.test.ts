@@ -85,7 +85,20 @@ describe('identity providers', () => {
     const moved = { id: forum.provider.id, issuer: 'https://login.example.org' };
     expect(await problems(moved)).toEqual([expect.stringContaining('issuer stays while members have linked')]);
     const { id } = await forum.addProvider({ slug: 'third', name: 'Third', issuer: 'https://login.example.org' });
-    expect((await forum.save({ id, issuer: forum.elsewhere.issuer })).status).toBe(200);
+    const { issuer } = forum.elsewhere;
+    expect((await forum.save({ id, issuer, client_secret: CLIENT.secret })).status).toBe(200);
+    await forum.root.post(`${ADMIN}/delete`, { id }, JSON_ONLY);
+  });
+
+  it('do not send the secret that was stored for one issuer to another', async () => {
+    const { id, issuer } = await forum.addProvider({ slug: 'third', name: 'Third' });
+    const moved = { id, issuer: 'https://login.example.org' };
+    expect(await problems(moved)).toEqual(['client_secret is needed anew for another issuer']);
+    expect(await problems({ ...moved, client_secret: '' })).toHaveLength(1);
+    expect((await forum.root.get(ADMIN, JSON_ONLY)).body.providers).toContainEqual(
+      expect.objectContaining({ id, issuer }),
+    );
+    expect((await forum.save({ ...moved, client_secret: 'another' })).status).toBe(200);
     await forum.root.post(`${ADMIN}/delete`, { id }, JSON_ONLY);
   });
 
@@ -98,7 +111,7 @@ describe('identity providers', () => {
     const { findings } = (await forum.root.post(`${ADMIN}/check`, { id }, JSON_ONLY)).body;
     expect(findings).toEqual([{ state: 'bad', text: expect.stringContaining('It cannot be reached') }]);
     const { issuer } = forum.elsewhere;
-    await forum.save({ id, issuer: `${issuer}/nothing` });
+    await forum.save({ id, issuer: `${issuer}/nothing`, client_secret: CLIENT.secret });
     expect((await forum.root.post(`${ADMIN}/check`, { id }, JSON_ONLY)).body.findings).toEqual([
       { state: 'bad', text: `There is no document at ${issuer}/nothing/.well-known/openid-configuration.` },
     ]);
