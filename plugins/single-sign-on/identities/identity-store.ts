@@ -119,10 +119,16 @@ export class IdentityStore implements LoginMethod {
 
   /**
    * A member's, whose password was set by a link in a mail: somebody else may have linked theirs. Those stay whose
-   * provider has shown that the same address is theirs, as the link has.
+   * provider has shown that the same address is theirs, as the link has, and is still trusted in that.
    */
   async unlinkAfterReset(accountId: string, email: string): Promise<void> {
-    await this.#remove(accountId, 'password reset', sql`and lower(proven_email) is distinct from lower(${email})`);
+    await this.#remove(
+      accountId,
+      'password reset',
+      sql`and not exists (
+      select 1 from single_sign_on_provider p
+      where p.id = provider_id and p.trusts_email and lower(proven_email) = lower(${email}))`,
+    );
   }
 
   async recordUse({ providerId, subject }: Subject): Promise<void> {

@@ -51,7 +51,9 @@ export function addLinkPages(
   const arrivalOf = async (req: Request): Promise<Arrival | undefined> => {
     const identity = await pending.find(req);
     const provider = identity && (await providers.find(identity.providerId));
-    return identity && provider?.active ? { identity, provider } : undefined;
+    if (!identity || !provider?.active) return undefined;
+    // The trust may have been taken back meanwhile.
+    return { identity: provider.trustsEmail ? identity : { ...identity, provenEmail: null }, provider };
   };
   const noArrival = (): Negotiated => {
     const error = 'Nobody from another site waits here, or it took more than half an hour: begin again.';

@@ -193,6 +193,19 @@ describe('a member without a password', () => {
     expect(target(await forum.signOn(forum.visitor(), person))).toBe('/');
   });
 
+  it('loses by such a link what a provider has called theirs that is not trusted any more', async () => {
+    const { person } = await join('quinn');
+    await forum.save({ id: forum.provider.id, trusts_email: false });
+    const owner = forum.visitor();
+    await owner.csrf();
+    await owner.submit('/password/forgot', { email: 'quinn@elsewhere.test' });
+    const link = linkIn(await nextMail(forum.forum, 'quinn@elsewhere.test'));
+    await owner.csrf(link);
+    expect((await owner.submit(link, { password: PASSWORD })).status).toBe(303);
+    expect(target(await forum.signOn(forum.visitor(), person))).toBe('/login/link');
+    await forum.save({ id: forum.provider.id, trusts_email: true });
+  });
+
   it('loses by such a link what was linked by whoever gave an address that is not theirs', async () => {
     const { client: intruder, person } = await arrive({ email: 'zora@elsewhere.test', email_verified: false });
     await intruder.csrf('/login/link');

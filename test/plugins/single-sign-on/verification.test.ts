@@ -45,3 +45,11 @@ it('says the same where the address is a member’s, who is told, and links noth
   expect(target(await forum.signOn(forum.visitor(), 'intruder'))).toBe('/login/link');
   expect(await forum.forum.app.service(Accounts).findByIdentifier('cloe')).toBeUndefined();
 });
+
+it('sends the mail too where the provider is no longer trusted once somebody signs up', async () => {
+  const client = await arrive('dora', { email: 'dora@elsewhere.test', email_verified: true });
+  await forum.save({ id: forum.provider.id, trusts_email: false });
+  const answer = await client.submit('/register/link', { username: 'dora', email: 'dora@elsewhere.test' });
+  await forum.save({ id: forum.provider.id, trusts_email: true });
+  expect([target(answer), hasSession(client)]).toEqual(['/register/sent', false]);
+});
