@@ -5,17 +5,22 @@ import { identityLinked, identityUnlinked } from 'parley-forum/plugins/single-si
 /** Accounts that are looked at together. */
 const BATCH_SIZE = 200;
 
-/** Somebody of a provider, as it calls them. */
-export interface Subject {
+/** Who somebody is at a provider. */
+export interface SubjectKey {
   readonly providerId: string;
+  /** Who said it: a subject means nothing at the issuer that the provider may have been moved to meanwhile. */
+  readonly issuer: string;
   readonly subject: string;
+}
+/** Somebody of a provider, as it calls them. */
+export interface Subject extends SubjectKey {
   /** What they are called there, to tell accounts apart. */
   readonly label: string | null;
   /** An e-mail address that the provider, which is trusted in that, has shown to be theirs. */
   readonly provenEmail: string | null;
 }
 /** An account elsewhere by which a member logs in. */
-export interface Identity extends Subject {
+export interface Identity extends Omit<Subject, 'issuer'> {
   readonly accountId: string;
   readonly linkedAt: Date;
   readonly usedAt: Date | null;
@@ -42,8 +47,8 @@ const COLUMNS =
   linked_at as "linkedAt", used_at as "usedAt"`);
 /** A violated uniqueness. */
 const TAKEN = '23505';
-/** A provider that was removed meanwhile. */
-const GONE = '23503';
+/** The provider was removed or moved meanwhile. */
+const gone = (): HttpError => notFound('Members do not log in by this provider');
 
 /** Which account at which provider is whose: one at each provider for a member, and one member for each. */
 export class IdentityStore implements LoginMethod {
@@ -53,9 +58,10 @@ export class IdentityStore implements LoginMethod {
     this.#deps = deps;
   }
 
-  find(providerId: string, subject: string): Promise<Identity | undefined> {
+  find({ providerId, issuer, subject }: SubjectKey): Promise<Identity | undefined> {
     return this.#deps.data.one(sql<Identity>`select ${COLUMNS} from single_sign_on_identity
-      where provider_id = ${providerId} and subject = ${subject}`);
+      where provider_id = ${providerId} and subject = ${subject}
+        and exists (select 1 from single_sign_on_provider p where p.id = provider_id and p.issuer = ${issuer})`);
   }
 
   of(accountId: string): Promise<readonly Identity[]> {
@@ -72,26 +78,29 @@ export class IdentityStore implements LoginMethod {
 
   /**
    * Raises `single-sign-on.linked`. 409 where it is another member's, or where this one has linked another account there;
-   * 404 where the provider is gone.
+   * 404 where the provider is gone, or was moved to another issuer.
    */
   async link(
-    { providerId, subject, label, provenEmail }: Subject,
+    { providerId, issuer, subject, label, provenEmail }: Subject,
     accountId: string,
     { address, isNew = false }: Link,
   ): Promise<void> {
     const { data, clock, emit, notify } = this.#deps;
-    const known = await this.find(providerId, subject);
+    const known = await this.find({ providerId, issuer, subject });
     if (known?.accountId === accountId) return;
     try {
       await data.transaction(async () => {
-        await data.all(sql`insert into single_sign_on_identity (provider_id, subject, account_id, label, proven_email, linked_at)
-          values (${providerId}, ${subject}, ${accountId}, ${label}, ${provenEmail}, ${new Date(clock.now())})`);
+        // The lock waits for an administrator who is moving the provider, and keeps it where it is until this is done.
+        const rows =
+          await data.all(sql`insert into single_sign_on_identity (provider_id, subject, account_id, label, proven_email, linked_at)
+          select id, ${subject}, ${accountId}::uuid, ${label}, ${provenEmail}, ${new Date(clock.now())}::timestamptz
+          from single_sign_on_provider where id = ${providerId} and issuer = ${issuer} for share returning 1`);
+        if (rows.length === 0) throw gone();
         await emit(identityLinked, { account: accountId, provider: providerId, address });
         if (!isNew) await notify(accountId, 'linked', providerId);
       });
     } catch (error) {
       const { code } = error as { readonly code?: string };
-      if (code === GONE) throw notFound('Members do not log in by this provider');
       if (code !== TAKEN) throw error;
       throw new HttpError(
         409,
@@ -131,7 +140,7 @@ export class IdentityStore implements LoginMethod {
     );
   }
 
-  async recordUse({ providerId, subject }: Subject): Promise<void> {
+  async recordUse({ providerId, subject }: Identity): Promise<void> {
     const { data, clock } = this.#deps;
     await data.all(sql`update single_sign_on_identity set used_at = ${new Date(clock.now())}
       where provider_id = ${providerId} and subject = ${subject}`);

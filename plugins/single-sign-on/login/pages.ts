@@ -24,7 +24,7 @@ import {
   type Retry,
   type View,
 } from 'parley-forum/plugins/web';
-import type { IdentityStore } from '../identities/identity-store.ts';
+import type { IdentityStore, SubjectKey } from '../identities/identity-store.ts';
 import { LINKED, UNKNOWN } from '../identities/paths.ts';
 import { SignOnFailure, type ProviderClient } from '../openid/provider-client.ts';
 import type { Identification, Profile } from '../openid/relying-party.ts';
@@ -69,6 +69,8 @@ interface Returned {
   readonly attempt: Attempt;
   readonly identification: Identification;
 }
+
+const subjectKey = ({ id, issuer }: OpenProvider, subject: string): SubjectKey => ({ providerId: id, issuer, subject });
 
 /** The address that is theirs, as far as this provider is trusted in that. */
 const provenEmailOf = ({ trustsEmail }: OpenProvider, { email, emailVerified }: Profile): string | null =>
@@ -139,14 +141,14 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
   const logIn = async ({ req, res, provider, attempt, identification }: Returned): Promise<Negotiated> => {
     const { subject } = identification;
     const { returnTo, remember } = attempt;
-    const known = await identities.find(provider.id, subject);
+    const known = await identities.find(subjectKey(provider, subject));
     const account = known && (await accounts.find(known.accountId));
     if (!known || !account) {
       const profile = await identification.profile();
       const { email = null, username = null } = profile;
-      const who = { subject, label: email ?? username, email, username: username ?? email };
+      const who = { ...subjectKey(provider, subject), label: email ?? username, email, username: username ?? email };
       const provenEmail = provenEmailOf(provider, profile);
-      await pending.put(req, res, { ...who, provenEmail, providerId: provider.id, returnTo, remember });
+      await pending.put(req, res, { ...who, provenEmail, returnTo, remember });
       return negotiated(redirect(UNKNOWN), { success: true, next: UNKNOWN });
     }
     const { redirectTo, json } = await sessions.beginLogin(req, res, account, { remember, returnTo });
@@ -159,7 +161,7 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
     const { subject } = identification;
     const profile = await identification.profile();
     const label = profile.email ?? profile.username ?? null;
-    const who = { providerId: provider.id, subject, label, provenEmail: provenEmailOf(provider, profile) };
+    const who = { ...subjectKey(provider, subject), label, provenEmail: provenEmailOf(provider, profile) };
     await identities.link(who, actor.id!, { address: http.ip(req) });
     const notice = phrase('single-sign-on:linked', { provider: provider.name });
     return negotiated(redirect(LINKED, { notice }), { success: true });
@@ -167,7 +169,7 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
 
   const confirm = async ({ req, actor, provider, attempt, identification }: Returned): Promise<Negotiated> => {
     const { subject, authenticatedAt = 0 } = identification;
-    if ((await identities.find(provider.id, subject))?.accountId !== actor.id)
+    if ((await identities.find(subjectKey(provider, subject)))?.accountId !== actor.id)
       throw new SignOnFailure('other', 403, `That is not the account of ${provider.name} that is linked to yours`);
     if (authenticatedAt < attempt.startedAt.getTime() - SKEW)
       throw new SignOnFailure(

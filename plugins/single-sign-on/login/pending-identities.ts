@@ -1,4 +1,5 @@
 import { sql, type Clock, type Data, type Request, type Response } from 'parley-forum';
+import type { Subject } from '../identities/identity-store.ts';
 import { keyOf, type BrowserToken } from './browser-token.ts';
 
 /** Milliseconds in which whoever came from a provider has to sign up, or log in to link it. */
@@ -6,13 +7,8 @@ const LIFETIME = 1_800_000;
 const PURPOSE = 'pending identity';
 
 /** Somebody of a provider whom no member has linked. */
-export interface PendingIdentity {
-  readonly providerId: string;
-  readonly subject: string;
-  readonly label: string | null;
+export interface PendingIdentity extends Subject {
   readonly email: string | null;
-  /** The same, where the provider has shown that it is theirs and is trusted in that. */
-  readonly provenEmail: string | null;
   readonly username: string | null;
   readonly returnTo: string;
   readonly remember: boolean;
@@ -24,7 +20,8 @@ interface PendingIdentitiesDeps {
   readonly browser: BrowserToken;
 }
 
-const COLUMNS = sql.raw(`provider_id as "providerId", subject, label, email, proven_email as "provenEmail", username,
+const COLUMNS =
+  sql.raw(`provider_id as "providerId", issuer, subject, label, email, proven_email as "provenEmail", username,
   return_to as "returnTo", remember`);
 
 /** Who came from a provider and is no member yet, or has to show which: one for each browser. */
@@ -35,16 +32,17 @@ export class PendingIdentities {
     this.#deps = deps;
   }
 
-  /** In place of whoever came before in this browser. */
+  /** In place of whoever came before in this browser; nobody of a provider that was moved to another issuer meanwhile. */
   async put(req: Request, res: Response, identity: PendingIdentity): Promise<void> {
     const { data, clock, browser } = this.#deps;
-    const { providerId, subject, label, email, provenEmail, username, returnTo, remember } = identity;
+    const { providerId, issuer, subject, label, email, provenEmail, username, returnTo, remember } = identity;
     const key = keyOf(browser.issue(req, res), PURPOSE);
     const end = new Date(clock.now() + LIFETIME);
     await data.all(sql`insert into single_sign_on_pending (key, provider_id, subject, label, email, proven_email,
         username, return_to, remember, expires_at)
-      values (${key}, ${providerId}, ${subject}, ${label}, ${email}, ${provenEmail}, ${username}, ${returnTo},
-        ${remember}, ${end})
+      select ${key}, id, ${subject}, ${label}, ${email}, ${provenEmail}, ${username}, ${returnTo},
+        ${remember}::boolean, ${end}::timestamptz
+      from single_sign_on_provider where id = ${providerId} and issuer = ${issuer} for share
       on conflict (key) do update set provider_id = excluded.provider_id, subject = excluded.subject,
         label = excluded.label, email = excluded.email, proven_email = excluded.proven_email,
         username = excluded.username, return_to = excluded.return_to, remember = excluded.remember,
@@ -56,7 +54,8 @@ export class PendingIdentities {
     return key === undefined
       ? undefined
       : this.#deps.data.one(
-          sql<PendingIdentity>`select ${COLUMNS} from single_sign_on_pending
+          sql<PendingIdentity>`select ${COLUMNS}
+            from single_sign_on_pending join single_sign_on_provider p on p.id = provider_id
             where key = ${key} and expires_at > ${new Date(this.#deps.clock.now())}`,
         );
   }

@@ -16,6 +16,8 @@ export interface Lies {
   readonly forged?: boolean;
   /** In place of all that the token endpoint says. */
   readonly tokens?: (res: ServerResponse) => void;
+  /** What happens before the token endpoint answers. */
+  readonly meanwhile?: () => Promise<unknown>;
   /** In place of its keys. */
   readonly keys?: (res: ServerResponse) => void;
 }
@@ -46,7 +48,7 @@ export async function startLyingProvider(clientId: string): Promise<LyingProvide
     const key: KeyObject = (forged ? other : own).privateKey;
     return `${signed}.${header?.['alg'] === 'none' ? '' : sign('RSA-SHA256', Buffer.from(signed), key).toString('base64url')}`;
   };
-  const server = createServer((req: IncomingMessage, res: ServerResponse) => {
+  const server = createServer(async (req: IncomingMessage, res: ServerResponse) => {
     const document = {
       issuer,
       authorization_endpoint: `${issuer}/authorize`,
@@ -63,6 +65,7 @@ export async function startLyingProvider(clientId: string): Promise<LyingProvide
     if (req.url === '/jwks') return json(res, { keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'own' }] });
     if (req.url !== '/token') return void res.writeHead(404).end();
     state.asked += 1;
+    await lies.meanwhile?.();
     if (lies.tokens) return lies.tokens(res);
     return json(res, { access_token: 'any', token_type: 'Bearer', id_token: idToken(issuer) });
   });

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'parley-forum';
 import { Protection } from 'parley-forum/plugins/protection';
 import { guardedFetch } from '../../../plugins/single-sign-on/openid/guarded-fetch.ts';
 import { ADMIN, hasSession, JSON_ONLY, LINKED, PASSWORD, target, useSignOn } from './forum.ts';
@@ -127,6 +128,47 @@ describe('what a provider says', () => {
     await expect(ask(url, { ...request, signal: AbortSignal.timeout(50) })).rejects.toThrow('cannot be reached');
     server.closeAllConnections();
     server.close();
+  });
+});
+
+describe('what a provider said before it was moved to another issuer', () => {
+  const moved = () =>
+    forum.save({ id, issuer: forum.elsewhere.issuer, client_id: CLIENT.id, client_secret: CLIENT.secret });
+  const back = async () => {
+    await forum.forum.app.data.all(sql`delete from single_sign_on_identity`);
+    await forum.save({ id, issuer: liar.issuer, client_secret: 'any' });
+  };
+
+  it('logs nobody in as who is called the same there', async () => {
+    const victim = forum.visitor();
+    await forum.create('zoe');
+    await victim.login('zoe', PASSWORD);
+    const { client, answer } = await comeBack({
+      claims: { sub: 'zoe there' },
+      meanwhile: async () => {
+        await moved();
+        await forum.signOn(victim, 'zoe there', `${LINKED}/other/link`);
+      },
+    });
+    expect((await victim.get(LINKED, JSON_ONLY)).body.linked_accounts).toHaveLength(1);
+    expect([answer.status, hasSession(client)]).toEqual([303, false]);
+    await back();
+  });
+
+  it('makes nobody a member, nor is it linked', async () => {
+    const { client: guest } = await comeBack({ claims: { sub: 'yves there' }, meanwhile: moved });
+    expect(target(await guest.get('/login/link'))).toBe('/login');
+    await back();
+    const member = forum.visitor();
+    await forum.create('yves');
+    await member.login('yves', PASSWORD);
+    const location = await forum.leave(member, `${LINKED}/other/link`);
+    liar.lies = { meanwhile: moved };
+    const answer = await forum.back(member, liar.answer(location));
+    liar.lies = {};
+    expect(answer.status).toBe(404);
+    expect((await member.get(LINKED, JSON_ONLY)).body.linked_accounts).toEqual([]);
+    await back();
   });
 });
 
