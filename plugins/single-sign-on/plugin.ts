@@ -1,5 +1,12 @@
 import { Cache, Clock, Data, definePlugin, Environment, Http, sealedStores, Secrets } from 'parley-forum';
-import { accountChangeListeners, Accounts, loginMethods, Registrations, Sessions } from 'parley-forum/plugins/accounts';
+import {
+  accountChangeListeners,
+  Accounts,
+  loginMethods,
+  passwordChanged,
+  Registrations,
+  Sessions,
+} from 'parley-forum/plugins/accounts';
 import { Admin } from 'parley-forum/plugins/admin';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Mail } from 'parley-forum/ports/mail';
@@ -96,6 +103,11 @@ export default definePlugin({
     plugin.extend(accountChangeListeners, {
       changed: async (what, { id, email }) =>
         what === 'reset' || what === 'first' ? identities.unlinkAfterReset(id, email) : undefined,
+    });
+    // An operator's, for a member to whom no link can be mailed.
+    plugin.on(passwordChanged, async ({ id, by }) => {
+      const account = by === id ? undefined : await accounts.find(id);
+      if (account) await identities.unlinkAfterReset(id, account.email);
     });
     addAuditRules(plugin);
     addButtons(plugin, { providers, identities, web });

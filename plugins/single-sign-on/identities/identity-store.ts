@@ -127,8 +127,8 @@ export class IdentityStore implements LoginMethod {
   }
 
   /**
-   * A member's, whose password was set by a link in a mail: somebody else may have linked theirs. Those stay whose
-   * provider has shown that the same address is theirs, as the link has, and is still trusted in that.
+   * A member's, whose password was set by a link in a mail, or by an operator: somebody else may have linked theirs. Those
+   * stay whose provider has shown that the address of the account is theirs, and is still trusted in that.
    */
   async unlinkAfterReset(accountId: string, email: string): Promise<void> {
     await this.#remove(

@@ -122,6 +122,14 @@ describe('unlinking', () => {
   });
 });
 
+it('ends too with a password that an operator sets', async () => {
+  const { account, client } = await forum.linked('mona', 'another intruder');
+  await client.submit('/settings/security/password', { current_password: PASSWORD, password: 'Another-harbour-43' });
+  expect(target(await forum.signOn(forum.visitor(), 'another intruder'))).toBe('/');
+  await forum.forum.app.service(Accounts).setPassword(account.id, 'Another-harbour-44', 'command line');
+  expect(target(await forum.signOn(forum.visitor(), 'another intruder'))).toBe('/login/link');
+});
+
 describe('confirming', () => {
   it('by a provider asks for the code of a second factor first', async () => {
     const members = new Members(forum.forum);
