@@ -1,5 +1,5 @@
 import { HttpError, notFound, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
-import type { Accounts, LoginMethod } from 'parley-forum/plugins/accounts';
+import type { Account, Accounts, LoginMethod } from 'parley-forum/plugins/accounts';
 import { identityLinked, identityUnlinked } from 'parley-forum/plugins/single-sign-on';
 
 /** Accounts that are looked at together. */
@@ -29,14 +29,14 @@ export interface Identity extends Omit<Subject, 'issuer'> {
 interface Link {
   /** The IP address that it is linked from. */
   readonly address: string;
-  /** The account was made by it, so there is nothing to warn its member of. */
-  readonly isNew?: boolean;
+  /** As whom the request came. Left out, the account was made by it, so there is nothing to warn its member of. */
+  readonly member?: Account | undefined;
 }
 
 export interface IdentityStoreDeps {
   readonly data: Data;
   readonly clock: Clock;
-  readonly accounts: Pick<Accounts, 'withPassword'>;
+  readonly accounts: Pick<Accounts, 'withPassword' | 'findByIdentifier'>;
   readonly emit: PluginHandle['emit'];
   /** Mails the member that it happened; inside the transaction of the change. */
   notify(accountId: string, event: 'linked' | 'unlinked', providerId: string): Promise<void>;
@@ -45,6 +45,7 @@ export interface IdentityStoreDeps {
 const COLUMNS =
   sql.raw(`provider_id as "providerId", subject, label, proven_email as "provenEmail", account_id as "accountId",
   linked_at as "linkedAt", used_at as "usedAt"`);
+const lockOf = (accountId: string): string => `single-sign-on:account ${accountId}`;
 /** A violated uniqueness. */
 const TAKEN = '23505';
 /** The provider was removed or moved meanwhile. */
@@ -78,18 +79,19 @@ export class IdentityStore implements LoginMethod {
 
   /**
    * Raises `single-sign-on.linked`. 409 where it is another member's, or where this one has linked another account there;
-   * 404 where the provider is gone, or was moved to another issuer.
+   * 404 where the provider is gone, or was moved to another issuer; 401 where the member's sessions ended meanwhile.
    */
   async link(
     { providerId, issuer, subject, label, provenEmail }: Subject,
     accountId: string,
-    { address, isNew = false }: Link,
+    { address, member }: Link,
   ): Promise<void> {
     const { data, clock, emit, notify } = this.#deps;
     const known = await this.find({ providerId, issuer, subject });
     if (known?.accountId === accountId) return;
     try {
       await data.transaction(async () => {
+        if (member) await this.#checkSession(member);
         // The lock waits for an administrator who is moving the provider, and keeps it where it is until this is done.
         const rows =
           await data.all(sql`insert into single_sign_on_identity (provider_id, subject, account_id, label, proven_email, linked_at)
@@ -97,7 +99,7 @@ export class IdentityStore implements LoginMethod {
           from single_sign_on_provider where id = ${providerId} and issuer = ${issuer} for share returning 1`);
         if (rows.length === 0) throw gone();
         await emit(identityLinked, { account: accountId, provider: providerId, address });
-        if (!isNew) await notify(accountId, 'linked', providerId);
+        if (member) await notify(accountId, 'linked', providerId);
       });
     } catch (error) {
       const { code } = error as { readonly code?: string };
@@ -115,7 +117,7 @@ export class IdentityStore implements LoginMethod {
   async unlink(accountId: string, providerId: string): Promise<void> {
     const { data, accounts } = this.#deps;
     await data.transaction(async () => {
-      await data.lock(`single-sign-on:account ${accountId}`);
+      await data.lock(lockOf(accountId));
       const others = await data.one(sql`select 1 from single_sign_on_identity i
         join single_sign_on_provider p on p.id = i.provider_id
         where account_id = ${accountId} and provider_id <> ${providerId} and p.active limit 1`);
@@ -131,13 +133,13 @@ export class IdentityStore implements LoginMethod {
    * stay whose provider has shown that the address of the account is theirs, and is still trusted in that.
    */
   async unlinkAfterReset(accountId: string, email: string): Promise<void> {
-    await this.#remove(
-      accountId,
-      'password reset',
-      sql`and not exists (
-      select 1 from single_sign_on_provider p
-      where p.id = provider_id and p.trusts_email and lower(proven_email) = lower(${email}))`,
-    );
+    const { data } = this.#deps;
+    await data.transaction(async () => {
+      await data.lock(lockOf(accountId));
+      const which = sql`and not exists (select 1 from single_sign_on_provider p
+        where p.id = provider_id and p.trusts_email and lower(proven_email) = lower(${email}))`;
+      await this.#remove(accountId, 'password reset', which);
+    });
   }
 
   async recordUse({ providerId, subject }: Identity): Promise<void> {
@@ -170,6 +172,15 @@ export class IdentityStore implements LoginMethod {
       full = ids.length === BATCH_SIZE;
     }
     return count;
+  }
+
+  /** So that nobody links who came before a password was reset, and is done after it. */
+  async #checkSession({ id, username, permissionsVersion }: Account): Promise<void> {
+    const { data, accounts } = this.#deps;
+    await data.lock(lockOf(id));
+    const now = await accounts.findByIdentifier(username);
+    if (now?.id !== id || now.permissionsVersion !== permissionsVersion)
+      throw new HttpError(401, 'This session has ended; log in again', { code: 'login_needed' });
   }
 
   async #remove(

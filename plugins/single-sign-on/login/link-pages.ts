@@ -110,7 +110,7 @@ export function addLinkPages(
     const arrival = await arrivalOf(req);
     if (!arrival) return noArrival();
     const { identity, provider } = arrival;
-    await identities.link(identity, actor.id, { address: http.ip(req) });
+    await identities.link(identity, actor.id, { address: http.ip(req), member: sessions.accountOf(req) });
     await pending.remove(req);
     const notice = phrase('single-sign-on:linked', { provider: provider.name });
     return negotiated(redirect(identity.returnTo, { notice }), { success: true });
@@ -143,7 +143,7 @@ export function addLinkPages(
     const registered = await registrations.registerIdentified(
       { username: body.username, email, language: body.language, emailProven: provenEmail !== null },
       address,
-      ({ id }) => identities.link(identity, id, { address, isNew: true }),
+      ({ id }) => identities.link(identity, id, { address }),
     );
     await pending.remove(req);
     if ('confirmation' in registered)

@@ -162,7 +162,7 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
     const profile = await identification.profile();
     const label = profile.email ?? profile.username ?? null;
     const who = { ...subjectKey(provider, subject), label, provenEmail: provenEmailOf(provider, profile) };
-    await identities.link(who, actor.id!, { address: http.ip(req) });
+    await identities.link(who, actor.id!, { address: http.ip(req), member: sessions.accountOf(req) });
     const notice = phrase('single-sign-on:linked', { provider: provider.name });
     return negotiated(redirect(LINKED, { notice }), { success: true });
   };

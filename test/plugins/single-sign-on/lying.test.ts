@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { Protection } from 'parley-forum/plugins/protection';
 import { guardedFetch } from '../../../plugins/single-sign-on/openid/guarded-fetch.ts';
 import { ADMIN, hasSession, JSON_ONLY, LINKED, PASSWORD, target, useSignOn } from './forum.ts';
@@ -170,6 +171,20 @@ describe('what a provider said before it was moved to another issuer', () => {
     expect((await member.get(LINKED, JSON_ONLY)).body.linked_accounts).toEqual([]);
     await back();
   });
+});
+
+it('links nobody to a member whose password was reset meanwhile', async () => {
+  const { id: account } = await forum.create('xaver');
+  const intruder = forum.visitor();
+  await intruder.login('xaver', PASSWORD);
+  const location = await forum.leave(intruder, `${LINKED}/other/link`);
+  const accounts = forum.forum.app.service(Accounts);
+  liar.lies = { claims: { sub: 'intruder' }, meanwhile: () => accounts.resetPassword(account, 'Another-harbour-43') };
+  const answer = await forum.back(intruder, liar.answer(location));
+  liar.lies = {};
+  expect([answer.status, answer.text.includes('This session has ended')]).toEqual([401, true]);
+  const rows = sql`select 1 from single_sign_on_identity where account_id = ${account}`;
+  expect(await forum.forum.app.data.all(rows)).toEqual([]);
 });
 
 it('confirms nothing where the provider does not say that it asked again, and when', async () => {
