@@ -104,11 +104,15 @@ export default definePlugin({
       changed: async (what, { id, email }) =>
         what === 'reset' || what === 'first' ? identities.unlinkAfterReset(id, email) : undefined,
     });
-    // An operator's, for a member to whom no link can be mailed.
-    plugin.on(passwordChanged, async ({ id, by }) => {
-      const account = by === id ? undefined : await accounts.find(id);
-      if (account) await identities.unlinkAfterReset(id, account.email);
-    });
+    // An operator's, for a member to whom no link can be mailed; the command does not end before.
+    plugin.on(
+      passwordChanged,
+      async ({ id, by }) => {
+        const account = by === id ? undefined : await accounts.find(id);
+        if (account) await identities.unlinkAfterReset(id, account.email);
+      },
+      { awaited: true },
+    );
     addAuditRules(plugin);
     addButtons(plugin, { providers, identities, web });
     addLoginPages(plugin, {
