@@ -124,9 +124,10 @@ export class RelyingParty {
       profile: async () => {
         const known = profileOf(claims);
         const more = configuration.serverMetadata().userinfo_endpoint !== undefined && known.email === undefined;
-        return more
-          ? profileOf({ ...claims, ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)) })
-          : known;
+        if (!more) return known;
+        // What is verified is the address that stands beside it.
+        const { email_verified: _of, ...rest } = claims;
+        return profileOf({ ...rest, ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)) });
       },
     };
   }

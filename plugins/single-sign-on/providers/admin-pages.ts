@@ -1,4 +1,5 @@
 import { InvalidInput, notFound, Type, type Data, type PluginHandle, type Static } from 'parley-forum';
+import { isPlainLine } from 'parley-forum/plugins/accounts';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import {
   manageProviders,
@@ -208,6 +209,7 @@ function changesOf(body: Partial<SaveBody>): Partial<ProviderInput> {
   if (slug !== undefined && !SLUG.test(slug))
     refuse('slug', 'must have 2 to 30 small letters a–z, digits or "-", and begin with a letter');
   if (name?.trim() === '') refuse('name', 'is required');
+  if (name !== undefined && !isPlainLine(name)) refuse('name', 'has characters that cannot be seen');
   if (clientId?.trim() === '') refuse('client_id', 'is required');
   return {
     ...(slug !== undefined && { slug }),

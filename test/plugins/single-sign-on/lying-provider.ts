@@ -18,6 +18,8 @@ export interface Lies {
   readonly tokens?: (res: ServerResponse) => void;
   /** What happens before the token endpoint answers. */
   readonly meanwhile?: () => Promise<unknown>;
+  /** What it says of somebody beside the ID token. */
+  readonly userInfo?: Claims;
   /** In place of its keys. */
   readonly keys?: (res: ServerResponse) => void;
 }
@@ -37,13 +39,14 @@ const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toS
 
 export async function startLyingProvider(clientId: string): Promise<LyingProvider> {
   const [own, other] = [newKey(), newKey()];
-  const state = { lies: {} as Lies, nonce: '', asked: 0 };
+  const state = { lies: {} as Lies, nonce: '', subject: 'liar', asked: 0 };
   const json = (res: ServerResponse, body: object): void =>
     void res.setHeader('content-type', 'application/json').end(JSON.stringify(body));
   const idToken = (issuer: string): string => {
     const { claims, header, forged } = state.lies;
     const now = Math.floor(Date.now() / 1_000);
     const right = { iss: issuer, sub: 'liar', aud: clientId, nonce: state.nonce, iat: now, exp: now + 300 };
+    state.subject = String(claims?.['sub'] ?? right.sub);
     const signed = `${encode({ alg: 'RS256', kid: 'own', ...header })}.${encode({ ...right, ...claims })}`;
     const key: KeyObject = (forged ? other : own).privateKey;
     return `${signed}.${header?.['alg'] === 'none' ? '' : sign('RSA-SHA256', Buffer.from(signed), key).toString('base64url')}`;
@@ -54,6 +57,7 @@ export async function startLyingProvider(clientId: string): Promise<LyingProvide
       authorization_endpoint: `${issuer}/authorize`,
       token_endpoint: `${issuer}/token`,
       jwks_uri: `${issuer}/jwks`,
+      userinfo_endpoint: `${issuer}/userinfo`,
       response_types_supported: ['code'],
       subject_types_supported: ['public'],
       id_token_signing_alg_values_supported: ['RS256'],
@@ -61,6 +65,7 @@ export async function startLyingProvider(clientId: string): Promise<LyingProvide
     };
     const { lies } = state;
     if (req.url === '/.well-known/openid-configuration') return json(res, { ...document, ...lies.document });
+    if (req.url === '/userinfo') return json(res, { sub: state.subject, ...lies.userInfo });
     if (req.url === '/jwks' && lies.keys) return lies.keys(res);
     if (req.url === '/jwks') return json(res, { keys: [{ ...own.publicKey.export({ format: 'jwk' }), kid: 'own' }] });
     if (req.url !== '/token') return void res.writeHead(404).end();

@@ -46,6 +46,22 @@ describe('what a provider says', () => {
     expect([answer.status, target(answer)]).toEqual([303, '/login/link']);
   });
 
+  it('is verified of the address beside which it says so, and of no other', async () => {
+    await forum.save({ id, trusts_email: true });
+    const proven = async (lies: Lies) => {
+      await comeBack(lies);
+      const rows = await forum.forum.app.data.all(
+        sql<{
+          email: string | null;
+        }>`select proven_email as email from single_sign_on_pending order by expires_at desc, key limit 1`,
+      );
+      return rows[0]!.email;
+    };
+    const userInfo = { email: 'liz@elsewhere.test' };
+    expect(await proven({ userInfo: { ...userInfo, email_verified: true } })).toBe('liz@elsewhere.test');
+    expect(await proven({ claims: { email_verified: true }, userInfo })).toBe(null);
+  });
+
   it.each<readonly [string, RegExp, Lies]>([
     ['for another login', /nonce/, { claims: { nonce: 'of another' } }],
     ['without the login that it is for', /nonce/, { claims: { nonce: undefined } }],
