@@ -235,7 +235,9 @@ describe('removing a package', () => {
 
   test('with --data is refused where a later version made some of it, and the plugin runs on', async () => {
     const { code, output } = await site.parley('plugin', 'remove', 'bell', '--data');
-    expect(output).toContain('"Bell0002" ran and is none of its migrations; install the version that has them');
+    expect(output).toMatch(
+      /"Bell0002" ran before, and no migration of it is called so now: .* install the version that has it/,
+    );
     expect(code).toBe(1);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'again', rows: 1 });
     expect(await configuration()).toContain("'parley-plugin-bell',");
