@@ -203,17 +203,22 @@ async function checkedIssuer(text: string, guard: UrlGuard): Promise<string> {
   return issuer;
 }
 
+/** As it stands on buttons. */
+function shownName(name: string): string {
+  if (name.trim() === '') refuse('name', 'is required');
+  if (!isPlainLine(name)) refuse('name', 'has characters that cannot be seen');
+  return name.trim();
+}
+
 /** What is said of a provider but for its issuer, checked. */
 function changesOf(body: Partial<SaveBody>): Partial<ProviderInput> {
   const { slug, name, client_id: clientId, client_secret: secret, scopes, active } = body;
   if (slug !== undefined && !SLUG.test(slug))
     refuse('slug', 'must have 2 to 30 small letters a–z, digits or "-", and begin with a letter');
-  if (name?.trim() === '') refuse('name', 'is required');
-  if (name !== undefined && !isPlainLine(name)) refuse('name', 'has characters that cannot be seen');
   if (clientId?.trim() === '') refuse('client_id', 'is required');
   return {
     ...(slug !== undefined && { slug }),
-    ...(name !== undefined && { name: name.trim() }),
+    ...(name !== undefined && { name: shownName(name) }),
     ...(clientId !== undefined && { clientId: clientId.trim() }),
     ...(secret && { clientSecret: secret }),
     ...(scopes !== undefined && { scopes: checkedScopes(scopes) }),
