@@ -547,6 +547,11 @@ export const emailConfirmations = defineExtensionPoint<EmailConfirmation>(
 /** What a login is asked for with. */
 export interface LoginRequest {
   readonly remember: boolean;
+  /**
+   * When they showed who they are, where that was elsewhere and not just now. From then on they count as confirmed, if no
+   * further step follows.
+   */
+  readonly identifiedAt?: Date | undefined;
   /** A path of this site. */
   readonly returnTo: string;
 }

@@ -50,12 +50,12 @@ export class LoginFlow extends SessionsService implements Sessions {
     req: Request,
     res: Response,
     account: Account,
-    { remember, returnTo }: LoginRequest,
+    { remember, identifiedAt, returnTo }: LoginRequest,
   ): Promise<LoginOutcome> {
     if (account.status !== 'active') throw new HttpError(401, 'This account is not active', { code: 'inactive' });
     const step = await this.#nextStep(account, []);
     if (!step) {
-      const { viewer, json } = await this.#startSession(req, res, account, remember);
+      const { viewer, json } = await this.#startSession(req, res, account, { remember, identifiedAt });
       return { redirectTo: viewer.requirement?.path ?? returnTo, json, complete: true };
     }
     await this.#pendingLogins.create(req, res, { account, step: step.name, remember, returnTo });
@@ -79,7 +79,7 @@ export class LoginFlow extends SessionsService implements Sessions {
       return { success: true, [next.name]: true, next: next.path };
     }
     if (!(await this.#pendingLogins.consume(req, res))) throw tooLate();
-    return (await this.#startSession(req, res, account, found.remember)).json;
+    return (await this.#startSession(req, res, account, { remember: found.remember })).json;
   }
 
   async asksForCode(account: Account): Promise<boolean> {
@@ -104,10 +104,10 @@ export class LoginFlow extends SessionsService implements Sessions {
     req: Request,
     res: Response,
     account: Account,
-    remember: boolean,
+    begun: Omit<LoginRequest, 'returnTo'>,
   ): Promise<{ readonly viewer: Viewer; readonly json: LoginResult }> {
     const address = this.#http.ip(req);
-    const viewer = await this.logIn(req, res, account, { remember });
+    const viewer = await this.logIn(req, res, account, begun);
     this.#csrf.clearGuestToken(req, res);
     await this.#accounts.recordLogin(account.id, address);
     await this.#emit(loggedIn, { id: account.id, address });

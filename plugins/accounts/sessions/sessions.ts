@@ -13,7 +13,13 @@ import {
   type Secrets,
 } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
-import { sessionEnded, type Account, type LogoutNotice, type Sessions } from 'parley-forum/plugins/accounts';
+import {
+  sessionEnded,
+  type Account,
+  type LoginRequest,
+  type LogoutNotice,
+  type Sessions,
+} from 'parley-forum/plugins/accounts';
 import { SESSION, type Cookies } from './cookies.ts';
 import { deviceOf } from './device.ts';
 import { digest, randomToken } from '../identifiers.ts';
@@ -182,7 +188,12 @@ export class SessionsService implements Omit<
   }
 
   /** Logs in: always under a new session id. Resolves when the session can be used. */
-  async logIn(req: Request, res: Response, account: Account, { remember }: { remember: boolean }): Promise<Viewer> {
+  async logIn(
+    req: Request,
+    res: Response,
+    account: Account,
+    { remember, identifiedAt }: Omit<LoginRequest, 'returnTo'>,
+  ): Promise<Viewer> {
     const { clock, cookies, http, accountSessions, store } = this.#deps;
     const before = loginOf(req) ? req.sessionID : undefined;
     // A session that `authenticate` ended has left express-session at work on this answer; otherwise it is called now.
@@ -199,7 +210,7 @@ export class SessionsService implements Omit<
       remember,
       csrf: randomToken(),
       startedAt: now,
-      confirmedAt: now,
+      confirmedAt: Math.min(now, identifiedAt?.getTime() ?? now),
       issuedAt: now,
       seenAt: now,
     });

@@ -139,7 +139,7 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
   });
 
   const logIn = async ({ req, res, provider, attempt, identification }: Returned): Promise<Negotiated> => {
-    const { subject } = identification;
+    const { subject, authenticatedAt } = identification;
     const { returnTo, remember } = attempt;
     const known = await identities.find(subjectKey(provider, subject));
     const account = known && (await accounts.find(known.accountId));
@@ -151,18 +151,20 @@ export function addLoginPages(plugin: PluginHandle, deps: LoginPagesDeps): void 
       await pending.put(req, res, { ...who, provenEmail, returnTo, remember });
       return negotiated(redirect(UNKNOWN), { success: true, next: UNKNOWN });
     }
-    const { redirectTo, json } = await sessions.beginLogin(req, res, account, { remember, returnTo });
+    const identifiedAt = authenticatedAt === undefined ? undefined : new Date(authenticatedAt);
+    const { redirectTo, json } = await sessions.beginLogin(req, res, account, { remember, identifiedAt, returnTo });
     await identities.recordUse(known);
     plugin.log.info({ account: account.id, provider: provider.slug, address: http.ip(req) }, 'login by a provider');
     return negotiated(redirect(redirectTo), json);
   };
 
   const link = async ({ req, actor, provider, identification }: Returned): Promise<Negotiated> => {
+    if (actor.id === undefined) throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
     const { subject } = identification;
     const profile = await identification.profile();
     const label = profile.email ?? profile.username ?? null;
     const who = { ...subjectKey(provider, subject), label, provenEmail: provenEmailOf(provider, profile) };
-    await identities.link(who, actor.id!, { address: http.ip(req), member: sessions.accountOf(req) });
+    await identities.link(who, actor.id, { address: http.ip(req), member: sessions.accountOf(req) });
     const notice = phrase('single-sign-on:linked', { provider: provider.name });
     return negotiated(redirect(LINKED, { notice }), { success: true });
   };

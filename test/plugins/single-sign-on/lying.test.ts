@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Protection } from 'parley-forum/plugins/protection';
+import type { Client } from 'parley-forum/testing';
 import { guardedFetch } from '../../../plugins/single-sign-on/openid/guarded-fetch.ts';
 import { ADMIN, hasSession, JSON_ONLY, LINKED, PASSWORD, target, useSignOn } from './forum.ts';
 import { CLIENT } from './identity-provider.ts';
@@ -218,6 +219,29 @@ it('confirms nothing where the provider does not say that it asked again, and wh
   for (const claims of [{}, { auth_time: now() - hour }, { auth_time: now(), sub: 'another' }])
     expect([claims, (await come('/auth/other/confirm', claims)).status]).toEqual([claims, 403]);
   expect((await come('/auth/other/confirm', { auth_time: now() })).status).toBe(303);
+});
+
+it('logs a member in whom it asked an hour ago, and they confirm that it is them before what needs that', async () => {
+  await forum.create('olga');
+  const client = forum.visitor();
+  await client.login('olga', PASSWORD);
+  const come = async (visitor: Client, path: string, claims: Record<string, unknown>): Promise<void> => {
+    const location = await forum.leave(visitor, path);
+    liar.lies = { claims: { sub: 'olga', ...claims } };
+    await forum.back(visitor, liar.answer(location));
+    liar.lies = {};
+  };
+  await come(client, `${LINKED}/other/link`, {});
+  const loggedIn = async (claims: Record<string, unknown>) => {
+    const visitor = forum.visitor();
+    await come(visitor, '/auth/other', claims);
+    await visitor.csrf('/');
+    return [hasSession(visitor), (await visitor.post(`${LINKED}/other/link`, {}, JSON_ONLY)).body.code];
+  };
+  expect(await loggedIn({ auth_time: now() })).toEqual([true, undefined]);
+  expect(await loggedIn({})).toEqual([true, undefined]);
+  expect(await loggedIn({ auth_time: now() - hour })).toEqual([true, 'confirmation_needed']);
+  expect(await loggedIn({ auth_time: now() + hour })).toEqual([true, undefined]);
 });
 
 describe('an administrator who checks a provider', () => {
