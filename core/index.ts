@@ -27,6 +27,7 @@ export {
   type CheckedUrl,
   type Exchange,
   type RequestContext,
+  type OpenPermission,
   type Permission,
   type Request,
   type RequestHandler,

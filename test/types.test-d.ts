@@ -22,6 +22,7 @@ const shown = defineFilter<{ readonly title: string }, { readonly loud: boolean 
 const slug = defineQuery<{ readonly title: string }, string>('item.slug');
 const badges = defineExtensionPoint<{ readonly label: string }>('item.badges', 'What a test adds.');
 const write = definePermission('item.write', { label: 'write items', default: 'everyone' });
+const close = definePermission('item.close', { label: 'close items', default: 'moderator' });
 const doors = defineSurface<{ readonly actor: { readonly id: string } | { readonly id: undefined } }>('doors', { prefix: '/doors' });
 const surface = defineSurface<{ readonly actor: { readonly name: string } }, object, { readonly quiet?: boolean }>('items', { prefix: '/items', options: { quiet: 'Says nothing.' } });
 const settings = Type.Object({ 'item.limit': Type.Integer({ default: 3 }), 'item.style': Type.Union([Type.Literal('plain'), Type.Literal('bold')], { default: 'plain' }) });
@@ -123,6 +124,7 @@ function routes(plugin: PluginHandle): void {
   plugin.route(surface, { method: 'post', path: '/', body: Type.Object({ title: Type.String() }), can: write })(({ body }) => ({ title: body.title.trim() }));
   plugin.route(surface, { method: 'get', path: '/found/:id', can: 'public', load: ({ params }) => ({ owner: params['id'] }) })(({ target }) => ({ owner: target.owner }));
   plugin.route(doors, { method: 'get', path: '/own', can: 'member', load: ({ actor }) => ({ own: actor.id.length }) })(({ actor, target }) => ({ id: actor.id.trim(), own: target.own }));
+  plugin.route(doors, { method: 'delete', path: '/any', can: close })(({ actor }) => ({ id: actor.id.trim() }));
   for (const can of ['public', write] as const)
     // @ts-expect-error guests may come here, too
     plugin.route(doors, { method: 'get', path: '/any', can })(({ actor }) => ({ id: actor.id.trim() }));

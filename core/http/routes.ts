@@ -18,20 +18,32 @@ type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 export interface Permission extends Ref<'permission', never> {
   /** For administrators: completes "may …". */
   readonly label: string;
-  /** The least group that has it before anyone decides otherwise; the authorizer knows what the word means. */
+  /**
+   * The least group that has it before anyone decides otherwise; the authorizer knows what the word means. What is not
+   * for `everyone` from the beginning is never given to somebody who did not log in.
+   */
   readonly default: string;
 }
+/** One that is for `everyone` from the beginning: guests may hold it. */
+export interface OpenPermission extends Permission {
+  readonly default: 'everyone';
+}
 /** `label` completes “You may not …”. Throws `TypeError` for an id with characters that ids may not have. */
-export const definePermission = (
+export function definePermission(id: string, options: { label: string; default: 'everyone' }): OpenPermission;
+export function definePermission(id: string, options: { label: string; default: string }): Permission;
+export function definePermission(
   id: string,
   { label, default: least }: { label: string; default: string },
-): Permission => Object.freeze({ ...createRef<'permission', never>('permission', id), label, default: least });
+): Permission {
+  return Object.freeze({ ...createRef<'permission', never>('permission', id), label, default: least });
+}
 
 /**
  * Decides whether `actor` holds `permission`, on `target` where the route names one. Without a provider nobody holds
  * anything.
  */
 export interface Authorizer {
+  /** Never true for somebody who did not log in, where the permission's default is not `everyone`. */
   allows(actor: unknown, permission: Permission, target?: unknown): Awaitable<boolean>;
   /** Whether `actor` is somebody who logged in. */
   identifies(actor: unknown): boolean;
@@ -55,8 +67,15 @@ export type RouteAccess = Permission | 'member' | 'public';
  * undefined.
  */
 export type ContextOf<Context extends SurfaceContext, Can> = [Can] extends ['member']
-  ? Context & { readonly actor: Exclude<Context['actor'], { readonly id: undefined }> }
-  : Context;
+  ? Identified<Context>
+  : [Can] extends [OpenPermission]
+    ? Context
+    : [Can] extends [Permission]
+      ? Identified<Context>
+      : Context;
+type Identified<Context extends SurfaceContext> = Context & {
+  readonly actor: Exclude<Context['actor'], { readonly id: undefined }>;
+};
 
 /** A family of routes under one prefix that authenticates, limits, succeeds and fails in one way. */
 export interface Surface<Context extends SurfaceContext, Out = unknown, Options extends object = {}> extends Ref<

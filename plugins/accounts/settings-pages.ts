@@ -65,7 +65,7 @@ export function addSettingsPages(
     body: ProfileForm,
     options: { rerender: (retry: Retry) => forms.profile({ retry, editable: true }) },
   })(async ({ actor, body }) => {
-    await accounts.setProfile(actor.id!, { bio: body.bio, displayName: body.display_name });
+    await accounts.setProfile(actor.id, { bio: body.bio, displayName: body.display_name });
     return negotiated(redirect(PROFILE, { notice: phrase('accounts:profile.saved') }), { success: true });
   });
 

@@ -183,7 +183,7 @@ export function addMembers(
     await data.transaction(async () => {
       await data.lock('admin:members');
       // Of two who take the rights from each other at the same moment the second has none any more.
-      const now = (await accounts.viewers([actor.id!])).get(actor.id!);
+      const now = (await accounts.viewers([actor.id])).get(actor.id);
       if (!now || !access.allows(now, can)) throw new HttpError(403, `You may not ${can.label}`);
       for (const concerned of [access.group(account.groupId), ...(moved ? [group] : [])])
         if (!mayChange(access, now, concerned)) throw notBelow(account);

@@ -1,5 +1,5 @@
 import { HttpError, InvalidInput, type Cache, type Data, type PluginHandle } from 'parley-forum';
-import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Access, Member, Viewer } from 'parley-forum/plugins/access';
 import { acceptAnswers, answerAccepted, answersTag, answerWithdrawn } from 'parley-forum/plugins/answers';
 import {
   discussionCacheTags,
@@ -40,7 +40,7 @@ export class AnswerService {
    * In place of another one. The caller checks who may. 400 for what cannot be an answer, 409 where the category does not
    * ask for answers.
    */
-  async accept(post: PostHead, viewer: Viewer): Promise<void> {
+  async accept(post: PostHead, viewer: Member): Promise<void> {
     const { store } = this.#deps;
     const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'post_id', message }]);
     if (post.number === 1) throw wrong('is the question itself');
@@ -52,20 +52,20 @@ export class AnswerService {
       viewer,
       async () => {
         await store.forgetElsewhere(post.discussion.id, post.id);
-        return store.accept(post.discussion.id, post.id, viewer.id!);
+        return store.accept(post.discussion.id, post.id, viewer.id);
       },
       answerAccepted,
     );
   }
 
   /** Nothing happens where the post is not the accepted answer. The caller checks who may. */
-  withdraw(post: PostHead, viewer: Viewer): Promise<void> {
+  withdraw(post: PostHead, viewer: Member): Promise<void> {
     return this.#write(post, viewer, () => this.#deps.store.withdraw(post.discussion.id, post.id), answerWithdrawn);
   }
 
   async #write(
     { id, authorId, discussion }: PostHead,
-    viewer: Viewer,
+    viewer: Member,
     work: () => Promise<boolean>,
     action: typeof answerAccepted,
   ): Promise<void> {
@@ -76,7 +76,7 @@ export class AnswerService {
         discussion_id: discussion.id,
         post_id: id,
         author_id: authorId,
-        by: viewer.id!,
+        by: viewer.id,
         moderated: discussion.authorId !== viewer.id,
       });
       return true;

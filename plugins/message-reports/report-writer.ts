@@ -8,7 +8,7 @@ import {
   type PluginHandle,
   type RawBuilder,
 } from 'parley-forum';
-import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, memberKey, type Member, type Viewer } from 'parley-forum/plugins/access';
 import type { Author } from 'parley-forum/plugins/accounts';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { Markdown } from 'parley-forum/plugins/markdown';
@@ -62,7 +62,7 @@ export class ReportWriter {
    * viewer, 403 for their own, 429 above the rate.
    */
   async report(
-    viewer: Viewer,
+    viewer: Member,
     { messageId, reason, note = '' }: { messageId: string; reason: Reason; note?: string | undefined },
   ): Promise<FullReportRow> {
     const { data, clock, markdown, plugin } = this.#deps;
@@ -97,7 +97,7 @@ export class ReportWriter {
   async handle(
     { id, message_id: messageId }: ReportRow,
     { outcome, note = '' }: { outcome: Outcome; note?: string | undefined },
-    viewer: Viewer,
+    viewer: Member,
   ): Promise<FullReportRow> {
     const { data, clock, plugin } = this.#deps;
     const now = new Date(clock.now());
@@ -142,10 +142,10 @@ export class ReportWriter {
   }
 
   /** Takes one from the viewer's share; throws 429 when there is none left. */
-  async #countReport(viewer: Viewer): Promise<void> {
+  async #countReport(viewer: Member): Promise<void> {
     const { limits, plugin } = this.#deps;
     const rate = plugin.settings['message-reports.rate_limit'];
-    const allowance = await limits.consume(REPORTS, memberKey(viewer.id!), limitFor(viewer, rate));
+    const allowance = await limits.consume(REPORTS, memberKey(viewer.id), limitFor(viewer, rate));
     assertAllowed(allowance, (seconds) => `You have reported many messages; wait ${seconds} s before the next`);
   }
 }

@@ -1,5 +1,5 @@
 import { HttpError, InvalidInput, notFound, type Data, type PluginHandle } from 'parley-forum';
-import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, limitFor, memberKey, type Member, type Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Page } from 'parley-forum/plugins/api';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
@@ -55,19 +55,19 @@ export class ConversationService {
 
   /** Undefined for whoever is not in it, whatever they may do elsewhere. */
   find(id: string, viewer: Viewer): Promise<Conversation | undefined> {
-    return viewer.id === undefined ? Promise.resolve(undefined) : this.#deps.store.find(id, viewer.id);
+    return isGuest(viewer) ? Promise.resolve(undefined) : this.#deps.store.find(id, viewer.id);
   }
 
-  list(viewer: Viewer, request: ListRequest): Promise<Page<Conversation>> {
-    return this.#deps.store.list(viewer.id!, request);
+  list(viewer: Member, request: ListRequest): Promise<Page<Conversation>> {
+    return this.#deps.store.list(viewer.id, request);
   }
 
-  async unread(viewer: Viewer): Promise<number> {
-    return (await this.#deps.store.unread([viewer.id!])).get(viewer.id!) ?? 0;
+  async unread(viewer: Member): Promise<number> {
+    return (await this.#deps.store.unread([viewer.id])).get(viewer.id) ?? 0;
   }
 
   /** 400 naming the field, 429 above the rate. */
-  async start(viewer: Viewer, { to, subject, content }: NewConversation): Promise<Message> {
+  async start(viewer: Member, { to, subject, content }: NewConversation): Promise<Message> {
     const { data, drafts, store } = this.#deps;
     const checked = checkedTexts({ subject, content }, this.#longest);
     const recipientIds = await this.#recipients(viewer, to);
@@ -75,9 +75,9 @@ export class ConversationService {
     await this.#count(CONVERSATIONS, viewer);
     await this.#count(MESSAGES, viewer);
     return data.transaction(async () => {
-      const message = await store.start(viewer.id!, recipientIds, checked.subject, text);
-      await this.#sent(message, [viewer.id!, ...recipientIds]);
-      await drafts?.sent(viewer.id!, newKeys(to), checked.content);
+      const message = await store.start(viewer.id, recipientIds, checked.subject, text);
+      await this.#sent(message, [viewer.id, ...recipientIds]);
+      await drafts?.sent(viewer.id, newKeys(to), checked.content);
       return message;
     });
   }
@@ -86,7 +86,7 @@ export class ConversationService {
    * 400 naming the field, 403 where all others ignore the viewer, 404 where they are not in it any more, 409 where
    * nobody else is, 429 above the rate.
    */
-  async reply(viewer: Viewer, conversation: Conversation, content: string): Promise<Message> {
+  async reply(viewer: Member, conversation: Conversation, content: string): Promise<Message> {
     const { data, drafts, store } = this.#deps;
     const checked = checkedTexts({ content }, this.#longest);
     await this.#requireReaders(viewer, conversation.participantIds);
@@ -95,9 +95,9 @@ export class ConversationService {
     return data.transaction(async () => {
       const participants = await this.#lock(conversation.id, viewer);
       if (participants.length === 1) throw left();
-      const message = await store.add(conversation.id, viewer.id!, text);
+      const message = await store.add(conversation.id, viewer.id, text);
       await this.#sent(message, participants);
-      await drafts?.sent(viewer.id!, [replyKey(conversation.id)], checked.content);
+      await drafts?.sent(viewer.id, [replyKey(conversation.id)], checked.content);
       return message;
     });
   }
@@ -106,7 +106,7 @@ export class ConversationService {
    * One of the viewer's own; `seen`: the version of what they changed. Refused as a reply is, and 409 where another text
    * is there by now.
    */
-  async edit(viewer: Viewer, { id, conversationId }: Message, content: string, seen?: string): Promise<Message> {
+  async edit(viewer: Member, { id, conversationId }: Message, content: string, seen?: string): Promise<Message> {
     const { data, drafts, store } = this.#deps;
     const checked = checkedTexts({ content }, this.#longest);
     await this.#requireReaders(viewer, await store.participants(conversationId));
@@ -115,7 +115,7 @@ export class ConversationService {
     return data.transaction(async () => {
       const participants = await this.#lock(conversationId, viewer);
       const before = await this.#ownMessage(id, viewer);
-      await drafts?.sent(viewer.id!, [editKey(id)], checked.content);
+      await drafts?.sent(viewer.id, [editKey(id)], checked.content);
       if (before.content === checked.content) return before;
       if (seen !== undefined && seen !== versionOf(before))
         throw new HttpError(
@@ -129,7 +129,7 @@ export class ConversationService {
   }
 
   /** Takes the text of one of the viewer's own from all who are in the conversation, for good. */
-  async remove(viewer: Viewer, { id, conversationId }: Message): Promise<void> {
+  async remove(viewer: Member, { id, conversationId }: Message): Promise<void> {
     const { data, store } = this.#deps;
     await data.transaction(async () => {
       const participants = await this.#lock(conversationId, viewer);
@@ -140,28 +140,28 @@ export class ConversationService {
   }
 
   /** Up to a message, with the notification of it. */
-  async read({ id, readNumber }: Conversation, viewer: Viewer, number: number): Promise<void> {
+  async read({ id, readNumber }: Conversation, viewer: Member, number: number): Promise<void> {
     if (number <= readNumber) return;
     const { data, store } = this.#deps;
     await data.transaction(async () => {
-      if (await store.read(id, viewer.id!, number)) await this.#settled(id, viewer);
+      if (await store.read(id, viewer.id, number)) await this.#settled(id, viewer);
     });
   }
 
-  async mute({ id, isMuted }: Conversation, viewer: Viewer, muted: boolean): Promise<void> {
+  async mute({ id, isMuted }: Conversation, viewer: Member, muted: boolean): Promise<void> {
     if (muted === isMuted) return;
     const { data, plugin, store } = this.#deps;
     await data.transaction(async () => {
-      await store.mute(id, viewer.id!, muted);
-      await plugin.emit(conversationsChanged, { userIds: [viewer.id!] });
+      await store.mute(id, viewer.id, muted);
+      await plugin.emit(conversationsChanged, { userIds: [viewer.id] });
     });
   }
 
-  async leave({ id }: Conversation, viewer: Viewer): Promise<void> {
+  async leave({ id }: Conversation, viewer: Member): Promise<void> {
     const { data, store } = this.#deps;
     await data.transaction(async () => {
       if (!(await store.lock(id))) return;
-      await store.leave(id, viewer.id!);
+      await store.leave(id, viewer.id);
       await this.#settled(id, viewer);
     });
   }
@@ -184,22 +184,22 @@ export class ConversationService {
   }
 
   /** Inside a transaction: until its end the conversation stays as it is. Who is in it; 404 unless the viewer is. */
-  async #lock(conversationId: string, viewer: Viewer): Promise<readonly string[]> {
+  async #lock(conversationId: string, viewer: Member): Promise<readonly string[]> {
     const { store } = this.#deps;
     const participants = (await store.lock(conversationId)) ? await store.participants(conversationId) : [];
-    if (!participants.includes(viewer.id!)) throw notFound('There is no such conversation');
+    if (!participants.includes(viewer.id)) throw notFound('There is no such conversation');
     return participants;
   }
 
   /** As it is now; 404 where it was removed meanwhile. */
-  async #ownMessage(id: string, viewer: Viewer): Promise<Message> {
-    const message = await this.#deps.store.message(id, viewer.id!);
+  async #ownMessage(id: string, viewer: Member): Promise<Message> {
+    const message = await this.#deps.store.message(id, viewer.id);
     if (!message || message.content === '') throw notFound('There is no such message');
     return message;
   }
 
   /** 409 where the viewer is alone, 403 where all others ignore them. */
-  async #requireReaders(viewer: Viewer, participantIds: readonly string[]): Promise<void> {
+  async #requireReaders(viewer: Member, participantIds: readonly string[]): Promise<void> {
     const others = participantIds.filter((id) => id !== viewer.id);
     if (others.length === 0) throw left();
     if ((await this.#deps.rules.ignoring(viewer, others)).size === others.length)
@@ -207,10 +207,10 @@ export class ConversationService {
   }
 
   /** Nothing of it waits for the viewer any more. */
-  async #settled(id: string, viewer: Viewer): Promise<void> {
+  async #settled(id: string, viewer: Member): Promise<void> {
     const { notifications, plugin } = this.#deps;
-    await notifications?.markRead(viewer.id!, { type: TYPE, group: groupOf(id) });
-    await plugin.emit(conversationsChanged, { userIds: [viewer.id!] });
+    await notifications?.markRead(viewer.id, { type: TYPE, group: groupOf(id) });
+    await plugin.emit(conversationsChanged, { userIds: [viewer.id] });
   }
 
   async #rendered(content: string): Promise<MessageText> {
@@ -219,7 +219,7 @@ export class ConversationService {
     return { content, html: await markdown.render(content), imageRule };
   }
 
-  async #recipients(viewer: Viewer, to: readonly string[]): Promise<readonly string[]> {
+  async #recipients(viewer: Member, to: readonly string[]): Promise<readonly string[]> {
     const { accounts, plugin, rules } = this.#deps;
     const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'to', message }]);
     const given = new Map(to.map((name) => name.trim().replace(/^@/, '')).map((name) => [name.toLowerCase(), name]));
@@ -238,10 +238,10 @@ export class ConversationService {
   }
 
   /** Takes one from the viewer's share; throws 429 when there is none left. */
-  async #count(bucket: Bucket, viewer: Viewer): Promise<void> {
+  async #count(bucket: Bucket, viewer: Member): Promise<void> {
     const { limits, plugin } = this.#deps;
     const rate = plugin.settings[bucket === MESSAGES ? 'messages.rate_limit' : 'messages.conversation_rate_limit'];
-    const allowance = await limits.consume(bucket, memberKey(viewer.id!), limitFor(viewer, rate));
+    const allowance = await limits.consume(bucket, memberKey(viewer.id), limitFor(viewer, rate));
     assertAllowed(allowance, (seconds) =>
       bucket === MESSAGES
         ? `You have written many messages; wait ${seconds} s before the next`

@@ -113,7 +113,7 @@ function settingsForm({ plugin, access, accounts, profiles, web }: PageDeps): vo
       links: Type.Optional(Type.String({ maxLength: 4 * MAX_LINKS * MAX_LINK })),
     }),
   })(async ({ actor, body: { about, place, links } }) => {
-    await profiles.change(actor.id!, { about, place, links: links?.split('\n') });
+    await profiles.change(actor.id, { about, place, links: links?.split('\n') });
     return redirect(SETTINGS, { notice: phrase('profiles:saved') });
   });
 }
@@ -153,7 +153,7 @@ function clearing({ plugin, access, accounts, profiles, web }: PageDeps): void {
     ),
   );
   plugin.route(pages, { ...route, method: 'post' })(async ({ actor, target }) => {
-    await profiles.clear(target.id, actor.id!);
+    await profiles.clear(target.id, actor.id);
     return redirect(pathOf(target), { notice: phrase('profiles:cleared', { name: target.username }) });
   });
 }

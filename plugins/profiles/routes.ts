@@ -69,7 +69,7 @@ export function profileRoutes({ plugin, access, accounts, profiles }: RouteDeps)
     result: Type.Object({}),
     authorize: ({ actor, target }) => mayClear(access, actor, target),
   })(async ({ actor, target }) => {
-    await profiles.clear(target.id, actor.id!);
+    await profiles.clear(target.id, actor.id);
     return {};
   });
 }

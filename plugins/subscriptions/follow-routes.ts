@@ -1,5 +1,5 @@
 import { notFound, Type, type PluginHandle } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import type { Member } from 'parley-forum/plugins/access';
 import { api, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { follow, FOLLOW_KINDS, FollowRecord, type FollowLevel } from 'parley-forum/plugins/subscriptions';
 import type { Followed, FollowService } from './follow-service.ts';
@@ -25,16 +25,16 @@ export async function changeFollow(
   { follows, subjects }: FollowDeps,
   { kind, id }: Followed,
   choice: Choice,
-  actor: Viewer,
+  actor: Member,
 ): Promise<Subject | undefined> {
   const found = await subjects.find(kind, id, actor);
   const chosen = { kind, id: found?.id ?? id };
   const leaves = typeof choice === 'object';
-  const level = await follows.level(actor.id!, chosen);
+  const level = await follows.level(actor.id, chosen);
   if (!found && (!leaves || !choice.leave.includes(level)))
     throw notFound('There is nothing of that kind with this id');
-  if (!leaves) await follows.set(actor.id!, chosen, choice);
-  else if (level !== 'normal' && choice.leave.includes(level)) await follows.end(actor.id!, chosen, level);
+  if (!leaves) await follows.set(actor.id, chosen, choice);
+  else if (level !== 'normal' && choice.leave.includes(level)) await follows.end(actor.id, chosen, level);
   return found;
 }
 

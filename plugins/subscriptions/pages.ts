@@ -82,13 +82,13 @@ export function addPages(
     }),
     cacheTags: () => [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories, accessTag],
   })(async ({ actor, query }) => {
-    const within = trackedBy(actor.id!);
+    const within = trackedBy(actor.id);
     const list = await discussions.listPage(
       { ...query, within, sort: 'latest', oneOrder: true, path: FOLLOWING },
       actor,
     );
     const head = { name: 'home', title: phrase('subscriptions:following'), noindex: true, current: '/' };
-    const followed = await subjects.named(await follows.followed(actor.id!), actor);
+    const followed = await subjects.named(await follows.followed(actor.id), actor);
     return view('@subscriptions/following', head, { ...list, followed });
   });
 
@@ -100,7 +100,7 @@ export function addPages(
   })(async ({ actor, body }) => {
     const discussion = await discussions.find(body.discussion_id, actor);
     if (!discussion) throw notFound();
-    await subscriptions.set(discussion.id, actor.id!, body.level);
+    await subscriptions.set(discussion.id, actor.id, body.level);
     return negotiated(redirect(`/d/${discussion.number}`), { success: true, level: body.level });
   });
 }

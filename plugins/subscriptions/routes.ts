@@ -27,7 +27,7 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
   })(async ({ actor, body }) => {
     const discussion = await discussions.find(body.discussion_id, actor);
     if (!discussion) throw notFound('There is no such discussion');
-    const level = await subscriptions.toggle(discussion.id, actor.id!, body.level);
+    const level = await subscriptions.toggle(discussion.id, actor.id, body.level);
     return { subscribed: subscribed(level), level };
   });
 

@@ -39,7 +39,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
     if (!discussions.canReply(head, actor)) throw new HttpError(403, 'You may not reply to this discussion');
-    await typing.start(head.id, actor.id!);
+    await typing.start(head.id, actor.id);
     return {};
   });
 
@@ -53,7 +53,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     summary: 'Says that the caller has stopped writing',
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
-    await typing.stop(head.id, actor.id!);
+    await typing.stop(head.id, actor.id);
     return {};
   });
 

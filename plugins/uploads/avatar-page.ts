@@ -63,7 +63,7 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
     body: FileForm,
   })(async ({ actor, req, body }) => {
     await consumeUpload(limits, actor, settings['uploads.rate_limit']);
-    await uploads.setAvatar(actor.id!, await processor.avatar(req, body.part));
+    await uploads.setAvatar(actor.id, await processor.avatar(req, body.part));
     return redirect(PROFILE, { notice: phrase('uploads:avatar.changed') });
   });
 

@@ -128,7 +128,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
     body: FileForm,
   })(async ({ actor, req, body }) => {
     await consumeUpload(limits, actor, settings['uploads.rate_limit']);
-    const { name } = await uploads.add(actor.id!, await processor.upload(req, body.part));
+    const { name } = await uploads.add(actor.id, await processor.upload(req, body.part));
     return redirect(FILES, { notice: phrase('uploads:uploaded', { name }) });
   });
 

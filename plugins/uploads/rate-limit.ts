@@ -1,11 +1,11 @@
-import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
+import { limitFor, memberKey, type Member } from 'parley-forum/plugins/access';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /** The bucket that API and pages share. */
 export const UPLOAD_BUCKET: Bucket = { name: 'uploads', window: 600 };
 
 /** Consumes one upload of the member's rate limit, for pages: the API surface does it itself. Throws 429 when none is left. */
-export async function consumeUpload(limits: Limits, viewer: Viewer, rate: number): Promise<void> {
-  const allowance = await limits.consume(UPLOAD_BUCKET, memberKey(viewer.id!), limitFor(viewer, rate));
+export async function consumeUpload(limits: Limits, viewer: Member, rate: number): Promise<void> {
+  const allowance = await limits.consume(UPLOAD_BUCKET, memberKey(viewer.id), limitFor(viewer, rate));
   assertAllowed(allowance, (seconds) => `You have uploaded many files; wait ${seconds} s before the next`);
 }

@@ -42,7 +42,7 @@ export function uploadRoutes({ plugin, settings, access, reader, processor, stor
     options: { multipart, fingerprint, bucket: BUCKET, location: ({ upload }) => upload.url },
     body: UploadForm,
     result: Type.Object({ upload: UploadRecord }),
-  })(async ({ actor, body }) => ({ upload: uploads.toRecord(await uploads.add(actor.id!, body.file)) }));
+  })(async ({ actor, body }) => ({ upload: uploads.toRecord(await uploads.add(actor.id, body.file)) }));
 
   plugin.route(api, {
     method: 'get',

@@ -1,5 +1,5 @@
 import { notFound, Type } from 'parley-forum';
-import type { Viewer } from 'parley-forum/plugins/access';
+import { isGuest, type Member } from 'parley-forum/plugins/access';
 import { sendMessages, type MessageRecord } from 'parley-forum/plugins/messages';
 import { pages, phrase, redirect, SafeHtml, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Conversation, MessageRequest } from '../conversation-store.ts';
@@ -56,7 +56,7 @@ export function conversationPages(deps: PageDeps): void {
     return found.at(-1)!.number < number ? messagesOf(conversation, { after: number - 1 }) : found;
   };
   /** With what their writer does with them. */
-  const modelOf = (message: MessageRecord, viewer: Viewer, write: boolean): object => {
+  const modelOf = (message: MessageRecord, viewer: Member, write: boolean): object => {
     const own = !message.is_deleted && message.author?.id === viewer.id;
     return {
       ...message,
@@ -69,14 +69,14 @@ export function conversationPages(deps: PageDeps): void {
   };
 
   /** Up to the last message that a page shows; it is shown all the same where nothing can be written at present. */
-  const markRead = (conversation: Conversation, viewer: Viewer, number: number): Promise<void> =>
+  const markRead = (conversation: Conversation, viewer: Member, number: number): Promise<void> =>
     conversations
       .read(conversation, viewer, number)
       .catch((error: unknown) => plugin.log.warn({ error }, 'the messages that a page shows stay unread'));
 
   const page = async (
     conversation: Conversation,
-    viewer: Viewer,
+    viewer: Member,
     draft: FormDraft = { values: {} },
     part: Part = {},
   ): Promise<View> => {
@@ -127,7 +127,7 @@ export function conversationPages(deps: PageDeps): void {
       longText: true,
       rerender: async (retry) => {
         const conversation = await load(retry);
-        if (!conversation) throw notFound();
+        if (!conversation || isGuest(retry.actor)) throw notFound();
         return page(conversation, retry.actor, draftOf(retry));
       },
     },

@@ -105,7 +105,7 @@ export function logPages({ plugin, clock, accounts, protection, log }: LogPagesD
     body: Filters,
   })(async ({ actor: viewer, res, body }) => {
     const filters = await filtersOf(trimmed(body));
-    await plugin.emit(moderationLogExported, { by: viewer.id! });
+    await plugin.emit(moderationLogExported, { by: viewer.id });
     const day = new Date(clock.now()).toISOString().slice(0, 10);
     protection.startDownload(res, { name: `moderation-log-${day}.csv`, type: 'text/csv; charset=utf-8' });
     const rows = async function* (): AsyncGenerator<object, void> {

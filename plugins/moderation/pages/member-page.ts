@@ -141,7 +141,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
   // Viewing leaves an entry in the audit log, so it takes a form.
   plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, load: find })(
     async ({ actor, target }) => {
-      const addresses = await accounts.ipAddresses(target.id, actor.id!);
+      const addresses = await accounts.ipAddresses(target.id, actor.id);
       return shown(target, actor, addresses && { addresses });
     },
   );

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definePermission } from 'parley-forum';
+import { definePermission, type Permission } from 'parley-forum';
 import { Access, type Level, type Viewer } from 'parley-forum/plugins/access';
 import type { TestForum } from 'parley-forum/testing';
 import { openForum } from '../accounts/forum.ts';
@@ -18,7 +18,7 @@ describe('groups and permissions', () => {
     const group = access.group(groupId)!;
     return groupId === 'guest' ? { id: undefined, username: undefined, group } : { id: 'x', username: 'x', group };
   };
-  const holders = (permission: typeof read): readonly string[] =>
+  const holders = (permission: Permission): readonly string[] =>
     LEVELS.filter((level) => access.allows(someone(level), permission));
 
   beforeAll(async () => {
