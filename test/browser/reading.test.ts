@@ -116,12 +116,15 @@ test('with forced colours the chosen tab is marked, and nothing of it is cut', a
   await page.context().close();
 });
 
-// As of a window of 360 pixels where text is nearly twice as large.
+// As of windows of 320 and 360 pixels where text is twice as large, or nearly.
 test('on a small screen with large text all of a page is within the window, and a bar does not take it all', async () => {
-  const page = await forum.open('ada', { viewport: { width: 200, height: 460 } });
-  for (const path of ['/', '/d/1', '/new', '/settings/security']) {
-    await page.goto(path);
-    expect(await movesSideways(page), path).toBe(false);
+  const page = await forum.open('ada', { viewport: { width: 160, height: 460 } });
+  for (const width of [160, 200]) {
+    await page.setViewportSize({ width, height: 460 });
+    for (const path of ['/', '/d/1', '/new', '/categories', '/settings/security', '/settings/notifications']) {
+      await page.goto(path);
+      expect(await movesSideways(page), `${path} at ${width}`).toBe(false);
+    }
   }
   await page.goto('/d/1');
   await defined(page, 'x-position');
