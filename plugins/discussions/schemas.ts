@@ -9,6 +9,7 @@ import {
 } from 'parley-forum';
 import { nullable, Paging } from 'parley-forum/plugins/api';
 import type { Category, Field, HeldPost } from 'parley-forum/plugins/discussions';
+import { MAX_POSITION } from './categories/category-service.ts';
 
 /**
  * An object schema with the fields that other plugins add: read anew each time, so that OpenAPI follows plugins that
@@ -84,7 +85,7 @@ export const CategoryBody = Type.Object({
   parent_id: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
   hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 359 })),
   icon: Type.Optional(Type.String({ maxLength: 40 })),
-  position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+  position: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_POSITION })),
   view: Type.Optional(Audience),
   create: Type.Optional(Audience),
   reply: Type.Optional(Audience),

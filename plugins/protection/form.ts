@@ -27,11 +27,12 @@ const notName = (name: string): InvalidInput =>
 
 /**
  * `a[b]` makes an object, `a[]`, `a[0]` and a repeated `a` a list, without blank entries: forms send one to say that a
- * list is empty. Fields are counted before any of them is read.
+ * list is empty. Lines end as they did in the field: browsers send two characters for each, which no limit that the
+ * field has counts. Fields are counted before any of them is read.
  */
 export function parseForm(text: string): Fields {
   try {
-    return withoutBlanks(
+    return cleaned(
       qs.parse(text, {
         decoder,
         plainObjects: true,
@@ -59,8 +60,9 @@ function limitOf(error: RangeError): Error {
   ]);
 }
 
-function withoutBlanks(value: unknown): unknown {
-  if (Array.isArray(value)) return value.filter((entry) => entry !== '').map(withoutBlanks);
+function cleaned(value: unknown): unknown {
+  if (typeof value === 'string') return value.replaceAll('\r\n', '\n');
+  if (Array.isArray(value)) return value.filter((entry) => entry !== '').map(cleaned);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutBlanks(inner)]));
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, cleaned(inner)]));
 }

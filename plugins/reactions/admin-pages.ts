@@ -16,13 +16,13 @@ import {
   type View,
 } from 'parley-forum/plugins/web';
 import type { RouteDeps } from './routes.ts';
-import type { ReactionTypes } from './reaction-types.ts';
+import { MAX_POSITION, type ReactionTypes } from './reaction-types.ts';
 
 const Body = Type.Object({
   slug: Type.String({ minLength: 1, maxLength: 40 }),
   emoji: Type.Optional(Type.String({ maxLength: 20 })),
   label: Type.Optional(Type.String({ maxLength: 40 })),
-  position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+  position: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_POSITION })),
   enabled: Type.Optional(Type.Boolean()),
   ...OpenedField,
 });

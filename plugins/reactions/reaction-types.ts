@@ -3,6 +3,8 @@ import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { reactionsTag, type ReactionType } from 'parley-forum/plugins/reactions';
 
 const KEY = 'reactions.types';
+/** As forms and programs may give it. */
+export const MAX_POSITION = 10_000;
 /** Whoever holds it, of whichever process, is the only one to write them. */
 const LOCK = 'reactions:types';
 /** Types of a new forum. */
@@ -129,8 +131,9 @@ function withDefaults(
   return {
     slug,
     emoji: emoji.trim() || (known?.emoji ?? ''),
-    label: label.trim() || (known?.label ?? ''),
-    position: position ?? known?.position ?? Math.max(-1, ...stored.map((other) => other.position)) + 1,
+    label: label.replace(/\s+/g, ' ').trim() || (known?.label ?? ''),
+    position:
+      position ?? known?.position ?? Math.min(Math.max(-1, ...stored.map((other) => other.position)) + 1, MAX_POSITION),
     enabled: enabled ?? known?.enabled ?? true,
   };
 }

@@ -234,9 +234,9 @@ export const OpenedField = { _opened: Type.Optional(Type.String()) } as const;
 /** What a form begins with, for `form … opened=`: what nobody touches in it stays as others make it meanwhile. */
 export const openedForm = (values: FormValues): string => JSON.stringify(values);
 
-/** By what values are compared: choices have no order, and forms send an empty one besides. */
+/** By what values are compared: choices have no order, and forms send an empty one besides; lines end alike. */
 const comparable = (value: unknown): string =>
-  Array.isArray(value) ? value.map(String).filter(Boolean).sort().join() : String(value ?? '');
+  Array.isArray(value) ? value.map(String).filter(Boolean).sort().join() : String(value ?? '').replaceAll('\r\n', '\n');
 
 /** What the fields held when the form was opened; nothing where it does not say. */
 export function openedIn({ _opened: text }: FormValues): FormValues {

@@ -194,7 +194,7 @@ export function addWebhookPages({
       ...(url !== undefined && url !== before?.url && { url: await checkedUrl(url) }),
       ...(asked !== undefined && { events: checkedEvents(list(asked), before?.events ?? []) }),
       ...(chosen !== undefined && { categories: await checkedCategories(list(chosen), before?.categories ?? []) }),
-      ...(name !== undefined && name.trim() !== '' && { name: name.trim() }),
+      ...(name !== undefined && name.trim() !== '' && { name: name.trim().replace(/\s+/g, ' ') }),
       ...(active !== undefined && { active }),
     };
   };

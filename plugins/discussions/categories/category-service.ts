@@ -25,6 +25,8 @@ import { CategoryEntity } from '../entities.ts';
 import type { Projections } from '../projections/projections.ts';
 
 const KEY = 'discussions.categories';
+/** As forms and programs may give it. */
+export const MAX_POSITION = 10_000;
 /** What a fresh forum begins with. */
 const DEFAULT_CATEGORIES: readonly Partial<Category>[] = [
   {
@@ -280,7 +282,7 @@ function withDefaults(
   id: string,
   others: readonly Category[],
 ): Category {
-  const name = (changes.name ?? known?.name ?? '').trim();
+  const name = (changes.name ?? known?.name ?? '').replace(/\s+/g, ' ').trim();
   const fresh: Category = {
     id,
     name,
@@ -292,7 +294,7 @@ function withDefaults(
     view: 'everyone',
     create: 'members',
     reply: 'members',
-    position: Math.max(-1, ...others.map((other) => other.position)) + 1,
+    position: Math.min(Math.max(-1, ...others.map((other) => other.position)) + 1, MAX_POSITION),
   };
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
   return { ...fresh, ...known, ...given, name };

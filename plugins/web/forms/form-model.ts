@@ -179,8 +179,9 @@ function textField(base: FieldBase, schema: Schema, value: unknown, required: bo
     maxlength: schema.maxLength,
     pattern: browserPattern(schema.pattern),
   };
-  if (schema['x-markdown'] || (!schema.pattern && maxLength > TEXTAREA_LENGTH))
-    return { ...base, ...limits, kind: 'textarea' };
+  // A line break would be lost in a field of one line.
+  const several = !schema.pattern && (maxLength > TEXTAREA_LENGTH || /[\r\n]/.test(String(value ?? '')));
+  if (schema['x-markdown'] || several) return { ...base, ...limits, kind: 'textarea' };
   return { ...base, ...limits, kind: 'input', type: FORMATS[schema.format ?? ''] ?? 'text' };
 }
 
@@ -205,8 +206,7 @@ function listField(base: FieldBase, schema: Schema, value: unknown, say: Say): F
     const { name } = base;
     return { ...base, name: `${name}[]`, field: name, kind: 'choices', type: 'checkbox', values, options: choices };
   }
-  if (schema.items?.type !== 'string')
-    return { ...base, kind: 'textarea', value: JSON.stringify(values, undefined, 2), rows: 6 };
+  if (schema.items?.type !== 'string') return jsonField(base, value ?? []);
   return {
     ...base,
     kind: 'list',

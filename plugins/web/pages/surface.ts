@@ -179,10 +179,11 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     return !wantsJson(req) && !isFragment(req) && this.#deps.pageCache.sendToMember(req, res, actor);
   }
 
-  parseBody({ req, route }: Exchange<PageOptions>): Promise<unknown> {
+  async parseBody({ req, route }: Exchange<PageOptions>): Promise<unknown> {
     const multipart = route?.options.multipart;
     if (multipart) return multipart(req);
-    return this.#deps.protection.body(req, { form: true, longText: route?.options.longText === true });
+    const body = await this.#deps.protection.body(req, { form: true, longText: route?.options.longText === true });
+    return req.is('urlencoded') ? withSwitches(body, route) : body;
   }
 
   async respond(context: PageRequest, result: PageResult, tags: readonly string[] | undefined): Promise<void> {
@@ -602,6 +603,15 @@ const CONFIRMATION_MESSAGE =
   'Confirm that it is you, then send this again: POST /login/confirm with your password, and a code where two-factor login is on';
 /** The form that asks for the password again. */
 const CONFIRM_PATH = '/login/confirm';
+
+/** A switch sends "false" and, when it is on, "true" after it: the last counts. */
+function withSwitches(body: unknown, route: RouteInfo<PageOptions> | undefined): unknown {
+  const { properties = {} } = (route?.body ?? {}) as { properties?: Readonly<Record<string, { type?: string }>> };
+  const isSwitch = (name: string, value: unknown): value is readonly unknown[] =>
+    Array.isArray(value) && Object.hasOwn(properties, name) && properties[name]?.type === 'boolean';
+  const fields = Object.entries((body ?? {}) as Readonly<Record<string, unknown>>);
+  return Object.fromEntries(fields.map(([name, value]) => [name, isSwitch(name, value) ? value.at(-1) : value]));
+}
 
 /** The query parameters that a page reads. */
 const knownQuery = (route: RouteInfo<PageOptions> | undefined): readonly string[] =>

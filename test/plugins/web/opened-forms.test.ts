@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { expectStatus, useForum } from '../discussions/forum.ts';
-import { formFields } from './form-fields.ts';
+import { formFields, formPairs } from './form-fields.ts';
 
 /** What one administrator has in an open form while a program of another one changes something else. */
 const forum = useForum({ 'site.description': 'Before' });
@@ -118,4 +118,76 @@ test('what a form says of its beginning that is no such thing counts for nothing
     expect(await read('/admin/tags?limit=100', 'tags', { id: tag.id })).toMatchObject({ name: 'lugsail' });
     await send('/admin/tags/save', { id: tag.id, name: 'lateen' });
   }
+});
+
+describe('a form that is sent as it was opened changes nothing, however its values came there:', () => {
+  /** As browsers send it: each field that has a value, in order, and two characters at the end of a line. */
+  const sendAsOpened = async (page: string, action: string): Promise<void> => {
+    const pairs = formPairs(expectStatus(await forum.as.root.get(page), 200).text, action);
+    const form = new URLSearchParams();
+    for (const [name, value] of pairs) form.append(name, value.replaceAll('\n', '\r\n'));
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    expectStatus(
+      await forum.as.root.request('POST', action, { body: new TextEncoder().encode(form.toString()), headers }),
+      303,
+    );
+  };
+  const same = async (page: string, action: string, list: readonly [string, string], key: object): Promise<void> => {
+    const before = await read(...list, key);
+    await sendAsOpened(page, action);
+    expect(await read(...list, key)).toEqual(before);
+  };
+
+  test('a category with lines and the most characters, behind all others, which asks for answers', async () => {
+    const list = ['/api/categories?limit=100', 'categories'] as const;
+    await send('/admin/categories/save', { name: 'Last', position: 10_000 });
+    const { category } = await send('/admin/categories/save', {
+      name: 'Behind\nthe last',
+      description: `\n${'nine char\n'.repeat(49)}nine char`,
+      hue: 205,
+      asks_for_answers: true,
+    });
+    expect(category).toMatchObject({ name: 'Behind the last', position: 10_000 });
+    await same(`/admin/categories?id=${category.id}`, '/admin/categories/save', list, { id: category.id });
+  });
+
+  test('a kind of reaction that can be given, behind all others', async () => {
+    await send('/admin/reactions/save', { slug: 'crab', emoji: '🦀', label: 'Crab', position: 10_000 });
+    const { reaction } = await send('/admin/reactions/save', { slug: 'squid', emoji: '🦑', label: 'Squid\nor so' });
+    expect(reaction).toMatchObject({ label: 'Squid or so', position: 10_000, enabled: true });
+    const list = ['/admin/reactions?limit=100', 'reactions'] as const;
+    await same('/admin/reactions?slug=squid', '/admin/reactions/save', list, { slug: 'squid' });
+  });
+
+  test('settings with lines, lists of numbers, and choices in an order of their own', async () => {
+    const values = {
+      'site.name': 'The\nSlipway',
+      'site.description': 'One\r\ntwo\n',
+      'site-pages.help': '\nHelp\n\n    code\n',
+      'site-pages.shown': ['terms', 'help'],
+      'uploads.types': ['txt', 'png'],
+      'markdown.image_hosts': ['b.example', '', 'a.example'],
+      'approval.words': ['black\nspot', ' rum'],
+      'webhooks.retry_delays': [5, 5, 300],
+      'webhooks.retry_jitter': 0.123_456,
+    };
+    await send('/admin/settings/save', values);
+    const all = (): Promise<any> =>
+      forum.as.root.request('GET', '/admin/settings', { headers: { accept: 'application/json' } });
+    const before = (await all()).body.settings;
+    for (const group of new Set<string>(before.map((setting: any) => setting.group)))
+      await sendAsOpened(`/admin/settings/${group}`, '/admin/settings/save');
+    expect((await all()).body.settings).toEqual(before);
+  });
+
+  test('what a member chose for themselves', async () => {
+    for (const [path, choices] of [
+      ['/settings/privacy', { hide_presence: 'true', hide_last_seen: 'true' }],
+      ['/settings/messages', { open: 'true' }],
+    ] as const) {
+      expectStatus(await forum.as.root.submit(path, choices), 303);
+      await sendAsOpened(path, path);
+      expect((await forum.as.root.get(path)).text).toMatch(/role="switch"[^>]* checked/);
+    }
+  });
 });
