@@ -109,14 +109,16 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
   });
 
   const load = ({ actor, params }: Pick<Retry, 'actor' | 'params'>) => bookmarks.find(params['id'] ?? '', actor);
+  /** As the form's field shows it: to the minute, and of the hour that comes twice in autumn the one as the other. */
+  const shownReminder = ({ remindAt }: FoundBookmark['bookmark']): string =>
+    remindAt ? localTimeOf(remindAt, web.zone) : '';
   const form = async ({ bookmark }: FoundBookmark, viewer: Viewer, retry?: Retry): Promise<View> => {
     const [shown] = await shownBookmarks(deps, [bookmark], viewer);
     if (!shown) throw notFound();
-    const { remindAt } = bookmark;
     const model = {
       ...shown.record,
       path: shown.path,
-      values: retry?.body ?? { note: bookmark.note, remind_at: remindAt ? localTimeOf(remindAt, web.zone) : '' },
+      values: retry?.body ?? { note: bookmark.note, remind_at: shownReminder(bookmark) },
       earliest: localTimeOf(new Date(clock.now()), web.zone),
       zone: web.zone,
       longest: MAX_NOTE,
@@ -154,7 +156,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
     await change(actor);
     await bookmarks.change(
       target.bookmark,
-      { note, remindAt: local === undefined ? undefined : reminder(local) },
+      { note, remindAt: local === undefined || local === shownReminder(target.bookmark) ? undefined : reminder(local) },
       actor,
     );
     return redirect(LIST, { notice: phrase('bookmarks:saved') });

@@ -216,6 +216,18 @@ describe('pages', () => {
     expect([refused.status, refused.text.includes('Kept text'), refused.text.includes('moment in the future')]).toEqual(
       [400, true, true],
     );
+    // What the field cannot say stays where nobody touches it: seconds, and which hour of the two when clocks go back.
+    for (const remind_at of ['2026-10-25T01:30:00.000Z', '2026-10-26T01:30:45.123Z']) {
+      expectStatus(await forum.as.bob.put(`/api/bookmarks/${id}`, { remind_at }), 200);
+      const [, shown = ''] =
+        /name="remind_at"[^>]* value="([^"]*)"/.exec((await forum.as.bob.get(`/bookmarks/${id}`)).text) ?? [];
+      expect(shown).toMatch(/T02:30$/);
+      expectStatus(await forum.as.bob.submit(`/bookmarks/${id}`, { note: 'Touched', remind_at: shown }), 303);
+      expect((await listed(forum.as.bob)).bookmarks.find((one: any) => one.id === id)).toMatchObject({
+        note: 'Touched',
+        remind_at,
+      });
+    }
     await forum.as.bob.submit(`/bookmarks/${id}`, { note: '', remind_at: '' });
     expect((await listed(forum.as.bob)).bookmarks.find((one: any) => one.id === id).remind_at).toBeNull();
     await settings.reset(['site.timezone']);
