@@ -420,7 +420,9 @@ describe('the buttons of the bar', () => {
     expect(await after('Numbered list', 'oak\nash\nelm')).toBe('1. oak\n2. ash\n3. elm');
     expect(await after('Numbered list', '1. oak\n2. ash')).toBe('oak\nash');
     expect(await after('Task list', 'oak\nash')).toBe('- [ ] oak\n- [ ] ash');
-    expect(await after('Task list', '- [x] oak\n- [ ] ash')).toBe('oak\nash');
+    expect(await after('Task list', '- [x] oak\n* [X] ash')).toBe('oak\nash');
+    expect(await after('List', '* oak\n+ ash')).toBe('oak\nash');
+    expect(await after('Numbered list', '1) oak\n2) ash')).toBe('oak\nash');
     await page.context().close();
   });
 });
@@ -458,6 +460,10 @@ describe('the Enter key in a list', () => {
       'the end of an inner list': await after('1. oak\n   - red|', 'Enter', 'Enter', 'ash', 'Enter', 'Enter', 'Words'),
       'no list': await after('oak|', 'Enter'),
       'inside code': await after('```\n- oak|', 'Enter'),
+      'inside code with a fence': await after('````\n```\n~~~\n- oak|', 'Enter'),
+      'inside code of an item': await after('- ```\n  - oak|', 'Enter'),
+      'behind code': await after('```\n- oak\n````\n- ash|', 'Enter'),
+      'a line across': await after('- - -|', 'Enter'),
       undone: await after('- oak|', 'Enter', 'Enter', 'Control+z', 'Control+z'),
     }).toEqual({
       'the next item': '- oak\n- ash|',
@@ -475,6 +481,10 @@ describe('the Enter key in a list', () => {
       'the end of an inner list': '1. oak\n   - red\n2. ash\n\nWords|',
       'no list': 'oak\n|',
       'inside code': '```\n- oak\n|',
+      'inside code with a fence': '````\n```\n~~~\n- oak\n|',
+      'inside code of an item': '- ```\n  - oak\n|',
+      'behind code': '```\n- oak\n````\n- ash\n- |',
+      'a line across': '- - -\n|',
       undone: '- oak|',
     });
     await page.context().close();

@@ -3,7 +3,10 @@ import { insertText } from '@forum/client';
 const QUOTE = /^(?: {0,3}>)+ ?/;
 /** Indent, sign or number with its full stop or bracket, the space after it, and a task's box. */
 const ITEM = /^([ \t]*)(?:([-*+])|(\d{1,9})([.)]))([ \t]+)(\[[ xX]\][ \t]+)?/;
-const FENCE = /^[ \t>]*(?:```|~~~)/gm;
+/** The fence of a block of code and what stands behind it, also as the first line of an item. */
+const FENCE = /^(?:[ \t>]|[-*+] |\d{1,9}[.)] )*(`{3,}|~{3,})(.*)$/gm;
+/** A line across, which begins as items do. */
+const RULE = /^ {0,3}([-*])(?:[ \t]*\1){2,}[ \t]*$/;
 
 interface Line {
   /** The signs of the quotations it stands in. */
@@ -23,8 +26,15 @@ function read(text: string): Line {
   return { quote, indent, next, number: number === undefined ? undefined : Number(number), mark: quote + item };
 }
 
-/** Whether what follows this text stands in a block of code. */
-export const endsInCode = (text: string): boolean => (text.match(FENCE) ?? []).length % 2 === 1;
+/** Whether what follows this text stands in a block of code: one ends with as many of the same signs as it began with, or more. */
+export function endsInCode(text: string): boolean {
+  let open = '';
+  for (const [, fence = '', rest = ''] of text.matchAll(FENCE)) {
+    if (open === '' && !(fence.startsWith('`') && rest.includes('`'))) open = fence;
+    else if (open !== '' && fence.startsWith(open) && rest.trim() === '') open = '';
+  }
+  return open !== '';
+}
 
 /**
  * Enter inside a list or a quotation begins the next item, with what stood behind the caret. On an empty item it leaves
@@ -34,8 +44,9 @@ export function continueList(area: HTMLTextAreaElement): boolean {
   const { value, selectionStart: from, selectionEnd: to } = area;
   const start = from === 0 ? 0 : value.lastIndexOf('\n', from - 1) + 1;
   const line = read(value.slice(start, from));
-  if (line.mark === '' || endsInCode(value.slice(0, start))) return false;
   const [rest = '', ...below] = value.slice(to).split('\n');
+  const whole = (value.slice(start, from) + rest).slice(line.quote.length);
+  if (line.mark === '' || RULE.test(whole) || endsInCode(value.slice(0, start))) return false;
   const above = value.slice(0, Math.max(start - 1, 0)).split('\n');
   if (from === to && from - start === line.mark.length && rest.trim() === '') {
     leave(area, line, { start, end: to + rest.length, above, below: below[0] ?? '' });

@@ -11,9 +11,9 @@ interface LineMark {
 const BEFORE: Readonly<Partial<Record<Mark, LineMark>>> = {
   heading: { there: /^## /, put: () => '## ' },
   quote: { there: /^> /, put: () => '> ' },
-  list: { there: /^- (?!\[[ x]\] )/, put: () => '- ' },
-  ordered: { there: /^\d+\. /, put: (at) => `${at + 1}. ` },
-  tasks: { there: /^- \[[ x]\] /, put: () => '- [ ] ' },
+  list: { there: /^[-*+] (?!\[[ xX]\] )/, put: () => '- ' },
+  ordered: { there: /^\d+[.)] /, put: (at) => `${at + 1}. ` },
+  tasks: { there: /^[-*+] \[[ xX]\] /, put: () => '- [ ] ' },
 };
 
 /** Puts Markdown around or before what is selected, or takes it away where it is there already. */
