@@ -144,6 +144,13 @@ export function allowOrigin(
 }
 
 /**
+ * Whether this answers what a browser of a configured origin asks before a request: never with a refusal, as the page
+ * could not read why; it reads that in the answer to the request itself.
+ */
+export const isPreflight = (res: { hasHeader(name: string): boolean }): boolean =>
+  res.hasHeader('Access-Control-Allow-Methods');
+
+/**
  * For `cacheTags` of a route to whose response other plugins contribute: the tags of all; undefined where one does not
  * declare when its part changes.
  */

@@ -19,6 +19,7 @@ import { accessTag, isGuest, isStaff, mayCall, type Access, type Viewer } from '
 import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
 import {
   allowOrigin,
+  isPreflight,
   bearerToken,
   loginNeeded,
   varyHeader,
@@ -218,6 +219,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
       this.#protect(req, res);
       setRateHeaders(res, await this.#deps.rateLimits.count(req, actor, undefined));
     }
+    if (isPreflight(res)) return void res.writeHead(204).end();
     const requirement = actor?.requirement;
     const refused =
       requirement && failure.code === 'forbidden'

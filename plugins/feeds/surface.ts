@@ -11,7 +11,7 @@ import {
   type Settings,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { allowOrigin } from 'parley-forum/plugins/api';
+import { allowOrigin, isPreflight } from 'parley-forum/plugins/api';
 import type { Caller, Callers } from './callers.ts';
 import type { FeedDocument } from './feed-builder.ts';
 import type { CachedFeeds } from './cached-feeds.ts';
@@ -87,6 +87,7 @@ export class FeedSurface implements SurfaceBehaviour<FeedContext, FeedDocument, 
 
   fail({ req, res }: Exchange, failure: HttpError): void {
     if (res.headersSent) return void res.destroy();
+    if (isPreflight(res)) return void res.writeHead(204).end();
     this.#deps.sender.sendError(req, res, failure);
   }
 }

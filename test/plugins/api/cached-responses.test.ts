@@ -192,6 +192,16 @@ describe('other origins', () => {
       expect.stringContaining('Authorization'),
     ]);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Last-Event-ID');
+    // The page reads of the request itself that it is refused, as 404 or 429, and nothing of its preflight.
+    const asked = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
+    const ask = (headers: Readonly<Record<string, string>>, path = '/api/probe/nowhere') =>
+      forum.client().request('OPTIONS', path, { headers });
+    expect((await ask(asked)).status).toBe(204);
+    expect((await ask({ ...asked, origin: 'https://evil.example' })).status).toBe(404);
+    await forum.app.settings.set({ 'api.rate_limit_ip': 1 });
+    expect([(await ask(asked, '/api/version')).status, (await ask(asked, '/api/version')).status]).toEqual([204, 204]);
+    expect((await forum.client().get('/api/version', asked)).status).toBe(429);
+    await forum.app.settings.reset(['api.rate_limit_ip']);
     for (const name of [
       'ETag',
       'Idempotency-Replayed',

@@ -176,6 +176,8 @@ test('pages of other origins may read feeds where they are named, kept or not', 
     204,
     expect.stringContaining('If-None-Match'),
   ]);
+  const nowhere = { origin: 'https://app.example', 'access-control-request-method': 'GET' };
+  expect((await forum.guest.request('OPTIONS', '/feed/rss/nothing/there', { headers: nowhere })).status).toBe(204);
   await forum.app.app.settings.reset(['api.cors_origins']);
   expect(
     (await get('/feed/rss', { origin: 'https://app.example' })).headers.get('access-control-allow-origin'),
