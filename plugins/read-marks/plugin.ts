@@ -95,7 +95,7 @@ export default definePlugin({
       run: async () => {
         const before = (days: number): Date => new Date(clock.now() - days * DAY);
         const { 'read-marks.kept_days': kept, 'read-marks.new_days': young } = plugin.settings;
-        await repeatInBatches(plugin.signal, (limit) => marks.forget(before(kept), limit));
+        await marks.forget(before(kept), plugin.signal);
         await repeatInBatches(plugin.signal, (limit) => late.forget(before(young), limit));
       },
     });

@@ -1,4 +1,4 @@
-import { InvalidInput, sql, type Cache, type Clock, type Data } from 'parley-forum';
+import { InvalidInput, sql, ZERO_ID, type Cache, type Clock, type Data } from 'parley-forum';
 import { accessTag, type Member } from 'parley-forum/plugins/access';
 import { accountTag } from 'parley-forum/plugins/accounts';
 import {
@@ -38,6 +38,8 @@ export const unreadTags: readonly string[] = [
 const VISIT = 1_800_000;
 /** Members whose marks go along with posts that move, in one statement. */
 const READERS = 1_000;
+/** Marks that one statement looks at for old ones. */
+const PASSED = 2_000;
 /** Discussions among which what is unread is counted. */
 const LOOKED_AT = 500;
 /** Milliseconds by which a start moves on at least, so that reading a list hardly ever writes. */
@@ -321,11 +323,24 @@ export class ReadMarkService {
     await this.#changed(id);
   }
 
-  /** Deletes marks that have not moved since, `limit` at most. Resolves to how many. */
-  async forget(since: Date, limit: number): Promise<number> {
-    const gone = await this.#deps.data.all(sql`delete from read_mark where (user_id, discussion_id) in (
-      select user_id, discussion_id from read_mark where read_at < ${since} limit ${limit}) returning 1`);
-    return gone.length;
+  /**
+   * Deletes marks that have not moved since, all in their order: an index of when they moved would have to be written
+   * whenever anybody reads.
+   */
+  async forget(since: Date, signal: AbortSignal): Promise<void> {
+    for (let last = { user: ZERO_ID, discussion: ZERO_ID }, more = true; more && !signal.aborted;) {
+      const end = await this.#deps.data.one(sql<typeof last>`with passed as materialized (
+          select user_id, discussion_id, read_at from read_mark
+          where (user_id, discussion_id) > (${last.user}::uuid, ${last.discussion}::uuid)
+          order by user_id, discussion_id limit ${PASSED}
+        ), gone as (
+          delete from read_mark m using passed p
+          where (m.user_id, m.discussion_id) = (p.user_id, p.discussion_id) and p.read_at < ${since} and m.read_at < ${since}
+        ) select user_id as user, discussion_id as discussion from passed
+        order by user_id desc, discussion_id desc limit 1`);
+      more = end !== undefined;
+      last = end ?? last;
+    }
   }
 
   /** After the values of an insert: the greater number wins, and what was there before a visit is kept. */

@@ -457,3 +457,20 @@ describe('an import', () => {
     expect(JSON.stringify(paths['/api/discussions'].post.requestBody)).not.toContain('last_read_number');
   });
 });
+
+test('of many marks all old ones are forgotten and no others', async () => {
+  const { data, settings } = forum.app.app;
+  await settings.set({ 'read-marks.kept_days': 30 });
+  const mark = (count: number, days: number): Promise<unknown> =>
+    data.all(sql`insert into read_mark (user_id, discussion_id, last_read_number, read_at)
+      select ${forum.ids.ada}::uuid, gen_random_uuid(), 1, ${new Date(forum.app.clock.now() - days * DAY)}::timestamptz
+      from generate_series(1, ${count}::integer)`);
+  await mark(2_500, 1);
+  await mark(2_500, 31);
+  await forum.app.runSchedule('read-marks/job:forget');
+  const month = new Date(forum.app.clock.now() - 30 * DAY);
+  expect(
+    await data.one(sql`select count(*) filter (where read_at < ${month})::integer as old, count(*) >= 2500 as kept
+      from read_mark`),
+  ).toEqual({ old: 0, kept: true });
+});
