@@ -245,12 +245,14 @@ export class Store {
     await batched((limit) =>
       drop(sql`select id from notification where created_at < ${old} order by created_at limit ${limit}`),
     );
-    await batched((limit) =>
-      drop(sql`select n.id from (select user_id from notification group by user_id
-        having count(*) > ${most} limit ${limit}) m
-      cross join lateral (select id from notification where user_id = m.user_id
-          order by created_at desc, id desc offset ${most} limit ${limit}) n limit ${limit}`),
+    const members = await this.#data.all(
+      sql<{ id: string }>`select user_id as id from notification group by user_id having count(*) > ${most}`,
     );
+    for (const { id } of members)
+      await batched((limit) =>
+        drop(sql`select id from notification where user_id = ${id}
+          order by created_at desc, id desc offset ${most} limit ${limit}`),
+      );
     await batched((limit) =>
       this.#data.all(sql`delete from notification_key where (user_id, key) in
       (select user_id, key from notification_key where created_at < ${known} limit ${limit}) returning 1`),

@@ -36,3 +36,14 @@ test('a member keeps as many notifications as the settings say, the newest, and 
   expect((await forum.as.ada.get('/api/notifications/count')).body.count).toBe(100);
   expect(await miscounted(forum.app)).toEqual([]);
 });
+
+test('what was read long ago is found by an index of its own, which what is unread is not in', async () => {
+  const { data } = forum.app.app;
+  const plan = await data.transaction(async () => {
+    await data.all(sql`select set_config('enable_seqscan', 'off', true)`);
+    return data.all(
+      sql`explain select id from notification where is_read and created_at < now() order by created_at limit 500`,
+    );
+  });
+  expect(JSON.stringify(plan)).toContain('notification_read_age');
+});
