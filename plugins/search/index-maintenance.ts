@@ -48,8 +48,10 @@ export class IndexMaintenance {
         batchSize = 0;
         const next = await posts.run(since, after);
         const done = next === undefined;
-        const copied = (counts.get(since) ?? 0) + batchSize;
-        if (copied > 0 && (done || copied % LOG_INTERVAL === 0))
+        const before = counts.get(since) ?? 0;
+        const copied = before + batchSize;
+        const intervals = (posts: number): number => Math.floor(posts / LOG_INTERVAL);
+        if (copied > 0 && (done || intervals(copied) > intervals(before)))
           log.info({ posts: copied, done }, 'posts were looked through for the search');
         if (done) counts.delete(since);
         else counts.set(since, copied);

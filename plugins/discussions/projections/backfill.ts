@@ -20,9 +20,9 @@ export const postBackfill = (
   run: (since, after) =>
     data.transaction(async (em) => {
       const batch = data.embedded ? EMBEDDED_BATCH : BATCH;
-      const posts = await projections.projectedPosts(after, batch, since);
+      const { posts, next } = await projections.projectedBatch(after, batch, since);
       if (posts.length > 0) await projection.posts(em, posts);
-      if (posts.length === batch) return posts.at(-1)!.id;
+      if (next !== undefined) return next;
       const passed = posts.length > 0 || after !== undefined;
       if (passed) await cache.purge(discussionCacheTags.lists, discussionCacheTags.all);
       return undefined;

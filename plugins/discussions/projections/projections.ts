@@ -1,4 +1,12 @@
-import { sql, type Clock, type Data, type EntityManager, type PluginHandle, type RawBuilder } from 'parley-forum';
+import {
+  sql,
+  ZERO_ID,
+  type Clock,
+  type Data,
+  type EntityManager,
+  type PluginHandle,
+  type RawBuilder,
+} from 'parley-forum';
 import { postProjections, type ProjectedPost } from 'parley-forum/plugins/discussions';
 
 /**
@@ -8,10 +16,21 @@ import { postProjections, type ProjectedPost } from 'parley-forum/plugins/discus
 const CHECKPOINT_MARGIN = 60_000;
 /** So many changed discussions are gone through one by one; of more, all posts are read in their order once. */
 const MAX_SINGLY_READ = 1_000;
+/** Posts that one batch passes at most to find changed ones: to read all to the end may take longer than a statement may. */
+const MAX_PASSED = 10_000;
 
 /** Posts whose texts are in memory at a time while they move. */
 const MAX_TEXTS = 200;
 
+/** Posts behind `after`, up to `end`, of the discussions that changed since the checkpoint. */
+interface ProjectedRange {
+  readonly after: string | undefined;
+  readonly limit: number;
+  readonly since: string | undefined;
+  /** See `MAX_SINGLY_READ`. */
+  readonly changed: readonly string[] | undefined;
+  readonly end?: string | undefined;
+}
 interface ProjectionSource {
   readonly id: string;
   readonly title: string;
@@ -112,9 +131,33 @@ export class Projections {
     limit: number,
     since: string | undefined,
   ): Promise<readonly ProjectedPost[]> {
-    const changed = since === undefined ? undefined : await this.#changedSince(since, MAX_SINGLY_READ + 1);
+    return this.#projected({ after, limit, since, changed: await this.#changed(since) });
+  }
+
+  /** As `projectedPosts`, in short statements: there may be fewer, and `next` says after which to go on. */
+  async projectedBatch(
+    after: string | undefined,
+    limit: number,
+    since: string | undefined,
+  ): Promise<{ readonly posts: readonly ProjectedPost[]; readonly next: string | undefined }> {
+    const changed = await this.#changed(since);
+    const end =
+      changed && changed.length > MAX_SINGLY_READ
+        ? await this.#data.one(sql<{ id: string }>`select id from post where id > ${after ?? ZERO_ID}
+            order by id offset ${MAX_PASSED - 1} limit 1`)
+        : undefined;
+    const posts = await this.#projected({ after, limit, since, changed, end: end?.id });
+    return { posts, next: posts.length === limit ? posts.at(-1)!.id : end?.id };
+  }
+
+  #changed(since: string | undefined): Promise<readonly string[]> | undefined {
+    return since === undefined ? undefined : this.#changedSince(since, MAX_SINGLY_READ + 1);
+  }
+
+  async #projected({ after, limit, since, changed, end }: ProjectedRange): Promise<readonly ProjectedPost[]> {
     if (changed?.length === 0) return [];
-    const beyond = after === undefined ? sql`true` : sql`p.id > ${after}`;
+    const beyond = sql`${after === undefined ? sql`true` : sql`p.id > ${after}`}
+      and ${end === undefined ? sql`true` : sql`p.id <= ${end}`}`;
     const page =
       changed && changed.length <= MAX_SINGLY_READ
         ? // Only their posts are read; the fence keeps the planner from reading all posts in order until it has met enough of them.

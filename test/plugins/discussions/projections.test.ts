@@ -276,3 +276,22 @@ describe('posts that move', () => {
     expect((await forum.guest.get(`/api/posts/${id}`)).body.post).toMatchObject({ discussion_id: from.id, number: 2 });
   });
 });
+
+test('a batch that looks for what changed passes a limited number of posts, and says where to go on', async () => {
+  const discussions = forum.app.app.service(Discussions);
+  await importOne(10_100);
+  forum.app.clock.advance(120_000);
+  const checkpoint = await discussions.checkpoint();
+  const createdAt = new Date(Date.UTC(2021, 0, 1));
+  const source = { title: 'Since', categoryId: category('general').id, authorId: forum.ids.ada, createdAt };
+  const posts = [{ authorId: forum.ids.ada, content: 'New', html: '<p>New</p>', createdAt }];
+  await forum.app.app.service(Importer).importDiscussions(Array.from({ length: 1_001 }, () => ({ ...source, posts })));
+  const passed: string[] = [];
+  const backfill = discussions.postBackfill({
+    posts: async (_em, batch) => void passed.push(...batch.map(({ title }) => title)),
+  });
+  let after = await backfill.run(checkpoint, undefined);
+  expect(passed).toEqual([]);
+  while (after !== undefined) after = await backfill.run(checkpoint, after);
+  expect(passed).toEqual(Array.from({ length: 1_001 }, () => 'Since'));
+});
