@@ -227,7 +227,7 @@ export class AccountsService implements Accounts {
   }
 
   async searchNames({ text, limit, offset }: Parameters<Accounts['searchNames']>[0]): Promise<readonly Account[]> {
-    const { matches, order } = namesLike(text);
+    const { matches, order } = namesLike(text, offset + limit);
     return this.#deps.data.all(
       sql<Account>`select ${COLUMNS} from account
         where ${matches} and status = 'active' order by ${order} limit ${limit} offset ${offset}`,

@@ -1,14 +1,14 @@
 import { sql, type Data } from 'parley-forum';
 import { accountsTag } from 'parley-forum/plugins/accounts';
 import { findAlike, type SuggestionSource } from 'parley-forum/ports/suggestions';
-import { namesFrom } from '../accounts/name-search.ts';
+import { firstNamesFrom } from '../accounts/name-search.ts';
 
 /** Members whose name begins with a text, by username. */
 export const memberSuggestions = (data: Data): SuggestionSource => ({
   label: 'accounts:members',
   tags: [accountsTag],
   async find(text, _viewer, limit) {
-    const { matches, order } = namesFrom(text.replace(/^@/, ''));
+    const { matches, order } = firstNamesFrom(text.replace(/^@/, ''), limit);
     const rows = await data.all(sql<{
       username: string;
       name: string | null;

@@ -93,7 +93,7 @@ export class UserRecords {
     { limit, offset }: { limit: number; offset: number },
     viewer: Viewer,
   ): Promise<readonly User[]> {
-    const { matches, order } = namesLike(text);
+    const { matches, order } = namesLike(text, offset + limit);
     const rows = await this.#data.all(
       sql<Row>`select ${COLUMNS} from account
         where ${matches} and status = 'active' order by ${order} limit ${limit} offset ${offset}`,

@@ -221,11 +221,23 @@ describe('members are found by their display name', () => {
     const { data } = forum.app.app;
     await data.all(sql`insert into account (id, username, email, password_hash, group_id, joined_at, display_name, display_name_key)
       select gen_random_uuid(), 'zz' || n, 'zz' || n || '@forum.test', '!', 'member', now(), 'Qu ' || n, 'qu ' || n from generate_series(1, 20000) n`);
+    await data.all(sql`insert into account (id, username, email, password_hash, group_id, joined_at)
+      select gen_random_uuid(), 'mm' || n, 'mm' || n || '@forum.test', '!', 'member', now() from generate_series(1, 40000) n`);
     await data.all(sql`vacuum analyze account`);
-    for (const { matches, order } of [namesLike('lovelace'), namesLike('zo'), namesFrom('zoé'), namesFrom('李')]) {
+    for (const { matches, order } of [
+      namesLike('lovelace', 20),
+      namesLike('zo', 20),
+      namesFrom('zoé'),
+      namesFrom('李'),
+    ]) {
       const plan = await data.all(sql`explain select id from account where ${matches} order by ${order} limit 20`);
       expect(JSON.stringify(plan)).not.toContain('Seq Scan');
     }
     expect(await found('/api/users/search?q=zo')).toEqual(['ada']);
+    // Nor are names passed that come before those that begin with a letter of many.
+    const { matches, order } = namesLike('z', 20);
+    const plan = await data.all(sql`explain (analyze, timing off) select id from account
+      where ${matches} and status = 'active' order by ${order} limit 20`);
+    expect(JSON.stringify(plan)).not.toContain('Rows Removed by Filter');
   });
 });
