@@ -46,6 +46,10 @@ function row({ email, ...account }: Account, cells: readonly Cell[], { changeabl
   };
 }
 
+/** The group that a refused form names for the account. */
+const chosenFor = ({ id }: Account, retry: Retry | undefined): Partial<Account> =>
+  id === retry?.body['id'] && typeof retry.body['group_id'] === 'string' ? { groupId: retry.body['group_id'] } : {};
+
 interface Search extends Static<typeof Part> {
   readonly text: string;
   readonly groupId: string;
@@ -134,7 +138,9 @@ export function addMembers(
       groups,
       message: retry?.message,
       problems: retry?.problems ?? [],
-      members: found.accounts.map((account, index) => row(account, cells[index]!, rightsOver(account, viewer))),
+      members: found.accounts.map((account, index) =>
+        row({ ...account, ...chosenFor(account, retry) }, cells[index]!, rightsOver(account, viewer)),
+      ),
       pager: pagerOf(page, Math.max(1, Math.ceil(found.total / PAGE)), addressOf(search)),
     };
     const users = found.accounts.map((account, index) => plain(account, viewer, cells[index]));

@@ -80,7 +80,12 @@ export function queuePages({ plugin, cache, access, markdown, reader, writer }: 
     reader.find(params['id'] ?? '', actor);
   const oneView = async (row: FullReportRow, retry?: Retry): Promise<View> => {
     const [report] = await toModels(await reader.records([row]));
-    const model = { report, back: QUEUE, message: retry?.message, problems: retry?.problems ?? [] };
+    const model = {
+      report: { ...report, typed: retry?.body['note'] },
+      back: QUEUE,
+      message: retry?.message,
+      problems: retry?.problems ?? [],
+    };
     return view(
       '@message-reports/one',
       { name: 'reports', title: phrase('message-reports:one'), noindex: true, current: QUEUE },

@@ -16,7 +16,9 @@ const HEAD: PageHead = { name: 'settings', title: phrase('privacy:title'), noind
 
 /** What is there to be seen, the export, and the way to the end. */
 export function overview(choices: VisibilityChoices, retry?: Retry): View {
-  return view('@privacy/settings', HEAD, { ...choices, ...formErrors(retry) }, retry?.status ?? 200);
+  const { hide_presence: presence, hide_last_seen: lastSeen } = retry?.body ?? {};
+  const shown = presence === undefined && lastSeen === undefined ? choices : { presence, lastSeen };
+  return view('@privacy/settings', HEAD, { ...shown, ...formErrors(retry) }, retry?.status ?? 200);
 }
 
 /** Asks what is to become of what the member wrote, and for their name, which nobody types by accident. */

@@ -122,7 +122,7 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     const [report] = await toModels(records, viewer);
     const notes = await claims.notes([row.id, ...report!.others.map(({ id }) => id)]);
     const model = {
-      report,
+      report: { ...report!, typed: body['note'] },
       notes,
       back: LIST,
       values: body,

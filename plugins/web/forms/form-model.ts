@@ -112,7 +112,8 @@ function toField(name: string, schema: Schema, state: FieldState): FormField {
     danger: schema['x-danger'],
   };
   if (schema['x-secret']) return secretField(base, value, texts);
-  if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: value === true || value === 'true' };
+  // A form sends "false" and, when it is on, "true" after it.
+  if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: String([value].flat().at(-1)) === 'true' };
   const choices = choicesOf(schema, say);
   if (choices) return choiceField(base, choices, value, required);
   if (schema.type === 'array') return listField(base, schema, value, say);

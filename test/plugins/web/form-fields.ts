@@ -6,8 +6,15 @@ const { getElements, findOne, getAttributeValue: attribute, hasAttrib, textConte
 export const formFields = (html: string, action: string): Record<string, string> =>
   Object.fromEntries(formPairs(html, action));
 
+/** What somebody did to a form: left it as it was, chose otherwise everywhere, or ticked all boxes or none. */
+export type Chosen = 'as opened' | 'otherwise' | 'all' | 'none';
+
 /** The same with all of several. */
-export function formPairs(html: string, action: string): readonly [name: string, value: string][] {
+export function formPairs(
+  html: string,
+  action: string,
+  how: Chosen = 'as opened',
+): readonly [name: string, value: string][] {
   const form = findOne(
     ({ name, attribs }) => name === 'form' && attribs['action'] === action,
     parseDocument(html).children,
@@ -18,14 +25,30 @@ export function formPairs(html: string, action: string): readonly [name: string,
   );
   return fields.flatMap((field): [string, string][] => {
     const name = attribute(field, 'name') ?? '';
+    const value = attribute(field, 'value') ?? '';
+    const type = attribute(field, 'type');
     if (field.name === 'textarea') return [[name, textContent(field).replace(/^\n/, '')]];
     if (field.name === 'select') {
-      const chosen = findOne((option) => option.name === 'option' && hasAttrib(option, 'selected'), field.children);
+      const options = fields.filter((option) => option.name === 'option' && option.parent === field);
+      // Browsers send the first where none is said to be chosen.
+      const chosen = pick(options, 'selected', how) ?? options[0];
       return [[name, (chosen && attribute(chosen, 'value')) ?? '']];
     }
-    const box = ['checkbox', 'radio'].includes(attribute(field, 'type') ?? '');
-    return field.name !== 'input' || (box && !hasAttrib(field, 'checked'))
-      ? []
-      : [[name, attribute(field, 'value') ?? '']];
+    if (field.name !== 'input' || type === 'file' || (type === 'checkbox' && !isTicked(field, how))) return [];
+    const group = fields.filter((one) => attribute(one, 'type') === 'radio' && attribute(one, 'name') === name);
+    return type === 'radio' && field !== pick(group, 'checked', how) ? [] : [[name, value]];
   });
+}
+
+type Field = Parameters<typeof attribute>[0];
+
+function isTicked(box: Field, how: Chosen): boolean {
+  const opened = hasAttrib(box, 'checked');
+  return { 'as opened': opened, otherwise: !opened, all: true, none: false }[how];
+}
+
+/** Of those of which one is chosen that one, or the next. */
+function pick<T extends Field>(all: readonly T[], mark: string, how: Chosen): T | undefined {
+  const at = all.findIndex((one) => hasAttrib(one, mark));
+  return all[how === 'otherwise' ? (Math.max(0, at) + 1) % all.length : at];
 }
