@@ -30,6 +30,23 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
+  test('are given beside a post far below, at which a telephone opened the page', async () => {
+    const page = await forum.open('bob', { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
+    await page.goto('/d/1/19#post-19');
+    const address = page.url();
+    // Nothing about reactions is in view but the posts' own links.
+    expect(await page.evaluate('document.querySelector("x-reactions").getBoundingClientRect().bottom')).toBeLessThan(
+      -400,
+    );
+    await defined(page, 'x-reactions');
+    const post = page.locator('#post-19');
+    await post.getByRole('link', { name: 'React to post 19' }).tap();
+    await page.locator('.reaction-menu').getByRole('button', { name: 'Thanks' }).tap();
+    await post.locator('.reaction', { hasText: 'Thanks' }).waitFor();
+    expect(page.url()).toBe(address);
+    await page.context().close();
+  });
+
   test('are as they were pressed, however quickly, though the first answer is the last to come', async () => {
     const page = await forum.open('ada');
     await page.goto('/d/1');
