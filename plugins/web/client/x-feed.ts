@@ -4,6 +4,8 @@ import { announce, define, fragment, inPages, t } from '@forum/client';
 const BY_THEMSELVES = 3;
 /** Milliseconds between two looks at where one is. */
 const THROTTLE = 250;
+/** Frames in which rows around the place one comes back to find their height. */
+const FRAMES = 5;
 
 /** How many pages had been added, the topmost row in sight, and how far below the top of the screen it began. */
 interface Place {
@@ -89,7 +91,12 @@ class Feed extends HTMLElement {
     const before = scrollY;
     for (let at = 0; at < place.loads; at++) await this.#load(false);
     const row = this.#rows.find((one) => nameOf(one) === place.row);
-    if (row && scrollY === before) scrollBy({ top: row.getBoundingClientRect().top - place.top, behavior: 'instant' });
+    if (!row || scrollY !== before) return;
+    // Rows that come near are drawn by the next frame, and seldom as high as the room that was kept for them.
+    for (let frame = 0; frame < FRAMES; frame++) {
+      scrollBy({ top: row.getBoundingClientRect().top - place.top, behavior: 'instant' });
+      await new Promise(requestAnimationFrame);
+    }
   }
 
   get #pager(): HTMLElement | null {
