@@ -161,6 +161,21 @@ test('the address of a post is copied from its menu where the device has no dial
   await page.context().close();
 });
 
+test('where a browser refuses to copy an address the page says so and shows it', async () => {
+  const page = await forum.open('ada');
+  await page.goto('/d/1');
+  await page.evaluate(
+    `delete Navigator.prototype.canShare; navigator.clipboard.writeText = () => Promise.reject(new Error('refused'))`,
+  );
+  await defined(page, 'x-posts');
+  await page.getByRole('link', { name: 'More about post 2', exact: true }).press('Enter');
+  await defined(page, 'x-share');
+  await page.locator('.menu:popover-open').getByRole('link', { name: 'Share' }).press('Enter');
+  await page.getByText(`The browser allows no copying. The address is ${forum.url}/d/1/2#post-2`).first().waitFor();
+  expect(await page.getByRole('link', { name: 'More about post 2', exact: true }).isVisible()).toBe(true);
+  await page.context().close();
+});
+
 test('a post of somebody who is ignored is folded away, and opened without script', async () => {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);

@@ -10,7 +10,7 @@ class Share extends HTMLElement {
       // Neither is there without https: then the link is a link.
       if (!('share' in navigator || 'clipboard' in navigator)) return;
       event.preventDefault();
-      void this.#share(href).catch(() => location.assign(href));
+      void this.#share(href).catch(() => this.#end(`${this.dataset['refused'] ?? ''} ${href}`));
     });
   }
 
@@ -24,9 +24,13 @@ class Share extends HTMLElement {
       return;
     }
     await navigator.clipboard.writeText(url);
-    // The menu of a post, in which it may stand, has done its work.
+    this.#end(this.dataset['done']);
+  }
+
+  /** The menu of a post, in which it may stand, has done its work. */
+  #end(text = ''): void {
     this.closest<HTMLElement>('[popover]')?.hidePopover();
-    toast(this.dataset['done'] ?? '');
+    toast(text);
   }
 }
 define('x-share', Share);
