@@ -259,7 +259,7 @@ export default definePlugin({
     );
     // A logged-out user returns much later than someone who follows a redirect.
     plugin.extend(logoutNotices, (req, res, text) =>
-      setNotice(res, { text: localeOf(req).failure(text) }, { secure: http.secure(req), maxAge: DAY }),
+      setNotice(res, { text: localeOf(req).failure(text), kind: 'info' }, { secure: http.secure(req), maxAge: DAY }),
     );
     plugin.extend(
       auditRules,

@@ -10,17 +10,19 @@ const REDIRECT_MAX_AGE = 60_000;
 /** A sentence, and the path of the form that takes back what it tells of, where there is one. */
 export interface Notice {
   readonly text: string;
+  /** Of what happened to the visitor, not of what they did: `info`. */
+  readonly kind?: 'success' | 'info' | undefined;
   readonly undo?: string | undefined;
 }
 
 /** Sets a flash notice: shown on the next page this browser opens, within `maxAge` milliseconds. */
 export function setNotice(
   res: Response,
-  { text, undo }: Notice,
+  { text, kind, undo = '' }: Notice,
   { secure, maxAge = REDIRECT_MAX_AGE }: { readonly secure: boolean; readonly maxAge?: number },
 ): void {
   const line = text.replaceAll('\n', ' ').slice(0, MAX_LENGTH);
-  const value = Buffer.from(undo === undefined ? line : `${line}\n${undo}`).toString('base64url');
+  const value = Buffer.from([line, undo, kind].join('\n').trimEnd()).toString('base64url');
   res.cookie(cookieName(NOTICE, secure), value, { path: '/', maxAge, httpOnly: true, sameSite: 'lax', secure });
 }
 
@@ -52,6 +54,10 @@ export function takePendingNotice(res: Response, secure: boolean): Notice | unde
 const PATH = /^\/(?![/\\])[\x21-\x7e]*$/;
 
 function noticeOf(value: string): Notice {
-  const [text = '', undo = ''] = Buffer.from(value, 'base64url').toString().split('\n');
-  return { text: text.slice(0, MAX_LENGTH), undo: PATH.test(undo) ? undo : undefined };
+  const [text = '', undo = '', kind] = Buffer.from(value, 'base64url').toString().split('\n');
+  return {
+    text: text.slice(0, MAX_LENGTH),
+    kind: kind === 'info' ? 'info' : 'success',
+    undo: PATH.test(undo) ? undo : undefined,
+  };
 }

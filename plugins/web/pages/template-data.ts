@@ -69,8 +69,10 @@ export interface TemplatePage {
   readonly path: string;
   /** The same, as a place to go back to after logging in; absent where that makes no sense. */
   readonly returnTo: string | undefined;
-  /** What was just done, in a sentence; absent where nothing was. */
+  /** What was just done, or has happened, in a sentence; absent where nothing was. */
   readonly notice: string | undefined;
+  /** Of that: `success`, or `info` where it happened to the visitor. */
+  readonly noticeKind: string | undefined;
   /** Path of the form that takes that back; absent where nothing can. */
   readonly undo: string | undefined;
   /** Until when a member need not give the password again. */
@@ -156,6 +158,7 @@ export const pageData = (
   path: url,
   returnTo: NO_RETURN.test(url) ? undefined : url,
   notice: notice?.text,
+  noticeKind: notice && (notice.kind ?? 'success'),
   undo: notice?.undo,
   confirmedUntil,
   sessionEnded,

@@ -194,7 +194,10 @@ describe('a session', () => {
       const client = await login();
       const answer = await client.get('/settings/profile', (await end()) ?? {});
       expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login?return_to=%2Fsettings%2Fprofile']);
-      expect(reason((await client.get('/login')).text)).toBe(why);
+      const { text } = await client.get('/login');
+      expect(reason(text)).toBe(why);
+      // It is nothing that they have done well.
+      expect(text).toContain('class="notice info"');
       for (const path of ['/login', '/']) expect((await client.get(path)).text).not.toContain(WORDS);
     });
 
