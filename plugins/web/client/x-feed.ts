@@ -4,8 +4,10 @@ import { announce, define, fragment, inPages, t } from '@forum/client';
 const BY_THEMSELVES = 3;
 /** Milliseconds between two looks at where one is. */
 const THROTTLE = 250;
-/** Frames in which rows around the place one comes back to find their height. */
-const FRAMES = 5;
+/** Frames in which rows around the place one comes back to find their height, and how many without a change end that. */
+const [FRAMES, STILL] = [60, 5];
+/** By what one moves oneself. */
+const MOVES = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
 
 /** How many pages had been added, the topmost row in sight, and how far below the top of the screen it began. */
 interface Place {
@@ -92,11 +94,17 @@ class Feed extends HTMLElement {
     for (let at = 0; at < place.loads; at++) await this.#load(false);
     const row = this.#rows.find((one) => nameOf(one) === place.row);
     if (!row || scrollY !== before) return;
-    // Rows that come near are drawn by the next frame, and seldom as high as the room that was kept for them.
-    for (let frame = 0; frame < FRAMES; frame++) {
-      scrollBy({ top: row.getBoundingClientRect().top - place.top, behavior: 'instant' });
+    const moved = new AbortController();
+    const signal = AbortSignal.any([moved.signal, this.#gone.signal]);
+    for (const type of MOVES) addEventListener(type, () => moved.abort(), { signal, passive: true });
+    // Rows that come near are drawn by the next frames, and seldom as high as the room that was kept for them.
+    for (let frame = 0, still = 0; frame < FRAMES && still < STILL && !signal.aborted; frame++) {
+      const off = row.getBoundingClientRect().top - place.top;
+      still = Math.abs(off) < 1 ? still + 1 : 0;
+      scrollBy({ top: off, behavior: 'instant' });
       await new Promise(requestAnimationFrame);
     }
+    moved.abort();
   }
 
   get #pager(): HTMLElement | null {
