@@ -20,7 +20,7 @@ import {
   type View,
 } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
-import { endOfDay } from '../reading/days.ts';
+import { dayOf, endOfDay } from '../reading/days.ts';
 import { editedMeanwhile } from './conflicts.ts';
 import { SWITCHES, type Changes } from './editor.ts';
 import { collides, formValues, initialForm, touchedFields, type FormValues } from './opened-form.ts';
@@ -50,6 +50,8 @@ interface PinFields {
   readonly pinned_until?: string | undefined;
 }
 const Reason = Type.Object({ reason: ReasonField });
+/** What moderators do to a discussion by a button of its menu. */
+const SWITCHED = ['pin', 'unpin', 'lock', 'unlock', 'restore'] as const;
 
 /** What a form says of a pin; nothing where it does not ask for it. */
 const pinIn = ({ pinned_in: place, pinned_until: day }: PinFields, zone: string): Changes => ({
@@ -210,7 +212,7 @@ export function postPages(deps: PageDeps): void {
 
 /** /d/…/edit, delete and moderate: changing a discussion as a whole. */
 export function managePages(deps: PageDeps): void {
-  const { plugin, categories, reader, rights, editor } = deps;
+  const { plugin, categories, reader, rights, editor, clock } = deps;
   const load = findByPath(deps);
   const authorize = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) =>
     rights.canEdit(target, target.authorId, actor);
@@ -336,13 +338,35 @@ export function managePages(deps: PageDeps): void {
     return deletedDiscussion(deps, head, actor);
   });
 
+  const moderateAgain = async (retry: Retry): Promise<View> => {
+    const head = await load(retry);
+    const what = SWITCHED.find((one) => one === retry.body['action']);
+    if (!head) throw notFound();
+    if (!what) throw new HttpError(retry.status, retry.message);
+    const draft = draftOf(retry);
+    const title = phrase(`discussions:tools.${what}`);
+    const model = {
+      ...draft.values,
+      what,
+      submit: what === 'pin' || what === 'lock' ? `discussions:${what}.submit` : `discussions:tools.${what}`,
+      action: `/d/${head.number}/moderate`,
+      back: discussionPath(head),
+      fields: [{ name: 'action', value: what }],
+      today: dayOf(new Date(clock.now()), zone()),
+      wrong: problemsByField(draft),
+      message: draft.message,
+      problems: draft.problems,
+    };
+    return view('@discussions/moderate', { name: 'edit', title, noindex: true }, model);
+  };
   plugin.route(pages, {
     method: 'post',
     path: '/d/:address/moderate',
     can: moderate,
+    options: { rerender: moderateAgain },
     load,
     body: Type.Object({
-      action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']),
+      action: Type.Enum([...SWITCHED]),
       reason: ReasonField,
       lock_reason: ReasonField,
       pinned_in: PinnedIn,

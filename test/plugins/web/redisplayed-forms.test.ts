@@ -88,11 +88,25 @@ test('colours chosen on a page that answered a form lead back to the page of tha
   expect(answer.text).toMatch(/action="\/appearance"[^]*name="return_to" value="\/settings"/);
 });
 
+test('what a moderator chose for a pin and typed for a lock comes back when it is refused', async () => {
+  const { number } = await forum.start('ada', 'Which rope');
+  const path = `/d/${number}/moderate`;
+  const asked = (form: object) => forum.as.mia.submit(path, { ...form });
+  const pin = await asked({ action: 'pin', pinned_in: 'category', pinned_until: '2020-02-29' });
+  expect(pin.status).toBe(400);
+  expect(pin.text).toMatch(/<option value="category" selected>[^]*value="2020-02-29"/);
+  expect(pin.text).not.toContain('discussions:');
+  const lock = await asked({ action: 'lock', lock_reason: 'Said & done', _csrf: 'wrong' });
+  expect([lock.status, lock.text.includes('value="Said &amp; done"')]).toEqual([403, true]);
+  expect(lock.text).toContain(`<form method="post" action="${path}"`);
+  expect((await asked({ action: 'restore', _csrf: 'wrong' })).text).toContain('name="action" value="restore"');
+  expect((await asked({ action: 'sink' })).status).toBe(400);
+});
+
 /** Fields that nobody types: they say what a button is for. */
 const BUTTONS = /^(id|.*_id|key|listener|action|level|reaction|return_to|preview)$/;
 /** Buttons whose other fields are for programs, or are chosen by pressing them. */
 const PRESSED = [
-  '/d/:address/moderate',
   '/read-marks',
   '/p/:id/bookmark',
   '/bookmarks/remove',
