@@ -38,7 +38,8 @@ export function namesFrom(text: string): NameSearch {
 
 /**
  * The first `most` of them that are active. Each kind by its own index: for both together the planner reads all names in
- * their order, up to those that begin with a letter late in the alphabet.
+ * their order, up to those that begin with a letter late in the alphabet. `offset 0` keeps it from doing so for display
+ * names, which are sorted by username after they are found.
  */
 export function firstNamesFrom(text: string, most: number): NameSearch {
   const low = foldedName(text);

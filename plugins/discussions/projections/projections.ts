@@ -16,7 +16,7 @@ import { postProjections, type ProjectedPost } from 'parley-forum/plugins/discus
 const CHECKPOINT_MARGIN = 60_000;
 /** So many changed discussions are gone through one by one; of more, all posts are read in their order once. */
 const MAX_SINGLY_READ = 1_000;
-/** Posts that one batch passes at most to find changed ones: to read all to the end may take longer than a statement may. */
+/** Posts that a batch passes at most to find changed ones: to read on to the end may take longer than a statement may. */
 const MAX_PASSED = 10_000;
 
 /** Posts whose texts are in memory at a time while they move. */

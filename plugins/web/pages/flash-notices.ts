@@ -10,7 +10,7 @@ const REDIRECT_MAX_AGE = 60_000;
 /** A sentence, and the path of the form that takes back what it tells of, where there is one. */
 export interface Notice {
   readonly text: string;
-  /** Of what happened to the visitor, not of what they did: `info`. */
+  /** `info` where it tells what happened to the visitor, not what they did; `success` without it. */
   readonly kind?: 'success' | 'info' | undefined;
   readonly undo?: string | undefined;
 }

@@ -26,7 +26,10 @@ function read(text: string): Line {
   return { quote, indent, next, number: number === undefined ? undefined : Number(number), mark: quote + item };
 }
 
-/** Whether what follows this text stands in a block of code: one ends with as many of the same signs as it began with, or more. */
+/**
+ * Whether what follows this text stands in a block of code: that ends with as many of the same signs as it began with,
+ * or more.
+ */
 export function endsInCode(text: string): boolean {
   let open = '';
   for (const [, fence = '', rest = ''] of text.matchAll(FENCE)) {
