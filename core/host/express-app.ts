@@ -3,6 +3,7 @@ import { constants } from 'node:zlib';
 import compression from 'compression';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { Http } from '../http/http.ts';
+import { RequestQueue } from '../http/request-queue.ts';
 import type { Logger } from '../logger.ts';
 import type { RequestHandler, RouteRegistry } from '../http/routes.ts';
 
@@ -36,7 +37,7 @@ interface ExpressAppDeps {
   readonly gate?: RequestHandler | undefined;
 }
 
-/** The Express application: health, then the plugins' surfaces, then a last answer that depends on nothing. */
+/** The Express application: health, then the queue for the plugins' surfaces, then a last answer that depends on nothing. */
 export function createExpressApp({ routes, log, checks, draining = () => false, gate }: ExpressAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -62,6 +63,8 @@ export function createExpressApp({ routes, log, checks, draining = () => false, 
     ['/healthz', '/readyz'],
     (_req, res) => void bare(res).status(204).set('Allow', 'GET, HEAD, OPTIONS').end(),
   );
+  // Health is not kept waiting by those who wait.
+  app.use(new RequestQueue().middleware);
   app.use(compression({ brotli: { params: BROTLI } }));
   if (gate) app.use(gate);
   app.use(routes.middleware);

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createServer, get, type ClientRequest, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import express, { type RequestHandler } from 'express';
+import { RequestQueue } from '../../core/http/request-queue.ts';
+
+let server: Server;
+/** Paths in the order in which they came, and in which they began. */
+let [came, began]: [string[], string[]] = [[], []];
+beforeEach(() => void ([came, began] = [[], []]));
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** A server on which requests wait for `handler`; asks it on a connection of its own. */
+async function serve(queue: RequestQueue, handler: RequestHandler): Promise<(path: string) => ClientRequest> {
+  const app = express().use(queue.middleware, (req, res, next) => {
+    began.push(req.path);
+    return handler(req, res, next);
+  });
+  server = createServer(app);
+  server.prependListener('request', ({ url }) => came.push(url!));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return (path) => get({ port, path, agent: false }).on('error', () => undefined);
+}
+
+/** No machine is so slow that a request no longer counts. */
+const PATIENT = new RequestQueue({ long: 60_000 });
+const answered = (request: ClientRequest): Promise<unknown> => once(request, 'response');
+
+/** Works on the processor for a few turns of the event loop. */
+async function work(): Promise<void> {
+  for (let turn = 0; turn < 30; turn++) {
+    for (const until = performance.now() + 2; performance.now() < until;);
+    await nextTurn();
+  }
+}
+
+describe('requests that come together', () => {
+  it('begin in their order, eight at once while the processor is busy', async () => {
+    let [underWay, most] = [0, 0];
+    const ask = await serve(PATIENT, async (_req, res) => {
+      most = Math.max(most, ++underWay);
+      await work();
+      underWay--;
+      res.end();
+    });
+    await Promise.all(Array.from({ length: 40 }, (_, at) => answered(ask(`/${at}`))));
+    expect(began).toEqual(came);
+    expect(most).toBe(8);
+  });
+
+  it('are answered beside any number that wait for something else', async () => {
+    const ask = await serve(new RequestQueue(), ({ path }, res) => void (path === '/quick' && res.end()));
+    for (let at = 0; at < 50; at++) ask('/hangs');
+    await expect(answered(ask('/quick'))).resolves.toBeDefined();
+  });
+
+  it('do not begin when whoever asked has left before their turn', async () => {
+    const ended = new AbortController();
+    const ask = await serve(PATIENT, async ({ path }, res) => {
+      if (path === '/works') while (!ended.signal.aborted) await work();
+      res.end();
+    });
+    const busy = Array.from({ length: 8 }, () => ask('/works'));
+    await expect.poll(() => began.length, { interval: 1 }).toBe(8);
+    const left = Promise.withResolvers<void>();
+    server.once('request', (_req, res) => res.once('close', left.resolve));
+    const late = ask('/late');
+    await expect.poll(() => came.length, { interval: 1 }).toBe(9);
+    late.destroy();
+    await left.promise;
+    ended.abort();
+    await Promise.all([...busy.map(answered), answered(ask('/after'))]);
+    expect(began).not.toContain('/late');
+  });
+});
