@@ -47,8 +47,11 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
   return new SafeHtml(strings.map((text, index) => text + show(values[index])).join(''));
 }
 
-/** Placeholder for the visitor's CSRF token until the page is sent. Only `web` needs it; others use `csrfField`. */
-export const csrfPlaceholder = `c${crypto.randomUUID().replaceAll('-', '')}c`;
+/**
+ * Placeholder for the visitor's CSRF token until the page is sent, as long as one. Only `web` needs it; others use
+ * `csrfField`.
+ */
+export const csrfPlaceholder: string = `c${crypto.randomUUID().replaceAll('-', '')}`.padEnd(43, 'c');
 /** The hidden field of a form that a slot renders with `html`; templates write `{{#form}}`, which adds it. */
 export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfPlaceholder}">`;
 

@@ -63,12 +63,12 @@ export class PageCache {
   }
 
   /** Caches what was rendered for this viewer, unless something it shows changed since `cacheVersion`. */
-  store(req: IncomingMessage, text: string, { tags, cacheVersion, preferences, viewer, seconds }: StoreOptions): void {
+  store(req: IncomingMessage, html: Buffer, { tags, cacheVersion, preferences, viewer, seconds }: StoreOptions): void {
     const url = req.url ?? '/';
     if (url.length > MAX_URL_LENGTH) return;
     const key = this.#key(req, preferences, viewer);
     if (viewer.id !== undefined && !this.#asked.has(key)) return void this.#asked.set(key, true);
-    const page = new CachedPage(text, url);
+    const page = new CachedPage(html, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
     this.#deps.cache.set(key, [...tags, ...own, accessTag, renderedTag], page, cacheVersion, {
       bytes: page.size,

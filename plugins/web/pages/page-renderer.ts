@@ -15,7 +15,15 @@ import { renderHead } from './head.ts';
 import type { Locale } from '../themes/locales.ts';
 import type { Branding } from '../themes/branding.ts';
 import type { ThemeBundle } from '../themes/theme-bundle.ts';
-import { SlotCollector, type Attempt, type Unfilled } from './slots.ts';
+import {
+  bodyPlaceholder,
+  fillLayout,
+  fillSlotPlaceholders,
+  fillSlots,
+  splitAtSlots,
+  type HtmlWithSlots,
+} from './placeholders.ts';
+import { SlotCollector, type Attempt } from './slots.ts';
 import {
   pageData,
   siteData,
@@ -32,7 +40,7 @@ const FOOT = `<div id="announcer" class="hidden" role="status" aria-live="polite
 
 export interface RenderedPage {
   /** The page with placeholders where each response differs. */
-  readonly text: string;
+  readonly html: Buffer;
   /** False when a plugin's part is missing: such a page is cached for a second only. */
   readonly complete: boolean;
   /** Cache tags besides those of its route. */
@@ -41,8 +49,7 @@ export interface RenderedPage {
 
 /** A page without its frame. */
 export interface PageBody extends RenderedBody {
-  /** Its HTML with the slots that are still to be filled, as bytes: they lie outside of the heap, and weigh what they are. */
-  readonly html: Buffer;
+  readonly html: HtmlWithSlots;
   readonly occurrences: SlotCollector['occurrences'];
   /** False when a plugin's part is missing. */
   readonly complete: boolean;
@@ -139,7 +146,8 @@ export class PageRenderer {
     const feeds = await this.#feeds(view.head);
     const frame = await this.#frame({ ...view.head, feeds: feeds.list }, context);
     const { body, text, collector } = this.#renderBody(view, frame.head, context, frame.data);
-    const page = await this.#renderPage(body, { text, occurrences: collector.occurrences }, frame, context);
+    const shown = { ...body, html: splitAtSlots(text), occurrences: collector.occurrences };
+    const page = await this.#renderPage(shown, frame, context);
     return { ...page, complete: page.complete && feeds.complete };
   }
 
@@ -161,7 +169,7 @@ export class PageRenderer {
     );
     return {
       ...body,
-      html: Buffer.from(text),
+      html: splitAtSlots(text),
       occurrences,
       complete: complete && feeds.complete,
       trueUntil: dated ? this.#deps.now() : body.trueUntil,
@@ -169,16 +177,18 @@ export class PageRenderer {
   }
 
   async framed(body: PageBody, context: PageContext): Promise<RenderedPage> {
-    const unfilled = { text: body.html.toString(), occurrences: body.occurrences };
-    const page = await this.#renderPage(body, unfilled, await this.#frame(body.head, context), context);
+    const page = await this.#renderPage(body, await this.#frame(body.head, context), context);
     return { ...page, complete: page.complete && body.complete };
   }
 
   /** What stands in the frame, by itself; regions of the frame are left out. */
   async unframed(shown: PageBody | View, context: PageContext): Promise<RenderedPage> {
-    if ('kind' in shown) return this.fragment(shown.template, shown.model, context);
-    const filled = await this.#slotCollector(shown.occurrences).fill(shown.html.toString(), context.viewer);
-    return { ...filled, tags: [] };
+    if ('kind' in shown) {
+      const { text, complete } = await this.fragment(shown.template, shown.model, context);
+      return { html: Buffer.from(text), complete, tags: [] };
+    }
+    const { contentOf, complete } = await this.#slotCollector(shown.occurrences).contents(context.viewer);
+    return { html: fillSlots(shown.html, contentOf), complete, tags: [] };
   }
 
   #renderBody(
@@ -200,18 +210,18 @@ export class PageRenderer {
   }
 
   async #renderPage(
-    { regions, model }: RenderedBody,
-    { text, occurrences }: Unfilled,
+    { regions, model, html, occurrences }: Pick<PageBody, 'regions' | 'model' | 'html' | 'occurrences'>,
     frame: Frame,
     context: PageContext,
   ): Promise<RenderedPage> {
     const { bundle } = this;
     const collector = this.#slotCollector(occurrences);
-    const framed = this.#inScope(bundle, context, { collector, regions: new Map(regions), head: frame.head }, () =>
-      bundle.templates.get('layout')({ body: new SafeHtml(text), model }, frame.data),
+    const layout = this.#inScope(bundle, context, { collector, regions: new Map(regions), head: frame.head }, () =>
+      bundle.templates.get('layout')({ body: bodyPlaceholder, model }, frame.data),
     );
-    const filled = await collector.fill(framed, context.viewer);
-    return { text: filled.text, complete: filled.complete && frame.complete, tags: frame.tags };
+    const { contentOf, complete } = await collector.contents(context.viewer);
+    const page = fillLayout(fillSlotPlaceholders(layout, contentOf), fillSlots(html, contentOf));
+    return { html: page, complete: complete && frame.complete, tags: frame.tags };
   }
 
   /** What stands around a page's body. */
@@ -235,15 +245,19 @@ export class PageRenderer {
   }
 
   /** A template by itself. Its forms come without a CSRF token: the page's script puts the page's own in. */
-  async fragment(template: string, model: object, context: PageContext): Promise<RenderedPage> {
+  async fragment(
+    template: string,
+    model: object,
+    context: PageContext,
+  ): Promise<{ readonly text: string; readonly complete: boolean }> {
     const { bundle } = this;
     const collector = this.#slotCollector();
     const data = { ...this.#templateData(context), page: { name: 'fragment' } };
     const text = this.#inScope(bundle, context, { collector, regions: new Map() }, () =>
       bundle.templates.get(template)(model, data),
     );
-    const filled = await collector.fill(text, context.viewer);
-    return { text: filled.text, complete: filled.complete, tags: [] };
+    const { contentOf, complete } = await collector.contents(context.viewer);
+    return { text: fillSlotPlaceholders(text, contentOf), complete };
   }
 
   #slotCollector(inner?: PageBody['occurrences']): SlotCollector {

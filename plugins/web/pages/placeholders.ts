@@ -3,21 +3,81 @@ import { csrfPlaceholder, SafeHtml } from '../api.ts';
 
 // Pages are rendered with placeholders where every response differs, so that one rendering can be sent to many. The
 // placeholders are secret to this process, so no text in a page can imitate one.
-const secret = randomBytes(12).toString('hex');
+const secret = randomBytes(11).toString('hex');
 
+/** As long as a nonce: 16 random bytes in base64. */
 export const NONCE_PLACEHOLDER = `n${secret}n`;
-const SLOT_PLACEHOLDER = `s${secret}`;
+const PLACEHOLDERS = [
+  { name: 'nonce', text: Buffer.from(NONCE_PLACEHOLDER) },
+  { name: 'csrf', text: Buffer.from(csrfPlaceholder) },
+] as const;
 
+/** What each response fills in, in bytes of the page. */
+export interface ResponsePlace {
+  readonly name: (typeof PLACEHOLDERS)[number]['name'];
+  readonly at: number;
+  readonly length: number;
+}
+
+/** Where a rendered page has what each response fills in, in their order. */
+export function placesIn(page: Buffer): readonly ResponsePlace[] {
+  const places: ResponsePlace[] = [];
+  for (const { name, text } of PLACEHOLDERS)
+    for (let at = page.indexOf(text); at !== -1; at = page.indexOf(text, at + text.length))
+      places.push({ name, at, length: text.length });
+  return places.sort((a, b) => a.at - b.at);
+}
+
+/** The page for one response. */
+export function fillPlaceholders(page: Buffer, values: Readonly<Record<ResponsePlace['name'], string>>): Buffer {
+  const filled = Buffer.from(page);
+  for (const { name, at, length } of placesIn(page)) filled.write(values[name], at, length, 'latin1');
+  return filled;
+}
+
+/** Where the layout has the page's body. */
+const BODY_PLACEHOLDER = `<!--b${secret}-->`;
+export const bodyPlaceholder: SafeHtml = new SafeHtml(BODY_PLACEHOLDER);
+/** A layout with the page's body in it. */
+export function fillLayout(layout: string, body: Buffer): Buffer {
+  const [head = '', ...rest] = layout.split(BODY_PLACEHOLDER);
+  return Buffer.concat([Buffer.from(head), ...rest.flatMap((text) => [body, Buffer.from(text)])]);
+}
+
+const SLOT_PLACEHOLDER = `s${secret}`;
 export const slotPlaceholder = (index: number): SafeHtml => new SafeHtml(`<!--${SLOT_PLACEHOLDER}-${index}-->`);
 const SLOTS = new RegExp(`<!--${SLOT_PLACEHOLDER}-(\\d+)-->`, 'g');
 export const fillSlotPlaceholders = (text: string, content: (index: number) => string): string =>
   text.replace(SLOTS, (_mark, index: string) => content(Number(index)));
 
-const RESPONSE_PLACEHOLDERS = new RegExp(`(${NONCE_PLACEHOLDER}|${csrfPlaceholder})`);
+/** HTML as bytes, which lie outside of the heap and weigh what they are, and where slots are still to be filled in it. */
+export interface HtmlWithSlots {
+  readonly bytes: Buffer;
+  /** In the order of the bytes. */
+  readonly slots: readonly { readonly index: number; readonly at: number }[];
+}
 
-/** Splits a rendered page at what each response fills in: the odd items are placeholders. */
-export const splitAtPlaceholders = (text: string): readonly string[] => text.split(RESPONSE_PLACEHOLDERS);
+export function splitAtSlots(text: string): HtmlWithSlots {
+  const pieces = text.split(SLOTS);
+  const texts = pieces.filter((_piece, place) => place % 2 === 0);
+  let at = 0;
+  const slots = texts.slice(1).map((_text, place) => {
+    at += Buffer.byteLength(texts[place]!);
+    return { index: Number(pieces[2 * place + 1]), at };
+  });
+  return { bytes: Buffer.from(texts.join('')), slots };
+}
 
-/** The page for one response. */
-export const fillPlaceholders = (text: string, values: { readonly nonce: string; readonly csrf: string }): string =>
-  text.replaceAll(NONCE_PLACEHOLDER, values.nonce).replaceAll(csrfPlaceholder, values.csrf);
+export function fillSlots({ bytes, slots }: HtmlWithSlots, content: (index: number) => string): Buffer {
+  const contents = slots.map(({ index, at }) => ({ at, text: content(index) })).filter(({ text }) => text !== '');
+  const added = contents.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  const filled = Buffer.allocUnsafe(bytes.length + added);
+  let [from, to] = [0, 0];
+  for (const { at, text } of contents) {
+    to += bytes.copy(filled, to, from, at);
+    to += filled.write(text, to);
+    from = at;
+  }
+  bytes.copy(filled, to, from);
+  return filled;
+}

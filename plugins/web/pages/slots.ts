@@ -25,12 +25,6 @@ export interface SlotCollectorDeps {
   readonly marks: boolean;
 }
 
-/** Rendered HTML and the slots in it that are still to be filled. */
-export interface Unfilled {
-  readonly text: string;
-  readonly occurrences: readonly SlotOccurrence[];
-}
-
 /** Collects the slots of one rendering; filled afterwards, with one call per plugin for all occurrences of a slot. */
 export class SlotCollector {
   readonly #deps: SlotCollectorDeps;
@@ -67,26 +61,26 @@ export class SlotCollector {
     };
   }
 
-  /** Replaces the placeholders with what the plugins return; a filling that fails or is late is left out. */
-  async fill(text: string, viewer: Viewer): Promise<{ readonly text: string; readonly complete: boolean }> {
-    if (this.#occurrences.length === 0) return { text, complete: true };
+  /** What the plugins return for each slot, by its number; a filling that fails or is late is left out. */
+  async contents(
+    viewer: Viewer,
+  ): Promise<{ readonly contentOf: (index: number) => string; readonly complete: boolean }> {
+    if (this.#occurrences.length === 0) return { contentOf: () => '', complete: true };
     const { fillings, marks } = this.#deps;
     const { answers, complete } = await this.#ask(
       viewer,
       ({ value }, { shared }) => shared === NOT_ASKED || !value.shared,
     );
     const bySlot = Map.groupBy(fillings, ({ value }) => value.slot.id);
-    // What a wrapping slot falls back to may hold slots itself.
-    const put = (part: string): string =>
-      fillSlotPlaceholders(part, (index) => {
-        const { slot, fallback = '', shared } = this.#occurrences[index]!;
-        let filled = '';
-        for (const filling of bySlot.get(slot) ?? [])
-          filled += shared.get(filling) ?? answers[index]!.get(filling) ?? '';
-        if (filled === '') filled = put(fallback);
-        return marks ? markSlot(slot, filled) : filled;
-      });
-    return { text: put(text), complete };
+    const contentOf = (index: number): string => {
+      const { slot, fallback = '', shared } = this.#occurrences[index]!;
+      let filled = '';
+      for (const filling of bySlot.get(slot) ?? []) filled += shared.get(filling) ?? answers[index]!.get(filling) ?? '';
+      // What a wrapping slot falls back to may hold slots itself.
+      if (filled === '') filled = fillSlotPlaceholders(fallback, contentOf);
+      return marks ? markSlot(slot, filled) : filled;
+    };
+    return { contentOf, complete };
   }
 
   /** What the chosen fillings answer for each occurrence. */

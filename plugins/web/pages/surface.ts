@@ -249,7 +249,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       );
     } catch (cause) {
       this.#deps.log.error({ error: cause, request: requestId }, 'the error page failed too');
-      this.#send(req, res, pageError.status, plainErrorPage(pageError, requestId), '');
+      this.#send(req, res, pageError.status, Buffer.from(plainErrorPage(pageError, requestId)), '');
     }
   }
 
@@ -445,9 +445,9 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       this.#storePage(context, rendered, { tags: [...tags, ...rendered.tags], preferences, viewer: actor });
     // The response to a form, or of a route that says so, may be shown once only, such as a new token.
     const once = !SAFE_METHODS.has(req.method) || res.getHeader('Cache-Control') === 'no-store';
-    const etag = status === 200 && !special && !once ? etagOf(pageHash(rendered.text), token) : '';
+    const etag = status === 200 && !special && !once ? etagOf(pageHash(rendered.html), token) : '';
     if (etag !== '' && isFresh(req, etag)) return this.#notModified(req, res, etag);
-    this.#send(req, res, status, rendered.text, token, etag);
+    this.#send(req, res, status, rendered.html, token, etag);
   }
 
   /** The page without its frame. It is not stored anywhere, nor does it show a notice that is meant for a page. */
@@ -457,8 +457,8 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const own = this.#renderContext(context, undefined);
     const body = page.kind === 'shared' ? await this.#sharedBody(context, page, tags, own) : undefined;
     const shown = body ?? (page.kind === 'shared' ? await page.build(own.viewer) : page);
-    const { text } = await renderer.unframed(shown, own);
-    this.#send(req, res, shown.status, text, csrf.token(req, res));
+    const { html } = await renderer.unframed(shown, own);
+    this.#send(req, res, shown.status, html, csrf.token(req, res));
   }
 
   #renderContext({ req, actor }: PageExchange, notice: Notice | undefined): RenderContext {
@@ -511,7 +511,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     return cache.remember(key, [...tags, accessTag, renderedTag], build, {
       seconds: (found) =>
         found?.complete === false ? INCOMPLETE_TTL : bodyLifetime((found?.trueUntil ?? 0) - clock.now()) / 1000,
-      bytes: (found) => (found?.html.length ?? 0) + SLOT_BYTES * (found?.occurrences.length ?? 0) + 1_024,
+      bytes: (found) => (found?.html.bytes.length ?? 0) + SLOT_BYTES * (found?.occurrences.length ?? 0) + 1_024,
     });
   }
 
@@ -522,7 +522,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   ): void {
     const unchanged = bundleHash === this.#deps.bundleHash();
     if (cacheVersion === undefined || !unchanged || req.method !== 'GET' || !hasOnlyKnownQuery(req, route)) return;
-    this.#deps.pageCache.store(req, rendered.text, {
+    this.#deps.pageCache.store(req, rendered.html, {
       ...what,
       cacheVersion,
       seconds: rendered.complete ? RENDERED_TTL / 1000 : INCOMPLETE_TTL,
@@ -534,7 +534,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     res.set({ ETag: etag, Vary: VARY, 'Cache-Control': 'private, no-cache' }).status(304).end();
   }
 
-  #send(req: Request, res: Response, status: number, text: string, token: string, etag = ''): void {
+  #send(req: Request, res: Response, status: number, html: Buffer, token: string, etag = ''): void {
     const nonce = createNonce();
     this.#protect(req, res, nonce);
     res.set({
@@ -545,7 +545,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     res
       .status(status)
       .type('html')
-      .send(fillPlaceholders(text, { nonce, csrf: token }));
+      .send(fillPlaceholders(html, { nonce, csrf: token }));
   }
 
   #protect(req: Request, res: Response, nonce: string | undefined): void {
