@@ -138,8 +138,10 @@ describe('a post', () => {
     await area(page).fill('Mended by bob.');
     await page.context().setOffline(true);
     await area(page).press('Control+Enter');
-    await docked(page).getByText('There is no connection.', { exact: false }).waitFor();
+    const offline = docked(page).getByText('There is no connection.', { exact: false });
+    await offline.waitFor();
     await page.context().setOffline(false);
+    await offline.waitFor({ state: 'detached' });
     await forum.app.app.service(Accounts).setPassword(forum.people.bob.id, PASSWORD);
     await area(page).press('Control+Enter');
     const dialog = page.getByRole('dialog', { name: 'Log in' });

@@ -1,5 +1,5 @@
-import { request, t, toast } from '@forum/client';
-import { say, type Mended } from './form-state.ts';
+import { request, toast } from '@forum/client';
+import { say, sayOffline, type Mended } from './form-state.ts';
 
 /** Value of `data-enhance`: the page stays when the form is accepted. */
 const STAY = 'stay';
@@ -44,7 +44,7 @@ async function send(form: HTMLFormElement, submitter: Submitter, mended?: Mended
     });
     await settle(form, submitter, response, mended);
   } catch {
-    say(form, t('offline'));
+    sayOffline(form);
   } finally {
     busy(form, false);
   }
