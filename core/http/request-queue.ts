@@ -9,7 +9,7 @@ const LONG = 250;
 /** Milliseconds between two looks at the event loop while requests wait. */
 const LOOK = 5;
 /** The part of the time between two looks that a busy event loop works. */
-const BUSY = 0.5;
+const BUSY = 0.8;
 
 /**
  * Lets requests begin in the order they came, a few at once while the event loop is busy: what is under way lives in
@@ -24,7 +24,9 @@ export class RequestQueue {
   #timer: NodeJS.Timeout | undefined;
   #seen: EventLoopUtilization = performance.eventLoopUtilization();
 
-  /** `long`: milliseconds after which one no longer counts as under way: it waits for something, or is a stream. */
+  /**
+   * Who sends or takes slowly does not count as under way, nor, after `long` milliseconds, who waits for something else.
+   */
   constructor({ long = LONG } = {}) {
     this.#long = long;
   }
@@ -50,10 +52,8 @@ export class RequestQueue {
 
   #hasRoom(): boolean {
     const now = performance.now();
-    for (const [res, since] of this.#begun) {
-      if (now - since < this.#long) break;
-      this.#begun.delete(res);
-    }
+    for (const [res, since] of this.#begun)
+      if (res.headersSent || !res.req.complete || now - since > this.#long) this.#begun.delete(res);
     return this.#begun.size < AT_ONCE;
   }
 
@@ -61,7 +61,8 @@ export class RequestQueue {
     for (const [res, next] of this.#waiting) {
       if (!this.#hasRoom()) return;
       this.#waiting.delete(res);
-      this.#begin(res, next);
+      // Of many that are closed at once each says so in its turn.
+      if (!res.req.socket.destroyed) this.#begin(res, next);
     }
     clearInterval(this.#timer);
     this.#timer = undefined;

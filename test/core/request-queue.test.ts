@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, get, type ClientRequest, type Server } from 'node:http';
+import { createServer, request, type ClientRequest, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -15,8 +15,11 @@ afterEach(() => {
   server.close();
 });
 
-/** A server on which requests wait for `handler`; asks it on a connection of its own. */
-async function serve(queue: RequestQueue, handler: RequestHandler): Promise<(path: string) => ClientRequest> {
+/** Asks on a connection of its own; a POST sends its head and nothing more. */
+type Ask = (path: string, method?: 'GET' | 'POST') => ClientRequest;
+
+/** A server on which requests wait for `handler`. */
+async function serve(queue: RequestQueue, handler: RequestHandler): Promise<Ask> {
   const app = express().use(queue.middleware, (req, res, next) => {
     began.push(req.path);
     return handler(req, res, next);
@@ -26,7 +29,11 @@ async function serve(queue: RequestQueue, handler: RequestHandler): Promise<(pat
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  return (path) => get({ port, path, agent: false }).on('error', () => undefined);
+  return (path, method = 'GET') => {
+    const headers = method === 'POST' ? { 'Content-Length': 10 } : {};
+    const asked = request({ port, path, method, headers, agent: false }).on('error', () => undefined);
+    return method === 'POST' ? (asked.flushHeaders(), asked) : asked.end();
+  };
 }
 
 /** No machine is so slow that a request no longer counts. */
@@ -61,6 +68,20 @@ describe('requests that come together', () => {
     await expect(answered(ask('/quick'))).resolves.toBeDefined();
   });
 
+  it('are answered beside any number of those that are answered already, or were not sent to their end', async () => {
+    const ended = new AbortController();
+    const ask = await serve(PATIENT, async ({ path, method }, res) => {
+      if (path === '/quick') return void res.end();
+      if (method === 'POST') return;
+      res.write('The beginning.');
+      while (!ended.signal.aborted) await work();
+    });
+    for (let at = 0; at < 10; at++) ask('/written', at % 2 === 0 ? 'GET' : 'POST');
+    for (let at = 0; at < 10; at++) ask('/sent', 'POST');
+    await expect(answered(ask('/quick'))).resolves.toBeDefined();
+    ended.abort();
+  });
+
   it('do not begin when whoever asked has left before their turn', async () => {
     const ended = new AbortController();
     const ask = await serve(PATIENT, async ({ path }, res) => {
@@ -78,5 +99,23 @@ describe('requests that come together', () => {
     ended.abort();
     await Promise.all([...busy.map(answered), answered(ask('/after'))]);
     expect(began).not.toContain('/late');
+  });
+
+  it('do not begin when all connections are closed at once', async () => {
+    const ended = new AbortController();
+    const ask = await serve(PATIENT, async () => {
+      while (!ended.signal.aborted) await work();
+    });
+    let open = 0;
+    server.on('request', (_req, res) => {
+      open++;
+      res.once('close', () => open--);
+    });
+    for (let at = 0; at < 28; at++) ask(`/${at}`);
+    await expect.poll(() => came.length, { interval: 1 }).toBe(28);
+    server.closeAllConnections();
+    await expect.poll(() => open, { interval: 1 }).toBe(0);
+    ended.abort();
+    expect(began).toHaveLength(8);
   });
 });
