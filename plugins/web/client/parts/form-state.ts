@@ -1,15 +1,7 @@
-import { announce, t } from '@forum/client';
+import { announce } from '@forum/client';
 
 /** What was put right before a form is sent once more. */
 export type Mended = 'token' | 'session';
-
-/** Says so until there is a connection again. */
-export function sayOffline(form: HTMLFormElement): void {
-  const text = t('offline');
-  say(form, text);
-  const end = (): void => void (form.querySelector('.form-state')?.textContent === text && say(form, ''));
-  addEventListener('online', end, { once: true });
-}
 
 /** One line above the form's buttons, made when it is first needed. */
 export function say(form: HTMLFormElement, text: string, loud = true): void {
@@ -23,3 +15,6 @@ export function say(form: HTMLFormElement, text: string, loud = true): void {
   line.textContent = text;
   if (loud && text) announce(text);
 }
+
+export const said = (form: HTMLFormElement): string | null | undefined =>
+  form.querySelector('.form-state')?.textContent;

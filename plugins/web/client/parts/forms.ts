@@ -1,5 +1,5 @@
-import { request, toast } from '@forum/client';
-import { say, sayOffline, type Mended } from './form-state.ts';
+import { request, t, toast } from '@forum/client';
+import { said, say, type Mended } from './form-state.ts';
 
 /** Value of `data-enhance`: the page stays when the form is accepted. */
 const STAY = 'stay';
@@ -30,6 +30,9 @@ export function enhanceForms(): void {
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) for (const form of document.forms) busy(form, false);
   });
+  addEventListener('online', () => {
+    for (const form of document.forms) if (said(form) === t('offline')) say(form, '');
+  });
 }
 
 async function send(form: HTMLFormElement, submitter: Submitter, mended?: Mended): Promise<void> {
@@ -44,7 +47,7 @@ async function send(form: HTMLFormElement, submitter: Submitter, mended?: Mended
     });
     await settle(form, submitter, response, mended);
   } catch {
-    sayOffline(form);
+    say(form, t('offline'));
   } finally {
     busy(form, false);
   }
