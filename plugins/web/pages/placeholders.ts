@@ -59,13 +59,13 @@ export interface HtmlWithSlots {
 
 export function splitAtSlots(text: string): HtmlWithSlots {
   const pieces = text.split(SLOTS);
-  const texts = pieces.filter((_piece, place) => place % 2 === 0);
+  const parts = pieces.filter((_piece, place) => place % 2 === 0).map((text) => Buffer.from(text));
   let at = 0;
-  const slots = texts.slice(1).map((_text, place) => {
-    at += Buffer.byteLength(texts[place]!);
+  const slots = parts.slice(1).map((_part, place) => {
+    at += parts[place]!.length;
     return { index: Number(pieces[2 * place + 1]), at };
   });
-  return { bytes: Buffer.from(texts.join('')), slots };
+  return { bytes: Buffer.concat(parts), slots };
 }
 
 export function fillSlots({ bytes, slots }: HtmlWithSlots, content: (index: number) => string): Buffer {
