@@ -64,5 +64,10 @@ export async function listenAndReport(listen: (port: number, ready: () => void) 
   const server = listen(0, ready);
   await promise;
   process.send?.({ port: (server.address() as { port: number }).port });
-  process.once('SIGTERM', () => process.exit(0));
+  endWithParent();
+}
+
+/** In the child: ends when the parent asks for it, and with the parent, however that ends. */
+export function endWithParent(close: () => Promise<void> = () => Promise.resolve()): void {
+  for (const event of ['SIGTERM', 'disconnect']) process.once(event, () => void close().finally(() => process.exit(0)));
 }

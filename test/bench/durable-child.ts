@@ -2,6 +2,7 @@ import { defineAction, definePlugin, defineToken, Migration, sql, Data, Type } f
 import { createApp } from '../../core/host/app.ts';
 import { readOptions } from '../../core/host/serve.ts';
 import { createLogger } from '../../core/host/logger.ts';
+import { endWithParent } from './child.ts';
 import type { DurableFigures } from './durable.ts';
 import { median } from './median.ts';
 
@@ -152,5 +153,5 @@ process.on('message', ({ seconds }: { seconds: number }) => {
     } satisfies DurableFigures);
   })();
 });
-process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
+endWithParent(() => app.close());
 process.send?.({ port: 0 });

@@ -9,6 +9,7 @@ import { readOptions } from '../../core/host/serve.ts';
 import { createLogger } from '../../core/host/logger.ts';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { endWithParent } from './child.ts';
 import { populate } from './crowd/population.ts';
 import type { Visitor } from './crowd/requests.ts';
 import { MEMBER, prepare } from './data.ts';
@@ -121,7 +122,7 @@ async function calm(): Promise<true> {
 }
 
 const port = await app.listen();
-process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
+endWithParent(() => app.close());
 /** What each message asks for, by its `do`; the answer is sent back. */
 const COMMANDS: Readonly<Record<string, (message: never) => unknown>> = {
   prepare: (message) => prepare(app, message),

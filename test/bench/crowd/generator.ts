@@ -1,3 +1,4 @@
+import { endWithParent } from '../child.ts';
 import { Connection } from './connection.ts';
 import { Requests, type Kind, type Request } from './requests.ts';
 
@@ -155,5 +156,5 @@ class Run {
 }
 
 process.on('message', (load: Load) => void new Run(load).measure().then((measured) => process.send?.(measured)));
-process.once('SIGTERM', () => process.exit(0));
+endWithParent();
 process.send?.({ port: 0 });
