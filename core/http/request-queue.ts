@@ -17,7 +17,7 @@ const BUSY = 0.8;
  * because requests wait for the database for instance, more begin.
  */
 export class RequestQueue {
-  /** When each began, in milliseconds of the process; the earliest first. */
+  /** When each began, in milliseconds of the process. */
   readonly #begun = new Map<Response, number>();
   readonly #waiting = new Map<Response, () => void>();
   readonly #long: number;

@@ -16,5 +16,6 @@ export function say(form: HTMLFormElement, text: string, loud = true): void {
   if (loud && text) announce(text);
 }
 
+/** What `say` said last. */
 export const said = (form: HTMLFormElement): string | null | undefined =>
   form.querySelector('.form-state')?.textContent;
