@@ -63,6 +63,7 @@ export const settle = (page: Page): Promise<void> =>
   const first = (tag) => [...document.querySelectorAll(tag + ':not([data-when])')].find((one) => one.checkVisibility());
   const found = Object.values(elements).flat().map(first).filter(Boolean);
   for (const element of found) {
+    if (customElements.get(element.localName)) continue;
     element.scrollIntoView();
     // What is near is looked for once in a frame.
     await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
