@@ -35,6 +35,19 @@ describe('the bar at the foot of a phone', () => {
     await page.context().close();
   });
 
+  test('stands for the row of lists where one reads or writes', async () => {
+    const page = await forum.open('ada', PHONE);
+    const shown = async (path: string): Promise<boolean> => {
+      await page.goto(path);
+      return page.getByRole('navigation', { name: 'Main', exact: true }).isVisible();
+    };
+    for (const path of ['/', '/categories', '/c/general', '/new']) expect(await shown(path), path).toBe(true);
+    for (const path of ['/d/1', '/d/1/reply', '/u/bob', '/settings']) expect(await shown(path), path).toBe(false);
+    await page.setViewportSize({ width: 360, height: 340 });
+    expect(await shown('/d/1'), 'without the bar').toBe(true);
+    await page.context().close();
+  });
+
   test('is not there where there is room beside the page, or a keyboard on the screen', async () => {
     for (const viewport of [
       { width: 1280, height: 900 },
