@@ -5,7 +5,7 @@ import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
-const NOTICE = 'Your post will appear when a moderator has looked at it.';
+const NOTICE = 'Your post will appear once a moderator has approved it.';
 
 test('a reply that is held is told where it was written, and its draft is gone', async () => {
   await forum.app.app.service(Settings).set({ 'approval.words': ['casino'] });
@@ -27,7 +27,7 @@ test('a reply that is held is told where it was written, and its draft is gone',
   await page.goto('/d/1');
   expect(await page.locator('#reply textarea').inputValue()).toBe('');
   await page.goto('/drafts');
-  await page.getByText('Nothing begun').waitFor();
+  await page.getByText('No drafts').waitFor();
 
   await page.goto('/new');
   await page.getByRole('group', { name: 'Category' }).getByRole('radio').first().check();

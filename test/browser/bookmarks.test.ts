@@ -67,7 +67,7 @@ test.runIf(FULL)('several bookmarks are removed without script, on a phone', asy
   await page.goto('/bookmarks');
   expect(await movesSideways(page)).toBe(false);
   for (const box of await page.getByRole('checkbox').all()) await box.check();
-  await page.getByRole('button', { name: 'Remove those chosen' }).click();
-  await page.getByRole('heading', { name: 'Nothing kept yet' }).waitFor();
+  await page.getByRole('button', { name: 'Remove selected' }).click();
+  await page.getByRole('heading', { name: 'No bookmarks yet' }).waitFor();
   await page.context().close();
 });

@@ -53,7 +53,7 @@ describe('what is offered while somebody writes', () => {
     'are members behind the sign that a button of the bar puts there, before what is selected',
     async () => {
       const { page } = await write();
-      const mention = page.getByRole('button', { name: 'Mention somebody' });
+      const mention = page.getByRole('button', { name: 'Mention someone' });
       await page.keyboard.type('Ask');
       await mention.click();
       await list(page).waitFor();

@@ -398,9 +398,9 @@ describe('a draft of a new discussion', () => {
     await text(page).pressSequentially('Mine');
     await page.goto('/');
     await page.goto(quote!);
-    expect(await seen(page.getByText(/^There is a draft from /))).toBe(true);
+    expect(await seen(page.getByText(/^You have a draft from /))).toBe(true);
     expect(await text(page).inputValue()).toBe(quoted);
-    await page.getByRole('button', { name: 'Bring it back' }).click();
+    await page.getByRole('button', { name: 'Restore it' }).click();
     expect(await text(page).inputValue()).toBe(`${quoted}Mine`);
     await page.context().close();
   });
@@ -498,7 +498,7 @@ describe('a menu', () => {
       const page = await forum.open('mia', { viewport: { width, height: 700 } });
       await page.goto('/d/1');
       await page.evaluate('customElements.whenDefined("x-posts").then(() => true)');
-      for (const name of ['Account of mia', 'More about this discussion', 'More about post 1']) {
+      for (const name of ['Account of mia', 'Discussion menu', 'More about post 1']) {
         const button = page.locator(`[aria-label="${name}"]`);
         await button.focus();
         await page.keyboard.press('Enter');

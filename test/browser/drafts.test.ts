@@ -87,7 +87,7 @@ test('what was written on both is for the writer to choose; neither is lost', as
   await area(second).pressSequentially('There');
   await line(second).getByText('from another device').waitFor();
   expect([await area(second).inputValue(), (await kept())['reply'].content]).toEqual(['There', 'Here']);
-  await second.getByRole('button', { name: 'Bring it back' }).click();
+  await second.getByRole('button', { name: 'Restore it' }).click();
   expect(await area(second).inputValue()).toBe('Here');
   await area(second).fill('');
   await expect.poll(kept, { timeout: 15_000 }).toEqual({});
@@ -194,7 +194,7 @@ test.each([320, ...inFull(1280)])('the list of drafts is accessible at %i pixels
   expect(await judge(page)).toEqual([]);
   expect(await movesSideways(page)).toBe(false);
   await page.getByRole('button', { name: /^Discard the draft “A long/ }).click();
-  await page.getByText('The draft is gone.').waitFor();
+  await page.getByText('Draft discarded.').waitFor();
   expect(Object.keys(await kept())).toEqual(['reply']);
   await page.context().close();
 });

@@ -57,7 +57,7 @@ describe('the emoji of the bar', () => {
     await openByKeyboard(page);
     expect(await focused(page)).toBe('Find an emoji');
     await press(page, 'Tab', 'Tab');
-    expect(await focused(page)).toBe('Smileys and feelings');
+    expect(await focused(page)).toBe('Smileys and emotion');
     await press(page, 'ArrowRight');
     expect(await focused(page)).toBe('People');
     expect(await dialog(page).getByRole('tab', { selected: true }).getAttribute('aria-label')).toBe('People');
@@ -88,8 +88,8 @@ describe('the emoji of the bar', () => {
     expect(count).toBeGreaterThan(0);
     expect(await said(page)).toBe(`${count} found`);
     await page.keyboard.type('zzz');
-    await dialog(page).getByText('No emoji has that name.').waitFor();
-    expect(await said(page)).toBe('No emoji has that name.');
+    await dialog(page).getByText('No emoji found.').waitFor();
+    expect(await said(page)).toBe('No emoji found.');
     expect(await judge(page)).toEqual([]);
     await page.getByLabel('Find an emoji').fill('tada');
     await press(page, 'Enter');
@@ -100,7 +100,7 @@ describe('the emoji of the bar', () => {
     expect(await area(page).inputValue()).toBe('🎉⚓️');
     await page.reload();
     await openByKeyboard(page);
-    expect(await dialog(page).getByRole('tab', { selected: true }).getAttribute('aria-label')).toBe('Used lately');
+    expect(await dialog(page).getByRole('tab', { selected: true }).getAttribute('aria-label')).toBe('Recently used');
     expect(await dialog(page).getByRole('gridcell').allTextContents()).toEqual(['⚓️', '🎉']);
     await page.context().close();
   });
@@ -110,7 +110,7 @@ describe('the emoji of the bar', () => {
     async () => {
       const { page } = await write();
       await openByKeyboard(page);
-      await page.getByLabel('Tone of skin').selectOption({ label: '✋🏽 Medium' });
+      await page.getByLabel('Skin tone').selectOption({ label: '✋🏽 Medium' });
       await page.getByLabel('Find an emoji').fill('wave');
       await press(page, 'Enter');
       expect(await area(page).inputValue()).toBe('👋🏽');
@@ -121,7 +121,7 @@ describe('the emoji of the bar', () => {
       await page.reload();
       await area(page).fill('');
       await openByKeyboard(page);
-      expect(await page.getByLabel('Tone of skin').inputValue()).toBe('3');
+      expect(await page.getByLabel('Skin tone').inputValue()).toBe('3');
       expect(await dialog(page).getByRole('gridcell').first().textContent()).toBe('👋🏽');
       // Every one of them is an emoji that devices know.
       await dialog(page).getByRole('tab', { name: 'People' }).click();

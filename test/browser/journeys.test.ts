@@ -53,7 +53,7 @@ describe.each([
     await page.getByLabel('Username').fill(name);
     await page.getByLabel('E-mail').fill(`${name}@forum.test`);
     await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
-    await page.getByLabel('The same password again').fill(PASSWORD);
+    await page.getByLabel('Repeat the password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign up' }).click();
     expect(await shown(page, `Welcome, ${name}!`)).toBe(true);
     await page.getByRole('button', { name: `Account of ${name}` }).waitFor();
@@ -144,10 +144,10 @@ describe.each([
         .click();
     await page.getByLabel('In short').fill('A beginner');
     await save('In short');
-    expect(await shown(page, 'Your profile is saved.')).toBe(true);
+    expect(await shown(page, 'Your profile was saved.')).toBe(true);
     await page.getByLabel('About you').fill('I sail *a little*.');
     await save('About you');
-    expect(await shown(page, 'What you say of yourself is saved.')).toBe(true);
+    expect(await shown(page, 'Your profile was saved.')).toBe(true);
     await page.goto(`/u/${name}`);
     expect(await shown(page, 'A beginner')).toBe(true);
     await page.locator('em', { hasText: 'a little' }).waitFor();
@@ -157,7 +157,7 @@ describe.each([
     await page.getByRole('link', { name: 'Edit profile' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Security' }).click();
     await page.getByRole('button', { name: 'Make a token' }).click();
-    expect(await shown(page, 'Copy it now: it is shown only this once.')).toBe(true);
+    expect(await shown(page, 'Copy it now: it will not be shown again.')).toBe(true);
     const token = (await page.locator('.secret').textContent()) ?? '';
     const status = async (): Promise<number> =>
       (await forum.app.client().get('/api/users/discussions', { authorization: `Bearer ${token}` })).status;
@@ -190,7 +190,7 @@ describe('a moderator', () => {
   });
   afterAll(() => page.context().close());
   const tool = (entry: string, role: 'link' | 'button' = 'button'): Promise<void> =>
-    choose(page, 'More about this discussion', entry, role);
+    choose(page, 'Discussion menu', entry, role);
 
   test('pins a discussion, and it is first in its category', async () => {
     await tool('Pin');
@@ -205,9 +205,9 @@ describe('a moderator', () => {
   test('locks it and says why, and members can no longer reply', async () => {
     await tool('Lock');
     const form = page.locator('#discussion-lock');
-    await form.getByLabel('Why (optional)').fill('The masts are sold.');
+    await form.getByLabel('Reason (optional)').fill('The masts are sold.');
     await form.getByRole('button', { name: 'Lock' }).click();
-    expect(await shown(page, 'This discussion is locked; as a moderator you may still reply.')).toBe(true);
+    expect(await shown(page, 'This discussion is locked; as a moderator you can still reply.')).toBe(true);
     const member = await forum.open('bob');
     await member.goto(page.url());
     expect(await shown(member, 'This discussion is locked')).toBe(true);
@@ -231,10 +231,10 @@ describe('a moderator', () => {
   test('deletes it and brings it back', async () => {
     await tool('Delete', 'link');
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
-    expect(await shown(page, 'This discussion is deleted. Only moderators see it.')).toBe(true);
+    expect(await shown(page, 'This discussion is deleted. Only moderators can see it.')).toBe(true);
     const guest = await forum.open('guest');
     expect((await guest.goto(page.url()))?.status()).toBe(404);
-    expect(await heading(guest, 'Nothing is here')).toBe(true);
+    expect(await heading(guest, 'Page not found')).toBe(true);
     await tool('Restore');
     await expect.poll(() => page.getByText('This discussion is deleted').count()).toBe(0);
     await guest.reload();
@@ -256,7 +256,7 @@ describe('a moderator', () => {
     await page.getByRole('link', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.locator('.post.removed').getByRole('button', { name: 'Restore' }).click();
-    expect(await shown(page, 'The post is back.')).toBe(true);
+    expect(await shown(page, 'The post was restored.')).toBe(true);
     expect(await seen(own)).toBe(true);
   });
 
@@ -304,7 +304,7 @@ describe('an administrator', () => {
     expect(await shown(page, /is off/)).toBe(true);
     const guest = await forum.open('guest');
     expect((await guest.goto('/'))?.status()).toBe(404);
-    expect(await heading(guest, 'Nothing is here')).toBe(true);
+    expect(await heading(guest, 'Page not found')).toBe(true);
     await card.getByRole('button', { name: 'Switch on' }).click();
     expect(await shown(page, /is on/)).toBe(true);
     await guest.reload();

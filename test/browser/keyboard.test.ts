@@ -164,7 +164,7 @@ async function chooseNext(page: Page): Promise<void> {
   await page.getByRole('alert').getByText('as well').first().waitFor();
   await page.getByLabel('Next row or post').fill('z');
   await save.click();
-  await page.getByText('Your keys have been saved.').waitFor();
+  await page.getByText('Your shortcuts have been saved.').waitFor();
 }
 
 test('keys are changed on a page that is whole at 320 pixels', async () => {
@@ -197,7 +197,7 @@ test('a moderator goes through the queue of reports and deals with one by keys',
   // What these keys do elsewhere, they do not do here, and the list of keys says so.
   await press(page, '?');
   const keys = page.getByRole('dialog');
-  await keys.getByText('To the note, or the reason').waitFor();
+  await keys.getByText('Go to the note or reason').waitFor();
   expect(await keys.getByText('next unread').count()).toBe(0);
   await press(page, 'Escape', 'n');
   await expect.poll(() => active(page, 'name')).toBe('note');

@@ -119,7 +119,7 @@ test.each([320, ...inFull(1280)])(
     await painted(page);
     expect(await bar.count()).toBe(0);
     await page.reload();
-    await Promise.all([page.waitForEvent('load'), bar.getByRole('button', { name: 'Load again' }).click()]);
+    await Promise.all([page.waitForEvent('load'), bar.getByRole('button', { name: 'Reload' }).click()]);
     await page.context().close();
   },
 );

@@ -73,7 +73,7 @@ test.runIf(FULL)('who is ignored on their card is ignored right there', async ()
   await pressOnCard('Ignore');
   await page.locator('#post-2 .post-ignored').waitFor();
   await page.locator('#post-2 .post-ignored summary').click();
-  await pressOnCard('No longer ignore');
+  await pressOnCard('Stop ignoring');
   await expect.poll(() => page.locator('#post-2 .post-ignored').count()).toBe(0);
   expect(messages).toEqual([]);
   await page.context().close();
@@ -100,7 +100,7 @@ test('the list of members is whole at 320 pixels, and goes on without script', a
   }
   const page = await forum.open('guest', { javaScriptEnabled: false });
   await page.goto('/members');
-  await page.getByLabel('Names that begin with').fill('Z');
+  await page.getByLabel('Names starting with').fill('Z');
   await page.getByRole('main').getByRole('button', { name: 'Search' }).click();
   await page.waitForURL('**/members?name=Z');
   expect(await page.locator('.user-card h2').allTextContents()).toEqual(['zoe Member']);

@@ -32,7 +32,7 @@ test('a member writes to another, who sees it at once, answers, and is answered 
   await ada.getByLabel('Subject').fill('The slip on Sunday');
   await write(ada, 'Who holds the **rope**?');
   await ada.getByRole('heading', { name: 'The slip on Sunday', level: 1 }).waitFor();
-  expect(await ada.getByText('The message is sent.').isVisible()).toBe(true);
+  expect(await ada.getByText('Message sent.').isVisible()).toBe(true);
 
   await badge.waitFor();
   expect(await badge.textContent()).toBe('1');
@@ -104,8 +104,8 @@ test('a message is edited where it is read, and is so for the other in their ope
   expect(new URL(ada.url()).pathname).toBe(path);
   // The other one reads on where the message was, and it is gone for them, too.
   await message(ada).getByRole('link', { name: 'Remove message 1' }).click();
-  await ada.getByRole('button', { name: 'Remove for good' }).click();
-  for (const page of [ada, bob]) await message(page).getByText('Who wrote this has removed it.').waitFor();
+  await ada.getByRole('button', { name: 'Remove permanently' }).click();
+  for (const page of [ada, bob]) await message(page).getByText('The author removed this message.').waitFor();
   expect(heard).toEqual([[], []]);
   for (const page of [ada, bob]) await page.context().close();
 });

@@ -9,10 +9,10 @@ test('the time zone of the browser is one press away, and times are in the one t
   const title = (): Promise<string | null> => page.locator('time[data-relative]').first().getAttribute('title');
   await expect.poll(title).not.toMatch(/UTC|GMT/);
   await page.goto('/settings/language');
-  await page.getByRole('button', { name: 'Choose that of this browser: Asia/Tokyo' }).click();
+  await page.getByRole('button', { name: 'Use this browser’s: Asia/Tokyo' }).click();
   expect(await page.locator('select[name="timezone"]').inputValue()).toBe('Asia/Tokyo');
   await page.getByRole('button', { name: 'Save' }).click();
-  await page.getByText('Language and time zone are saved.').waitFor();
+  await page.getByText('Language and time zone saved.').waitFor();
   expect(await page.locator('x-own-zone button').count()).toBe(0);
   await page.goto('/d/1');
   expect(await title()).toContain('GMT+9');

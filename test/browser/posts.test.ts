@@ -153,7 +153,7 @@ test('the address of a post is copied from its menu where the device has no dial
   expect(new URL((await share.getAttribute('href'))!, forum.url).href).toBe(address);
   await expect.poll(() => page.evaluate(`customElements.get('x-share') !== undefined`)).toBe(true);
   await share.press('Enter');
-  await page.getByText('The address is copied.').first().waitFor();
+  await page.getByText('Link copied.').first().waitFor();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
   // As after everything else in it.
   expect(await share.isVisible()).toBe(false);
@@ -171,7 +171,7 @@ test('where a browser refuses to copy an address the page says so and shows it',
   await page.getByRole('link', { name: 'More about post 2', exact: true }).press('Enter');
   await defined(page, 'x-share');
   await page.locator('.menu:popover-open').getByRole('link', { name: 'Share' }).press('Enter');
-  await page.getByText(`The browser allows no copying. The address is ${forum.url}/d/1/2#post-2`).first().waitFor();
+  await page.getByText(`The browser does not allow copying. The link is ${forum.url}/d/1/2#post-2`).first().waitFor();
   expect(await page.getByRole('link', { name: 'More about post 2', exact: true }).isVisible()).toBe(true);
   await page.context().close();
 });
@@ -189,7 +189,7 @@ test('a post of somebody who is ignored is folded away, and opened without scrip
   const text = page.getByText('Said by ada');
   expect(await text.isVisible()).toBe(false);
   expect(new URL(page.url()).pathname).toContain(`/d/${discussion.number}-`);
-  await page.getByText('A post by ada, whom you ignore').click();
+  await page.getByText('Post by ada, whom you ignore').click();
   expect(await text.isVisible()).toBe(true);
   await page.context().close();
   const scripted = await forum.open('bob');

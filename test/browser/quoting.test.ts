@@ -77,7 +77,7 @@ test('what is selected in posts goes to the end of the reply, one quotation afte
     .toBe(
       `Well.\n\n> [@ada](${path}):\n> Made of ash.\n\n> [@mia](${path}/2#post-2):\n> Is 2 \\* 3 m long?\n>\n> \\- or longer\n\n`,
     );
-  await expect.poll(() => page.locator('#announcer').textContent()).toBe('The quotation is in your reply.');
+  await expect.poll(() => page.locator('#announcer').textContent()).toBe('The quote was added to your reply.');
   await page.getByRole('button', { name: 'Go to your reply' }).click();
   await page.keyboard.type('Yes.');
   await page.getByRole('button', { name: 'Post', exact: true }).click();

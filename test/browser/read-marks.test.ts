@@ -55,7 +55,7 @@ describe('a member', () => {
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe(`post-${first + 1}`);
     for (let time = 0; time < 11; time++) await page.keyboard.press('n');
     await page.waitForURL('**/unread');
-    await page.getByRole('status').getByText('You have read everything').waitFor();
+    await page.getByRole('status').getByText('All caught up').waitFor();
     expect(await judge(page)).toEqual([]);
     await page.goto(`/d/${discussion.number}/${first + 3}`);
     await defined(page, 'x-posts', 'x-read-marks');
@@ -63,7 +63,7 @@ describe('a member', () => {
       .getByRole('link', { name: 'More about post' })
       .click();
     await page.getByRole('button', { name: 'Unread from here' }).and(page.locator(':visible')).click();
-    await page.getByText('and what follows it are unread').waitFor();
+    await page.getByText('and all later posts are marked as unread').waitFor();
     expect(await row(page).locator('.unread-count').textContent()).toBe('9 new');
     expect(messages).toEqual([]);
     await page.context().close();
@@ -77,7 +77,7 @@ describe('a member', () => {
     await page.locator('.new-since').waitFor();
     expect(await movesSideways(page)).toBe(false);
     await page.getByRole('main').getByRole('button', { name: 'Next unread' }).click();
-    await page.getByText('You have read everything').first().waitFor();
+    await page.getByText('All caught up').first().waitFor();
     await page.context().close();
   });
 
@@ -128,7 +128,7 @@ test('on a phone the buttons of a category stand beside one another, so that its
   await page.goto('/c/general');
   const [follow, read] = [
     page.getByRole('button', { name: 'Follow' }),
-    page.getByRole('button', { name: 'Mark all read' }),
+    page.getByRole('button', { name: 'Mark all as read' }),
   ];
   expect((await follow.boundingBox())!.y).toBe((await read.boundingBox())!.y);
   expect(await movesSideways(page)).toBe(false);

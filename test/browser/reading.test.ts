@@ -159,7 +159,7 @@ test('on a phone what narrows and orders a list is one row, and what the keyboar
       return right < 24 || left > innerWidth - 24;
     }).map((link) => link.textContent)`);
     expect(hidden, path).toEqual([]);
-    const order = page.getByRole('navigation', { name: 'Order' });
+    const order = page.getByRole('navigation', { name: 'Sort by' });
     await order.getByRole('button').press('Enter');
     for (const link of await order.getByRole('link').all()) {
       const { x, width } = (await link.boundingBox())!;
@@ -174,7 +174,7 @@ test('the order of a list is chosen from a menu that says which is in force, als
   for (const javaScriptEnabled of [true, false]) {
     const page = await forum.open('guest', { javaScriptEnabled });
     await page.goto('/c/help');
-    const order = page.getByRole('navigation', { name: 'Order' });
+    const order = page.getByRole('navigation', { name: 'Sort by' });
     const button = order.getByRole('button', { name: 'Order: Latest' });
     await button.press('Enter');
     expect(await order.getByRole('link', { name: 'Latest' }).getAttribute('aria-current')).toBe('page');

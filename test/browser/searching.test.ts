@@ -58,7 +58,7 @@ test.runIf(FULL)(
     await recent.waitFor();
     expect(await movesSideways(page)).toBe(false);
     expect(await judge(page)).toEqual([]);
-    await page.getByRole('button', { name: 'Forget them' }).click();
+    await page.getByRole('button', { name: 'Clear' }).click();
     await recent.waitFor({ state: 'hidden' });
     await page.reload();
     await field.focus();
@@ -73,13 +73,13 @@ test('filters are fields that write the query, without script as well', async ()
   await page.goto('/search?q=keel');
   await page.getByText('Filters').click();
   await page.getByLabel('Written by').fill('bob');
-  await page.getByLabel('In the category').selectOption({ label: 'General' });
-  await page.getByLabel('Order').selectOption({ label: 'Newest' });
+  await page.getByLabel('In category').selectOption({ label: 'General' });
+  await page.getByLabel('Sort by').selectOption({ label: 'Newest' });
   await page.getByRole('main').getByRole('button', { name: 'Search' }).click();
   await page.waitForURL('**/search?q=keel+author*');
   expect(await page.locator('#f-q').inputValue()).toBe('keel author:bob category:general');
   expect(await page.getByLabel('Written by').inputValue()).toBe('bob');
-  expect(await page.getByLabel('Order').inputValue()).toBe('newest');
+  expect(await page.getByLabel('Sort by').inputValue()).toBe('newest');
   expect(await movesSideways(page)).toBe(false);
   await page.context().close();
 });

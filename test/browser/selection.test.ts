@@ -21,7 +21,7 @@ test('a moderator chooses several discussions at once, and knows how many', asyn
   expect(await counted.textContent()).toBe(`Chosen: ${total}`);
   await page.getByLabel('Choose all').uncheck();
   await boxes.nth(1).check();
-  await page.getByRole('link', { name: 'Go on' }).click();
+  await page.getByRole('link', { name: 'Continue' }).click();
   await page.getByLabel('Action').selectOption('Lock');
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('status').filter({ hasText: '1 discussion is locked.' }).waitFor();

@@ -24,7 +24,7 @@ test.each([[320, 'dark', true], ...inFull([1280, 'light', true] as const), [320,
       await search.getByRole('searchbox').press('Enter');
     };
     await find('no such thing');
-    await page.getByRole('heading', { name: 'No page and no setting has these words' }).waitFor();
+    await page.getByRole('heading', { name: 'No matching pages or settings' }).waitFor();
     await good();
     await find('suggestions a minute');
     const link = page.getByRole('link', { name: 'Suggestions a minute' });

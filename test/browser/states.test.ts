@@ -43,10 +43,10 @@ test('a refused sign-up names each field, and keeps what was typed', async () =>
   await page.getByLabel('Username').fill('x');
   await page.getByLabel('E-mail').fill('nowhere@forum.test');
   await page.getByLabel('Password', { exact: true }).fill('short');
-  await page.getByLabel('The same password again').fill('longer');
+  await page.getByLabel('Repeat the password').fill('longer');
   await page.evaluate('document.querySelector("main form").noValidate = true');
   await press(page, 'Sign up');
-  await page.getByRole('alert').getByRole('link', { name: 'The same password again: is not the same' }).click();
+  await page.getByRole('alert').getByRole('link', { name: 'Repeat the password: is not the same' }).click();
   await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('f-password_confirmation');
   expect(await page.getByLabel('E-mail').inputValue()).toBe('nowhere@forum.test');
   expect([...(await lookAt(page, 'refused sign-up')), ...complaints(heard)]).toEqual([]);
@@ -85,7 +85,7 @@ test.runIf(FULL)('on a wide window a preview stands beside the text, and follows
   expect(await lookAt(page, 'preview beside')).toEqual([]);
   await page.getByRole('button', { name: 'Bold' }).click();
   await expect.poll(() => area.inputValue()).toContain('****');
-  await press(page, 'Hide the preview');
+  await press(page, 'Hide preview');
   expect([await view.count(), await area.isVisible()]).toEqual([0, true]);
   await page.context().close();
 });
@@ -130,7 +130,7 @@ test.runIf(FULL)(
     const heard = listen(page);
     const found: string[] = [];
     await page.goto('/settings/security/two-factor');
-    await press(page, 'Set it up');
+    await press(page, 'Set up');
     const secret = (await page.locator('p.secret').textContent())!.replace(/\s/g, '');
     found.push(...(await lookAt(page, 'key')));
     await page.getByLabel('Code', { exact: true }).fill(new TOTP({ secret }).generate());
@@ -175,7 +175,7 @@ test('a picture in the profile, and what a suspended member and their moderator 
   await mia.goto('/mod/members/zoe');
   await mia.getByLabel('Reason').fill('An-unbroken-word-that-is-longer-than-a-narrow-screen-and-goes-on');
   await press(mia, 'Suspend');
-  await mia.getByText('The member is suspended.').waitFor();
+  await mia.getByText('The member was suspended.').waitFor();
   found.push(...(await lookAt(mia, 'suspended, as moderators see it')));
   for (const path of ['/', '/settings/standing']) {
     await zoe.goto(path);

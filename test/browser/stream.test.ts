@@ -237,7 +237,7 @@ describe('with script', () => {
     expect(await movesSideways(page)).toBe(false);
     await page.getByRole('link', { name: 'Earlier posts' }).press('Enter');
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('post-40');
-    await page.getByRole('status').getByText('20 more are shown.').waitFor({ state: 'attached' });
+    await page.getByRole('status').getByText('20 more shown.').waitFor({ state: 'attached' });
     expect(await shown(page)).toEqual(range(21, 60));
     await page.getByRole('link', { name: 'Later posts' }).press('Enter');
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe('post-61');
@@ -383,7 +383,7 @@ describe('the position bar', () => {
     expect(await movesSideways(page)).toBe(false);
     await page.getByText('Posts 1 to 20 of 110').waitFor();
     await page.getByRole('button', { name: 'Date', exact: true }).click();
-    await page.getByLabel('First post of or after').fill('2026-03-03');
+    await page.getByLabel('First post on or after').fill('2026-03-03');
     await page.getByRole('button', { name: 'Show', exact: true }).click();
     await page.waitForURL(/\?page=4#post-62$/);
     await page.getByRole('link', { name: 'Last', exact: true }).click();
@@ -395,7 +395,7 @@ describe('the position bar', () => {
 test('whoever wants pages gets pages: nothing comes by itself, and links and slider lead to them', async () => {
   const page = await forum.open('ada');
   await page.goto('/settings/appearance');
-  await page.getByRole('radio', { name: 'Have pages' }).check();
+  await page.getByRole('radio', { name: 'Use pages' }).check();
   await page.getByRole('main').getByRole('button', { name: 'Save' }).click();
   await page.locator('[data-paging=pages]').waitFor();
   await page.goto(path);

@@ -7,7 +7,7 @@ import { judge } from './look.ts';
 
 const forum = useForum();
 const PHONE = { viewport: { width: 320, height: 640 } };
-const bar = (page: Page) => page.getByRole('navigation', { name: 'Most needed' });
+const bar = (page: Page) => page.getByRole('navigation', { name: 'Quick navigation' });
 const words = async (page: Page): Promise<readonly string[]> =>
   (await bar(page).getByRole('listitem').allInnerTexts()).map((text) => text.trim());
 

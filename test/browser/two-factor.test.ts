@@ -12,7 +12,7 @@ const codes = (page: Page): Locator => page.locator('.two-factor-codes li');
 /** Switches it on for a member, and stays where its backup codes are shown. */
 async function switchOn(page: Page): Promise<void> {
   await page.goto('/settings/security/two-factor');
-  await page.getByRole('main').getByRole('button', { name: 'Set it up' }).click();
+  await page.getByRole('main').getByRole('button', { name: 'Set up' }).click();
   const secret = (await page.locator('p.secret').textContent())!.replace(/\s/g, '');
   await page.getByLabel('Code', { exact: true }).fill(new TOTP({ secret }).generate());
   await page.getByRole('main').getByRole('button', { name: 'Switch it on' }).click();

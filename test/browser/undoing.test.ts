@@ -35,7 +35,7 @@ describe('a reply that was deleted', () => {
     expect([await page.evaluate('scrollY > 0'), await page.evaluate(inView)]).toEqual([true, true]);
     await page.getByRole('button', { name: 'Undo' }).focus();
     await page.keyboard.press('Enter');
-    await page.getByText('The post is back.').waitFor();
+    await page.getByText('The post was restored.').waitFor();
     expect(await page.locator('.post', { hasText: words }).isVisible()).toBe(true);
     expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
     await page.context().close();

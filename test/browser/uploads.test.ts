@@ -73,7 +73,7 @@ describe('a picture in a text', () => {
     const page = await write(6);
     await hand(page, 'paste', await picture());
     await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
-    const field = page.getByLabel('What boat.png shows, for those who do not see it');
+    const field = page.getByLabel('Alternative text for boat.png');
     expect(await field.inputValue()).toBe('boat');
     await field.fill('A [red] hull');
     await expect.poll(() => text(page).inputValue()).toMatch(/^!\[A \\\[red\\\] hull\]\(\/uploads\/.+\/boat\.png\)\n$/);

@@ -97,6 +97,6 @@ export function errorView(pageError: PageError, { locale, viewer, url, back, req
 export function plainErrorPage({ status, message }: PageError, requestId: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${status}</title></head>
-<body><main><h1>${status}</h1><p>${escapeHtml(message)}.</p><p><a href="/">To the front page</a></p><p>Request ${escapeHtml(requestId)}</p></main></body></html>
+<body><main><h1>${status}</h1><p>${escapeHtml(message)}.</p><p><a href="/">Go to the home page</a></p><p>Request ${escapeHtml(requestId)}</p></main></body></html>
 `;
 }

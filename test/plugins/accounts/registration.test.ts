@@ -158,7 +158,7 @@ describe('signing up', () => {
     expect(page.status).toBe(400);
     expect(page.text).toContain('<a href="#f-email">E-mail: is not an e-mail address</a>');
     expect(page.text).toContain(
-      '<a href="#f-password_confirmation">The same password again: is not the same as the password</a>',
+      '<a href="#f-password_confirmation">Repeat the password: is not the same as the password</a>',
     );
   });
 

@@ -112,7 +112,7 @@ describe('the panel', () => {
     expect(body.alerts).toEqual([
       expect.objectContaining({ kind: 'refusing', id: 'boats', text: expect.stringContaining('no sight'), on: true }),
     ]);
-    expect(text).toMatch(/cannot check what it has to[^]*action="\/admin\/plugins\/disable"[^]*value="boats"/);
+    expect(text).toMatch(/cannot perform its checks[^]*action="\/admin\/plugins\/disable"[^]*value="boats"/);
     expect(
       (await ada.get('/admin/plugins', json)).body.plugins.find(({ id }: { id: string }) => id === 'boats').tasks,
     ).toContainEqual(expect.objectContaining({ refusing: true }));
@@ -122,7 +122,7 @@ describe('the panel', () => {
     const ada = await forum.session('ada');
     const { body } = await ada.get('/admin', json);
     expect(body.tiles).toContainEqual({ label: 'Boats', href: '/admin/boats', text: '<12>', state: 'good' });
-    expect(body.tiles).toContainEqual({ label: 'Sunk', text: 'no answer', state: 'warning' });
+    expect(body.tiles).toContainEqual({ label: 'Sunk', text: 'no response', state: 'warning' });
     expect(body.tiles).toContainEqual({ label: 'Version', text: '0.0.0-test' });
     expect((await ada.get('/admin')).text).toContain('&lt;12&gt;');
   });
@@ -160,7 +160,7 @@ describe('/admin/plugins', () => {
       expect.objectContaining({ task: 'tile Sunk', quarantined: true, lastError: 'glug' }),
     );
     const page = (await ada.get('/admin/plugins')).text;
-    expect(page).toContain('partly set aside');
+    expect(page).toContain('partly suspended');
     // Those in trouble stand before all others.
     expect(/id="plugin-([\w-]+)"/.exec(page)?.[1]).toBe('boats');
     expect((await ada.submit('/admin/plugins/release', { id: 'boats' })).status).toBe(303);

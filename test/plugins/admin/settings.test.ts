@@ -57,7 +57,7 @@ describe('/admin/settings', () => {
       [...(await client.get(`/admin/settings?q=${q}`)).text.matchAll(/<li><a class="button" href="([^"]*)"/g)].map(
         ([, href]) => href!,
       );
-    expect(await find(ada, 'BACK work')).toEqual(['/admin/jobs']);
+    expect(await find(ada, 'BACK jobs')).toEqual(['/admin/jobs']);
     expect(await find(german, 'hintergrund')).toEqual(['/admin/jobs']);
     expect(await find(ada, 'hintergrund')).toEqual([]);
   });
@@ -89,7 +89,7 @@ describe('/admin/settings', () => {
   it('says that nothing has what was looked for, and neither hidden ones nor values are found', async () => {
     for (const q of ['no such thing', 'boats.note', 'Corribee', '<b>']) {
       const { status, text } = await ada.get(`/admin/settings?q=${encodeURIComponent(q)}`);
-      expect([status, text.includes('No page and no setting has these words')]).toEqual([200, true]);
+      expect([status, text.includes('No matching pages or settings')]).toEqual([200, true]);
     }
     expect((await ada.get('/admin/settings?q=%3Cb%3E')).text).toContain('value="&lt;b&gt;"');
     expect((await ada.get('/admin/settings?q=+')).text).toContain('<a href="/admin/settings/boats">Boats</a>');
@@ -229,7 +229,7 @@ describe('POST /admin/settings/save', () => {
 
 describe('POST /admin/settings/reset', () => {
   it('does not call a stored value different that is the default', async () => {
-    const said = async () => (await page()).split('Differs from the default').length;
+    const said = async () => (await page()).split('Changed from the default').length;
     const before = await said();
     await forum.app.service(Settings).set({ 'boats.length': 6, 'boats.place': { north: 50, east: -5 } });
     expect(await said()).toBe(before);

@@ -225,9 +225,9 @@ it('with colours that are hard to read can be used, and the panel says which', a
     const { body } = await ada.get('/admin', { accept: 'application/json' });
     return body.tiles.find(({ label }: { label: string }) => label === 'Theme');
   };
-  expect(await theme()).toMatchObject({ text: 'in order', state: 'good' });
+  expect(await theme()).toMatchObject({ text: 'OK', state: 'good' });
   await set('fog');
-  expect(await theme()).toMatchObject({ text: 'hard to read in places', state: 'warning' });
+  expect(await theme()).toMatchObject({ text: 'low contrast in places', state: 'warning' });
   const { text } = await ada.get('/admin/settings/appearance');
   expect(text).toMatch(/hard to read: text-3 on surface-3 in light \(1\.6 : 1, least 4\.5 : 1\), .*and 1 more\./);
   const other = await ada.get('/admin/settings/api');

@@ -83,7 +83,7 @@ describe('all administrators, and nobody else, are told by mail', () => {
 
   test('of a plugin that defends accounts, also of the one that sends mails', async () => {
     await root.post('/admin/plugins/disable', { id: 'two-factor' }, asJson);
-    expect((await next(2))[0]!.subject).toBe('A plugin that defends accounts is being switched off');
+    expect((await next(2))[0]!.subject).toBe('A security plugin is being switched off');
     expect((await root.post('/admin/plugins/disable', { id: 'mail' }, asJson)).status).toBe(200);
     const mails = await next(2);
     expect(new Set(mails.map(({ to }) => to))).toEqual(new Set(['root@forum.test', 'second@forum.test']));

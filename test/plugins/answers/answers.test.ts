@@ -81,7 +81,7 @@ describe('an answer', () => {
       );
     }
     expect(await page('/c/help?filter=solved')).toMatch(/Shown everywhere[^]*<\/svg>Solved</);
-    expect(await page(`/p/${reply}/menu`, forum.as.ada)).toContain('Not the answer after all');
+    expect(await page(`/p/${reply}/menu`, forum.as.ada)).toContain('Unaccept answer');
     expect(await page(`/p/${reply}/menu`, forum.as.bob)).not.toContain(`/p/${reply}/answer`);
   });
 

@@ -4,7 +4,7 @@ import { expectStatus, PASSWORD } from '../discussions/forum.ts';
 import { useApproval } from './forum.ts';
 
 const { forum, reply, discuss, held, queue, own, approve, reject, set, newcomer } = useApproval();
-const NOTICE = 'Your post will appear when a moderator has looked at it.';
+const NOTICE = 'Your post will appear once a moderator has approved it.';
 let lobby: { readonly id: string; readonly number: number };
 let nora: Client;
 
@@ -26,11 +26,11 @@ describe('a member without script', () => {
     expect(page).toContain(NOTICE);
     expect(page).toContain('Reply to “The lobby”');
     expect(page).toContain('A <strong>numbat</strong>');
-    expect(page).toContain('Waits for a moderator');
+    expect(page).toContain('Awaiting approval');
     const [{ id }] = await own(nora);
     expect(await text(nora, `/settings/held-posts/${id}`)).toContain('A **numbat**');
     expect((await nora.submit(`/settings/held-posts/${id}/withdraw`)).status).toBe(303);
-    expect(await text(nora, '/settings/held-posts')).toContain('Nothing of yours waits');
+    expect(await text(nora, '/settings/held-posts')).toContain('No posts awaiting approval');
     expect(await queue()).toEqual([]);
     expect((await nora.submit(`/settings/held-posts/${id}/withdraw`)).status).toBe(404);
   });
@@ -83,7 +83,7 @@ describe('the queue', () => {
     expect(page).toContain('Reply to “The lobby”');
     expect(page).toContain('<em>stars</em>');
     expect(page).toContain('Numbats &amp; more');
-    expect(page).toContain('Among the first posts of its author');
+    expect(page).toContain('One of the author’s first posts');
     expect(page).toContain('0 published posts');
     expect(page.match(/href="\/u\/nora"/g)).toHaveLength(2);
     expect(page).toMatch(/href="\/mod\/approval"[^>]*>.*?class="count">2</s);
@@ -102,7 +102,7 @@ describe('the queue', () => {
     const [one, two] = [await held(reply(nora, lobby.id, 'One')), await held(reply(nora, lobby.id, 'Two'))];
     const approved = await forum.as.mia.submit(`/mod/approval/${one}`, { decision: 'approve', reason: '' });
     expect([approved.status, approved.headers.get('location')]).toEqual([303, '/mod/approval']);
-    expect(await text(forum.as.mia, '/mod/approval')).toContain('The post is published.');
+    expect(await text(forum.as.mia, '/mod/approval')).toContain('The post was published.');
     const second = await forum.as.root.submit(`/mod/approval/${one}`, { decision: 'reject', reason: 'Late' });
     expect([second.status, second.text.includes('This post was approved already')]).toEqual([409, true]);
     expect(second.text).toContain(`/mod/approval/${two}`);
@@ -125,7 +125,7 @@ describe('the queue', () => {
     const long = await held(reply(nora, lobby.id, `${'A long text. '.repeat(2_000)} The very end.`));
     for (let at = 0; at < 10; at++) await held(reply(client, lobby.id, `Number ${at}`));
     const page = await text(forum.as.mia, '/mod/approval');
-    expect([page.includes('The very end.'), page.includes('Read all of it')]).toEqual([false, true]);
+    expect([page.includes('The very end.'), page.includes('Read the full post')]).toEqual([false, true]);
     expect(page).toContain('/mod/approval?page=2');
     expect(await text(forum.as.mia, `/mod/approval/${long}`)).toContain('The very end.');
     expect(await text(forum.as.mia, '/mod/approval?page=2')).toContain('Number 9');

@@ -31,6 +31,6 @@ describe('the names of actions', () => {
     expect(text).toContain('<h2>Logged in</h2>');
     expect(text).toContain('<code>account.logged-in</code>');
     expect(text).toMatch(/<option value="account\.logged-in" selected>Logged in \(account\.logged-in\)<\/option>/);
-    expect(text).not.toContain('<h2>Account made</h2>');
+    expect(text).not.toContain('<h2>Account created</h2>');
   });
 });

@@ -93,9 +93,7 @@ describe('an entry', () => {
   test('without an actor is the program’s', async () => {
     await doors.emit(opened, { door: 'gate' });
     expect((await entriesFor('&subject=door:gate'))[0]!.actor).toBeNull();
-    expect((await forum.as.root.get('/admin/audit?subject=door:gate')).text).toContain(
-      'the program, or nobody who was logged in',
-    );
+    expect((await forum.as.root.get('/admin/audit?subject=door:gate')).text).toContain('system or guest');
   });
 });
 

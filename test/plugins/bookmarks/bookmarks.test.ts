@@ -251,8 +251,8 @@ describe('pages', () => {
     const empty = await page('/bookmarks', 'root');
     expect(empty).toMatch(/<a href="\/">All<\/a>.*<a href="\/bookmarks" aria-current="page">Bookmarks<\/a>/s);
     expect(await page('/', 'root')).toContain('<a href="/bookmarks">Bookmarks</a>');
-    expect(empty).toContain(`${all.length} bookmarks are gone`);
-    expect(empty).toContain('Nothing kept yet');
+    expect(empty).toContain(`${all.length} bookmarks removed`);
+    expect(empty).toContain('No bookmarks yet');
     expect((await forum.guest.get('/bookmarks')).headers.get('location')).toMatch(/^\/login/);
   });
 });

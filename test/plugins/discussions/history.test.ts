@@ -131,7 +131,7 @@ describe('on pages', () => {
     const { text } = await forum.as.ada.get(`/p/${reply.id}/history`);
     expect(text).toContain('One <del>&lt;i&gt;two&lt;/i&gt;</del> three');
     expect(text).toContain('One <ins>**four**</ins> three');
-    expect((await forum.as.ada.get(`/p/${reply.id}/history?page=2`)).text).toContain('This post was never changed');
+    expect((await forum.as.ada.get(`/p/${reply.id}/history?page=2`)).text).toContain('This post has never been edited');
     expect((await forum.as.ada.get(`/p/${reply.id}/history?page=0`)).status).toBe(400);
     expect((await forum.as.ada.get('/p/xyz/history')).status).toBe(404);
   });

@@ -147,7 +147,7 @@ describe('posts from before texts were bounded', () => {
       const { status, text } = await client.get(`/d/${found.number}-megabytes`);
       expect([status, numbersOn(text)]).toEqual([200, [1, 2, 3]]);
       expect(text).toContain('As written word');
-      const [, path] = /href="(\/p\/[^"/]+)">Read all of it/.exec(text)!;
+      const [, path] = /href="(\/p\/[^"/]+)">Read the full post/.exec(text)!;
       const source = await client.get(path!);
       expect([source.status, source.text.includes('As *written* word'), source.text.length > 60_000]).toEqual([
         200,

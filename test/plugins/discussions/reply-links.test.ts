@@ -201,7 +201,7 @@ describe('what cannot be answered', () => {
     await forum.as.mia.delete(`/api/posts/${one.posts[3]}`);
     const refused = await forum.as.bob.submit(`${path}?to=3`, { content: 'Long thought about' });
     expect(refused.status).toBe(400);
-    expect(refused.text).toContain('The post that you answer: is no post of this discussion, or is gone');
+    expect(refused.text).toContain('The post you are replying to: is no post of this discussion, or is gone');
     expect(refused.text).toContain('Long thought about');
     expect(refused.text).toContain(`action="${path}"`);
   });

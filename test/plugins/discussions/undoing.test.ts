@@ -36,7 +36,7 @@ describe('the notice of a deletion', () => {
     const undo = undoIn(await after('bob', `/p/${post}/delete`));
     expect(undo).toBe(`/p/${post}/restore`);
     expect((await forum.guest.get(`/d/${number}-said-too-fast`)).text).not.toContain('Words I regret');
-    expect(await after('bob', undo ?? '')).toContain('The post is back.');
+    expect(await after('bob', undo ?? '')).toContain('The post was restored.');
     expect((await forum.guest.get(`/d/${number}-said-too-fast`)).text).toContain('Words I regret');
   });
 
@@ -45,7 +45,7 @@ describe('the notice of a deletion', () => {
       const { id, number, postId } = await forum.start('ada', 'All of it');
       const undo = undoIn(await after('ada', path(number, postId)));
       expect([undo, await isThere(`/api/discussions/${id}`)]).toEqual([`/p/${postId}/restore`, false]);
-      expect(await after('ada', undo ?? '')).toContain('The discussion is back.');
+      expect(await after('ada', undo ?? '')).toContain('The discussion was restored.');
       expect(await isThere(`/api/discussions/${id}`)).toBe(true);
     }
   });
@@ -54,7 +54,7 @@ describe('the notice of a deletion', () => {
     const { post } = await replied('bob');
     const undo = undoIn(await after('mia', `/p/${post}/delete`));
     forum.app.clock.advance(50 * MINUTE);
-    expect(await after('mia', undo ?? '')).toContain('The post is back.');
+    expect(await after('mia', undo ?? '')).toContain('The post was restored.');
   });
 
   test('is shown once, and offers nothing where nothing can be taken back', async () => {

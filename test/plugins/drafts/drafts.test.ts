@@ -243,7 +243,7 @@ describe('a draft', () => {
     // What was begun in a conversation that one left stays, without a way to it.
     expectStatus(await forum.as.bob.delete(`/api/conversations/${conversation.id}`), 200);
     expect(await listed('bob')).toMatchObject([{ key: reply, fields: { content: 'Later' }, title: null, url: null }]);
-    expect(await page('/drafts', 'bob')).toContain('Something that is not open to you at present');
+    expect(await page('/drafts', 'bob')).toContain('Something you cannot currently access');
     for (const name of ['ada', 'bob'] as const) await clear(name);
   });
 
@@ -297,13 +297,13 @@ describe('pages', () => {
     await forum.as.ada.submit('/drafts/discard', { 'keys[0]': 'new', 'keys[1]': `reply-${id}` });
     expect(await keysOf('bob')).toHaveLength(2);
     await forum.as.bob.submit('/drafts/discard', { 'keys[0]': 'new', 'keys[1]': `reply-${id}`, 'keys[2]': 'edit-x' });
-    expect(await page('/drafts', 'bob')).toContain('2 drafts are gone.');
+    expect(await page('/drafts', 'bob')).toContain('2 drafts discarded.');
     expect(await keysOf('bob')).toEqual([]);
     await forum.as.bob.submit('/drafts/discard', {});
-    expect(await page('/drafts', 'bob')).toContain('Nothing was chosen');
+    expect(await page('/drafts', 'bob')).toContain('Nothing selected');
     expect((await forum.guest.get('/drafts')).headers.get('location')).toMatch(/^\/login/);
     await clear('bob');
-    expect(await page('/drafts', 'bob')).toContain('Nothing begun');
+    expect(await page('/drafts', 'bob')).toContain('No drafts');
   });
 
   test('show what was written about a discussion that is hidden now, and no way to it', async () => {

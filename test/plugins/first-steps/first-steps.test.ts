@@ -25,12 +25,12 @@ async function steps(name: Name | 'guest'): Promise<readonly string[]> {
 test('new members see what to begin with, and what they have done of it, until all is done', async () => {
   expect(await steps('guest')).toEqual([]);
   expect(await steps('bob')).toEqual([
-    'Tell something about yourself',
+    'Introduce yourself',
     'Start a discussion, or reply to one',
-    'Choose what you are told of',
+    'Choose your notifications',
   ]);
   await forum.as.bob.submit('/settings/profile', { bio: 'I mend boats.' });
-  expect(await steps('bob')).toContain('✓ Tell something about yourself');
+  expect(await steps('bob')).toContain('✓ Introduce yourself');
   await forum.start('bob', 'Good morning');
   expect(await steps('bob')).toContain('✓ Start a discussion, or reply to one');
   await forum.as.bob.submit('/settings/notifications', { 'channels[mention]': 'site' });

@@ -115,11 +115,11 @@ describe('the card of a member', () => {
     await forum.as.ada.submit('/settings/profile', { bio: `Mends boats. ${'And more. '.repeat(90)}` });
     const { body, status } = await cardOf('ada');
     expect(status).toBe(200);
-    for (const words of ['href="/u/ada"', 'Mends boats.', 'Joined', '2 posts', 'last here', 'New here'])
+    for (const words of ['href="/u/ada"', 'Mends boats.', 'Joined', '2 posts', 'last seen', 'New here'])
       expect(body.html).toContain(words);
     expect(body.html.length).toBeLessThan(1_500);
     expect((await forum.guest.get('/u/ADA/card')).text).toContain('class="user-card"');
-    expect((await cardOf('bob')).body.html).not.toContain('last here');
+    expect((await cardOf('bob')).body.html).not.toContain('last seen');
     expect((await cardOf('nobody')).status).toBe(404);
   });
 

@@ -258,7 +258,7 @@ describe('without script', () => {
     const text = await page('mia', '/mod/message-reports');
     expect(text).not.toContain(`id="report-${one.id}"`);
     const card = text.slice(text.indexOf(`id="report-${id}"`)).split('</article>')[0]!;
-    for (const words of ['By bob', 'By root', '1 other report of this message', 'Read all of it'])
+    for (const words of ['By bob', 'By root', '1 other report of this message', 'Read the full message'])
       expect(card).toContain(words);
     expect(card).not.toContain('The very end.');
     for (const each of [id, one.id])

@@ -64,7 +64,7 @@ describe('whoever wrote a message', () => {
       is_deleted: true,
       edited_at: null,
     });
-    expect(await page('bob', path)).toMatch(/id="message-1"[^]*Who wrote this has removed it\.[^]*id="message-2"/);
+    expect(await page('bob', path)).toMatch(/id="message-1"[^]*The author removed this message\.[^]*id="message-2"/);
     expect(await page('ada', path)).not.toMatch(/\/messages\/(?:edit|remove)\//);
     const rows = await forum.app.app
       .service(Data)
@@ -81,7 +81,7 @@ describe('whoever wrote a message', () => {
   test('that was the last one leaves the list saying so', async () => {
     const { id } = await begun('ada', ['bob'], 'Too much');
     await remove('ada', id);
-    expect(await page('bob', '/messages')).toMatch(/card-excerpt">Who wrote this has removed it\./);
+    expect(await page('bob', '/messages')).toMatch(/card-excerpt">The author removed this message\./);
     expect((await forum.as.bob.get('/api/conversations?limit=1')).body.conversations[0].last_message).toMatchObject({
       excerpt: '',
       is_deleted: true,
@@ -107,7 +107,7 @@ describe('whoever wrote a message', () => {
     const saved = await forum.as.ada.submit(`/messages/edit/${id}`, { content: 'By a form', seen });
     expect([saved.status, saved.headers.get('location')]).toEqual([303, `${path}?around=1#message-1`]);
     expect(await page('bob', path)).toContain('By a form');
-    expect(await page('ada', `/messages/remove/${id}`)).toContain('“By a form” is gone for all');
+    expect(await page('ada', `/messages/remove/${id}`)).toContain('“By a form” will be removed for everyone');
     const removed = await forum.as.ada.submit(`/messages/remove/${id}`);
     expect([removed.status, removed.headers.get('location')]).toEqual([303, `${path}?around=1#message-1`]);
     expect(await page('bob', path)).not.toContain('By a form');

@@ -40,7 +40,7 @@ const notified = async (name: Name, type: string) =>
 
 test('the pages of moderators lead to one another, and say where one is', async () => {
   const tabs = async (path: string) => {
-    const [, list = ''] = /<nav class="tabs" aria-label="Moderators’ pages">(.*?)<\/nav>/s.exec(await page(path)) ?? [];
+    const [, list = ''] = /<nav class="tabs" aria-label="Moderation">(.*?)<\/nav>/s.exec(await page(path)) ?? [];
     return [...list.matchAll(/<a href="([^"]*)"( aria-current="page")?>/g)].map(([, href, current]) => [
       href,
       Boolean(current),
@@ -51,7 +51,7 @@ test('the pages of moderators lead to one another, and say where one is', async 
 });
 
 describe('the first page', () => {
-  const QUIET = 'Nothing waits for a moderator';
+  const QUIET = 'Nothing to review';
   /** The headings of what waits, and the pages that its lines lead to. */
   const waiting = async (name: Name = 'mia') => {
     const text = await page('/mod', name);
@@ -82,7 +82,7 @@ describe('the first page', () => {
       lines: [
         [`/mod/reports/${report}`, 'It is spam'],
         [`/mod/message-reports/${reported}`, 'It is abusive'],
-        [`/mod/approval/${held}`, 'Has a word of the list'],
+        [`/mod/approval/${held}`, 'Contains a listed word'],
       ],
     });
     await forum.as.mia.put(`/api/reports/${report}`, { status: 'resolved' });

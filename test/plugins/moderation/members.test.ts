@@ -117,7 +117,7 @@ describe('a suspended member', () => {
 
     expect((await client.get(`/api/discussions/${discussion}`)).status).toBe(200);
     const page = (await client.get('/')).text;
-    expect(page).toContain('You can read, but not write, until');
+    expect(page).toContain('You can read but not post until');
     expect(page).toContain('Rude words');
     expect((await (await fresh()).get('/notifications')).status).toBe(200);
     expect((await client.get('/api/categories/general')).body.category.can).toMatchObject({
@@ -247,10 +247,10 @@ describe('what moderators know of a member', () => {
 
   test('network addresses are for those who may see them, asked for by a form, and each look is told', async () => {
     await fresh();
-    expect((await forum.as.mia.get(`/mod/members/${name}`)).text).not.toContain('Network addresses');
+    expect((await forum.as.mia.get(`/mod/members/${name}`)).text).not.toContain('IP addresses');
     expect((await forum.as.mia.submit(`/mod/members/${name}/addresses`)).status).toBe(403);
     const before = (await forum.as.root.get(`/mod/members/${name}`)).text;
-    expect(before).toContain('Show the addresses');
+    expect(before).toContain('Show IP addresses');
     expect(before).not.toContain('127.0.0.1');
     expect((await forum.as.root.submit(`/mod/members/${name}/addresses`)).text).toContain('127.0.0.1');
   });

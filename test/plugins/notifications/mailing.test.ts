@@ -117,10 +117,10 @@ describe('the link that ends a kind of mail', () => {
     await notify('ada');
     const link = linkOf((await sent())[0]!);
     const looked = await forum.guest.get(link);
-    expect([looked.status, looked.text.includes('somebody mentions me')]).toEqual([200, true]);
+    expect([looked.status, looked.text.includes('someone mentions me')]).toEqual([200, true]);
     const program = forum.app.client();
     const clicked = await program.request('POST', link, { form: { 'List-Unsubscribe': 'One-Click' } });
-    expect([clicked.status, clicked.text.includes('You get no more mails of this kind.')]).toEqual([200, true]);
+    expect([clicked.status, clicked.text.includes('You will no longer receive these e-mails.')]).toEqual([200, true]);
     await notify('ada');
     expect(await sent()).toEqual([]);
     expect((await listOf(forum.as.ada, '?unread=true')).length).toBe(2);
@@ -172,9 +172,9 @@ describe('digests', () => {
     expect((await digests()).map(({ headers }) => headers['subject'])).toEqual(['1 thing you have not read']);
     await login('ada');
     const titles = (await listOf(forum.as.ada, '?unread=true')).map(({ title }) => title);
-    expect(new Set(titles)).toEqual(new Set(['Ropes', 'something that is switched off at present']));
+    expect(new Set(titles)).toEqual(new Set(['Ropes', 'something that is currently turned off']));
     const page = expectStatus(await forum.as.ada.get('/notifications'), 200).text;
-    expect(page).toContain('<strong>something that is switched off at present</strong>');
+    expect(page).toContain('<strong>something that is currently turned off</strong>');
     await forum.app.app.plugins.enable('messages');
   });
 

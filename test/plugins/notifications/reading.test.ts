@@ -151,7 +151,7 @@ describe('pages', () => {
     expect(await page('/notifications?unread=true')).toContain('Mark all as read');
     const answer = await forum.as.ada.submit('/notifications/read');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/notifications']);
-    expect(await page('/notifications?unread=true')).toContain('Nothing to tell');
+    expect(await page('/notifications?unread=true')).toContain('No notifications yet');
     const guest = await forum.guest.get('/notifications');
     expect([guest.status, guest.headers.get('location')]).toEqual([303, '/login?return_to=%2Fnotifications']);
   });
@@ -169,7 +169,7 @@ describe('pages', () => {
   test('preferences are chosen by a form, beside the other settings', async () => {
     const settings = await page('/settings/notifications');
     expect(settings).toMatch(
-      /<th scope="row">somebody mentions me<\/th>(?:(?!<tr>)[^])*name="channels\[mention\]" value="mail" checked>/,
+      /<th scope="row">someone mentions me<\/th>(?:(?!<tr>)[^])*name="channels\[mention\]" value="mail" checked>/,
     );
     expect(settings).toMatch(/href="\/settings\/profile"[\s\S]*href="\/settings\/notifications" aria-current="page"/);
     expect(await page('/settings/profile')).toContain('href="/settings/notifications"');

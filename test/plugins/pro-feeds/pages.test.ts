@@ -16,7 +16,7 @@ describe('the page of one’s feeds', () => {
     );
     expect((await forum.guest.get('/settings/feeds', { accept: 'application/json' })).status).toBe(401);
     expect((await forum.as.ada.get('/settings/profile')).text).toContain('href="/settings/feeds"');
-    expect(await page()).toContain('You have made no addresses yet.');
+    expect(await page()).toContain('You have not created any addresses yet.');
     expect(await page()).not.toContain('>Staff<');
   });
 

@@ -238,7 +238,7 @@ describe('a page of posts', () => {
     const reactors = async (client = forum.as.bob) =>
       expectStatus(await client.get(`/p/${postId}/reactions`), 200).text;
     expect(await reactors()).toContain(`action="/p/${postId}/react"`);
-    expect(await reactors()).toContain('No one has reacted yet');
+    expect(await reactors()).toContain('No reactions yet');
     for (const client of [forum.guest, forum.as.bad]) expect(await reactors(client)).not.toContain('/react"');
     await toggle(forum.as.mia, postId, 'wow');
     expect(await reactors(forum.guest)).toMatch(/Wow.*<a href="\/u\/mia">/s);

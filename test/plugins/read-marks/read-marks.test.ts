@@ -197,7 +197,7 @@ describe('pages', () => {
     const on = (id: string) => forum.as.bob.submit('/read-marks', { discussion_id: id, number: '1', next: 'true' });
     expect(await go(on(second.id))).toBe(`/d/${first.number}/1`);
     expect(await go(on(first.id))).toBe('/unread');
-    expect((await forum.as.bob.get('/unread')).text).toContain('You have read everything.');
+    expect((await forum.as.bob.get('/unread')).text).toContain('You are all caught up.');
   });
 
   test('count as read when the next one is opened', async () => {

@@ -50,7 +50,7 @@ describe('another address, where addresses are confirmed', () => {
     expect((await client.get(EMAIL)).status).toBe(200);
     const asked = await client.submit(EMAIL, { email: ` ${wanted} ` });
     expect([asked.status, asked.headers.get('location')]).toEqual([303, '/settings/security']);
-    expect((await client.get('/settings/security')).text).toContain('A mail is on its way to the new address');
+    expect((await client.get('/settings/security')).text).toContain('We have sent an e-mail to the new address');
     await expect
       .poll(async () => (await client.get('/settings/security')).text)
       .toContain(`${wanted} becomes your address once you have followed the link`);
@@ -67,7 +67,7 @@ describe('another address, where addresses are confirmed', () => {
     const done = await client.submit(link);
     expect([done.status, done.headers.get('location')]).toEqual([303, '/settings/security']);
     const after = (await client.get('/settings/security')).text;
-    expect([after.includes('Your e-mail address is changed.'), after.includes('becomes your address')]).toEqual([
+    expect([after.includes('Your e-mail address was changed.'), after.includes('becomes your address')]).toEqual([
       true,
       false,
     ]);

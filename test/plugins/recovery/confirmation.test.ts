@@ -55,10 +55,10 @@ describe('with addresses confirmed', () => {
     await client.csrf('/register');
     const answer = await client.submit('/register', { ...form, password: PASSWORD, password_confirmation: PASSWORD });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/register/sent']);
-    expect((await client.get('/register/sent')).text).toContain('Look into your mail');
+    expect((await client.get('/register/sent')).text).toContain('Check your e-mail');
     const early = await client.submit('/login', { identifier: form.username, password: PASSWORD });
     expect([early.status, early.headers.get('location')]).toEqual([303, '/login/verify']);
-    expect((await client.get('/login/verify')).text).toContain('Send the mail again');
+    expect((await client.get('/login/verify')).text).toContain('Resend the e-mail');
     const link = linkIn(await nextMail(forum, form.email));
     const page = await client.get(link);
     expect(page.text).toContain(form.username);

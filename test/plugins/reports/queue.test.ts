@@ -85,7 +85,7 @@ describe('the reports of one post', () => {
     const elsewhere = await report('bob', (await forum.start('ada', 'Calm')).postId);
     const text = await card();
     expect([
-      text.match(/The reporter says:/g)?.length,
+      text.match(/Reporter’s note:/g)?.length,
       text.includes(other),
       text.includes('1 other report of this post'),
     ]).toEqual([2, true, true]);

@@ -33,7 +33,7 @@ describe('the page /search', () => {
 
   test('helps when nothing was found', async () => {
     const { text } = expectStatus(await forum.guest.get('/search?q=unobtainium+author%3Aada'), 200);
-    expect(text).toContain('Nothing was found');
+    expect(text).toContain('No results');
     expect(text).toContain('href="/search?q=unobtainium"');
   });
 
@@ -48,7 +48,7 @@ describe('the page /search', () => {
     ],
   ])('offers the search that was meant: %s', async (_what, typed, meant) => {
     const { text } = expectStatus(await forum.guest.get(`/search?${new URLSearchParams({ q: typed })}`), 200);
-    expect(text).toContain('Nothing was found');
+    expect(text).toContain('No results');
     const href = `/search?${new URLSearchParams({ q: meant })}`;
     expect(text).toContain(`href="${href}" dir="auto">${meant.replaceAll('"', '&quot;')}</a>`);
   });

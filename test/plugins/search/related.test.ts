@@ -37,5 +37,5 @@ test('only what the reader may see is related, and it goes when it is deleted', 
 
 test('where nothing is, the page says so', async () => {
   const { number } = await forum.start('ada', 'Unique zymurgy', 'Nothing like it');
-  expect((await forum.guest.get(`/d/${number}/related`)).text).toContain('No other discussion is about this');
+  expect((await forum.guest.get(`/d/${number}/related`)).text).toContain('No related discussions');
 });

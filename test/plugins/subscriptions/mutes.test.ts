@@ -59,7 +59,7 @@ describe('what is muted', () => {
   });
 
   test('is said to be left out where it is, and nowhere else', async () => {
-    const note = '<a href="/settings/muted">Without what you muted or ignore</a>';
+    const note = '<a href="/settings/muted">Muted and ignored discussions are hidden</a>';
     for (const path of LISTS) expect((await forum.as.ada.get(path)).text).toContain(note);
     for (const { text } of [
       await forum.as.ada.get('/c/help'),
@@ -170,7 +170,7 @@ describe('posts of an ignored member', () => {
     const { id, number, slug } = await begin('ada', 'A talk');
     await forum.reply('mia', id, 'Said by mia');
     const page = async (name: Name) => (await forum.as[name].get(`/d/${number}-${slug}`)).text;
-    const folded = /<details class="post-ignored"><summary>A post by mia, whom you ignore<\/summary><\/details>/g;
+    const folded = /<details class="post-ignored"><summary>Post by mia, whom you ignore<\/summary><\/details>/g;
     expect((await page('bob')).match(folded)).toHaveLength(1);
     expect(await page('bob')).toContain('Said by mia');
     expect(await page('root')).not.toContain('post-ignored"');
@@ -199,7 +199,7 @@ describe('muting', () => {
     const { text } = await forum.as.ada.get(`/d/${number}-${slug}`);
     const [menu = ''] = /\/p\/[\w-]+\/menu/.exec(text) ?? [];
     expect((await forum.as.root.get(menu)).text).toContain('<span>Ignore mia</span>');
-    expect((await forum.as.ada.get(menu)).text).toContain('<span>No longer ignore mia</span>');
+    expect((await forum.as.ada.get(menu)).text).toContain('<span>Stop ignoring mia</span>');
     expect((await forum.as.mia.get(menu)).text).not.toContain('action="/follows"');
     expect((await forum.as.root.get('/u/mia/card')).text).toContain('>Ignore</button>');
     expect((await forum.as.root.get('/members')).text).not.toContain('action="/follows"');
@@ -215,7 +215,7 @@ describe('muting', () => {
   test('ends by a button in the settings, where all that is muted stands', async () => {
     const { text } = await forum.as.ada.get('/settings/muted');
     expect([...text.matchAll(/value="normal" aria-label="([^"]*)"/g)].map(([, label]) => label)).toEqual([
-      'No longer ignore mia',
+      'Stop ignoring mia',
       'Unmute keel',
       'Unmute Help',
     ]);

@@ -30,7 +30,7 @@ describe('the page of one’s files', () => {
     );
     expect(await page('/settings/profile')).toContain('href="/settings/uploads"');
     expect(await page('/settings/profile', 'bad')).not.toContain('href="/settings/uploads"');
-    expect(await page('/settings/uploads')).toContain('You have uploaded nothing yet.');
+    expect(await page('/settings/uploads')).toContain('You have not uploaded anything yet.');
   });
 
   test('takes a file, and gives the Markdown that shows it', async () => {
@@ -90,7 +90,7 @@ describe('the page of one’s files', () => {
     expect(statuses.map(({ status }) => status)).toEqual([404, 404, 200, 200]);
     await forum.as.bob.submit('/settings/uploads/delete', { id: third.id });
     await forum.as.bob.submit('/settings/uploads/delete', {});
-    expect(await page('/settings/uploads', 'bob')).toContain('Nothing was chosen');
+    expect(await page('/settings/uploads', 'bob')).toContain('Nothing selected');
   });
 
   test('has pages', async () => {
@@ -212,7 +212,7 @@ test('where texts are written there is a way to the files', async () => {
 });
 
 test('where a private message is written it stands there that its files are for all who have their address', async () => {
-  const warning = 'Whoever has a file’s address can open it, though this text is not for everybody.';
+  const warning = 'Anyone with a file’s address can open it, even if they cannot read this post.';
   const text = await page('/messages/new');
   expect(text).toMatch(new RegExp(`<x-upload[^]*</x-upload>\\s*<p class="help">${warning}`));
   expect(await page('/new')).not.toContain(warning);

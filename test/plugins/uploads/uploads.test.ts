@@ -210,7 +210,7 @@ describe('a file’s address', () => {
         'text/html; charset=utf-8',
         'private, no-store',
       ]);
-      expect(text).toMatch(/<h1>Nothing is here<\/h1>/);
+      expect(text).toMatch(/<h1>Page not found<\/h1>/);
       expect(text).toContain('Account of ada');
       const page = (await forum.as.ada.get('/nowhere', asPage)).headers;
       const named = (from: Headers): readonly string[] =>

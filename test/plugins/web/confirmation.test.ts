@@ -237,7 +237,7 @@ describe('a session whose password is an hour old', () => {
     };
     const text = await sent('/admin/users/save', { id: forum.ids.bob, group_id: 'moderator' });
     expect(text).toMatch(
-      /<form method="post" action="\/admin\/users\/save"[^]*name="id" value="[^"]+"[^]*name="group_id" value="moderator"[^]*<button class="button primary">Go on: Move a member to another group/,
+      /<form method="post" action="\/admin\/users\/save"[^]*name="id" value="[^"]+"[^]*name="group_id" value="moderator"[^]*<button class="button primary">Continue: Move a member to another group/,
     );
     expect(
       (
@@ -253,7 +253,7 @@ describe('a session whose password is an hour old', () => {
       open.includes('sesame-open'),
       /name="api_key" type="password"/.test(open),
     ]).toEqual([true, false, true]);
-    expect(open).toContain('Passwords and other secrets are not kept: type them again.');
+    expect(open).toContain('Passwords and other secrets are not kept: enter them again.');
   });
 
   test('keeps no secret on the way, and settings whose names only sound like one', async () => {
@@ -364,7 +364,7 @@ test('the panel says until when a confirmation lasts, and ends it', async () => 
   expectStatus(await client.post('/admin/tags/save', { name: 'anchors' }, asJson), 201);
   const ended = await client.submit('/login/confirm/end', { return_to: '/admin' });
   expect([ended.status, ended.headers.get('location')]).toEqual([303, '/admin']);
-  expect((await client.get('/admin')).text).toContain('Changes ask for your password.');
+  expect((await client.get('/admin')).text).toContain('Changes require your password.');
   expect((await client.post('/admin/tags/save', { name: 'masts' }, asJson)).body.code).toBe('confirmation_needed');
 });
 

@@ -68,7 +68,7 @@ describe('every page', () => {
     expect(app.log.batches).toEqual([8]);
     expect(text).toContain('<span>solved</span>');
     expect(text).toContain(
-      '<aside class="rail" aria-label="Beside the page"><section><h2>From the view</h2><p>Sort: x</p></section><section><h2>Online now</h2>',
+      '<aside class="rail" aria-label="Sidebar"><section><h2>From the view</h2><p>Sort: x</p></section><section><h2>Online now</h2>',
     );
     expect(text).toContain('href="/c/engines"');
     expect(text).not.toMatch(/<!--s/);
@@ -180,7 +180,7 @@ describe('when something is wrong', () => {
   it('a missing page is shown in the theme, and as an envelope to programs', async () => {
     const { status, text } = await guest.get('/nowhere/"><script>');
     expect(status).toBe(404);
-    expect(text).toContain('Nothing is here');
+    expect(text).toContain('Page not found');
     expect(text).not.toContain('"><script>');
     expect((await guest.get('/nowhere', { accept: 'application/json' })).body).toMatchObject({
       success: false,

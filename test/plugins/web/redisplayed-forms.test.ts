@@ -76,7 +76,7 @@ test('a button that was pressed on too old a page says so, and leads back there'
     forum.as.bob.request('POST', '/notifications/read', { form: { _csrf: 'wrong' }, headers: { referer } });
   const answer = await pressed('http://forum.test/notifications');
   expect([answer.status, answer.text.includes('Your group')]).toEqual([403, false]);
-  expect(answer.text).toMatch(/<h1>Please do that again<\/h1>[^]*href="\/notifications">Back to the page/);
+  expect(answer.text).toMatch(/<h1>Please try that again<\/h1>[^]*href="\/notifications">Back to the page/);
   expect((await pressed('http://forum.test//evil.example/')).text).not.toContain('evil.example');
 });
 
