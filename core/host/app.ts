@@ -14,6 +14,7 @@ import type { Plugin } from '../plugins/definition.ts';
 import { PluginControl } from '../plugins/desired-state.ts';
 import type { Token } from '../ref.ts';
 import { CallRecorder } from '../http/call-recorder.ts';
+import { RequestQueue } from '../http/request-queue.ts';
 import { RouteRegistry, type RequestHandler } from '../http/routes.ts';
 import { SettingsStore } from '../settings.ts';
 import { Supervisor } from '../plugins/supervisor.ts';
@@ -72,7 +73,10 @@ export interface App {
    * surfaces.
    */
   listen(options?: { readonly gate?: RequestHandler | undefined; readonly open?: Server | undefined }): Promise<number>;
-  /** Gives the port away, with what comes in on it: `close` then leaves it open. Undefined when there is none. */
+  /**
+   * Gives the port away, with what comes in on it from then on: `close` then leaves it open, and lets what came before
+   * finish. Undefined when there is none.
+   */
   release(): Server | undefined;
   /**
    * Drains for as long as the environment says, refuses new connections, lets requests finish, puts jobs back, closes
@@ -137,6 +141,7 @@ export async function createApp({
   const jobs = parts.get(JobQueue);
   const routes = parts.get(RouteRegistry);
   const service = <T>(token: Token<T>): T => kernel.demand(token);
+  const queue = new RequestQueue();
   let server: Server | undefined;
   let draining = false;
   const checks = healthChecks(environment, data, kernel);
@@ -173,7 +178,7 @@ export async function createApp({
         around,
       ];
       server = await listen(
-        createExpressApp({ routes, log, checks, draining: () => draining, gate }),
+        createExpressApp({ routes, log, checks, draining: () => draining, queue, gate }),
         routes,
         environment,
         {
@@ -195,7 +200,7 @@ export async function createApp({
         draining = true;
         if (server) await drainServer(server, environment.drainSeconds * 1_000);
         closing.abort();
-        if (server) await closeServer(server);
+        await (server ? closeServer(server) : queue.drain());
         await jobs.stop();
         await resources.disposeAsync();
       })()),

@@ -3,7 +3,7 @@ import { constants } from 'node:zlib';
 import compression from 'compression';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import { Http } from '../http/http.ts';
-import { RequestQueue } from '../http/request-queue.ts';
+import type { RequestQueue } from '../http/request-queue.ts';
 import type { Logger } from '../logger.ts';
 import type { RequestHandler, RouteRegistry } from '../http/routes.ts';
 
@@ -33,12 +33,21 @@ interface ExpressAppDeps {
   readonly checks: Readonly<Record<string, Check>>;
   /** The process is about to stop: proxies that ask shall send requests elsewhere. */
   draining?(): boolean;
+  /** Where requests wait for their turn, unless all are answered at once. */
+  readonly queue?: RequestQueue | undefined;
   /** In front of the surfaces. */
   readonly gate?: RequestHandler | undefined;
 }
 
 /** The Express application: health, then the queue for the plugins' surfaces, then a last answer that depends on nothing. */
-export function createExpressApp({ routes, log, checks, draining = () => false, gate }: ExpressAppDeps): Express {
+export function createExpressApp({
+  routes,
+  log,
+  checks,
+  draining = () => false,
+  queue,
+  gate,
+}: ExpressAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -64,7 +73,7 @@ export function createExpressApp({ routes, log, checks, draining = () => false, 
     (_req, res) => void bare(res).status(204).set('Allow', 'GET, HEAD, OPTIONS').end(),
   );
   // Health is not kept waiting by those who wait.
-  app.use(new RequestQueue().middleware);
+  if (queue) app.use(queue.middleware);
   app.use(compression({ brotli: { params: BROTLI } }));
   if (gate) app.use(gate);
   app.use(routes.middleware);

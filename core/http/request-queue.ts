@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import { performance, type EventLoopUtilization } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestHandler, Response } from './routes.ts';
 
 /** Requests under way at once while the event loop is busy. Figures: docs/decisions/0027-request-queue.md. */
@@ -17,6 +18,8 @@ const BUSY = 0.8;
  * because requests wait for the database for instance, more begin.
  */
 export class RequestQueue {
+  /** Not answered to the end yet. */
+  readonly #open = new Set<Response>();
   /** When each began, in milliseconds of the process. */
   readonly #begun = new Map<Response, number>();
   readonly #waiting = new Map<Response, () => void>();
@@ -33,7 +36,9 @@ export class RequestQueue {
 
   /** Whose connection is closed while it waits does not begin at all. */
   readonly middleware: RequestHandler = (_req, res, next) => {
+    this.#open.add(res);
     res.once('close', () => {
+      this.#open.delete(res);
       this.#waiting.delete(res);
       this.#begun.delete(res);
       this.#beginNext();
@@ -44,6 +49,12 @@ export class RequestQueue {
     this.#seen = performance.eventLoopUtilization();
     this.#timer = setInterval(() => this.#look(), LOOK);
   };
+
+  /** Resolves when all are answered; after `grace` milliseconds the connections of the others are closed. */
+  async drain(grace = 5_000): Promise<void> {
+    for (const until = performance.now() + grace; this.#open.size > 0 && performance.now() < until;) await delay(LOOK);
+    for (const res of this.#open) res.destroy();
+  }
 
   #begin(res: Response, next: () => void): void {
     this.#begun.set(res, performance.now());
