@@ -20,11 +20,12 @@ const CAPACITY = 16;
  */
 const AHEAD = { works: 64, time: 50 };
 /**
- * Milliseconds before the latest work that was taken at which the next look begins. Between them and now lies what was
- * stored a moment earlier in a transaction that took a moment longer; what lies before has run, and reading past its
- * remains would take longer and longer.
+ * A look begins at the first work that was due at the look before, so that none is passed over that can be seen: what
+ * lies before has run, and reading past its remains would take longer and longer. But it begins so many milliseconds
+ * before that look at the latest, for between lies what is stored in transactions that take a moment longer.
  */
 const MARGIN = 2_000;
+const MARGIN_AGO = sql`now() - make_interval(secs => ${sql.lit(MARGIN / 1_000)})`;
 /** What part of its time a process may spend on looking at everything, in case something came late all the same. */
 const WHOLE_LOOKS = 0.02;
 /**
@@ -125,10 +126,8 @@ interface Place {
 
 /** What is known of a listener's work from taking and running it. */
 interface Pace {
-  /** Without a key: where the next look begins, in epoch milliseconds of the database's clock. */
-  from: number;
   /**
-   * With a key: where the next look begins. What waits before it waits under a key that was full when it was passed;
+   * Where the next look begins. With a key: what waits before it waits under a key that was full when it was passed;
    * `keys` has those of them that may have room again, the database those whose pause is over.
    */
   place: Place;
@@ -153,6 +152,9 @@ interface Pace {
 /** The work of one listener that is due next, at or after the place where its next look begins. */
 interface Next {
   readonly listener: string;
+  /** Where the look after this one begins; null where nothing is due. */
+  readonly at: string | null;
+  readonly id: string;
   /** Milliseconds until it is due; null where there is none. */
   readonly wait: number | null;
   /** Until work will be due that is not yet. */
@@ -407,14 +409,15 @@ export class Worker {
     const whole = begun >= this.#wholeAgain;
     const listeners = [...this.#listeners.values()];
     const open = listeners.filter((listener) => whole || this.#paceOf(listener).fullUntil <= begun);
-    if (whole)
-      for (const listener of listeners) Object.assign(this.#paceOf(listener), { place: BEGINNING, anew: true });
+    if (whole) for (const listener of listeners) this.#beginAnew(listener);
     const next = await this.#next(open, whole);
     for (const look of next) {
       const listener = this.#listeners.get(look.listener);
       if (!listener) continue;
       const due = this.#isDue(listener, look, begun);
-      this.#paceOf(listener).drained = !isKeyed(listener) && !due;
+      const pace = this.#paceOf(listener);
+      if (!isKeyed(listener) && look.at !== null) pace.place = { at: look.at, id: look.id };
+      pace.drained = !isKeyed(listener) && !due;
       if (due) await this.#takeOf(listener, look, whole);
     }
     if (whole) this.#wholeAgain = performance.now() + Math.max(LOOK_AGAIN, (performance.now() - begun) / WHOLE_LOOKS);
@@ -427,6 +430,13 @@ export class Worker {
       .filter((until) => until > begun)
       .map((until) => Math.max(0, until - performance.now()));
     return Math.ceil(Math.min(LOOK_AGAIN, ...waits, ...full)) + 1;
+  }
+
+  #beginAnew(listener: Listener): void {
+    const pace = this.#paceOf(listener);
+    pace.anew = true;
+    // Without a key it goes back only where something is found.
+    if (isKeyed(listener)) pace.place = BEGINNING;
   }
 
   /** Whether something of a listener's may be taken, at `now` of `performance.now`. */
@@ -462,7 +472,7 @@ export class Worker {
   #next(listeners: readonly Listener[], whole: boolean): Promise<readonly Next[]> {
     const looks = listeners.map((listener) => ({
       listener: listener.name,
-      from: isKeyed(listener) ? this.#paceOf(listener).place.at : new Date(whole ? 0 : this.#paceOf(listener).from),
+      ...(whole ? BEGINNING : this.#paceOf(listener).place),
       keyed: isKeyed(listener),
     }));
     const waiting = sql`listener = o.listener and failed_at is null and owner is null and run_at < 'infinity'`;
@@ -470,11 +480,13 @@ export class Worker {
       sql`extract(epoch from ${at} - now())::float8 * 1000`;
     return this.#parts.data.all(sql<Next>`${sql.raw(PLANNED_ANEW)}
       select o.listener, ${milliseconds(sql`n.run_at`)} as wait,
+        case when n.run_at <= now() then least(n.run_at, ${MARGIN_AGO})::text end as at,
+        case when n.run_at <= ${MARGIN_AGO} then n.id else ${BEGINNING.id} end as id,
         ${milliseconds(sql`case when n.run_at <= now() then (select run_at from job where ${waiting} and run_at > now() order by run_at limit 1) else n.run_at end`)} as later,
         case when o.keyed then ${milliseconds(sql`(select min(until) from job_pause where listener = o.listener and until > now())`)} end as pause
-      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz, keyed boolean)
+      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, at timestamptz, id uuid, keyed boolean)
       left join lateral
-        (select run_at from job where ${waiting} and run_at >= o."from" order by run_at limit 1) n on true`);
+        (select run_at, id from job where ${waiting} and (run_at, id) >= (o.at, o.id) order by run_at, id limit 1) n on true`);
   }
 
   /**
@@ -515,7 +527,6 @@ export class Worker {
     const known = this.#paces.get(listener);
     if (known) return known;
     const pace: Pace = {
-      from: 0,
       place: BEGINNING,
       keys: new Set(),
       window: WINDOW.least,
@@ -534,8 +545,9 @@ export class Worker {
     const { data } = this.#parts;
     const { perKey } = listener.durability;
     if (perKey === undefined) {
-      const from = sql`j.run_at >= ${new Date(whole ? 0 : this.#paceOf(listener).from)}`;
-      const jobs = await this.#claimed(listener, this.#due(listener, room, from));
+      const { at, id } = this.#paceOf(listener).place;
+      const onwards = sql`(j.run_at, j.id) >= (${at}::timestamptz, ${id}::uuid)`;
+      const jobs = await this.#claimed(listener, this.#due(listener, room, onwards));
       return { jobs, complete: jobs.length < boundOf(room) };
     }
     const claim = async (): Promise<Look> => {
@@ -625,7 +637,7 @@ export class Worker {
         select coalesce((select min(nth) from beyond where nth > 0),
           (select max(nth) from seen having count(*) = ${sql.lit(pace.window)})) as nth
       )
-      select t.*, coalesce(s.run_at, now() - make_interval(secs => ${MARGIN / 1_000}))::text as at,
+      select t.*, coalesce(s.run_at, ${MARGIN_AGO})::text as at,
         coalesce(s.id, ${BEGINNING.id}) as place,
         n.nth is null and not exists (select from beyond) as complete,
         array(select key from beyond where nth = 0) as "left"
@@ -651,8 +663,6 @@ export class Worker {
     const jobs = await this.#parts.data.all(
       sql<Claimed>`${sql.raw(PLANNED_ANEW)} with due as materialized (${due}) ${this.#taking(listener)}`,
     );
-    const pace = this.#paceOf(listener);
-    for (const { run_at: due } of jobs) pace.from = Math.max(pace.from, due.getTime() - MARGIN);
     return jobs.toSorted(inOrder);
   }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sql, type Database } from '../../core/data/database.ts';
+import { openDatabase } from '../../core/host/databases/open.ts';
 import { defineAction, HookBus, type Delivery, type Durability } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs/queue.ts';
 import { Type } from '../../core/schema.ts';
@@ -406,6 +407,43 @@ describe('a backlog', () => {
       sql`insert into job (id, listener, payload, run_at) values (gen_random_uuid(), 'a/thing.happened', '{"n":2}', now() - interval '1 hour')`,
     );
     await until(() => expect(heard.map(({ n }) => n)).toEqual([1, 2]));
+  });
+
+  it('that is seen after what was stored later runs on without a pause', async () => {
+    const { heard } = hear('a');
+    await jobs.start();
+    await bus.emit(happened, { n: 1 });
+    await until(() => expect(heard).toHaveLength(1));
+    await data.all(sql`insert into job (id, listener, payload, run_at)
+      select gen_random_uuid(), 'a/thing.happened', '{"n":2}', now() - interval '1 hour' from generate_series(1, 300)`);
+    await until(() => expect(heard.length).toBeGreaterThan(1));
+    // Sooner than everything is looked at again.
+    await vi.waitFor(() => expect(heard).toHaveLength(301), { timeout: 4_000, interval: 5 });
+  });
+
+  it.runIf(onServer)('is not read again once it has run, while a long transaction keeps its remains', async () => {
+    const count = 3_000;
+    await data.all(sql`insert into job (id, listener, payload, run_at)
+      select gen_random_uuid(), 'a/thing.happened', '{"n":1}', now() - interval '1 minute' from generate_series(1, ${count}::integer)`);
+    const read = async (): Promise<number> =>
+      (await data.one(
+        sql<{ n: number }>`select idx_tup_read as n from pg_stat_user_indexes where indexrelname = 'job_due'`,
+      ))!.n;
+    const before = await read();
+    const own = await openDatabase({ url: test.url, folder: test.folder, log: testLog });
+    const worker = new JobQueue({ data: own, supervisor, log: testLog, cluster: clusterOf([]) });
+    let ran = 0;
+    worker.listen('a', happened.id, () => void ran++, {});
+    await data.transaction(async () => {
+      await data.all(sql`select pg_current_xact_id()`);
+      await worker.start();
+      await until(() => expect(ran).toBe(count));
+    });
+    await worker.stop();
+    // A connection that ends has counted all that it read.
+    await own.close();
+    await expect.poll(read).toBeGreaterThan(before);
+    expect((await read()) - before).toBeLessThan(10 * count);
   });
 });
 
