@@ -41,6 +41,13 @@ const RETRY = [5, 300, 1_800, 7_200];
 const LEASE = 10;
 /** Renewals between two clean-ups: one in an hour. */
 const CLEAN_EVERY = 1_080;
+/** Rows that one statement of a clean-up deletes. */
+const CLEAN_BATCH = 1_000;
+/** Failed work is kept for 30 days; what no process has a listener for, 90 days after it was due. */
+const TOO_OLD = [
+  sql`failed_at < now() - interval '30 days' order by failed_at`,
+  sql`failed_at is null and owner is null and run_at < now() - interval '90 days' order by listener, run_at, id`,
+];
 /** Milliseconds that aborted work has to end by itself before it is put back. */
 const GRACE = 2_000;
 /**
@@ -792,12 +799,16 @@ export class Worker {
           and leased_until <= now() returning id`,
       );
       if (freed.length > 0) void this.#pump();
-      if (this.#renewals++ % CLEAN_EVERY > 0) return;
-      // Failed work is kept for 30 days; what no process has a listener for, 90 days after it was due.
-      await data.all(sql`delete from job
-        where failed_at < now() - interval '30 days' or (failed_at is null and run_at < now() - interval '90 days')`);
+      if (this.#renewals++ % CLEAN_EVERY === 0) await this.#clean();
     } catch (error) {
       log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
     }
+  }
+
+  async #clean(): Promise<void> {
+    const batch = (old: RawBuilder<unknown>): Promise<readonly unknown[]> =>
+      this.#parts.data.all(sql`delete from job where (id, listener) in (
+        select id, listener from job where ${old} limit ${CLEAN_BATCH} for update skip locked) returning 1`);
+    for (const old of TOO_OLD) while (this.#state === 'started' && (await batch(old)).length === CLEAN_BATCH);
   }
 }

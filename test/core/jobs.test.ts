@@ -447,6 +447,32 @@ describe('a backlog', () => {
   });
 });
 
+describe('old work', () => {
+  it('goes, thousands of it in batches: what failed after 30 days, what nobody heard after 90; the rest stays', async () => {
+    const store = (
+      n: number,
+      kind: string,
+      days: { readonly due: number; readonly failed?: number },
+    ): Promise<unknown> =>
+      data.all(sql`insert into job (id, listener, payload, run_at, failed_at)
+        select gen_random_uuid(), ${kind}, '{}', now() - make_interval(days => ${days.due}),
+          now() - make_interval(days => ${days.failed ?? null}) from generate_series(1, ${n}::integer)`);
+    await store(2_500, 'gone/failed', { due: 200, failed: 31 });
+    await store(3, 'gone/failed lately', { due: 200, failed: 29 });
+    await store(2_500, 'gone/waits', { due: 91 });
+    await store(4, 'gone/waits lately', { due: 89 });
+    await jobs.start();
+    const left = (): Promise<unknown> =>
+      data.all(sql`select listener, count(*)::integer as n from job group by listener order by listener`);
+    await until(async () =>
+      expect(await left()).toEqual([
+        { listener: 'gone/failed lately', n: 3 },
+        { listener: 'gone/waits lately', n: 4 },
+      ]),
+    );
+  });
+});
+
 describe('stopping', () => {
   it('aborts what a stopped listener runs, puts it back uncounted, and keeps it for the listener’s return', async () => {
     const first = hear('a', {}, (_, { signal }) =>
