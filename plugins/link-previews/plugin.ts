@@ -9,7 +9,6 @@ import {
 } from 'parley-forum/plugins/discussions';
 import { Access } from 'parley-forum/plugins/access';
 import { Limits } from 'parley-forum/plugins/limits';
-import { repeatInBatches } from 'parley-forum/ports/personal-data';
 import { Live } from 'parley-forum/ports/live';
 import { Thumbnails } from 'parley-forum/ports/pictures';
 import { Protection } from 'parley-forum/plugins/protection';
@@ -125,7 +124,8 @@ export default definePlugin({
       schema: Type.Object({}),
       cron: '*/10 * * * *',
       run: async () => {
-        await repeatInBatches(plugin.signal, (limit) => store.remove(settings['link-previews.most'], limit));
+        await store.removeUnused(plugin.signal);
+        await store.removeOldest(settings['link-previews.most'], plugin.signal);
         if (!enabled()) return;
         await data.transaction(async () => {
           for (const preview of await store.allDue(MAX_DUE)) await fetch(preview);

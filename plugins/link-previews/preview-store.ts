@@ -1,6 +1,7 @@
-import { createId, sql, type Cache, type Clock, type Data } from 'parley-forum';
+import { createId, sql, ZERO_ID, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { isId } from 'parley-forum/plugins/api';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
+import { repeatInBatches } from 'parley-forum/ports/personal-data';
 import type { Thumbnail } from 'parley-forum/ports/pictures';
 
 const DAY = 86_400_000;
@@ -34,6 +35,11 @@ export interface ShownPreview {
 export interface DuePreview {
   readonly id: string;
   readonly url: string;
+}
+/** Of a preview: its place among the others by age. */
+interface Age {
+  readonly created_at: Date;
+  readonly id: string;
 }
 /** Of a preview `l`: that there is a post which shows it. */
 const IN_USE = sql`exists (select 1 from link_preview_use u where u.preview_id = l.id and u.visible)`;
@@ -130,20 +136,45 @@ export class PreviewStore {
     return rows.map((row) => row.id);
   }
 
-  /** Those that no post has had for a day, and the oldest beyond `most`. Resolves to how many were removed, at most `limit`. */
-  remove(most: number, limit: number): Promise<number> {
-    const { cache, clock, data } = this.#deps;
-    const beyond = sql`select id from link_preview order by created_at desc, id desc offset ${most}`;
+  /** Removes those that no post has had for a day. Each is looked at once. */
+  async removeUnused(signal: AbortSignal): Promise<void> {
+    const { clock, data } = this.#deps;
+    const before = new Date(clock.now() - DAY);
+    let passed: Age = { created_at: new Date(0), id: ZERO_ID };
+    await repeatInBatches(signal, async (limit) => {
+      const rows = await data.all(sql<Age & { unused: boolean }>`
+        select l.*, ${UNUSED} as unused from (
+          select created_at, id from link_preview
+          where created_at < ${before} and (created_at, id) > (${passed.created_at}, ${passed.id})
+          order by created_at, id limit ${limit}) l order by created_at, id`);
+      passed = rows.at(-1) ?? passed;
+      const unused = rows.filter((row) => row.unused).map(({ id }) => id);
+      if (unused.length > 0) await this.#remove(sql`id = any(${unused}::uuid[])`, UNUSED);
+      return rows.length;
+    });
+  }
+
+  /** Removes the oldest beyond `most`. */
+  async removeOldest(most: number, signal: AbortSignal): Promise<void> {
+    const newest = await this.#deps.data.one(
+      sql<Age>`select created_at, id from link_preview order by created_at desc, id desc offset ${most} limit 1`,
+    );
+    if (!newest) return;
+    const beyond = sql`(created_at, id) <= (${newest.created_at}, ${newest.id})`;
+    await repeatInBatches(signal, (limit) =>
+      this.#remove(sql`${beyond} order by created_at, id limit ${limit}`, sql`true`),
+    );
+  }
+
+  /** Removes of those that are found what is `still` so once it is locked. Resolves to how many were removed. */
+  #remove(found: RawBuilder<unknown>, still: RawBuilder<unknown>): Promise<number> {
+    const { cache, data } = this.#deps;
     return data.transaction(async () => {
       // A post that is being written holds those it shows. What others held until now is looked at again.
       const held = await data.all(sql<{ id: string }>`
-        select l.id from link_preview l join (
-          select id from link_preview l where created_at < ${new Date(clock.now() - DAY)} and ${UNUSED}
-          union (${beyond})
-        ) as gone on gone.id = l.id limit ${limit} for update of l skip locked`);
+        select id from link_preview where ${found} for update skip locked`);
       const rows = await data.all(sql<{ shown: boolean }>`
-        delete from link_preview l where id = any(${held.map(({ id }) => id)}::uuid[])
-          and (${UNUSED} or id in (${beyond}))
+        delete from link_preview l where id = any(${held.map(({ id }) => id)}::uuid[]) and ${still}
         returning title is not null as shown`);
       if (rows.some(({ shown }) => shown)) await cache.purge(ALL_PREVIEWS, discussionCacheTags.all);
       return rows.length;

@@ -397,6 +397,27 @@ describe('in time', () => {
     expect(await previews()).toHaveLength(10);
     expect(cardsIn(await shown(number))).toEqual([]);
   });
+
+  test('hundreds that no post has go after a day, and the oldest beyond the most with them; the others stay', async () => {
+    const store = (kind: string, days: number): Promise<unknown> =>
+      forum.app.app.data.all(sql`insert into link_preview (id, url, created_at, due_at)
+        select gen_random_uuid(), 'https://' || ${kind}::text || '.example/' || n, at, at + interval '1 year'
+        from generate_series(1, 450) n, (select ${new Date(forum.app.clock.now() - days * DAY)}::timestamptz as at) moment`);
+    const left = async (kind: string): Promise<number> =>
+      (await previews()).filter(({ url }) => new URL(url).hostname === `${kind}.example`).length;
+    outside.pages.set('/stays', titled('Stays'));
+    const { number } = await write(outside.url('/stays'));
+    forum.app.clock.advance(2 * DAY);
+    await store('older', 3);
+    await store('old', 1.5);
+    await store('young', 0.5);
+    await later(0);
+    expect([await left('older'), await left('old'), await left('young')]).toEqual([0, 0, 450]);
+    expect(titlesIn(await shown(number))).toEqual(['Stays']);
+    await set({ 'link-previews.most': 20 });
+    await later(0);
+    expect([(await previews()).length, await left('young')]).toEqual([20, 20]);
+  });
 });
 
 test.runIf(onServer)(
