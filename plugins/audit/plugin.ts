@@ -49,7 +49,7 @@ export default definePlugin({
         // Checked before anything is deleted: where it is broken, the evidence stays.
         if (broken !== undefined)
           plugin.log.error({ audit: true, position: broken }, 'the audit log is not as it was written');
-        else await deleteOld({ data, clock, writer }, plugin.settings['audit.days']);
+        else await deleteOld({ data, clock, writer, signal: plugin.signal }, plugin.settings['audit.days']);
       },
     });
     if (admin) addPages(plugin, { admin, settings, reader: new LogReader({ data, accounts }) });

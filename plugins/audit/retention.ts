@@ -1,10 +1,11 @@
 import { createId, sql, type Clock, type Data } from 'parley-forum';
-
 import type { LogWriter } from './log-writer.ts';
 
 const DAY = 86_400_000;
 /** Days for which entries stay at least: the thief of an administrator's session cannot have them deleted soon. */
 const MIN_DAYS = 30;
+/** Entries that go in one transaction, for which what happens meanwhile waits to be logged. */
+const BATCH_SIZE = 5_000;
 
 /** The entry that says how much was deleted, and where the rest begins. */
 export const FORGOTTEN = 'audit.forgotten';
@@ -13,25 +14,32 @@ export interface RetentionDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly writer: LogWriter;
+  /** Aborts between two batches. */
+  readonly signal: AbortSignal;
 }
 
 /**
- * Deletes what is older than so many days, from the beginning on, and leaves an entry that says so. 0 days: nothing is
- * ever too old.
+ * Deletes what is older than so many days, from the beginning on, and leaves an entry for each batch that says so. 0
+ * days: nothing is ever too old.
  */
-export async function deleteOld({ data, clock, writer }: RetentionDeps, days: number): Promise<void> {
+export async function deleteOld(deps: RetentionDeps, days: number): Promise<void> {
   if (days === 0) return;
-  const now = clock.now();
-  const before = new Date(now - Math.max(days, MIN_DAYS) * DAY);
-  await data.transaction(async () => {
+  const before = new Date(deps.clock.now() - Math.max(days, MIN_DAYS) * DAY);
+  while (!deps.signal.aborted && (await deleteBatch(deps, before)) === BATCH_SIZE);
+}
+
+/** Resolves to how many were deleted. */
+function deleteBatch({ data, clock, writer }: RetentionDeps, before: Date): Promise<number> {
+  return data.transaction(async () => {
     await writer.lock();
     // Up to the first one that is not too old, so that nothing is missing in between.
     const old = await data.one(sql<{ position: number; seal: string; count: number }>`
-      with old as (select position, seal from audit_entry
-        where position <
-          coalesce((select min(position) from audit_entry where created_at >= ${before}), 9007199254740991))
+      with first as (select position, seal, created_at from audit_entry order by position limit ${BATCH_SIZE}),
+      old as (select position, seal from first
+        where position < coalesce((select min(position) from first where created_at >= ${before}), 9007199254740991))
       select position, seal, (select count(*) from old) as count from old order by position desc limit 1`);
-    if (!old) return;
+    if (!old) return 0;
+    const now = clock.now();
     const details = { entries: old.count, last_seal: old.seal };
     await writer.append([
       {
@@ -47,5 +55,6 @@ export async function deleteOld({ data, clock, writer }: RetentionDeps, days: nu
     ]);
     await data.all(sql`select set_config('parley.audit_forgets', 'on', true)`);
     await data.all(sql`delete from audit_entry where position <= ${old.position}`);
+    return old.count;
   });
 }

@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { defineAction, definePlugin, sql, type PluginHandle } from 'parley-forum';
+import { createId, Data, defineAction, definePlugin, Secrets, sql, type PluginHandle } from 'parley-forum';
 import { AuditLog, type AuditRecord } from 'parley-forum/plugins/audit';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { RootKey } from 'parley-forum/plugins/secrets';
 import { leastOf, startForum, type Client } from 'parley-forum/testing';
+import { LogWriter } from '../../../plugins/audit/log-writer.ts';
+import { Seals } from '../../../plugins/audit/seals.ts';
 import { install, useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 
@@ -280,6 +282,42 @@ describe('old entries', () => {
       expect.objectContaining({ level: 'error', audit: true, message: 'the audit log is not as it was written' }),
     );
   });
+});
+
+test('thousands of old entries are forgotten in batches, each with an entry that says so, and the rest is whole', async () => {
+  await using other = await startForum();
+  const { app, clock } = other;
+  const data = app.service(Data);
+  const seals = new Seals({ data, secrets: app.service(Secrets) });
+  const writer = new LogWriter({ data, seals, log: app.log });
+  const add = (count: number, days: number): Promise<unknown> =>
+    data.transaction(() => {
+      const without = { actor: null, subjectType: null, subjectId: null, address: null };
+      const createdAt = new Date(clock.now() - days * DAY);
+      return writer.append(
+        Array.from({ length: count }, () => ({
+          ...without,
+          id: createId(clock.now()),
+          action: 'door.opened',
+          details: {},
+          createdAt,
+        })),
+      );
+    });
+  await add(6_000, 366);
+  await add(2, 364);
+  await other.runSchedule('audit/job:tend');
+  const rows = await data.all(
+    sql<{ action: string; entries: number | null }>`
+      select action, (details->>'entries')::integer as entries from audit_entry order by position`,
+  );
+  expect(rows).toEqual([
+    { action: 'door.opened', entries: null },
+    { action: 'door.opened', entries: null },
+    { action: 'audit.forgotten', entries: 5_000 },
+    { action: 'audit.forgotten', entries: 1_000 },
+  ]);
+  expect(await app.service(AuditLog).verify()).toEqual({ entries: 4, broken: undefined });
 });
 
 test('a new root key leaves an entry, and the seals as good as before', async () => {
