@@ -28,7 +28,7 @@ export async function painted(page: Page): Promise<void> {
   else await page.waitForLoadState('load');
 }
 
-/** Waits until these elements do what they are for: until then a press does what it does without script. */
+/** Waits until these elements do what they are for: until then a press may do what it does without script. */
 export async function defined(page: Page, ...elements: readonly string[]): Promise<void> {
   for (const element of elements) await page.locator(`${element}:defined`).first().waitFor({ state: 'attached' });
 }

@@ -1,6 +1,7 @@
 import { loadElement, page, t, toast } from '@forum/client';
 import { enhanceForms } from './parts/forms.ts';
 import { listenForKeys } from './parts/keys.ts';
+import { holdPresses } from './parts/presses.ts';
 import { keepTimes } from './parts/times.ts';
 
 /** Until its module is there, and if it never comes, the server's HTML inside an element does the work. */
@@ -29,9 +30,13 @@ function wake(target: EventTarget | null): void {
 }
 for (const type of ['pointerover', 'focusin']) document.addEventListener(type, ({ target }) => wake(target));
 
+/** By tag, what is pressed for what the element does: a press waits for the element's module. */
+const presses = new Map<string, string>();
 function scan(root: ParentNode): void {
   if (page.elements.size === 0) return;
   for (const element of root.querySelectorAll([...page.elements.keys()].join())) {
+    const press = element.getAttribute('data-press');
+    if (press !== null) presses.set(element.localName, press);
     // About the page as a whole, wherever it stands.
     if (element.hasAttribute('data-eager')) load(element.localName);
     else if (element.hasAttribute('data-when')) later.set(element.localName, element.getAttribute('data-when')!);
@@ -39,6 +44,7 @@ function scan(root: ParentNode): void {
   }
 }
 
+holdPresses(presses);
 scan(document);
 wake(document.activeElement);
 new MutationObserver((changes) => {

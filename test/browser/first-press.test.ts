@@ -1,0 +1,135 @@
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { defined, pass } from './checks.ts';
+import { useForum } from './forum.ts';
+
+const forum = useForum();
+
+interface Early {
+  readonly page: Page;
+  /** Paths of pages that were asked for since, and how. */
+  readonly visits: readonly string[];
+  /** Lets the module come, which is not there yet. */
+  come(): Promise<void>;
+}
+
+/** A page whose module of this element is on its way, or does not come. */
+async function openBefore(tag: string, path = '/d/1', options: BrowserContextOptions = {}): Promise<Early> {
+  const page = await forum.open('bob', options);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await page.route(`**/${tag}.js`, async (route) => {
+    await promise;
+    await route.continue();
+  });
+  await page.goto(path);
+  const visits: string[] = [];
+  page.on('request', (request) => {
+    if (request.isNavigationRequest()) visits.push(`${request.method()} ${new URL(request.url()).pathname}`);
+  });
+  const come = async (): Promise<void> => {
+    expect(await page.locator(`${tag}:defined`).count()).toBe(0);
+    resolve();
+  };
+  return { page, visits, come };
+}
+/** Loads the page again, to which the module of reactions does not come. */
+const refuse = async (page: Page): Promise<void> => {
+  await page.route('**/x-reactions.js', (route) => route.abort());
+  await page.reload();
+};
+const react = (page: Page): Locator => page.locator('#post-1').getByRole('link', { name: 'React to post 1' });
+const like = (page: Page): Locator => page.locator('#post-1 button.reaction', { hasText: 'Like' });
+
+describe('a press before the module of its element is there', () => {
+  test.each([
+    { what: 'the menu of a post', tag: 'x-posts', name: 'More about post 1', opened: '.menu:popover-open a' },
+    { what: 'the choice of reactions', tag: 'x-reactions', name: 'React to post 1', opened: '.reaction-menu button' },
+  ])('opens $what beside it on a telephone', async ({ tag, name, opened }) => {
+    const options = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true };
+    const { page, visits, come } = await openBefore(tag, '/d/1', options);
+    await page.getByRole('link', { name, exact: true }).tap();
+    await come();
+    await page.locator(opened).first().waitFor();
+    expect(visits).toEqual([]);
+    await page.context().close();
+  });
+
+  test('opens the bell by keyboard, which goes on in its menu', async () => {
+    const { page, visits, come } = await openBefore('x-notifications-menu', '/categories');
+    await page.locator('.bell').press('Enter');
+    await come();
+    await page.getByRole('dialog', { name: 'Notifications' }).waitFor();
+    expect(await page.evaluate('document.activeElement.closest(".notifications-menu") !== null')).toBe(true);
+    expect(visits).toEqual([]);
+    await page.context().close();
+  });
+
+  test('shows what a text looks like where it is written', async () => {
+    const { page, visits, come } = await openBefore('x-composer', '/new');
+    await page.getByLabel('Your text').fill('An *ash* oar');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await come();
+    await page.locator('.composer-view em', { hasText: 'ash' }).waitFor();
+    expect(visits).toEqual([]);
+    await page.context().close();
+  });
+
+  test('gives a reaction once, however often it is pressed', async () => {
+    const { page, visits, come } = await openBefore('x-reactions');
+    const sent: string[] = [];
+    page.on('request', (request) => void (request.method() === 'POST' && sent.push(new URL(request.url()).pathname)));
+    const given = (await like(page).getAttribute('aria-pressed')) === 'true';
+    await like(page).dblclick();
+    await come();
+    await expect.poll(() => like(page).getAttribute('aria-pressed')).toBe(String(!given));
+    expect([sent, visits]).toEqual([['/api/reactions/toggle'], []]);
+    await page.context().close();
+  });
+
+  test('is forgotten where something else is pressed meanwhile', async () => {
+    const { page, visits, come } = await openBefore('x-reactions');
+    await react(page).click();
+    await page.locator('#post-1 .prose').click();
+    await come();
+    await defined(page, 'x-reactions');
+    await pass(page, 2_000);
+    expect([visits, await page.locator('.reaction-menu').isVisible()]).toEqual([[], false]);
+    await page.context().close();
+  });
+
+  test('opens another tab where that is asked for', async () => {
+    const { page, visits } = await openBefore('x-reactions');
+    const presses: Parameters<Locator['click']>[0][] = [{ modifiers: ['ControlOrMeta'] }, { button: 'middle' }];
+    for (const press of presses) {
+      const opened = page.context().waitForEvent('page');
+      await react(page).click(press);
+      await (await opened).close();
+    }
+    expect(visits).toEqual([]);
+    await page.context().close();
+  });
+
+  test.each([{ when: 'does not come' }, { when: 'comes late' }])(
+    'follows the link once where the module $when',
+    async ({ when }) => {
+      const { page, visits } = await openBefore('x-reactions');
+      if (when === 'does not come') await refuse(page);
+      const path = await react(page).getAttribute('href');
+      const before = visits.length;
+      await react(page).click();
+      await page.getByRole('main').getByRole('button', { name: 'Thanks' }).waitFor();
+      expect(visits.slice(before)).toEqual([`GET ${path}`]);
+      await page.context().close();
+    },
+  );
+
+  test('sends a form once where the module does not come', async () => {
+    const { page, visits } = await openBefore('x-reactions');
+    await refuse(page);
+    const given = (await like(page).getAttribute('aria-pressed')) === 'true';
+    await like(page).dblclick();
+    await expect.poll(() => like(page).getAttribute('aria-pressed')).toBe(String(!given));
+    expect(visits.filter((one) => one.startsWith('POST'))).toHaveLength(1);
+    await page.context().close();
+  });
+});
