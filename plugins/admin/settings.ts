@@ -264,9 +264,11 @@ export function addSettings(
       .filter(({ key }) => key in changes)
       .map(plain);
     const group = groupIn(body);
-    const back = redirect(group === '' ? '/admin/settings' : pathOf(group), {
-      notice: phrase(saved.length > 0 ? 'admin:settings.saved' : 'admin:settings.unchanged'),
-    });
+    const to = group === '' ? '/admin/settings' : pathOf(group);
+    const back =
+      saved.length > 0
+        ? redirect(to, { notice: phrase('admin:settings.saved') })
+        : redirect(to, { notice: phrase('admin:settings.unchanged'), noticeKind: 'info' });
     return negotiated(back, { success: true, settings: saved });
   });
 

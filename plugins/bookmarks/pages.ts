@@ -104,8 +104,10 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
   })(async ({ actor, body: { ids = [], q = '', sort = 'newest' } }) => {
     await change(actor);
     const count = await bookmarks.remove(ids, actor);
-    const notice = ids.length === 0 ? phrase('bookmarks:none-chosen') : phrase('bookmarks:removed', { count });
-    return redirect(addressOf({ q, sort, page: 1 }), { notice });
+    const to = addressOf({ q, sort, page: 1 });
+    return ids.length === 0
+      ? redirect(to, { notice: phrase('bookmarks:none-chosen'), noticeKind: 'info' })
+      : redirect(to, { notice: phrase('bookmarks:removed', { count }) });
   });
 
   const load = ({ actor, params }: Pick<Retry, 'actor' | 'params'>) => bookmarks.find(params['id'] ?? '', actor);

@@ -85,7 +85,8 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
     const form = query.form && key !== undefined ? await drafts.formOf(key, actor) : undefined;
     const chosen = key === undefined ? keys : [key];
     const count = await drafts.remove(chosen, actor);
-    const notice = chosen.length === 0 ? phrase('drafts:none-chosen') : phrase('drafts:discarded', { count });
+    if (chosen.length === 0) return redirect(LIST, { notice: phrase('drafts:none-chosen'), noticeKind: 'info' });
+    const notice = phrase('drafts:discarded', { count });
     return redirect(form ? form.path + (form.hash ?? '') : LIST, { notice });
   });
 }

@@ -41,7 +41,7 @@ export function addConfirmationPages(
       if (!pending) {
         const error = 'Log in first; then another mail can be sent.';
         return negotiated(
-          redirect('/login', { notice: phrase('recovery:verify.login-first') }),
+          redirect('/login', { notice: phrase('recovery:verify.login-first'), noticeKind: 'info' }),
           new HttpError(401, error, { code: 'login_needed' }),
         );
       }

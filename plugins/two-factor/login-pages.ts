@@ -45,7 +45,7 @@ export function addLoginPages(plugin: PluginHandle, { service, verifier, session
       if (!pending) {
         const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
         return negotiated(
-          redirect('/login', { notice: phrase('two-factor:nobody-waits') }),
+          redirect('/login', { notice: phrase('two-factor:nobody-waits'), noticeKind: 'info' }),
           new HttpError(401, error, { code: 'login_needed' }),
         );
       }

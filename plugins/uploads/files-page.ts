@@ -149,8 +149,9 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
       await uploads.delete(upload, actor);
       count++;
     }
-    const notice = chosen.length === 0 ? phrase('uploads:none-chosen') : phrase('uploads:deleted', { count });
-    return redirect(FILES, { notice });
+    return chosen.length === 0
+      ? redirect(FILES, { notice: phrase('uploads:none-chosen'), noticeKind: 'info' })
+      : redirect(FILES, { notice: phrase('uploads:deleted', { count }) });
   });
 
   plugin.extend(

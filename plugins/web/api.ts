@@ -125,6 +125,8 @@ export interface Redirect {
   readonly status: number;
   /** Shown once on the next page, as a polite status. */
   readonly notice: Wording | undefined;
+  /** `info` where nothing was done, such as where something else has to be done first; `success` without it. */
+  readonly noticeKind?: 'success' | 'info' | undefined;
   /** Path of the form, without fields, that takes back what the notice tells of: a button beside it. */
   readonly undo?: string | undefined;
 }
@@ -173,8 +175,20 @@ export const shared = (
 /** 303 after a form, 301 for a moved page. `to` is a path of this site. */
 export const redirect = (
   to: string,
-  { status = 303, notice, undo }: { status?: number } & Partial<Pick<Redirect, 'notice' | 'undo'>> = {},
-): Redirect => ({ kind: 'redirect', to, status, notice, ...(undo !== undefined && { undo }) });
+  {
+    status = 303,
+    notice,
+    noticeKind,
+    undo,
+  }: { status?: number } & Partial<Pick<Redirect, 'notice' | 'noticeKind' | 'undo'>> = {},
+): Redirect => ({
+  kind: 'redirect',
+  to,
+  status,
+  notice,
+  ...(noticeKind !== undefined && { noticeKind }),
+  ...(undo !== undefined && { undo }),
+});
 /** The path of `text` where it is a URL of this site, else `/`: a form that says where it leads leads nowhere else. */
 export function localPath(text: string | undefined, baseUrl: string): string {
   if (text === undefined || /[\\\p{Cc}]/v.test(text) || !URL.canParse(text, baseUrl)) return '/';

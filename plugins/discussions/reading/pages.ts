@@ -154,7 +154,10 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
     const found = wanted === undefined ? undefined : await reader.discussion(head, actor);
     if (!found || wanted === undefined) throw notFound();
     const number = Math.min(wanted, found.lastNumber);
-    const notice = number === wanted ? {} : { notice: phrase('discussions:last-instead', { number: wanted }) };
+    const notice =
+      number === wanted
+        ? {}
+        : { notice: phrase('discussions:last-instead', { number: wanted }), noticeKind: 'info' as const };
     const page = pageOf(number);
     const { size, movedPostId } = await reader.upTo(head, { from: firstOf(page), to: number });
     const follows = movedPostId !== null && here === undefined && number === wanted;

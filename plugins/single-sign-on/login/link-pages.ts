@@ -58,7 +58,7 @@ export function addLinkPages(
   const noArrival = (): Negotiated => {
     const error = 'Nobody from another site waits here, or it took more than half an hour: begin again.';
     return negotiated(
-      redirect('/login', { notice: phrase('single-sign-on:nobody-waits') }),
+      redirect('/login', { notice: phrase('single-sign-on:nobody-waits'), noticeKind: 'info' }),
       new HttpError(401, error, { code: 'login_needed' }),
     );
   };

@@ -10,7 +10,7 @@ const REDIRECT_MAX_AGE = 60_000;
 /** A sentence, and the path of the form that takes back what it tells of, where there is one. */
 export interface Notice {
   readonly text: string;
-  /** `info` where it tells what happened to the visitor, not what they did; `success` without it. */
+  /** `info` where it tells of nothing that the visitor has done, but what happened to them or is to be done; `success` without it. */
   readonly kind?: 'success' | 'info' | undefined;
   readonly undo?: string | undefined;
 }

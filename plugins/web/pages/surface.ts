@@ -317,7 +317,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
         message: '',
         status: 200,
       });
-      return this.#sendPage(context, shown, { notice: { text: notice } });
+      return this.#sendPage(context, shown, { notice: { text: notice, kind: 'info' } });
     }
     const known = (route.body as { readonly properties?: object } | undefined)?.properties;
     // A button may send the whole form around it, of which its route reads the fields it knows.
@@ -395,11 +395,12 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     return ((options.confirm !== true && !isAdminPath(path)) || sessions.confirmed(req)) && mayCall(access, actor, can);
   }
 
-  #redirect({ req, res }: PageExchange, { to, status, notice, undo }: Redirect): void {
+  #redirect({ req, res }: PageExchange, { to, status, notice, noticeKind: kind, undo }: Redirect): void {
     const script = req.headers['x-enhance'];
     const stays = script === 'stay';
     const said = notice === undefined ? undefined : this.#deps.localeOf(req).say(notice);
-    if (said !== undefined && !stays) setNotice(res, { text: said, undo }, { secure: this.#deps.http.secure(req) });
+    if (said !== undefined && !stays)
+      setNotice(res, { text: said, kind, undo }, { secure: this.#deps.http.secure(req) });
     this.#deps.headers.protect(res);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.requestId(req) });
     // Scripts receive the target instead of following it: over plain http `upgrade-insecure-requests` would send them
@@ -585,7 +586,8 @@ function remedyPage(
 ): Redirect | undefined {
   if (status === 401 && SAFE_METHODS.has(req.method) && isGuest(actor))
     return redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`);
-  if (code === actor.requirement?.code) return redirect(actor.requirement.path, { notice: say(message) });
+  if (code === actor.requirement?.code)
+    return redirect(actor.requirement.path, { notice: say(message), noticeKind: 'info' });
   return undefined;
 }
 

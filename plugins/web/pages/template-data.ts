@@ -71,7 +71,7 @@ export interface TemplatePage {
   readonly returnTo: string | undefined;
   /** What was just done, or has happened, in a sentence; absent where nothing was. */
   readonly notice: string | undefined;
-  /** Of that: `success`, or `info` where it happened to the visitor. */
+  /** Of that: `success`, or `info` where it is nothing that the visitor has done. */
   readonly noticeKind: string | undefined;
   /** Path of the form that takes that back; absent where nothing can. */
   readonly undo: string | undefined;

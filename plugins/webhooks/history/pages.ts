@@ -131,9 +131,9 @@ export function addHistoryPages({ plugin, data, admin, web, settings, hooks, web
     });
     plugin.log.info({ ...actorFields(actor), count }, 'deliveries are sent again');
     return negotiated(
-      redirect(PATH, {
-        notice: count === 0 ? phrase('webhooks:again.none') : phrase('webhooks:again.count', { count }),
-      }),
+      count === 0
+        ? redirect(PATH, { notice: phrase('webhooks:again.none'), noticeKind: 'info' })
+        : redirect(PATH, { notice: phrase('webhooks:again.count', { count }) }),
       { success: true, count },
     );
   });

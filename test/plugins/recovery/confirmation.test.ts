@@ -103,6 +103,8 @@ describe('with addresses confirmed', () => {
     const client = visitor();
     await client.csrf();
     expect((await client.post('/login/verify', {}, asJson)).status).toBe(401);
+    expect((await client.submit('/login/verify')).headers.get('location')).toBe('/login');
+    expect((await client.get('/login')).text).toMatch(/class="flash"><div class="notice info"[^]*?Log in first/);
     expect((await logIn(form, client, NEW_PASSWORD)).status).toBe(401);
     expect((await client.post('/login/verify', {}, asJson)).status).toBe(401);
     await logIn(form, client);

@@ -39,6 +39,14 @@ describe('logging in', () => {
     expect([right.status, right.headers.get('location')]).toEqual([303, '/notifications']);
   });
 
+  it('leads whoever did not begin to do so, without the sign of something well done', async () => {
+    const client = members.visitor();
+    await client.csrf('/');
+    const answer = await client.submit('/login/two-factor', { code: '123456' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login']);
+    expect((await client.get('/login')).text).toMatch(/class="flash"><div class="notice info"[^]*?Nobody waits/);
+  });
+
   it('takes each code once, and none that is older', async () => {
     const { account, secret } = await members.enrolled();
     const [first, second, third] = [members.visitor(), members.visitor(), members.visitor()];

@@ -27,6 +27,8 @@ describe('two-factor login of the staff', () => {
       await client.csrf('/');
       const page = await client.get('/mod/reports');
       expect([group, page.status, page.headers.get('location')]).toEqual([group, 303, PAGE]);
+      // What has to be done first is nothing that was done well.
+      expect((await client.get(PAGE)).text).toContain('<div class="flash"><div class="notice info"');
       expect((await client.get('/mod/reports', asJson)).body).toMatchObject({ code: 'second_factor_needed' });
       expect((await client.post('/admin/settings/save', { 'site.name': 'x' }, asJson)).body).toMatchObject({
         code: 'second_factor_needed',

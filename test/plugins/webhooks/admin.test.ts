@@ -353,6 +353,8 @@ describe('what administrators do to a webhook', () => {
       to: '2026-01-02T00:00',
     });
     expect(form.status).toBe(303);
+    const { text } = await forum.root.get(form.headers.get('location')!);
+    expect(text).toMatch(/class="notice info"[^]*?There is nothing to send again/);
   });
 
   test('deleted, it is gone with its history, and what waits is not sent', async () => {
