@@ -1,5 +1,6 @@
 import { sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { badCursor, decodeCursor, decodeMoment, encodeCursor, type Page } from 'parley-forum/plugins/api';
+import type { ReadablePosts } from 'parley-forum/plugins/discussions';
 import type { DraftFields } from 'parley-forum/plugins/drafts';
 
 /** A draft as stored. */
@@ -7,6 +8,15 @@ export interface Draft {
   readonly key: string;
   readonly fields: DraftFields;
   readonly updatedAt: Date;
+}
+/** That there is a draft, without what it says. */
+export interface KeptDraft {
+  readonly key: string;
+  readonly updatedAt: Date;
+  /** Of the post that it changes, where that is in one of the discussions that were asked for. */
+  readonly postId: string | null;
+  readonly number: number | null;
+  readonly discussionId: string | null;
 }
 export interface ListRequest {
   readonly limit: number;
@@ -43,14 +53,19 @@ export class DraftStore {
     return this.#data.one(sql<Draft>`select ${COLUMNS} from draft where user_id = ${userId} and key = ${key}`);
   }
 
-  /** When those of them that there are were written last. */
-  async times(userId: string, keys: readonly string[]): Promise<ReadonlyMap<string, Date>> {
-    const rows = await this.#data.all(sql<{
-      key: string;
-      updatedAt: Date;
-    }>`select key, updated_at as "updatedAt" from draft
-      where user_id = ${userId} and key = any(${keys}::text[])`);
-    return new Map(rows.map(({ key, updatedAt }) => [key, updatedAt]));
+  /** Which of them there are, and which of changes of these discussions’ posts among `posts`, the newest first. One statement. */
+  kept(
+    userId: string,
+    keys: readonly string[],
+    { discussionIds, posts }: { readonly discussionIds: readonly string[]; readonly posts: ReadablePosts },
+  ): Promise<readonly KeptDraft[]> {
+    // Only where it is one may an id be read out of a key.
+    const postId = sql`case when d.key like 'edit-%' then substr(d.key, 6)::uuid end`;
+    return this.#data.all(sql<KeptDraft>`select d.key, d.updated_at as "updatedAt",
+        p.id as "postId", p.number, p.discussion_id as "discussionId"
+      from draft d left join (${posts}) p on p.id = ${postId} and p.discussion_id = any(${discussionIds}::uuid[])
+      where d.user_id = ${userId} and (d.key = any(${keys}::text[]) or p.id is not null)
+      order by d.updated_at desc, d.key desc`);
   }
 
   /** The newest first. */

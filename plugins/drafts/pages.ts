@@ -1,6 +1,6 @@
 import { notFound, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { composerEnd, listTabs, type Discussions } from 'parley-forum/plugins/discussions';
+import { composerEnd, listTabs, type ComposerSlot, type Discussions } from 'parley-forum/plugins/discussions';
 import {
   fill,
   navigation,
@@ -29,9 +29,15 @@ const PAGE = 20;
 /** Drafts that are discarded at once. */
 const MOST_CHOSEN = 100;
 const Key = Type.String({ maxLength: 100 });
+/** Posts of a discussion whose changes were begun, which its reply names. */
+const MOST_NAMED = 3;
 /** What a draft is, by the beginning of its key. */
 const LABELS = { new: 'drafts:kind.new', reply: 'drafts:kind.reply', edit: 'drafts:kind.edit' };
 const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
+
+/** The discussion to which the form is a reply: beside that one goes on with what was begun in it elsewhere. */
+const repliedIn = ({ key, discussion }: ComposerSlot): string | undefined =>
+  discussion && key === `reply-${discussion.id}` ? discussion.id : undefined;
 
 /** /drafts, and what writing fields have of it. */
 export function draftPages({ plugin, discussions, others, drafts, store, web }: PageDeps): void {
@@ -39,13 +45,19 @@ export function draftPages({ plugin, discussions, others, drafts, store, web }: 
   plugin.extend(listTabs, { label: 'drafts:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 30);
 
   const elements = fill(composerEnd, async (forms, viewer) => {
-    if (isGuest(viewer)) return [];
     const keys = forms.flatMap(({ key }) => key ?? []);
-    const times = keys.length === 0 ? new Map<string, Date>() : await store.times(viewer.id, keys);
+    if (isGuest(viewer) || keys.length === 0) return [];
+    const discussionIds = forms.flatMap((form) => repliedIn(form) ?? []);
+    const posts = await discussions.readablePosts(viewer);
+    const kept = await store.kept(viewer.id, keys, { discussionIds, posts });
     return Promise.all(
-      forms.map(async ({ key }) =>
-        key === undefined ? undefined : web.fragment(viewer, '@drafts/kept', { key, at: times.get(key) }),
-      ),
+      forms.map(async (form) => {
+        const { key } = form;
+        if (key === undefined) return undefined;
+        const at = kept.find((one) => one.key === key)?.updatedAt;
+        const changed = kept.filter(({ discussionId }) => discussionId === repliedIn(form)).slice(0, MOST_NAMED);
+        return web.fragment(viewer, '@drafts/kept', { key, at, changed });
+      }),
     );
   });
   plugin.extend(slotFillings, elements);

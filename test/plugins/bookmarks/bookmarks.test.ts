@@ -238,7 +238,7 @@ describe('pages', () => {
     for (const title of ['Three of them', 'Two of them', 'One of them'])
       ids.push((await keep('root', { post_id: (await forum.start('ada', title)).postId })).id);
     expect((await forum.as.root.submit('/bookmarks/remove', {})).status).toBe(303);
-    expect((await forum.as.root.get('/bookmarks')).text).toMatch(/class="notice info"[^]*?Nothing was chosen/);
+    expect((await forum.as.root.get('/bookmarks')).text).toMatch(/class="notice info"[^]*?Nothing selected/);
     const all = (await listed(forum.as.root)).bookmarks.map(({ id }: any) => id);
     expect(all).toEqual(expect.arrayContaining(ids));
     const body = new URLSearchParams(all.map((id: string) => ['ids[]', id]));

@@ -345,6 +345,32 @@ test('without script a form says when its draft was kept, and discards it with a
   expect([status, headers.get('location'), await keysOf('bob')]).toEqual([303, path, []]);
 });
 
+test('a reply says which posts of its discussion its writer has begun to change, and leads there', async () => {
+  const { id, number, postId } = await forum.start('bob', 'Tiller');
+  const other = await forum.start('bob', 'Mast');
+  const { post } = expectStatus(
+    await forum.as.bob.post('/api/posts', { discussion_id: id, content: 'Of ash' }),
+    201,
+  ).body;
+  for (const key of [`edit-${postId}`, `edit-${post.id}`, `edit-${other.postId}`]) {
+    await put('bob', key, { content: 'Of oak' });
+    later();
+  }
+  const linksTo = async (path: string, name: Name = 'bob'): Promise<readonly (string | undefined)[]> => {
+    const found = (await page(path, name)).matchAll(/href="(\/p\/[^"]+draft=1)">You have begun to change post (\d+)/g);
+    return [...found].flatMap(([, href, shown]) => [href, shown]);
+  };
+  const both = [`/p/${post.id}/edit?draft=1`, '2', `/p/${postId}/edit?draft=1`, '1'];
+  for (const path of [`/d/${number}-tiller`, `/d/${number}/reply`]) expect(await linksTo(path)).toEqual(both);
+  expect(await page(both[0]!, 'bob')).toContain('Of oak</textarea>');
+  // Where a post is changed one does so already.
+  expect(await linksTo(`/p/${postId}/edit`)).toEqual([]);
+  expect(await linksTo(`/d/${number}-tiller`, 'ada')).toEqual([]);
+  expectStatus(await forum.as.bob.delete(`/api/posts/${post.id}`), 200);
+  expect(await linksTo(`/d/${number}-tiller`)).toEqual(both.slice(2));
+  await clear('bob');
+});
+
 test('with the plugin off nothing is kept, and what was is there again afterwards', async () => {
   await put('bob', 'new', { content: 'Still here' });
   await forum.app.app.plugins.disable('drafts');
