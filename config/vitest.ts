@@ -29,7 +29,7 @@ const FIRST_PROCESS = ['test/core/data.test.ts', 'test/plugins/notifications/not
  * and what several do at once or a crash leaves. The other tests run on a server, and here with PARLEY_FULL=1.
  */
 const ON_BOTH = [
-  'test/core/{backfill,cli,connections,data,faults,job-keys,job-processes,jobs,restart,disk-space,vacuum}.test.ts',
+  'test/core/{backfill,cli,connections,data,exclusively,faults,job-keys,job-processes,jobs,restart,disk-space,vacuum}.test.ts',
   'test/plugins/accounts/{sessions,failure-throttle}.test.ts',
   'test/plugins/installer/process.test.ts',
   'test/plugins/{cache,limits,presence}/**/*.test.ts',

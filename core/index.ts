@@ -62,6 +62,7 @@ export {
 export { counters, type Counter } from './data/counters.ts';
 export { Data, defineEntity, Migration, p, sql, type EntityManager, type RawBuilder } from './data/database.ts';
 export { Batcher } from './data/batcher.ts';
+export { exclusively } from './data/exclusively.ts';
 export { makeCacheFolder } from './host/backup/cache-folder.ts';
 export { Cache, type CacheOptions, type Redis } from './cache.ts';
 export { Cluster } from './cluster.ts';

@@ -1,7 +1,6 @@
-import { HttpError, sql, type Clock, type Data, type Settings } from 'parley-forum';
+import { exclusively, HttpError, sql, type Clock, type Data, type Settings } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { DemoContent, Installation, Installer, Progress } from 'parley-forum/plugins/installer';
-import { withInstallLock, busy } from './install-lock.ts';
 import type { ConfigFile } from './config-file.ts';
 
 export interface InstallerDeps {
@@ -32,7 +31,9 @@ export class InstallerService implements Installer {
 
   async install(installation: Installation, progress: Progress): Promise<void> {
     if (installation.demo && !this.#options.demo) throw new HttpError(409, NO_CONTENT);
-    await this.exclusively(() => withInstallLock(this.#options.data, () => this.#install(installation, progress)));
+    await this.exclusively(() =>
+      exclusively(this.#options.data, 'installer:install', busy, () => this.#install(installation, progress)),
+    );
   }
 
   /** Runs `work` while nothing is installed and no other installation runs in this process: 409 otherwise. */
@@ -93,6 +94,8 @@ export class InstallerService implements Installer {
   }
 }
 
+export const busy = (): HttpError =>
+  new HttpError(409, 'Somebody else is installing this forum at the moment; wait until they are done');
 const NO_CONTENT =
   'Nothing here has demo content to offer; put "demo" into config/forum.ts and switch it on, or install without --demo';
 const TAKEN =

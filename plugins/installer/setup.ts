@@ -15,9 +15,8 @@ import type { ApiRefusals } from 'parley-forum/plugins/api';
 import { Installer, type Installation } from 'parley-forum/plugins/installer';
 import type { Protection } from 'parley-forum/plugins/protection';
 import { Attempt } from './attempt.ts';
-import { busy } from './install-lock.ts';
 import { createGate } from './wizard/gate.ts';
-import type { InstallerService } from './service.ts';
+import { busy, type InstallerService } from './service.ts';
 import type { Visits } from './wizard/visits.ts';
 
 export interface SetupDeps {
