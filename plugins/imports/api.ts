@@ -10,6 +10,8 @@ export interface ImportedAmounts {
 
 /** Brings a community from a file, of which each line is a member, a category or a discussion. */
 export interface CommunityImport {
+  /** Runs `work` while nothing else is brought to this forum, in whichever process: 409 for the second. */
+  exclusively<T>(work: () => Promise<T>): Promise<T>;
   /** Looks through the whole file and writes nothing. `problems`: a line each, the first ones; none where all is well. */
   check(path: string): Promise<{ readonly amounts: ImportedAmounts; readonly problems: readonly string[] }>;
   /**

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
-import { ConfigurationError, defineCommand, Type } from 'parley-forum';
-import { CommunityImport } from 'parley-forum/plugins/imports';
+import { ConfigurationError, defineCommand, Type, type Console } from 'parley-forum';
+import { CommunityImport, type ImportedAmounts } from 'parley-forum/plugins/imports';
 
 const importCommand = defineCommand({
   name: 'import',
@@ -14,21 +14,32 @@ const importCommand = defineCommand({
   needs: { imports: CommunityImport },
   async run({ imports }, { file, check }, console) {
     const path = resolve(file);
-    const { amounts, problems } = await imports.check(path);
-    for (const problem of problems) console.print(problem);
-    if (problems.length > 0) throw new ConfigurationError(`${path} cannot be brought as it is; nothing was written`);
-    const { members, categories, discussions, posts } = amounts;
-    console.print(
-      `${path}: ${members} members, ${categories} categories, ${discussions} discussions with ${posts} posts`,
-    );
-    if (check) return;
-    const fresh = await imports.bring(path, amounts, console);
-    const known = discussions - fresh.discussions;
-    console.print(
-      `${fresh.discussions} discussions with ${fresh.posts} posts are new here${known > 0 ? `; ${known} discussions of these ids came before` : ''}.`,
-    );
+    if (check) await lookThrough(imports, path, console);
+    // A file is looked through against what is here, so that nothing may come between that and the first of it.
+    else await imports.exclusively(() => bring(imports, path, console));
   },
 });
+
+/** Resolves to what the file has. Throws where not all of it can be brought. */
+async function lookThrough(imports: CommunityImport, path: string, console: Console): Promise<ImportedAmounts> {
+  const { amounts, problems } = await imports.check(path);
+  for (const problem of problems) console.print(problem);
+  if (problems.length > 0) throw new ConfigurationError(`${path} cannot be brought as it is; nothing was written`);
+  const { members, categories, discussions, posts } = amounts;
+  console.print(
+    `${path}: ${members} members, ${categories} categories, ${discussions} discussions with ${posts} posts`,
+  );
+  return amounts;
+}
+
+async function bring(imports: CommunityImport, path: string, console: Console): Promise<void> {
+  const amounts = await lookThrough(imports, path, console);
+  const fresh = await imports.bring(path, amounts, console);
+  const known = amounts.discussions - fresh.discussions;
+  console.print(
+    `${fresh.discussions} discussions with ${fresh.posts} posts are new here${known > 0 ? `; ${known} discussions of these ids came before` : ''}.`,
+  );
+}
 
 /** `import`. */
 export const commands = [importCommand] as const;

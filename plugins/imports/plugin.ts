@@ -1,4 +1,4 @@
-import { Clock, commandLine, Data, definePlugin } from 'parley-forum';
+import { Clock, commandLine, Data, definePlugin, exclusively, HttpError } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { CommunityImport, communityImported } from 'parley-forum/plugins/imports';
@@ -37,6 +37,7 @@ export default definePlugin({
     );
     return {
       imports: {
+        exclusively: (work) => exclusively(data, 'imports:import', busy, work),
         check: (path) => checkFile(path, { categories: deps.categories, importer: deps.importer, now: clock.now() }),
         async bring(path, amounts, console) {
           await plugin.emit(communityImported, amounts);
@@ -46,3 +47,6 @@ export default definePlugin({
     };
   },
 });
+
+const busy = (): HttpError =>
+  new HttpError(409, 'Another import runs on this forum at the moment; nothing was written. Wait until it is done');

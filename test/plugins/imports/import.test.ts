@@ -123,6 +123,15 @@ describe('the command import', () => {
     expect(users.map(({ username }: { username: string }) => username).toSorted()).toEqual(['ada', 'ada-2']);
   });
 
+  test('is refused at its beginning while another import runs, and not once that is done', async () => {
+    const path = join(folder, 'twice.jsonl');
+    await writeFile(path, FILE.map((line) => JSON.stringify(line)).join('\n'));
+    const started = [0, 1].map(() => runCommand(forum.app.app, ['import', path], console));
+    await expect(started[1]).rejects.toThrow('Another import runs on this forum at the moment; nothing was written');
+    await started[0];
+    await expect(runCommand(forum.app.app, ['import', path], console)).resolves.toBeUndefined();
+  });
+
   test.each([
     ['line 1: is no JSON', '{"kind": "member"'],
     ['line 1: “kind” must be one of member, category, discussion', { kind: 'topic', id: 1 }],
