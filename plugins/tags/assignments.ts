@@ -4,7 +4,7 @@ import { discussionCacheTags, type Field, type PostProjection } from 'parley-for
 import { createTags, TagReference } from 'parley-forum/plugins/tags';
 import { tagsTag } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
-import { namesIn } from './names.ts';
+import { fittedNamesIn, namesIn } from './names.ts';
 import type { TagRights, TagService } from './tag-service.ts';
 
 interface AssignmentsDeps {
@@ -75,7 +75,10 @@ export class Assignments {
         await this.#assign(new Map([[id, wordsOf(value)]]), await rights(viewer));
       },
       saveMany: (_em, values) =>
-        this.#assign(new Map([...values].map(([id, value]) => [id, namesIn(value)])), { create: true, hidden: [] }),
+        this.#assign(new Map([...values].map(([id, value]) => [id, fittedNamesIn(value)])), {
+          create: true,
+          hidden: [],
+        }),
     };
   }
 

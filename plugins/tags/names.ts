@@ -6,6 +6,9 @@ const MAX_NAME_LENGTH = 30;
 /** Steps of 15 degrees on the colour wheel. */
 const HUE_STEPS = 24;
 
+/** What no name may have. Two invisible characters belong to words of some scripts, and to emoji. */
+const FORBIDDEN = /(?![\u200c\u200d])[,\p{C}]/gu;
+
 /** A name as it is stored: of any script, composed, with single spaces. */
 const normalize = (name: string): string => name.normalize('NFC').replace(/\s+/g, ' ').trim();
 
@@ -22,9 +25,7 @@ export function nameOf(text: string, field: string): string {
   const wrong = (message: string): InvalidInput => new InvalidInput([{ field, message }]);
   if (length < 1 || length > MAX_NAME_LENGTH)
     throw wrong(`must be names of 1 to ${MAX_NAME_LENGTH} characters; “${name.slice(0, 60)}” has ${length}`);
-  // Two invisible ones belong to words of some scripts, and to emoji.
-  if (/[,\p{C}]/u.test(name.replace(/\u200c|\u200d/g, '')))
-    throw wrong('must be names without commas and invisible characters');
+  if (name.search(FORBIDDEN) >= 0) throw wrong('must be names without commas and invisible characters');
   return name;
 }
 
@@ -33,10 +34,21 @@ export function nameOf(text: string, field: string): string {
  * repetitions are left out.
  */
 export function namesIn(value: unknown): readonly string[] {
-  const words = [value]
-    .flat()
-    .flatMap((text) => String(text).split(','))
-    .map(normalize)
-    .filter(Boolean);
-  return [...new Map(words.map((word) => [keyOf(word), word])).values()];
+  return distinct([value].flat().flatMap((text) => String(text).split(',').map(normalize)));
 }
+
+/**
+ * As `namesIn`, of tags from elsewhere: each of a list stays one and is made to fit, with a space for a comma and
+ * without what cannot be seen.
+ */
+export const fittedNamesIn = (value: unknown): readonly string[] =>
+  distinct(Array.isArray(value) ? value.map((name) => fitted(String(name))) : namesIn(value).map(fitted));
+
+const fitted = (text: string): string => {
+  const name = normalize(normalize(text).replace(FORBIDDEN, (one) => (one === ',' ? ' ' : '')));
+  return [...name].slice(0, MAX_NAME_LENGTH).join('').trim();
+};
+
+const distinct = (names: readonly string[]): readonly string[] => [
+  ...new Map(names.filter(Boolean).map((name) => [keyOf(name), name])).values(),
+];

@@ -239,6 +239,21 @@ describe('the command import', () => {
     expect(posts).toMatchObject([{ content: 'One\u2028two\nthree.' }]);
   });
 
+  test('fits tags to the rules: one with a comma stays one, and what cannot be seen is left out', async () => {
+    const tags = ['salt, fresh', '1,5 m', 'tar\u0007red', 'Tarred', ' , ', 'a\tb'];
+    const [member, , , category] = FILE;
+    await bring([
+      member!,
+      category!,
+      { kind: 'discussion', id: 'tags', title: 'Tagged', category: 'boats', tags, posts: [post(1, 'Look.', 21)] },
+    ]);
+    const [discussion] = (await forum.guest.get('/api/discussions?sort=newest&limit=1')).body.discussions;
+    expect(discussion).toMatchObject({
+      title: 'Tagged',
+      tags: [{ name: 'salt fresh' }, { name: '1 5 m' }, { name: 'Tarred' }, { name: 'a b' }],
+    });
+  });
+
   test.each([
     ['UTF-16', Buffer.from(`\uFEFF${JSON.stringify(MEMBERS[0])}`, 'utf16le')],
     ['Latin-1', Buffer.from(JSON.stringify(MEMBERS[0]), 'latin1')],
