@@ -15,7 +15,18 @@ export { Type, type Static, type TObject, type TSchema } from 'typebox';
 /** Problems of one value that are told; more than anybody reads, and than an answer should hold. */
 const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
-const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown', 'x-deprecated'];
+/** What a text that does not match `pattern` is told, which few can read. */
+const PATTERN_PROBLEM = 'x-pattern-problem';
+const KEYWORDS = [
+  'x-secret',
+  'x-restart',
+  'x-order',
+  'x-group',
+  'x-danger',
+  'x-markdown',
+  'x-deprecated',
+  PATTERN_PROBLEM,
+];
 
 const DAY = 86_400_000;
 const [FIRST_MOMENT, LAST_MOMENT] = [Date.UTC(1000, 0, 2), Date.UTC(9999, 11, 31, 23, 59, 59, 999)];
@@ -74,14 +85,28 @@ const coercing = compiler({ removeAdditional: true, coerceTypes: true });
 /** By their properties, where they have some: those that plugins add to a schema come and go. */
 const compiled = { exact: new WeakMap<object, ValidateFunction>(), coercing: new WeakMap<object, ValidateFunction>() };
 
-function problem(error: ErrorObject): FieldProblem {
-  const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
+/** A part of a JSON pointer as it is called. */
+const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
+
+/**
+ * What the schema itself tells whoever does not match its pattern. It is looked up: errors that have their schema make
+ * every schema a quarter slower to compile.
+ */
+function patternProblem({ keyword, schemaPath }: ErrorObject, schema: unknown): string | undefined {
+  if (keyword !== 'pattern') return undefined;
+  const parts = schemaPath.split('/').slice(1, -1).map(decodeURIComponent).map(unescaped);
+  const own = parts.reduce((outer, part) => (outer as Record<string, unknown> | undefined)?.[part], schema);
+  return (own as { [PATTERN_PROBLEM]?: string } | undefined)?.[PATTERN_PROBLEM];
+}
+
+function problem(error: ErrorObject, schema: unknown): FieldProblem {
+  const path = unescaped(error.instancePath.slice(1).replaceAll('/', '.'));
   const missing = error.keyword === 'required' ? String(error.params['missingProperty']) : '';
   const allowed = error.keyword === 'enum' ? `: ${(error.params['allowedValues'] as unknown[]).join(', ')}` : '';
   const empty = missing !== '' || /fewer than 1 characters|pattern "\\S"/.test(error.message ?? '');
   return {
     field: [path, missing].filter(Boolean).join('.') || 'body',
-    message: empty ? 'is required' : `${error.message ?? 'is not valid'}${allowed}`,
+    message: empty ? 'is required' : (patternProblem(error, schema) ?? `${error.message ?? 'is not valid'}${allowed}`),
   };
 }
 
@@ -102,7 +127,10 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
   let validate = compiled[kind].get(key);
   if (!validate) compiled[kind].set(key, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
   const copy = structuredClone(value);
-  if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).slice(0, MOST_PROBLEMS).map(problem) };
+  if (!validate(copy)) {
+    const errors = (validate.errors ?? []).slice(0, MOST_PROBLEMS);
+    return { ok: false, problems: errors.map((error) => problem(error, validate.schema)) };
+  }
   const faults = faultsOf(copy, value, '');
   return faults.length > 0
     ? { ok: false, problems: faults.slice(0, MOST_PROBLEMS) }

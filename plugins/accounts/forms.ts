@@ -44,7 +44,9 @@ export const ConfirmForm = Type.Object({
 });
 export const ReturnForm = Type.Object({ return_to: Type.Optional(Type.String({ maxLength: 2_048 })) });
 export const EmailForm = Type.Object({ email: Text(254) });
-export const SessionForm = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
+export const SessionForm = Type.Object({
+  id: Type.String({ pattern: '^[0-9a-f]{64}$', 'x-pattern-problem': 'is not the id of a session' }),
+});
 export const FirstPasswordForm = Type.Object({
   password: Text(1_024),
   password_confirmation: Type.Optional(Type.String()),

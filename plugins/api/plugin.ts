@@ -68,13 +68,20 @@ export default definePlugin({
       description: 'Where a caller does not say how many.',
       'x-group': 'api',
     }),
-    'api.cors_origins': Type.Array(Type.String({ pattern: '^https?://[^/ ]+$', maxLength: 255 }), {
-      default: [],
-      title: 'Other sites that may read',
-      'x-group': 'api',
-      'x-danger': true,
-      description: 'Origins whose pages may call the API with a bearer token, such as https://app.example.',
-    }),
+    'api.cors_origins': Type.Array(
+      Type.String({
+        pattern: '^https?://[^/ ]+$',
+        'x-pattern-problem': 'must be an origin such as https://app.example, without a path',
+        maxLength: 255,
+      }),
+      {
+        default: [],
+        title: 'Other sites that may read',
+        'x-group': 'api',
+        'x-danger': true,
+        description: 'Origins whose pages may call the API with a bearer token, such as https://app.example.',
+      },
+    ),
   }),
 
   commands: [printOpenApi],

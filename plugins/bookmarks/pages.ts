@@ -152,7 +152,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
     load,
     body: Type.Object({
       note: Note,
-      remind_at: Type.Optional(Type.Union([Type.Literal(''), Type.String({ pattern: LOCAL_TIME })])),
+      remind_at: Type.Optional(Type.String({ pattern: LOCAL_TIME, 'x-pattern-problem': 'must be a date and time' })),
     }),
   })(async ({ actor, target, body: { note, remind_at: local } }) => {
     await change(actor);

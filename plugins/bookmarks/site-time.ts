@@ -1,7 +1,7 @@
 import { Cron } from 'croner';
 
-/** Date and time of a form's field, as `2026-03-29T09:00`. */
-export const LOCAL_TIME = String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$`;
+/** Date and time of a form's field, as `2026-03-29T09:00`, or nothing. */
+export const LOCAL_TIME = String.raw`^(?:\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)?$`;
 
 /**
  * The moment of a date and time in a time zone, of two the first; the next one that exists where clocks are put forward.

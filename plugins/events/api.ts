@@ -26,6 +26,7 @@ export const After = Type.Integer({
 });
 export const EventNames = Type.String({
   pattern: '^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$',
+  'x-pattern-problem': 'must be names of events with commas between and no spaces',
   maxLength: 500,
   description: 'Names with commas between them, such as `post.created,post.deleted`',
 });

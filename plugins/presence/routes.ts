@@ -58,7 +58,12 @@ export function presenceRoutes(
     options,
     summary: 'Says that the caller is still here, and on which page; a guest who was not here is not added',
     body: Type.Object({
-      page: Type.String({ pattern: '^/', maxLength: MAX_PATH_LENGTH, description: 'Path of the current page' }),
+      page: Type.String({
+        pattern: '^/',
+        'x-pattern-problem': 'must be a path, which begins with /',
+        maxLength: MAX_PATH_LENGTH,
+        description: 'Path of the current page',
+      }),
     }),
     result: Type.Object({}),
   })(async ({ actor, req, body }) => {

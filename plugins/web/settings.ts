@@ -15,6 +15,7 @@ export const webSettings = Type.Object({
     default: '',
     maxLength: 500,
     pattern: '^(|/[^/\\\\\\s][^\\s]*|https://[^\\s]+)$',
+    'x-pattern-problem': 'must be a path of this site, such as /uploads/harbour.png, or an https address',
     title: 'Picture for links',
     'x-group': 'site',
     description:
@@ -24,6 +25,7 @@ export const webSettings = Type.Object({
     default: '',
     maxLength: 500,
     pattern: '^(|/[^/\\\\\\s][^\\s]*)$',
+    'x-pattern-problem': 'must be a path of this site, such as /uploads/icon.png',
     title: 'Icon',
     'x-group': 'appearance',
     description:
@@ -32,6 +34,7 @@ export const webSettings = Type.Object({
   'site.accent': Type.String({
     default: '',
     pattern: '^(|#[0-9a-fA-F]{6})$',
+    'x-pattern-problem': 'must be a colour such as #1d6f8a',
     title: 'Accent colour',
     'x-group': 'appearance',
     description:

@@ -7,12 +7,14 @@ export const settings = Type.Object({
   'site.service_name': Type.String({
     default: 'Forum',
     pattern: '^[A-Za-z0-9\\-]+$',
+    'x-pattern-problem': 'must be letters from A to Z, digits and hyphens',
     maxLength: 40,
     title: 'Name in webhook headers',
     description: 'The middle word of X-Forum-Event, X-Forum-Delivery and X-Forum-Signature, as they are sent.',
   }),
   'webhooks.inbound_secret': Type.String({
     pattern: SECRET_PATTERN,
+    'x-pattern-problem': 'must be whsec_ and 24 to 64 bytes in base64',
     'x-danger': true,
     title: 'Secret for incoming webhooks',
     'x-secret': true,

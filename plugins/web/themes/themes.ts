@@ -22,17 +22,28 @@ import {
   type Tokens,
 } from './tokens.ts';
 
+const ThemeId = Type.String({
+  pattern: '^[a-z][a-z0-9-]*$',
+  'x-pattern-problem': 'must be lowercase letters, digits and hyphens, beginning with a letter',
+});
 const Manifest = Type.Object({
-  id: Type.String({ pattern: '^[a-z][a-z0-9-]*$' }),
+  id: ThemeId,
   name: Type.String({ minLength: 1, maxLength: 80 }),
   version: Type.String(),
   /** Version of the template contract. */
   api: Type.Literal(1),
-  extends: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9-]*$' })),
+  extends: Type.Optional(ThemeId),
   author: Type.Optional(Type.String()),
   license: Type.Optional(Type.String()),
   /** Below assets/, in the order they are joined. */
-  styles: Type.Optional(Type.Array(Type.String({ pattern: '^[a-z0-9/-]+\\.css$' }))),
+  styles: Type.Optional(
+    Type.Array(
+      Type.String({
+        pattern: '^[a-z0-9/-]+\\.css$',
+        'x-pattern-problem': 'must be a path of lowercase letters, digits and hyphens that ends with .css',
+      }),
+    ),
+  ),
 });
 
 /** One theme as it lies on disk: data, templates and style, never code. */

@@ -194,6 +194,20 @@ describe('POST /admin/settings/save', () => {
     expect(value('boats.key')).toBe('second');
   });
 
+  it('says in words what a text must look like, to programs and, in their language, to people', async () => {
+    const message = 'must be a colour such as #1d6f8a';
+    const refused = await ada.post('/admin/settings/save', { 'site.accent': 'red' }, json);
+    expect([refused.status, refused.body.details]).toEqual([400, [{ field: 'site.accent', message }]]);
+    const one = await ada.post('/admin/settings/save', { 'api.cors_origins': ['https://app.example/'] }, json);
+    expect(one.body.details).toEqual([
+      { field: 'api.cors_origins', message: 'must be an origin such as https://app.example, without a path' },
+    ]);
+    const form = { _group: 'appearance', 'site.accent': 'red' };
+    const german = await forum.session('ada', { 'accept-language': 'de' });
+    expect((await ada.submit('/admin/settings/save', form)).text).toContain(message);
+    expect((await german.submit('/admin/settings/save', form)).text).toContain('muss eine Farbe wie #1d6f8a sein');
+  });
+
   it('shows a refused form again with what was typed', async () => {
     for (const [field, typed, message] of [
       ['boats.length', 'long', 'must be integer'],

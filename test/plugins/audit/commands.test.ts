@@ -121,6 +121,7 @@ describe('what is done at the shell leaves an entry that says so', () => {
     const refused = {
       'setting set no.such 1': 'There is no setting',
       'setting set security.bcrypt_cost 0': 'must be',
+      'setting set site.accent red': 'site.accent: must be a colour such as #1d6f8a',
       'theme use harbour': 'There is no theme',
       'plugin disable admin': 'the admin panel needs it',
       'plugin disable nothing': 'nothing',

@@ -1,7 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { InvalidInput } from 'parley-forum';
+import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
+import { readFiles } from '../../../config/tools/checks/support/files.ts';
+import { nodesOf, parseSource, placeOf } from '../../../config/tools/checks/support/source.ts';
 import { inLanguage } from '../../../plugins/web/pages/errors.ts';
 import { Locales } from '../../../plugins/web/themes/locales.ts';
 import { Sentences } from '../../../plugins/web/themes/sentences.ts';
@@ -56,6 +59,40 @@ describe.each(plugins)('what $plugin says when it refuses something', ({ plugin,
   it('is said in German by its own translation and no other', () => {
     const said = texts.map(([sentence]) => [sentence, failures.say('de', filled(sentence))]);
     expect(said).toEqual(texts.map(([sentence, text]) => [sentence, filled(text)]));
+  });
+});
+
+/** Texts whose pattern is more than that something can be seen, of every plugin and of the kernel. */
+const patterned = ['core', 'plugins']
+  .flatMap((folder) => readFiles(ROOT, [folder], /^(?:core|plugins)\/(?!.*\/client\/).*\.ts$/))
+  .filter(({ text }) => text.includes('pattern'))
+  .map(parseSource)
+  .flatMap((source) => [...nodesOf(source)].filter(ts.isCallExpression).map((call) => ({ source, call })))
+  .flatMap(({ source, call }) => {
+    const [options] = call.expression.getText() === 'Type.String' ? call.arguments : [];
+    if (!options || !ts.isObjectLiteralExpression(options)) return [];
+    const valueOf = (name: string): string | undefined =>
+      options.properties
+        .filter(ts.isPropertyAssignment)
+        .find((property) =>
+          ts.isStringLiteral(property.name) || ts.isIdentifier(property.name) ? property.name.text === name : false,
+        )
+        ?.initializer.getText();
+    const pattern = valueOf('pattern');
+    return pattern === undefined || pattern === String.raw`'\\S'`
+      ? []
+      : [{ place: placeOf(source, call.getStart()), words: valueOf('x-pattern-problem')?.slice(1, -1) }];
+  });
+
+describe('a pattern, which few can read', () => {
+  it('is told in words, wherever a schema has one', () => {
+    expect(patterned.length).toBeGreaterThan(5);
+    expect(patterned.filter(({ words }) => words === undefined)).toEqual([]);
+  });
+
+  it('is told in German, too', () => {
+    const english = patterned.filter(({ words = '' }) => failures.say('de', words) === words);
+    expect(english).toEqual([]);
   });
 });
 
