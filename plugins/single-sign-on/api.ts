@@ -1,4 +1,4 @@
-import { defineAction, definePermission } from 'parley-forum';
+import { defineAction, definePermission, defineToken } from 'parley-forum';
 
 /** An identity provider as administrators see it: everything but its secret. */
 export interface ProviderRecord {
@@ -52,18 +52,44 @@ export interface IdentityChange {
 /** A member can log in by an identity provider from now on: an account there is linked to theirs. */
 export const identityLinked = defineAction<IdentityChange & { readonly address: string }>('single-sign-on.linked');
 /**
- * That is over. `cause`: the member's own wish, or a password that was set anew by a link in a mail, since somebody else
- * may have linked theirs.
+ * That is over. `cause`: the member's own wish, an operator's command, or a password that was set anew by a link in a
+ * mail, since somebody else may have linked theirs.
  */
-export const identityUnlinked = defineAction<IdentityChange & { readonly cause: 'member' | 'password reset' }>(
-  'single-sign-on.unlinked',
-);
+export const identityUnlinked = defineAction<
+  IdentityChange & { readonly cause: 'member' | 'operator' | 'password reset' }
+>('single-sign-on.unlinked');
 /** A login at an identity provider came to nothing; `reason` in one word, such as `answer`. */
 export const signOnRefused = defineAction<{
   readonly provider: string;
   readonly reason: string;
   readonly address: string;
 }>('single-sign-on.refused');
+
+/** An account at an identity provider by which a member logs in. */
+export interface LinkedIdentity {
+  /** What the provider is called in paths. */
+  readonly slug: string;
+  /** On the buttons of the login page. */
+  readonly name: string;
+  /** Whether people log in by the provider now. */
+  readonly active: boolean;
+  /** What the member is called there, to tell accounts apart. */
+  readonly label: string | null;
+  readonly linkedAt: Date;
+  readonly usedAt: Date | null;
+}
+
+/** Which accounts at identity providers members have linked. */
+export interface Identities {
+  /** In the order in which they were linked. */
+  of(accountId: string): Promise<readonly LinkedIdentity[]>;
+  /**
+   * An operator's: raises `single-sign-on.unlinked`. 404 where there is no provider of this name or nothing is linked
+   * there; 409 where the member could not log in any more.
+   */
+  unlink(accountId: string, slug: string): Promise<void>;
+}
+export const Identities = defineToken<Identities>('Identities');
 
 export const manageProviders = definePermission('single-sign-on.manage', {
   label: 'manage identity providers, by which members log in',

@@ -1,4 +1,4 @@
-import type { PluginHandle } from 'parley-forum';
+import { commandLine, type PluginHandle } from 'parley-forum';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import {
   identityLinked,
@@ -40,7 +40,7 @@ const RULES = [
   })),
   audited(identityUnlinked, ['single-sign-on.unlinked'], ({ account, provider: id, cause }) => ({
     action: 'single-sign-on.unlinked',
-    actor: account,
+    actor: cause === 'operator' ? commandLine : account,
     subject: member(account),
     details: { provider: id, cause },
   })),

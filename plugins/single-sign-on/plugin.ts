@@ -12,11 +12,13 @@ import { Limits } from 'parley-forum/plugins/limits';
 import { Mail } from 'parley-forum/ports/mail';
 import { personalData } from 'parley-forum/ports/personal-data';
 import { Protection } from 'parley-forum/plugins/protection';
-import { manageProviders } from 'parley-forum/plugins/single-sign-on';
+import { Identities, manageProviders } from 'parley-forum/plugins/single-sign-on';
 import { Web } from 'parley-forum/plugins/web';
 import { addAuditRules, auditedHooks } from './audit-rules.ts';
+import { commands } from './commands.ts';
 import { notifyOwner } from './identities/emails.ts';
 import { IdentityStore } from './identities/identity-store.ts';
+import { LinkedIdentities } from './identities/linked-identities.ts';
 import { identitiesData } from './identities/personal-data.ts';
 import { addSettingsPages } from './identities/settings-pages.ts';
 import { Attempts } from './login/attempts.ts';
@@ -52,9 +54,11 @@ export default definePlugin({
     web: Web,
   },
   wants: { admin: Admin, mail: Mail },
+  provides: { identities: Identities },
   hooks: [...auditedHooks],
   permissions: [manageProviders],
   settings: singleSignOnSettings,
+  commands,
   setup(
     {
       data,
@@ -91,6 +95,7 @@ export default definePlugin({
       notify: async (accountId, event, providerId) =>
         notifyOwner(emails, accountId, event, (await providers.find(providerId))?.name ?? ''),
     });
+    const linkedIdentities = new LinkedIdentities({ providers, identities });
     const browser = new BrowserToken(http);
     const attempts = new Attempts({ data, clock, browser });
     const pending = new PendingIdentities({ data, clock, browser });
@@ -128,7 +133,7 @@ export default definePlugin({
       environment,
     });
     addLinkPages(plugin, { accounts, sessions, registrations, providers, identities, pending, http });
-    addSettingsPages(plugin, { accounts, providers, identities, signOn, http, web });
+    addSettingsPages(plugin, { accounts, providers, identities, linkedIdentities, signOn, http, web });
     if (admin)
       addAdminPages(plugin, {
         data,
@@ -139,5 +144,6 @@ export default definePlugin({
         identities,
         check: new ProviderCheck({ client, guard, stop }),
       });
+    return { identities: linkedIdentities };
   },
 });

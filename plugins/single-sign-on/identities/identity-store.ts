@@ -46,6 +46,17 @@ const COLUMNS =
   sql.raw(`provider_id as "providerId", subject, label, proven_email as "provenEmail", account_id as "accountId",
   linked_at as "linkedAt", used_at as "usedAt"`);
 const lockOf = (accountId: string): string => `single-sign-on:account ${accountId}`;
+/** What is said to whoever wants to unlink. */
+const REFUSALS = {
+  member: {
+    last: 'You could not log in any more: set a password first',
+    none: 'No account of this provider is linked to yours',
+  },
+  operator: {
+    last: 'The member could not log in any more: they need a password first, by “Forgot your password?” or the command user reset-password',
+    none: 'The member has linked no account of this provider',
+  },
+} as const;
 /** A violated uniqueness. */
 const TAKEN = '23505';
 /** The provider was removed or moved meanwhile. */
@@ -114,7 +125,7 @@ export class IdentityStore implements LoginMethod {
   }
 
   /** 404 where nothing is linked there; 409 where the member could not log in any more. */
-  async unlink(accountId: string, providerId: string): Promise<void> {
+  async unlink(accountId: string, providerId: string, by: keyof typeof REFUSALS): Promise<void> {
     const { data, accounts } = this.#deps;
     await data.transaction(async () => {
       await data.lock(lockOf(accountId));
@@ -122,9 +133,9 @@ export class IdentityStore implements LoginMethod {
         join single_sign_on_provider p on p.id = i.provider_id
         where account_id = ${accountId} and provider_id <> ${providerId} and p.active limit 1`);
       if (!others && !(await accounts.withPassword([accountId])).has(accountId))
-        throw new HttpError(409, 'You could not log in any more: set a password first');
-      const gone = await this.#remove(accountId, 'member', sql`and provider_id = ${providerId}`);
-      if (gone.length === 0) throw notFound('No account of this provider is linked to yours');
+        throw new HttpError(409, REFUSALS[by].last);
+      const gone = await this.#remove(accountId, by, sql`and provider_id = ${providerId}`);
+      if (gone.length === 0) throw notFound(REFUSALS[by].none);
     });
   }
 
@@ -185,7 +196,7 @@ export class IdentityStore implements LoginMethod {
 
   async #remove(
     accountId: string,
-    cause: 'member' | 'password reset',
+    cause: keyof typeof REFUSALS | 'password reset',
     which: ReturnType<typeof sql>,
   ): Promise<readonly { readonly id: string }[]> {
     const { data, emit, notify } = this.#deps;

@@ -18,12 +18,14 @@ import { Named } from '../login/pages.ts';
 import type { SignOn } from '../login/sign-on.ts';
 import type { ProviderStore } from '../providers/provider-store.ts';
 import type { IdentityStore } from './identity-store.ts';
+import type { LinkedIdentities } from './linked-identities.ts';
 import { LINKED } from './paths.ts';
 
 export interface SettingsPagesDeps {
   readonly accounts: Accounts;
   readonly providers: ProviderStore;
   readonly identities: IdentityStore;
+  readonly linkedIdentities: LinkedIdentities;
   readonly signOn: SignOn;
   readonly http: Http;
   readonly web: Web;
@@ -32,16 +34,12 @@ export interface SettingsPagesDeps {
 /** Where members see by which providers they log in, link another one, and unlink. */
 export function addSettingsPages(
   plugin: PluginHandle,
-  { accounts, providers, identities, signOn, web }: SettingsPagesDeps,
+  { accounts, providers, identities, linkedIdentities, signOn, web }: SettingsPagesDeps,
 ): void {
   /** What a member has linked, and where they could link more. */
   const stateOf = async (accountId: string) => {
-    const [all, own] = [await providers.list(), await identities.of(accountId)];
-    const linked = own.flatMap((identity) => {
-      const provider = all.find(({ id }) => id === identity.providerId);
-      return provider ? [{ ...identity, slug: provider.slug, name: provider.name, active: provider.active }] : [];
-    });
-    const more = all.filter(({ id, active }) => active && !own.some(({ providerId }) => providerId === id));
+    const linked = await linkedIdentities.of(accountId);
+    const more = (await providers.active()).filter(({ slug }) => !linked.some((one) => one.slug === slug));
     return { linked, more };
   };
   const page = async ({ id }: Viewer, retry?: Retry): Promise<View> => {
@@ -106,7 +104,7 @@ export function addSettingsPages(
     options,
   })(async ({ actor, params }) => {
     const provider = await providers.listed(params.provider);
-    await identities.unlink(actor.id, provider.id);
+    await identities.unlink(actor.id, provider.id, 'member');
     const notice = phrase('single-sign-on:unlinked', { provider: provider.name });
     return negotiated(redirect(LINKED, { notice }), { success: true });
   });

@@ -44,6 +44,16 @@ const secondFactor = (): Promise<unknown> =>
   site.app.data.all(sql`
   insert into two_factor (account_id, secret, enabled_at) select id, 'sealed', now() from account where username = 'bob'`);
 
+const identity = (): Promise<unknown> =>
+  site.app.data.all(sql`
+  with provider as (
+    insert into single_sign_on_provider (id, slug, name, issuer, client_id, scopes, active, creates_accounts, trusts_email, changed_at)
+    values (${randomUUID()}, 'keycloak', 'Keycloak', 'https://sso.example.org', 'forum', 'openid', true, false, false, now())
+    returning id
+  )
+  insert into single_sign_on_identity (provider_id, subject, account_id, linked_at)
+  select provider.id, 'bob there', account.id, now() from provider, account where username = 'bob'`);
+
 /** A file of another forum, which has nothing. */
 const IMPORTED = join(tmpdir(), `parley-${randomUUID()}.jsonl`);
 
@@ -54,6 +64,7 @@ const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, 
   'user promote': ['user promote bob --group moderator', 'account.group-changed'],
   'user reset-password': ['user reset-password bob --password', 'account.password-changed'],
   'user reset-two-factor': ['user reset-two-factor bob', 'two-factor.reset', secondFactor],
+  'identity unlink': ['identity unlink bob keycloak', 'single-sign-on.unlinked', identity],
   'user delete': ['user delete bob', 'privacy.deletion-requested'],
   'setting set': ['setting set site.name Quay', 'settings.saved'],
   'plugin disable': ['plugin disable typing', 'plugin.disabled'],
@@ -74,6 +85,7 @@ const HARMLESS = [
   'demo',
   'dev',
   'doctor',
+  'identity list',
   'migrate',
   'new',
   'openapi',
