@@ -1,4 +1,5 @@
 import { check, InvalidInput, Type, type FieldProblem, type SettingInfo, type TSchema } from 'parley-forum';
+import { switchValue } from 'parley-forum/plugins/web';
 
 interface SettingSchema {
   readonly type?: string;
@@ -74,9 +75,8 @@ function parseValue(
       return { ok: false, problems: [{ field: setting.key, message: 'is not valid JSON' }] };
     }
   }
-  // A switch sends "false" and, when it is on, "true" after it.
-  const last = schema.type !== 'array' && Array.isArray(input) ? (input as unknown[]).at(-1) : input;
+  const sent = schema.type === 'array' ? input : switchValue(input);
   const { default: _default, ...bare } = setting.schema as TSchema & { default?: unknown };
-  const result = check(Type.Object({ value: bare }), { value: last }, { coerce: true });
+  const result = check(Type.Object({ value: bare }), { value: sent }, { coerce: true });
   return result.ok ? { ok: true, value: result.value.value } : { ok: false, problems: result.problems };
 }

@@ -245,6 +245,9 @@ export const errorsByField = (problems: readonly FieldProblem[]): Readonly<Recor
     ]),
   );
 
+/** What a switch of a form is set to: it sends "false" and, when it is on, "true" after it, so that the last counts. */
+export const switchValue = (sent: unknown): unknown => (Array.isArray(sent) ? sent.at(-1) : sent);
+
 type FormValues = Readonly<Record<string, unknown>>;
 /** For the body of a form that is written with `form … opened=`. */
 export const OpenedField = { _opened: Type.Optional(Type.String()) } as const;

@@ -1,4 +1,5 @@
 import type { FieldProblem } from 'parley-forum';
+import { switchValue } from '../api.ts';
 
 interface Schema {
   readonly type?: string;
@@ -112,8 +113,7 @@ function toField(name: string, schema: Schema, state: FieldState): FormField {
     danger: schema['x-danger'],
   };
   if (schema['x-secret']) return secretField(base, value, texts);
-  // A form sends "false" and, when it is on, "true" after it.
-  if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: String([value].flat().at(-1)) === 'true' };
+  if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: String(switchValue(value)) === 'true' };
   const choices = choicesOf(schema, say);
   if (choices) return choiceField(base, choices, value, required);
   if (schema.type === 'array') return listField(base, schema, value, say);

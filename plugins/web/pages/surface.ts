@@ -29,6 +29,7 @@ import {
   renderedTag,
   RENDERED_TTL,
   view,
+  switchValue,
   type Negotiated,
   type PageResult,
   type Redirect,
@@ -606,13 +607,12 @@ const CONFIRMATION_MESSAGE =
 /** The form that asks for the password again. */
 const CONFIRM_PATH = '/login/confirm';
 
-/** A switch sends "false" and, when it is on, "true" after it: the last counts. */
+/** With one value for each switch of the form. */
 function withSwitches(body: unknown, route: RouteInfo<PageOptions> | undefined): unknown {
   const { properties = {} } = (route?.body ?? {}) as { properties?: Readonly<Record<string, { type?: string }>> };
-  const isSwitch = (name: string, value: unknown): value is readonly unknown[] =>
-    Array.isArray(value) && Object.hasOwn(properties, name) && properties[name]?.type === 'boolean';
+  const isSwitch = (name: string): boolean => Object.hasOwn(properties, name) && properties[name]?.type === 'boolean';
   const fields = Object.entries((body ?? {}) as Readonly<Record<string, unknown>>);
-  return Object.fromEntries(fields.map(([name, value]) => [name, isSwitch(name, value) ? value.at(-1) : value]));
+  return Object.fromEntries(fields.map(([name, value]) => [name, isSwitch(name) ? switchValue(value) : value]));
 }
 
 /** The query parameters that a page reads. */
