@@ -1,11 +1,11 @@
 import { HttpError, InvalidInput } from 'parley-forum';
 import type { DiscussionHead } from 'parley-forum/plugins/discussions';
 import type { RouteDeps } from '../discussion-routes.ts';
-import { SWITCHES } from '../writing/editor.ts';
+import { SWITCH_ACTIONS, SWITCHES } from '../writing/editor.ts';
 import type { ChangedBy } from '../writing/moderation-log.ts';
 
 /** What moderators do with several discussions at once. Each may be done again where it was done: it changes nothing then. */
-export const BULK_ACTIONS = ['lock', 'unlock', 'pin', 'unpin', 'move', 'delete', 'restore'] as const;
+export const BULK_ACTIONS = [...SWITCH_ACTIONS, 'move', 'delete', 'restore'] as const;
 export type BulkAction = (typeof BULK_ACTIONS)[number];
 /** How many at once: each is a transaction, events and notifications of its own. */
 export const MAX_BULK = 50;

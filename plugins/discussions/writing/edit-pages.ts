@@ -22,7 +22,7 @@ import {
 import { discussionPath, postPath } from '../identifiers.ts';
 import { dayOf, endOfDay } from '../reading/days.ts';
 import { editedMeanwhile } from './conflicts.ts';
-import { SWITCHES, type Changes } from './editor.ts';
+import { SWITCH_ACTIONS, SWITCHES, type Changes } from './editor.ts';
 import { collides, formValues, initialForm, touchedFields, type FormValues } from './opened-form.ts';
 import type { FoundPost } from '../reading/reader.ts';
 import { cacheTagsOf } from '../discussion-routes.ts';
@@ -51,7 +51,7 @@ interface PinFields {
 }
 const Reason = Type.Object({ reason: ReasonField });
 /** What moderators do to a discussion by a button of its menu. */
-const SWITCHED = ['pin', 'unpin', 'lock', 'unlock', 'restore'] as const;
+const MENU_ACTIONS = [...SWITCH_ACTIONS, 'restore'] as const;
 
 /** What a form says of a pin; nothing where it does not ask for it. */
 const pinIn = ({ pinned_in: place, pinned_until: day }: PinFields, zone: string): Changes => ({
@@ -340,7 +340,7 @@ export function managePages(deps: PageDeps): void {
 
   const moderateAgain = async (retry: Retry): Promise<View> => {
     const head = await load(retry);
-    const what = SWITCHED.find((one) => one === retry.body['action']);
+    const what = MENU_ACTIONS.find((one) => one === retry.body['action']);
     if (!head) throw notFound();
     if (!what) throw new HttpError(retry.status, retry.message);
     const draft = draftOf(retry);
@@ -366,7 +366,7 @@ export function managePages(deps: PageDeps): void {
     options: { rerender: moderateAgain },
     load,
     body: Type.Object({
-      action: Type.Enum([...SWITCHED]),
+      action: Type.Enum([...MENU_ACTIONS]),
       reason: ReasonField,
       lock_reason: ReasonField,
       pinned_in: PinnedIn,

@@ -72,7 +72,9 @@ export interface Changes {
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
 /** What moderators switch on and off by one press. */
-export const SWITCHES: Readonly<Record<'lock' | 'unlock' | 'pin' | 'unpin', Changes>> = {
+export const SWITCH_ACTIONS = ['lock', 'unlock', 'pin', 'unpin'] as const;
+/** What each of them changes. */
+export const SWITCHES: Readonly<Record<(typeof SWITCH_ACTIONS)[number], Changes>> = {
   lock: { locked: true },
   unlock: { locked: false },
   pin: { pinned: true },
