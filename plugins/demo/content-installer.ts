@@ -4,7 +4,6 @@ import type { Answers, Conversations, ImportedConversation } from 'parley-forum/
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
 import type { DemoContent, Progress } from 'parley-forum/plugins/installer';
-import type { Markdown } from 'parley-forum/plugins/markdown';
 import { ReactionGenerator } from './demo-reactions.ts';
 import { lastVisitOf, ReadingGenerator } from './demo-reading.ts';
 import { lengthOf, readContent, type Content } from './content.ts';
@@ -18,13 +17,14 @@ const KEPT_AFTER = 3_600_000;
 /** Posts rendered at the same time: enough to keep the renderer busy. */
 const RENDERED_AT_ONCE = 16;
 
+type AcceptedContent = Awaited<ReturnType<Importer['acceptContent']>>;
+
 export interface ContentInstallerDeps {
   readonly access: Access;
   readonly accounts: Accounts;
   readonly categories: Categories;
   readonly discussions: Discussions;
   readonly importer: Importer;
-  readonly markdown: Markdown;
   readonly clock: Clock;
   readonly logins: Logins;
   readonly answers: Answers | undefined;
@@ -142,13 +142,13 @@ export class ContentInstaller implements DemoContent {
     progress: Progress,
   ): Promise<readonly ImportedDiscussion[]> {
     const texts = found.flatMap(({ posts }) => posts.map(({ content }) => content));
-    const html = new Map<string, string>();
+    const accepted = new Map<string, AcceptedContent>();
     for (let at = 0; at < texts.length; at += RENDERED_AT_ONCE) {
       const some = texts.slice(at, at + RENDERED_AT_ONCE);
-      for (const [index, rendered] of (
-        await Promise.all(some.map((text) => this.#deps.markdown.render(text)))
+      for (const [index, text] of (
+        await Promise.all(some.map((text) => this.#deps.importer.acceptContent(text)))
       ).entries())
-        html.set(some[index]!, rendered);
+        accepted.set(some[index]!, text);
       progress(`${at + some.length} of ${texts.length} posts rendered`);
     }
     const now = this.#deps.clock.now();
@@ -160,8 +160,7 @@ export class ContentInstaller implements DemoContent {
       const posts = discussion.posts.map(({ author, after, content, to }, index) => {
         const post = {
           authorId: members.get(author)!,
-          content,
-          html: html.get(content)!,
+          ...accepted.get(content)!,
           createdAt: new Date(begin + after),
           ...(to !== undefined && { replyTo: to }),
         };

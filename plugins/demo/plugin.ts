@@ -6,7 +6,6 @@ import { audited, auditRules } from 'parley-forum/ports/audit';
 import { contentSeeded, Seeder } from 'parley-forum/plugins/demo';
 import { Categories, Discussions, Importer } from 'parley-forum/plugins/discussions';
 import { DemoContent } from 'parley-forum/plugins/installer';
-import { Markdown } from 'parley-forum/plugins/markdown';
 import { commands } from './commands.ts';
 import { ContentInstaller } from './content-installer.ts';
 import { createLogins } from './logins.ts';
@@ -23,7 +22,6 @@ export default definePlugin({
     categories: Categories,
     discussions: Discussions,
     importer: Importer,
-    markdown: Markdown,
     clock: Clock,
     secrets: Secrets,
   },

@@ -2,7 +2,6 @@ import { ConfigurationError, type Console } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Amounts } from 'parley-forum/plugins/demo';
 import type { Categories, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
-import type { Markdown } from 'parley-forum/plugins/markdown';
 import { Random } from './random.ts';
 import { endings, names, openings, paragraphs, subjects } from './words.ts';
 
@@ -10,12 +9,8 @@ export interface SeedDeps {
   readonly accounts: Accounts;
   readonly categories: Categories;
   readonly importer: Importer;
-  readonly markdown: Markdown;
 }
-interface Paragraph {
-  readonly content: string;
-  readonly html: string;
-}
+type Paragraph = Awaited<ReturnType<Importer['acceptContent']>>;
 
 /** Members written at once. */
 const BATCH = 1_000;
@@ -31,7 +26,7 @@ export async function seed(
   amounts: Amounts,
   console: Pick<Console, 'print' | 'progress' | 'columns'>,
 ): Promise<void> {
-  const { categories, importer, markdown } = deps;
+  const { categories, importer } = deps;
   const open = categories
     .all()
     .filter(({ view, create }) => view === 'everyone' && create !== 'staff')
@@ -46,9 +41,7 @@ export async function seed(
     );
   const begun = Date.now();
   const authors = await writeUsers(deps.accounts, amounts.users, begun, console);
-  const texts = await Promise.all(
-    paragraphs.map(async (content) => ({ content, html: await markdown.render(content) })),
-  );
+  const texts = await Promise.all(paragraphs.map((content) => importer.acceptContent(content)));
   const stream = discussionsOf({ amounts, open, authors, texts, now: begun });
   const written = await importer.importDiscussions(stream, {
     progress: (_discussions, posts) => console.progress(bar('posts', posts, amounts.posts, console.columns)),
