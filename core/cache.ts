@@ -1,42 +1,45 @@
 import type { Redis } from 'ioredis';
 import { defineToken } from './ref.ts';
 
-/** The client of the server that processes share, as ioredis has it. */
+/** The ioredis client for the Redis server that the processes share. */
 export type { Redis } from 'ioredis';
 
-/** How long a value stays in the cache, and what it weighs there. */
+/** How long a value stays cached, and how much memory it counts for. */
 export interface CacheOptions<T = any> {
-  /** Seconds after which it is forgotten even if nothing is purged. */
+  /** Seconds until the entry expires even if none of its tags is purged. */
   readonly seconds?: number | ((value: T) => number);
-  /** What it weighs in memory; estimated from the value by default. */
+  /** Size of the value in memory; estimated by default. */
   readonly bytes?: number | ((value: T) => number);
 }
 
-/** Values held in this process, exact to the last purge by any process. */
+/** Values cached in this process and kept consistent with purges by any process. */
 export interface Cache {
   /**
-   * Where REDIS_URL is set. It puts the namespace before every key (not before the patterns of SCAN) and fails at once
-   * while Redis is away.
+   * Set when REDIS_URL is. Prefixes every key with the namespace (but not SCAN patterns) and fails fast while Redis is
+   * down.
    */
   readonly redis: Redis | undefined;
   /**
-   * Held in this process until one of `tags` is purged by any process. Concurrent loads of one key share one. Inside a
-   * transaction it just loads: sharing could wait for itself on the single connection, and would publish what is not
-   * committed.
+   * Caches the result of `load` in this process until any process purges one of `tags`. Concurrent calls for the same
+   * key share one load. Inside a transaction it only calls `load`: sharing could deadlock on the transaction's single
+   * connection and would publish uncommitted data.
    */
   remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: CacheOptions<T>): Promise<T>;
-  /** What is held under `key`, without waiting. */
+  /** The value cached under `key`, if any. Synchronous. */
   peek<T>(key: string): T | undefined;
-  /** To be taken before computing something that `set` shall store. */
+  /** The current cache version. Take it before computing a value, and pass it to `set` as `since`. */
   version(): number;
-  /** False, and nothing is stored, when one of `tags` was purged after `since`, or inside a transaction. */
+  /** Returns false and stores nothing if one of `tags` was purged after `since`, or inside a transaction. */
   set(key: string, tags: readonly string[], value: unknown, since: number, options?: CacheOptions): boolean;
   /**
-   * Drops everything under these tags in every process; resolves when none serves it any more. Inside a transaction it
-   * is done after the commit.
+   * Drops everything under these tags in every process; resolves once no process serves it any more. Inside a
+   * transaction the purge runs after the commit.
    */
   purge(...tags: string[]): Promise<void>;
-  /** Drops it in this process alone, at once: for what each process sees change by itself, as which plugins run. */
+  /**
+   * Drops everything under these tags at once, in this process only: for changes that each process notices by itself,
+   * such as which plugins run.
+   */
   drop(...tags: string[]): void;
 }
 export const Cache = defineToken<Cache>('Cache');

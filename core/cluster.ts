@@ -2,22 +2,28 @@ import { chainOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
 
-/** `undefined` means: something may have been missed, look at everything again. */
+/** An `undefined` payload means that messages may have been missed: the listener should re-check everything. */
 type Listener = (payload: object | undefined) => unknown;
 type Send = (subject: string, payload?: object) => Promise<void>;
 
-/** The processes that share one database. A process is alone until a plugin provides a transport. */
+/** The processes that share one database. Until a plugin provides a transport, the process is on its own. */
 export interface Cluster {
-  /** Calls the listeners of `subject` (a word) in every other process; resolves when they have run. Never rejects. */
+  /**
+   * Calls the listeners of `subject` (a single word) in every other process; resolves when they have finished. Never
+   * rejects.
+   */
   publish: Send;
-  /** What `run` throws is logged. The sender waits for its promise. Returns how to stop. */
+  /**
+   * The publisher waits for the promise that `run` returns; errors are logged. Returns a function that unsubscribes.
+   */
   subscribe(subject: string, run: Listener): () => void;
   /**
-   * For the transport: calls this process's listeners, of one subject or, where something may have been missed, of all.
-   * They start before this returns, so what they drop at once is gone before anything else is served.
+   * For the transport: calls this process's listeners of `subject` or, without one because messages may have been
+   * missed, all of them. They start before this returns, so whatever they drop synchronously is gone before the next
+   * request is served.
    */
   deliver(subject?: string, payload?: object): Promise<void>;
-  /** From here on messages are sent with `send`. Returns how to stop. */
+  /** Sends messages through `send` from now on. Returns a function that removes the transport. */
   useTransport(send: Send): () => void;
 }
 export const Cluster = defineToken<Cluster>('Cluster');

@@ -1,16 +1,16 @@
 import { channel } from 'node:diagnostics_channel';
 
-// What happens inside, for whoever measures it. Each is told in the asynchronous context that it happens in, so that
-// listeners can tell on whose account it is. Costs nothing while nobody listens.
+// Diagnostics channels for instrumentation. Messages are published in the async context of the work they describe, so
+// that subscribers can attribute them to a request. Without subscribers they cost nothing.
 
-/** One statement of SQL. */
+/** A single SQL statement. */
 export interface StatementMessage {
-  /** Set by whoever wants to hear of its end, in whatever context that comes. */
+  /** Set by a subscriber that wants to know when the statement ends; called in whichever async context that happens. */
   ended: (() => void) | undefined;
 }
 const statementSent = channel('parley.statement');
 
-/** Tells of a statement that is about to be sent. What it returns is to be called when its answer is there. */
+/** Announces a statement that is about to be sent. Call the returned function, if any, once its result has arrived. */
 export function sendingStatement(): (() => void) | undefined {
   if (!statementSent.hasSubscribers) return undefined;
   const message: StatementMessage = { ended: undefined };
@@ -18,14 +18,14 @@ export function sendingStatement(): (() => void) | undefined {
   return message.ended;
 }
 
-/** A listener, slot or job of a plugin has ended, well or not. */
+/** A plugin's listener, slot or job has finished, whether it succeeded or failed. */
 export interface TaskMessage {
   readonly plugin: string;
-  /** Such as `filter name.shown`. */
+  /** For example `filter name.shown`. */
   readonly task: string;
   readonly milliseconds: number;
 }
 export const taskEnded = channel('parley.task');
 
-/** A hook is raised; the message is the hook. */
+/** A hook was raised; the message is the hook itself. */
 export const hookRaised = channel('parley.hook');

@@ -1,59 +1,59 @@
 import { defineToken } from './ref.ts';
 
-/** What the process was started with. Read from the environment by config/environment.ts. */
+/** The configuration that the process was started with, read from the environment by config/environment.ts. */
 export interface Environment {
   readonly host: string;
   readonly port: number;
-  /** Origin in links that leave the site, without a trailing slash. */
+  /** Origin used in links that leave the site, without a trailing slash. */
   readonly baseUrl: string;
-  /** The site's folder: its configuration and its own plugins/ and themes/ lie in it. */
+  /** The site's folder, which holds its configuration and its own plugins/ and themes/. */
   readonly siteDir: string;
-  /** Everything the server writes lies below it. */
+  /** The folder under which the server writes everything. */
   readonly dataDir: string;
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly secretKey: string | undefined;
-  /** Where mails are handed in; without it each becomes a file. */
+  /** The SMTP server that takes outgoing mail; without it each mail is written to a file. */
   readonly smtpUrl: string | undefined;
-  /** The address that mails come from; without it noreply@ and the site's host. */
+  /** The sender address of mails; defaults to noreply@ the site's host. */
   readonly mailFrom: string | undefined;
-  /** Addresses and CIDR ranges whose forwarded-for headers are believed. */
+  /** Addresses and CIDR ranges whose forwarded-for headers are trusted. */
   readonly trustedProxies: readonly string[];
-  /** Exact names and addresses of hosts inside the network that requests may be sent to all the same. */
+  /** Exact names and addresses of hosts on the internal network that requests may nevertheless be sent to. */
   readonly allowedHosts: readonly string[];
-  /** As `allowedHosts`, of hosts whose pages may be read to show what a link leads to, and that many may name. */
+  /** Like `allowedHosts`, but for hosts whose pages may be fetched for link previews, and that many people may name. */
   readonly previewHosts: readonly string[];
-  /** As `allowedHosts`, of hosts by which people log in. */
+  /** Like `allowedHosts`, but for hosts of identity providers. */
   readonly identityProviderHosts: readonly string[];
   /** Ports of public hosts that requests may be sent to. */
   readonly allowedPorts: readonly number[];
-  /** Names of the variables that were set, here or in DATA_DIR/config.json. */
+  /** Names of the variables that were set explicitly, here or in DATA_DIR/config.json. */
   readonly given: ReadonlySet<string>;
   readonly safeMode: boolean;
-  /** Each request leaves a line in the log. */
+  /** Log one line per request. */
   readonly logRequests: boolean;
-  /** Each answer says what it took: `Server-Timing`. */
+  /** Send a `Server-Timing` header with each response. */
   readonly serverTiming: boolean;
   /**
-   * Steps below the cost in force at which passwords are hashed, so that tests are quick: no variable sets it, and in
-   * production it counts for nothing.
+   * How many steps below the current cost passwords are hashed, to keep tests fast. No environment variable sets it,
+   * and it is ignored in production.
    */
   readonly quickHashes?: number;
   readonly production: boolean;
-  /** Plugins are worked on while they run: `parley dev` sets it, and no variable does. */
+  /** Plugins are being developed while they run. Set by `parley dev`, not by an environment variable. */
   readonly development: boolean;
-  /** Seconds between the order to stop and the closing of the port, in which GET /readyz answers 503. */
+  /** Seconds between the stop signal and the closing of the port, during which GET /readyz answers 503. */
   readonly drainSeconds: number;
-  /** Seconds within which a request must have come in as a whole. */
+  /** Seconds within which a request must have been received completely. */
   readonly requestSeconds: number;
-  /** Connections at a time; further ones are closed. */
+  /** Maximum number of concurrent connections; further ones are closed. */
   readonly maxConnections: number;
-  /** This program's version, as `GET /api/version` gives it. */
+  /** The program's version, as `GET /api/version` returns it. */
   readonly version: string;
 }
 export const Environment = defineToken<Environment>('Environment');
 
-/** The time, in epoch milliseconds; tests put their own in its place. */
+/** The current time in epoch milliseconds; tests substitute their own clock. */
 export interface Clock {
   now(): number;
 }

@@ -1,8 +1,8 @@
 import { closestMatch } from 'leven';
 
 /**
- * A class of errors that `instanceof` recognises by a mark instead of by the class: a plugin may bring a copy of this
- * program along, whose errors mean the same.
+ * Makes `instanceof` recognise an error class by a mark instead of by identity: a plugin may bundle its own copy of
+ * this program, whose errors mean the same.
  */
 function markErrors(constructor: abstract new (...args: never[]) => Error, name: string): void {
   const mark = Symbol.for(`parley-forum.${name}`);
@@ -12,7 +12,7 @@ function markErrors(constructor: abstract new (...args: never[]) => Error, name:
   });
 }
 
-/** A fault of a plugin or of how plugins are put together. The message names the plugin and what to do. */
+/** A fault in a plugin or in how plugins are combined. The message names the plugin and says how to fix it. */
 export class PluginError extends Error {
   override readonly name = 'PluginError';
   readonly plugin: string;
@@ -23,25 +23,25 @@ export class PluginError extends Error {
   }
 }
 
-/** A fault of the operator's configuration: shown as one line, without a stack. */
+/** A fault in the operator's configuration: printed as one line, without a stack trace. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
-/** What is wrong with one field of what was sent. */
+/** What is wrong with one field of the input. */
 export interface FieldProblem {
-  /** Its path: `title`, `options.0.label`. */
+  /** The field's path, such as `title` or `options.0.label`. */
   readonly field: string;
-  /** Goes on from the field’s name: `must have 1 to 80 characters`. */
+  /** Continues a sentence that starts with the field’s name: `must have 1 to 80 characters`. */
   readonly message: string;
 }
 
 export interface HttpErrorOptions extends ErrorOptions {
-  /** A stable word for programs, such as `validation_failed`. Default: by status. */
+  /** A stable, machine-readable code such as `validation_failed`. Derived from the status by default. */
   readonly code?: string;
   readonly details?: readonly FieldProblem[];
   readonly headers?: Readonly<Record<string, string>>;
-  /** Said in place of the message to those who run the site. */
+  /** Shown instead of the message to those who run the site. */
   readonly operators?: string;
 }
 
@@ -59,7 +59,7 @@ const CODES: Readonly<Record<number, string>> = {
   503: 'unavailable',
 };
 
-/** An error whose status, message and details may be shown to whoever made the request. */
+/** An error whose status, message and details may be shown to the client. */
 export class HttpError extends Error {
   override readonly name: string = 'HttpError';
   readonly status: number;
@@ -82,7 +82,7 @@ export class HttpError extends Error {
   }
 }
 
-/** 400 naming each field that is wrong. */
+/** A 400 that names each invalid field. */
 export class InvalidInput extends HttpError {
   override readonly name = 'InvalidInput';
 
@@ -99,22 +99,22 @@ markErrors(ConfigurationError, 'ConfigurationError');
 markErrors(HttpError, 'HttpError');
 markErrors(InvalidInput, 'InvalidInput');
 
-/** 404, also for what the caller may not see. */
+/** A 404, also used for things that the caller may not see. */
 export const notFound = (what = 'Not found'): HttpError => new HttpError(404, what);
 
-/** What a thrown value says, for logs: errors keep their message, anything else is printed. */
+/** The message of a thrown value, for logs: an error's message, or anything else as a string. */
 export const messageOf = (thrown: unknown): string => {
   try {
     return String(thrown instanceof Error ? thrown.message : thrown);
   } catch {
-    // An object without a prototype, or with a getter that throws.
+    // An object without a prototype, or one whose getter throws.
     return 'something that cannot be printed was thrown';
   }
 };
 
 const MAX_CAUSES = 8;
 
-/** What was thrown and the causes behind it, outermost first; errors may be each other's cause. */
+/** The thrown value followed by its causes, outermost first. Errors may be each other's cause, so cycles are cut. */
 export function causesOf(thrown: unknown): readonly unknown[] {
   const found = new Set<unknown>();
   let at = thrown;
@@ -125,13 +125,13 @@ export function causesOf(thrown: unknown): readonly unknown[] {
   return [...found];
 }
 
-/** The end of a sentence about a name that is not there: the nearest one that is, or `otherwise`. */
+/** Ends a sentence about an unknown name: suggests the closest known name, or returns `otherwise`. */
 export function didYouMean(name: string, known: readonly string[], otherwise: string): string {
   const meant = closestMatch(name, known, { maxDistance: Math.max(1, Math.floor(name.length / 3)) });
   return meant === undefined ? otherwise : `did you mean "${meant}"?`;
 }
 
-/** What these say, each once: an error often repeats its cause in its own message. */
+/** The messages of these errors without duplicates: an error often repeats its cause's message in its own. */
 export function messagesOf(thrown: readonly unknown[]): readonly string[] {
   const messages: string[] = [];
   for (const one of thrown) {
@@ -143,8 +143,8 @@ export function messagesOf(thrown: readonly unknown[]): readonly string[] {
 }
 
 /**
- * An error and the causes behind it as one line, outermost first. `plugin`: the line stands where its id is said
- * anyway.
+ * An error and its causes as one line, outermost first. Pass `plugin` where the line is shown next to the plugin's id,
+ * which is then left out.
  */
 export function chainOf(error: unknown, plugin?: string): string {
   const line = messagesOf(causesOf(error)).join(' ← ');

@@ -1,6 +1,6 @@
 import type { ExtensionPoint } from './ref.ts';
 
-/** What one plugin added to an extension point. */
+/** One plugin's contribution to an extension point. */
 export interface Extension<T> {
   readonly plugin: string;
   readonly value: T;
@@ -8,10 +8,10 @@ export interface Extension<T> {
 
 type Entry = Extension<any> & { readonly order: number };
 
-/** One for all, so that an empty list is the same array too. */
+/** Shared, so that an empty list is always the same array too. */
 const NONE: readonly never[] = [];
 
-/** Extension points are lists, not callbacks, so that a contribution can be taken back. */
+/** Extension points are lists rather than callbacks, so that contributions can be removed again. */
 export class Extensions {
   readonly #lists = new Map<string, readonly Entry[]>();
 
@@ -29,7 +29,10 @@ export class Extensions {
       );
   }
 
-  /** By `order`, then by when each was added. The same array until the list changes, so it may key a cache. */
+  /**
+   * Sorted by `order`, then by when each was added. Returns the same array until the list changes, so it can serve as a
+   * cache key.
+   */
   read<T>(point: ExtensionPoint<T>): readonly Extension<T>[] {
     return this.#lists.get(point.id) ?? NONE;
   }

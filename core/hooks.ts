@@ -8,84 +8,88 @@ import { check } from './schema.ts';
 import type { Supervisor, Task } from './plugins/supervisor.ts';
 
 /**
- * Something happened. Listeners run in parallel after the commit, and only those that ask for it are waited for; what
- * they throw is logged, never raised.
+ * Announces that something happened. Listeners run in parallel after the commit, and only those that ask for it are
+ * awaited; their errors are logged, never thrown.
  */
 export interface Action<P> extends Ref<'action', P> {
-  /** What integrators may receive of the payload; without it the action stays inside. */
+  /** Schema of the part of the payload that integrators receive; without it the action is internal. */
   readonly public: TSchema | undefined;
 }
-/** A value on its way through. Listeners run in order, each gets the last one's result. */
+/** Passes a value through its listeners. They run in order, and each receives the previous one's result. */
 export interface Filter<V, C> extends Ref<'filter', (value: V, context: C) => V> {
   /**
-   * What a listener that throws or hangs does: `skip` keeps the value it was given, `abort` refuses with 503, unless it
-   * threw a refusal of its own.
+   * What to do when a listener throws or hangs: `skip` keeps the value as it was before that listener; `abort` fails
+   * with 503, unless the listener threw an `HttpError` of its own.
    */
   readonly failure: 'skip' | 'abort';
 }
-/** A question. Listeners run in order until one answers something other than `undefined`. */
+/** Asks a question. Listeners run in order until one returns something other than `undefined`. */
 export interface Query<I, R> extends Ref<'query', (input: I) => R> {}
-// `any` because the bus carries hooks of unrelated types; refs give each its type back.
+// `any` because the bus carries hooks of unrelated types; each ref restores its own type.
 export type Hook = Action<any> | Filter<any, any> | Query<any, any>;
 
-/** `public` is the schema of what integrators receive. Throws `TypeError` for an id with characters that ids may not have. */
+/** `public` is the schema of what integrators receive. Throws `TypeError` for an id with invalid characters. */
 export const defineAction = <P>(id: string, options: RefOptions & { public?: TSchema } = {}): Action<P> =>
   Object.freeze({ ...createRef<'action', P>('action', id, options), public: options.public });
-/** `failure` says what happens where a listener fails: see `Filter`. Throws as `defineAction` does. */
+/** `failure` says what happens when a listener fails: see `Filter`. Throws like `defineAction`. */
 export const defineFilter = <V, C = void>(
   id: string,
   failure: 'skip' | 'abort' = 'skip',
   options?: RefOptions,
 ): Filter<V, C> =>
   Object.freeze({ ...createRef<'filter', (value: V, context: C) => V>('filter', id, options), failure });
-/** Throws as `defineAction` does. */
+/** Throws like `defineAction`. */
 export const defineQuery = <I, R>(id: string, options?: RefOptions): Query<I, R> => createRef('query', id, options);
 
 export interface ListenOptions {
-  /** Lower runs earlier; equal keeps the order in which plugins started. Default 0. */
+  /** Lower runs earlier; ties keep the order in which plugins started. Default 0. */
   readonly order?: number;
   /**
-   * Of an action: whoever raised it goes on, and answers, only when this listener has ended or met its deadline. For
-   * what the very next request must find done, such as dropping what a cache holds. Everything else runs beside the
-   * answer. Default false.
+   * Actions only: the code that raised the action continues, and its response is sent, only once this listener has
+   * finished or hit its deadline. For work that the very next request depends on, such as invalidating a cache. All
+   * other listeners run alongside the response. Default false.
    */
   readonly awaited?: boolean;
 }
 
 /**
- * How a durable listener's work is kept, retried and limited. Its handler must be idempotent: it runs at least once.
+ * How a durable listener's calls are stored, retried and limited. The handler must be idempotent: it runs at least
+ * once.
  */
 export interface Durability<P> {
-  /** Needed when one plugin listens to one action more than once; part of the stored name, so keep it stable. */
+  /** Required when a plugin listens to the same action more than once. Part of the stored name, so keep it stable. */
   readonly id?: string;
-  /** Seconds before each further attempt; after the last the work is kept as failed. Default 5, 300, 1800, 7200. */
+  /** Seconds before each retry; after the last one the job is kept as failed. Default 5, 300, 1800, 7200. */
   readonly retry?: readonly number[];
-  /** Works of equal key share `perKey`; default: no key. */
+  /** Jobs with the same key share the `perKey` limit; default: no key. */
   key?(payload: P): string;
-  /** How many of one key run at a time, over all processes. They begin in the order in which they are due. */
+  /**
+   * Maximum number of jobs with the same key that run at a time, across all processes. They start in the order in which
+   * they are due.
+   */
   readonly perKey?: number;
-  /** How many run at a time in this process. Default 4. */
+  /** Maximum number that run at a time in this process. Default 4. */
   readonly limit?: number;
   /**
-   * It waits for other servers more than it works: what runs of it takes no room from other work of this process, nor
-   * the other way round. Default false.
+   * The job mostly waits for other servers, so it does not count towards this process's overall job capacity and is not
+   * limited by it. Default false.
    */
   readonly external?: boolean;
 }
 
-/** One attempt at durable work. */
+/** One attempt at a durable listener's call or at a job. */
 export interface Delivery {
-  /** Stable over attempts: the id under which the action was raised. */
+  /** The id under which the action was raised; the same for all attempts. */
   readonly id: string;
-  /** 1 for the first. */
+  /** Starts at 1. */
   readonly attempt: number;
-  /** Aborts when the plugin stops or the lease was lost. */
+  /** Aborts when the plugin stops or the lease is lost. */
   readonly signal: AbortSignal;
 }
 
 /**
- * How the handle's `on` is typed: a payload comes first, what must be returned depends on the hook's kind. What a
- * listener to an action returns is awaited where it says so, and not looked at.
+ * The type of the handle's `on`: the payload comes first, and the hook's kind determines the return type. An action
+ * listener's result is ignored, but awaited if the listener asks for that.
  */
 export interface Listen {
   <P>(
@@ -98,19 +102,19 @@ export interface Listen {
   <I, R>(hook: Query<I, R>, run: (input: I) => Awaitable<R | undefined>, options?: ListenOptions): void;
 }
 
-/** Where the transaction under way and the durable listeners are known. */
+/** Gives access to the current transaction and to the durable listeners. */
 export interface Outbox {
-  /** The transaction's, if one is under way. */
+  /** The batch of the current transaction, if there is one. */
   batch(): Batch | undefined;
   /**
-   * Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when there is
+   * Stores jobs for the action's durable listeners, in the batch's transaction or immediately; undefined if there are
    * none.
    */
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined;
 }
 
 type Run = (...args: any[]) => unknown;
-/** One plugin's listener to a hook. */
+/** One plugin's listener on a hook. */
 export interface Listener {
   readonly task: Task;
   readonly order: number;
@@ -120,12 +124,12 @@ interface Link extends Listener {
   readonly run: Run;
 }
 
-/** Every hook of the running plugins with its owner, for whoever offers them to integrators. */
+/** Every hook of the running plugins with its owner, for plugins that offer hooks to integrators. */
 export interface Hooks {
   hooks(): readonly { readonly plugin: string; readonly hook: Hook }[];
   /**
-   * What integrators may receive of an action's payload. Throws for an action without a public schema, and for a
-   * payload that does not fit it.
+   * The part of an action's payload that integrators may receive. Throws for an action without a public schema and for
+   * a payload that does not match it.
    */
   publicData(action: Action<any>, payload: unknown): object;
 }
@@ -133,7 +137,7 @@ export const Hooks = defineToken<Hooks>('Hooks');
 
 export class HookBus implements Hooks {
   readonly #actions = new Emittery<Record<string, unknown>>();
-  /** By kind and id, in the order in which they run; those of actions begin together. */
+  /** Listeners by hook kind and id, in the order in which they run; those of an action start together. */
   readonly #chains = new Map<string, readonly Link[]>();
   readonly #owners = new Map<string, { readonly plugin: string; readonly hook: Hook }>();
   readonly #supervisor: Supervisor;
@@ -144,7 +148,7 @@ export class HookBus implements Hooks {
     this.#outbox = outbox;
   }
 
-  /** Makes `plugin` the owner of `hooks`: only it may raise them. Undone when it stops. */
+  /** Makes `plugin` the owner of `hooks`, so that only it may raise them, until the returned function is called. */
   own(plugin: string, hooks: readonly Hook[]): () => void {
     const taken = hooks.find(({ id }) => this.#owners.has(id));
     if (taken)
@@ -156,7 +160,7 @@ export class HookBus implements Hooks {
     return () => hooks.forEach(({ id }) => this.#owners.delete(id));
   }
 
-  /** The hook, if `plugin` lists it; throws otherwise. */
+  /** Returns the hook if `plugin` lists it; throws otherwise. */
   owned<H extends Hook>(plugin: string, hook: H): H {
     const owner = this.#owners.get(hook.id)?.plugin;
     if (owner === plugin) return hook;
@@ -184,7 +188,7 @@ export class HookBus implements Hooks {
       `${hook.kind} ${hook.id}`,
       hook.kind === 'filter' && hook.failure === 'abort' ? 'refuse' : 'skip',
     );
-    // What a listener returns is waited for, so whoever is not to be awaited returns nothing.
+    // Emittery awaits whatever a listener returns, so return nothing unless the listener is to be awaited.
     const hear = ({ data }: { readonly data: unknown }): Promise<void> | undefined => {
       const ended = this.#supervisor.attempt(task, () => run(data)) as Promise<void>;
       return awaited ? ended : undefined;
@@ -199,8 +203,8 @@ export class HookBus implements Hooks {
   }
 
   /**
-   * Resolves when every listener that is to be awaited has settled or met its deadline. Inside a transaction it only
-   * queues.
+   * Resolves when every awaited listener has settled or hit its deadline. Inside a transaction it only queues the
+   * action.
    */
   emit<P>(hook: Action<P>, payload: P): Promise<void> {
     hookRaised.publish(hook);
@@ -237,12 +241,12 @@ export class HookBus implements Hooks {
     return undefined;
   }
 
-  /** For the leak check and the admin page. */
+  /** Number of listeners, for the leak check and the admin page. */
   count(): number {
     return [...this.#chains.values()].reduce((n, chain) => n + chain.length, 0);
   }
 
-  /** Who listens, but for those whose calls are jobs, in the order in which they run. */
+  /** The hook's listeners in the order in which they run, without the durable ones, whose calls are jobs. */
   listeners(hook: Hook): readonly Listener[] {
     return this.#links(hook);
   }
@@ -261,8 +265,8 @@ export class HookBus implements Hooks {
 const NONE: readonly Link[] = [];
 
 /**
- * What a check threw for the caller to see, or that it cannot check at all, which names the plugin to those who can
- * switch it off.
+ * The refusal that a check threw for the caller to see, or else a 503 saying that the check failed; those who can
+ * switch the plugin off also get its name.
  */
 export function refusal({ plugin, task }: Task, error: unknown): HttpError {
   if (error instanceof HttpError) return error;
@@ -274,7 +278,7 @@ export function refusal({ plugin, task }: Task, error: unknown): HttpError {
   });
 }
 
-/** `undefined` from a filter is a forgotten `return`: better a named error than a vanished value. */
+/** A filter that returns `undefined` most likely forgot its `return`: better a clear error than a lost value. */
 function kept(returned: unknown, hook: string): unknown {
   const result = asPromise(returned);
   if (result instanceof Promise) return result.then((value) => kept(value, hook));

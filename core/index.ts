@@ -1,4 +1,4 @@
-/** The only door to the kernel for plugins and themes. */
+/** The kernel's public API: the only module that plugins and themes may import from it. */
 export {
   definePlugin,
   type Backfill,

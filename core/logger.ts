@@ -1,4 +1,4 @@
-/** Structured log lines, UTC. Whoever makes one replaces fields that carry secrets before they are written. */
+/** Structured log lines with UTC timestamps. Implementations redact fields that carry secrets before writing. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;

@@ -4,10 +4,10 @@
  */
 declare const type: unique symbol;
 
-/** What plugin code may return: the kernel awaits it. */
+/** The return type of plugin callbacks, which the kernel awaits. */
 export type Awaitable<T> = T | Promise<T>;
 
-/** A promise of what is awaited without being one, such as a query builder; everything else as it is. */
+/** Wraps a thenable that is not a promise, such as a query builder, in a promise; returns anything else unchanged. */
 export const asPromise = <T>(result: Awaitable<T> | PromiseLike<T>): Awaitable<T> =>
   result instanceof Promise || typeof (result as Partial<PromiseLike<T>> | null | undefined)?.then !== 'function'
     ? (result as Awaitable<T>)
@@ -15,24 +15,27 @@ export const asPromise = <T>(result: Awaitable<T> | PromiseLike<T>): Awaitable<T
 
 export interface Ref<Kind extends string, T> {
   readonly kind: Kind;
-  /** Unique per kind. */
+  /** Unique within its kind. */
   readonly id: string;
-  /** What to use instead, where it is about to leave; plugins that use it are named in the log, once each. */
+  /** If deprecated, what to use instead. Plugins that still use the ref are named in the log, once each. */
   readonly deprecated?: string | undefined;
   readonly [type]?: (value: T) => T;
 }
 
 type TypeOf<R> = R extends Ref<string, infer T> ? T : never;
 
-/** What every `define…` takes besides what makes its kind. */
+/** Options common to all `define…` functions. */
 export interface RefOptions {
-  /** What to use instead: it is about to leave. Goes with `@deprecated` in the comment above, for editors. */
+  /**
+   * Marks the ref as deprecated and says what to use instead. Add `@deprecated` to its doc comment as well, for
+   * editors.
+   */
   readonly deprecated?: string;
 }
 
 const ID = /^[A-Za-z][A-Za-z0-9._-]*$/;
 
-/** Used by the `define…` functions only. Throws `TypeError` for an id that could not be logged or addressed safely. */
+/** Internal to the `define…` functions. Throws `TypeError` for an id that could not be logged or addressed safely. */
 export function createRef<Kind extends string, T>(
   kind: Kind,
   id: string,
@@ -43,19 +46,19 @@ export function createRef<Kind extends string, T>(
   return Object.freeze({ kind, id, ...(deprecated !== undefined && { deprecated }) });
 }
 
-/** Stands for a service: a plugin provides it, others have it under `needs` or `wants`. */
+/** Identifies a service: one plugin provides it, others request it under `needs` or `wants`. */
 export interface Token<T> extends Ref<'service', T> {}
-/** A list that one plugin reads and any plugin adds to, with `plugin.extend`. */
+/** A list that one plugin reads and any plugin can add to with `plugin.extend`. */
 export interface ExtensionPoint<T> extends Ref<'extension point', T> {
-  /** One sentence: what is added, and what becomes of it. */
+  /** One sentence: what plugins add, and what happens with it. */
   readonly description: string;
-  /** One sentence: what it changes to stand before others in the list; undefined where that changes nothing. */
+  /** One sentence: what coming earlier in the list changes; undefined if the order does not matter. */
   readonly order: string | undefined;
-  /** The ref that a value is about, where it is about one, such as the slot that it fills. */
+  /** Returns the ref that a value relates to, such as the slot that it fills, if values relate to one. */
   readonly about: ((value: T) => Ref<string, any>) | undefined;
 }
 
-/** Names a service that one plugin (or the kernel) provides and others may need. */
+/** Defines the token of a service that one plugin (or the kernel) provides and others may request. */
 export const defineToken = <T>(id: string, options?: RefOptions): Token<T> => createRef('service', id, options);
 
 export interface ExtensionPointOptions<T> extends RefOptions {
@@ -64,8 +67,8 @@ export interface ExtensionPointOptions<T> extends RefOptions {
 }
 
 /**
- * Names a list that any plugin may add to and that its owner reads; the owner is the plugin that lists it under
- * `extensionPoints`. `description` and `order` are sentences for authors, as docs/reference shows them.
+ * Defines a list that any plugin can add to and that its owner reads; the owner is the plugin that lists it under
+ * `extensionPoints`. `description` and `order` are sentences for plugin authors, shown in docs/reference.
  */
 export const defineExtensionPoint = <T>(
   id: string,
@@ -74,6 +77,6 @@ export const defineExtensionPoint = <T>(
 ): ExtensionPoint<T> =>
   Object.freeze({ ...createRef<'extension point', T>('extension point', id, options), description, order, about });
 
-// `any` because a record mixes tokens of unrelated types; each is recovered by `Services`.
+// `any` because a record mixes tokens of unrelated types; `Services` restores each one.
 export type Tokens = Readonly<Record<string, Token<any>>>;
 export type Services<T extends Tokens> = { readonly [K in keyof T]: TypeOf<T[K]> };

@@ -9,10 +9,10 @@ import formats from 'ajv-formats';
 import type { Static, TSchema } from 'typebox';
 import { InvalidInput, type FieldProblem } from './errors.ts';
 
-/** Schemas as JSON Schema, and the types of the values that fit them: typebox’s own. */
+/** JSON Schema builders and the types inferred from them, re-exported from typebox. */
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 
-/** Problems of one value that are told; more than anybody reads, and than an answer should hold. */
+/** Maximum number of problems reported per value, to bound the size of the response. */
 const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
 /** What a text that does not match `pattern` is told, which few can read. */
@@ -32,13 +32,13 @@ const DAY = 86_400_000;
 const [FIRST_MOMENT, LAST_MOMENT] = [Date.UTC(1000, 0, 2), Date.UTC(9999, 11, 31, 23, 59, 59, 999)];
 
 /**
- * Whether epoch milliseconds are of a year with four digits, in every time zone: JavaScript writes others as PostgreSQL
- * does not read them. A day has to be one until its end.
+ * Whether a time (epoch milliseconds) has a four-digit year in every time zone: PostgreSQL cannot parse how JavaScript
+ * formats other years. A date must fulfil this until the end of its day.
  */
 export const isMoment = (time: number): boolean => time >= FIRST_MOMENT && time <= LAST_MOMENT;
 
 function compiler(options: Options): Ajv2020 {
-  // The builder's types keep schemas valid; to check them against the schema of schemas as well costs a start 70 ms.
+  // typebox's types already keep schemas valid; validating them against the meta-schema would add 70 ms to startup.
   const ajv = new Ajv2020({
     allErrors: true,
     useDefaults: true,
@@ -49,7 +49,7 @@ function compiler(options: Options): Ajv2020 {
     validateSchema: false,
     ...options,
   });
-  // ajv-formats is CommonJS: under Node's ES modules its callable sits in `default`.
+  // ajv-formats is CommonJS: imported as an ES module, its function is under `default`.
   (formats as unknown as { default: (ajv: Ajv2020) => void }).default(ajv);
   for (const [name, ahead] of [
     ['date', 2 * DAY],
@@ -65,8 +65,8 @@ function compiler(options: Options): Ajv2020 {
 }
 
 /**
- * Unknown fields are left out, so what is typed is all that a handler can see. Closed here and not in each schema;
- * alternatives (`anyOf`) are left as they are, since ajv would remove for one branch what another one needs.
+ * Strips unknown fields, so that handlers only see what is typed. Done here instead of in each schema. Alternatives
+ * (`anyOf`) are left open, because ajv would remove for one branch what another one needs.
  */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
@@ -82,7 +82,7 @@ function closed(schema: unknown): unknown {
 
 const exact = compiler({ removeAdditional: true });
 const coercing = compiler({ removeAdditional: true, coerceTypes: true });
-/** By their properties, where they have some: those that plugins add to a schema come and go. */
+/** Keyed by the schema's `properties` object, if it has one: schemas that plugins extend come and go. */
 const compiled = { exact: new WeakMap<object, ValidateFunction>(), coercing: new WeakMap<object, ValidateFunction>() };
 
 /** A part of a JSON pointer as it is called. */
@@ -111,14 +111,14 @@ function problem(error: ErrorObject, schema: unknown): FieldProblem {
 }
 
 /**
- * `ok` with a cleaned copy of the value (defaults filled in, unknown fields left out; all text is whole Unicode without
- * U+0000), or the problems found.
+ * Either `ok` with a cleaned copy of the value (defaults filled in, unknown fields removed, all text well-formed
+ * Unicode without U+0000) or the list of problems.
  */
 export type Checked<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
-/** Checks `value` against `schema`. Params, queries and forms arrive as text: they are checked with `coerce`. */
+/** Validates `value` against `schema`. Use `coerce` for params, queries and forms, whose values arrive as text. */
 export function check<S extends TSchema>(schema: S, value: unknown, { coerce = false } = {}): Checked<Static<S>> {
   const [kind, key] = [
     coerce ? 'coercing' : 'exact',
@@ -137,21 +137,21 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
     : { ok: true, value: copy as Static<S> };
 }
 
-/** Whether PostgreSQL can hold a text, and read it as JSON. */
+/** Whether PostgreSQL can store a text and parse it as JSON. */
 export const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed();
 
-/** Whether nothing of a text can be seen: white space, and characters that show nothing by themselves. */
+/** Whether a text is invisible: only white space and default-ignorable characters. */
 export const isUnseen = (text: string): boolean => /^[\s\p{Default_Ignorable_Code_Point}]*$/u.test(text);
 
 /**
- * Without the characters that turn the direction of whatever follows, also behind the end of the text. Marks that have
- * a direction of their own stay, as names in two scripts need them.
+ * Removes the control characters that change the direction of the text that follows, even beyond the end of the string.
+ * Directional marks stay, because names that mix scripts need them.
  */
 export const withoutDirections = (text: string): string => text.replace(/[\u202A-\u202E\u2066-\u2069]/g, '');
 
 /**
- * What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in
- * digits, as "1e1", or in so many that it became infinite, for which Ajv looks at no limit.
+ * Problems that a schema cannot express: text that PostgreSQL cannot store or parse as JSON, and numbers not written in
+ * plain digits, such as "1e1", or with so many digits that they became infinite, for which ajv checks no limits.
  */
 function faultsOf(value: unknown, given: unknown, field: string): readonly FieldProblem[] {
   if (typeof value === 'string')
@@ -170,7 +170,7 @@ function faultsOf(value: unknown, given: unknown, field: string): readonly Field
   );
 }
 
-/** As `check`, but throws `InvalidInput` (400) with every problem. */
+/** Like `check`, but throws `InvalidInput` (400) listing every problem. */
 export function parse<S extends TSchema>(schema: S, value: unknown, options?: { coerce?: boolean }): Static<S> {
   const result = check(schema, value, options);
   if (!result.ok) throw new InvalidInput(result.problems);

@@ -1,24 +1,29 @@
 import { defineExtensionPoint, defineToken } from './ref.ts';
 
-/** What depends on the root secret. A plugin provides it; secret settings cannot be read or set while it is off. */
+/**
+ * Cryptography based on the root secret. A plugin provides it; while it is off, secret settings cannot be read or set.
+ */
 export interface Secrets {
   /** Encrypts for storage, with a fresh nonce each time. */
   seal(text: string): string;
-  /** Throws `ConfigurationError` when it was sealed with another key, or changed. */
+  /** Throws `ConfigurationError` if the text was sealed with another key or has been altered. */
   open(sealed: string): string;
-  /** Base64url. Equal texts under different purposes have unrelated signatures. */
+  /** Returns a base64url signature. The same text has unrelated signatures for different purposes. */
   sign(purpose: string, text: string): string;
-  /** In constant time. */
+  /** Compares in constant time. */
   verify(purpose: string, text: string, signature: string): boolean;
 }
 export const Secrets = defineToken<Secrets>('Secrets');
 
-/** A plugin that keeps sealed text in tables of its own adds itself here, so that a new root secret reaches it. */
+/**
+ * An extension for plugins that store sealed text in their own tables, so that it is re-encrypted when the root secret
+ * is rotated.
+ */
 export interface SealedStore {
-  /** Puts `seal(sealed)` in the place of each sealed text. Runs inside the rotation's transaction. */
+  /** Replaces each sealed text with `seal(sealed)`. Runs inside the rotation's transaction. */
   reseal(seal: (sealed: string) => string): Promise<void>;
 }
-/** All stores of sealed text, for the rotation of the root secret. */
+/** All stores of sealed text, used when the root secret is rotated. */
 export const sealedStores = defineExtensionPoint<SealedStore>(
   'secrets.stores',
   'Plugins that store sealed text in tables of their own, so that a new root secret reaches it.',

@@ -5,29 +5,29 @@ import { defineToken, type Awaitable } from './ref.ts';
 import { check, type Static, type TObject, type TSchema } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 
-/** One setting as forms, commands and `doctor` see it. */
+/** A setting as seen by forms, commands and `doctor`. */
 export interface SettingInfo {
   readonly key: string;
   readonly plugin: string;
   readonly schema: TSchema;
-  /** Sealed where it is kept, and write-only. */
+  /** Encrypted in the database, and write-only. */
   readonly secret: boolean;
-  /** Undefined for a secret. */
+  /** Undefined for secrets. */
   readonly value: unknown;
   readonly default: unknown;
-  /** True when the database holds a value of its own. */
+  /** Whether the database holds a value for it. */
   readonly stored: boolean;
 }
 
-/** Stored settings of all installed plugins, by full dotted key. */
+/** Stored settings of all installed plugins, keyed by full dotted name. */
 export interface Settings {
   get(key: string): unknown;
   /**
-   * Checks all, stores all or none, and is in force in this process when it resolves or, in a transaction, once that is
-   * committed. 400 naming each key that is wrong.
+   * Validates all changes and stores either all or none. Resolves once they are in force in this process; inside a
+   * transaction they take effect after the commit. Throws a 400 naming each invalid key.
    */
   set(changes: Readonly<Record<string, unknown>>): Promise<void>;
-  /** Back to the defaults. */
+  /** Restores the defaults. */
   reset(keys: readonly string[]): Promise<void>;
   list(): readonly SettingInfo[];
 }
@@ -37,9 +37,9 @@ export interface SettingsDeps {
   readonly data: Data;
   secrets(): Secrets;
   readonly cluster: Cluster;
-  /** The first defaults, from the configuration file; the database wins over them. */
+  /** Defaults from the configuration file; they replace the schemas' defaults, and stored values override them. */
   readonly configured?: Readonly<Record<string, unknown>> | undefined;
-  /** What this process was started with in place of what is stored; it cannot be changed while it runs. */
+  /** Values this process was started with, which override the stored ones and cannot be changed while it runs. */
   readonly overrides?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -48,18 +48,21 @@ interface Watcher {
   readonly run: (keys: readonly string[]) => Awaitable<void>;
 }
 
-/** Says what a schema cannot: which of these values, by key, cannot be used, and why. */
+/** Checks that a schema cannot express: returns a problem for each of these values, by key, that cannot be used. */
 export type SettingsCheck = (values: Readonly<Record<string, unknown>>) => Awaitable<readonly FieldProblem[]>;
 interface Checker {
   readonly plugin: string;
   readonly run: SettingsCheck;
 }
 
-/** A default at a schema's root can fill in nothing, and ajv refuses it there. */
+/** Removes a default at the schema's root, where it has no effect and ajv rejects it. */
 const bare = (schema: TSchema): TSchema =>
   Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
 
-/** The first default that its own schema refuses. Looking costs more than starts of this program's plugins may. */
+/**
+ * The first default that its own schema rejects. Not checked when this program's own plugins are loaded, because that
+ * would slow down every start.
+ */
 export function badDefault(plugin: string, settings: TObject | undefined): PluginError | undefined {
   for (const [key, schema] of Object.entries((settings?.properties ?? {}) as Record<string, TSchema>)) {
     const { default: value } = schema as { default?: unknown };
@@ -70,7 +73,7 @@ export function badDefault(plugin: string, settings: TObject | undefined): Plugi
   return undefined;
 }
 
-/** Values in memory, the database behind them; other processes are told to look again. */
+/** Keeps values in memory, backed by the database; other processes are told to reload. */
 export class SettingsStore implements Settings {
   readonly #definitions = new Map<string, Omit<SettingInfo, 'key' | 'value' | 'stored'>>();
   readonly #watchers = new Set<Watcher>();
@@ -78,7 +81,7 @@ export class SettingsStore implements Settings {
   readonly #checkers = new Set<Checker>();
   readonly #parts: SettingsDeps;
   #stored = new Map<string, unknown>();
-  /** How often the database was asked, and the newest answer that is in force, with the watchers who are notified of it. */
+  /** The number of the latest read, and the newest result in force, with the promise of notifying its watchers. */
   #asked = 0;
   #newest = { asked: 0, notified: Promise.resolve() };
 
@@ -87,13 +90,14 @@ export class SettingsStore implements Settings {
     parts.cluster.subscribe('settings', () => this.load());
   }
 
-  /** Reads the database and tells the watchers of whatever differs from before. */
+  /** Reads the database and notifies the watchers of whatever changed. */
   async load(): Promise<void> {
     const asked = ++this.#asked;
     const rows = await this.#parts.data.all(
       sql<{ key: string; value: unknown }>`select key, value from setting order by key`,
     );
-    // Changes may come at once, here and in other processes: what was asked earlier and came later is older.
+    // Reads may overlap with changes here and in other processes: ignore the result of an earlier read that arrives
+    // late.
     if (asked > this.#newest.asked)
       this.#newest = { asked, notified: this.#replace(new Map(rows.map(({ key, value }) => [key, value]))) };
     await this.#newest.notified;
@@ -111,7 +115,7 @@ export class SettingsStore implements Settings {
     }
   }
 
-  /** All of a plugin's, or none where one of them cannot be. */
+  /** Defines all of a plugin's settings, or none if one of them is invalid. */
   define(plugin: string, schema: TObject): void {
     const defined: Array<[string, Omit<SettingInfo, 'key' | 'value' | 'stored'>]> = [];
     for (const [key, property] of Object.entries(
@@ -137,22 +141,22 @@ export class SettingsStore implements Settings {
     for (const [key, definition] of defined) this.#definitions.set(key, definition);
   }
 
-  /** A plugin has gone, or another definition of it comes. What is stored stays. */
+  /** Removes a plugin's settings because it was removed or is being redefined. Stored values stay. */
   undefine(plugin: string): void {
     for (const [key, definition] of this.#definitions) if (definition.plugin === plugin) this.#definitions.delete(key);
   }
 
-  /** Keys that are settings no more, by the environment variable in their place. */
+  /** Registers keys that are no longer settings, each with the environment variable that replaces it. */
   move(settings: Readonly<Record<string, string>>): void {
     for (const [key, variable] of Object.entries(settings)) this.#moved.set(key, variable);
   }
 
-  /** Those of which the database still holds a value, which is not read. */
+  /** Moved settings that the database still holds a value for, which is ignored. */
   moved(): readonly { readonly key: string; readonly variable: string }[] {
     return [...this.#moved].filter(([key]) => this.#stored.has(key)).map(([key, variable]) => ({ key, variable }));
   }
 
-  /** Those that the site's configuration or the database sets though they are about to leave, and what to use instead. */
+  /** Deprecated settings that the site's configuration or the database still sets, and what to use instead. */
   deprecated(): readonly { readonly key: string; readonly instead: string }[] {
     return [...this.#definitions].flatMap(([key, { schema }]) => {
       const instead = (schema as { 'x-deprecated'?: string })['x-deprecated'];
@@ -161,12 +165,12 @@ export class SettingsStore implements Settings {
     });
   }
 
-  /** Keys of the site's configuration that are settings of no plugin that could be read. */
+  /** Keys in the site's configuration that are not settings of any plugin that could be read. */
   unknown(): readonly string[] {
     return Object.keys(this.#parts.configured ?? {}).filter((key) => !this.#definitions.has(key));
   }
 
-  /** An object whose properties always read the value in force. */
+  /** Returns an object whose properties always read the current value. */
   live<S extends TObject>(schema: S): Static<S> {
     const values = {};
     for (const key of Object.keys(schema.properties))
@@ -186,7 +190,7 @@ export class SettingsStore implements Settings {
     return () => void this.#checkers.delete(checker);
   }
 
-  /** What is wrong with the values in force: a stored one may have been usable when it was stored. */
+  /** Problems with the values in force: a stored value may have been valid only when it was stored. */
   async problems(): Promise<readonly FieldProblem[]> {
     const shown = this.list().filter(({ secret }) => !secret);
     const values = Object.fromEntries(shown.map(({ key, value }) => [key, value]));
@@ -230,14 +234,14 @@ export class SettingsStore implements Settings {
     }));
   }
 
-  /** What is stored would not be what this process has, and nobody would see why. */
+  /** The stored value would differ from the one in force in this process, and nobody would see why. */
   #refuseOverridden(keys: readonly string[]): void {
     const fixed = keys.filter((key) => this.#parts.overrides?.[key] !== undefined);
     const message = 'cannot be changed: this server was started with a value of its own, until it stops';
     if (fixed.length > 0) throw new InvalidInput(fixed.map((field) => ({ field, message })));
   }
 
-  /** Nobody sees it before the commit of the transaction under way. */
+  /** Changes become visible only after the current transaction commits. */
   async #change(statement: Parameters<Data['all']>[0]): Promise<void> {
     const { data, cluster } = this.#parts;
     await data.transaction(async () => {
@@ -246,7 +250,7 @@ export class SettingsStore implements Settings {
     });
   }
 
-  /** What the plugins that these settings belong to say of them. */
+  /** Asks the plugins that own these settings to check them. */
   async #refusals(values: Readonly<Record<string, unknown>>): Promise<readonly FieldProblem[]> {
     const problems: FieldProblem[] = [];
     for (const { plugin, run } of this.#checkers) {
