@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { acceptsEncoding } from './freshness.ts';
 
-/** Bytes that are the same in every response, or the name and length (bytes) of a value that differs. */
+/** Bytes that are the same in every response, or the name and length (in bytes) of a value that differs. */
 export type BodySegment<Name extends string> = Buffer | { readonly name: Name; readonly length: number };
 type Values<Name extends string> = Readonly<Record<Name, string>>;
 
@@ -10,11 +10,11 @@ const lengthOf = (segments: readonly BodySegment<string>[]): number =>
   segments.reduce((sum, { length }) => sum + length, 0);
 
 /**
- * The body of many responses that differ in short values only, such as a nonce. Each form is made when it is first asked
- * for, and the compressed one serves all values; docs/decisions/0014-compressed-once.md tells what that saves.
+ * A body shared by many responses that differ only in short values, such as a nonce. Each form is built on first use,
+ * and the compressed one serves all values; docs/decisions/0014-compressed-once.md says how much that saves.
  */
 export class BodyTemplate<Name extends string> {
-  /** Bytes of the body, uncompressed. */
+  /** Length of the uncompressed body in bytes. */
   readonly length: number;
   readonly #segments: readonly BodySegment<Name>[];
   #identity: FilledBuffer<Name> | undefined;
@@ -26,8 +26,8 @@ export class BodyTemplate<Name extends string> {
   }
 
   /**
-   * Sends 200 with these headers (names and values in turn) and the body, as gzip to who accepts that. Adds
-   * `Content-Length` and `Content-Encoding`. Throws an `Error` for a value (ASCII) of another length than was named.
+   * Sends a 200 with these headers (alternating names and values) and the body, gzipped if the client accepts it. Adds
+   * `Content-Length` and `Content-Encoding`. Throws an `Error` if a value (ASCII) does not have its declared length.
    */
   send(req: IncomingMessage, res: ServerResponse, headers: string[], values: Values<Name>): void {
     if (acceptsEncoding(req, 'gzip')) {
@@ -39,10 +39,10 @@ export class BodyTemplate<Name extends string> {
   }
 }
 
-/** Buffers of one body that wait to be filled again: about as many as are on their way at a time on a busy page. */
+/** Maximum number of spare buffers per body: about as many as a busy page has in flight at a time. */
 const MAX_SPARE_BUFFERS = 8;
 
-/** A buffer is reused once the socket has sent it: copying the body would cost more than all else. */
+/** Reuses a buffer once the socket has sent it: copying the body would cost more than everything else. */
 class FilledBuffer<Name extends string> {
   readonly #template: Buffer;
   readonly #values: readonly { readonly name: Name; readonly length: number; readonly at: number }[];
@@ -73,12 +73,15 @@ class FilledBuffer<Name extends string> {
   }
 }
 
-// Header of a gzip stream without name or time; the response's checksum and length follow the last block.
+// Header of a gzip stream without name or time; the checksum and length follow the last block.
 const GZIP_HEADER = Buffer.from('\x1f\x8b\b\0\0\0\0\0\x02\xff', 'latin1');
 const GZIP_FINAL_BLOCK = Buffer.from('\x03\0', 'latin1');
 const GZIP_TRAILER_LENGTH = 8;
 
-/** Each constant segment is deflated by itself and ended at a byte; the values between them are stored as they are. */
+/**
+ * Deflates each constant segment separately, ending on a byte boundary; the values between them are stored
+ * uncompressed.
+ */
 function gzip<Name extends string>(segments: readonly BodySegment<Name>[]): FilledBuffer<Name> {
   const checksum = checksumOf(segments);
   const size = lengthOf(segments);
@@ -96,7 +99,7 @@ function gzip<Name extends string>(segments: readonly BodySegment<Name>[]): Fill
   );
 }
 
-/** The head of a deflate block that is not compressed (RFC 1951, 3.2.4). */
+/** The header of an uncompressed deflate block (RFC 1951, 3.2.4). */
 function storedBlockHeader(length: number): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt16LE(length, 1);
@@ -104,7 +107,10 @@ function storedBlockHeader(length: number): Buffer {
   return head;
 }
 
-/** The CRC-32 of a body: that of its constant segments is computed once, and combined as zlib's crc32_combine does. */
+/**
+ * Computes the CRC-32 of a body: the constant segments' checksums are computed once and combined the way zlib's
+ * crc32_combine does.
+ */
 function checksumOf<Name extends string>(segments: readonly BodySegment<Name>[]): (values: Values<Name>) => number {
   const steps = segments.map((segment) => ({
     checksum: Buffer.isBuffer(segment) ? crc32(segment) : segment.name,
@@ -121,7 +127,10 @@ function checksumOf<Name extends string>(segments: readonly BodySegment<Name>[])
   };
 }
 
-/** What each bit of a checksum becomes by `length` more bytes. Checksums are linear: each bit moves by itself. */
+/**
+ * For each bit of a checksum, its contribution after `length` more bytes. CRCs are linear, so each bit can be shifted
+ * separately.
+ */
 function shiftsBy(length: number): Uint32Array {
   const zeros = Buffer.alloc(length);
   const none = crc32(zeros, 0);

@@ -5,27 +5,27 @@ import type { StatementMessage, TaskMessage } from '../diagnostics.ts';
 import type { Hook } from '../hooks.ts';
 import type { RouteInfo } from './routes.ts';
 
-/** How long something of one plugin took within one request, in milliseconds, and how often it ran. */
+/** How long one task of a plugin took within a request, in milliseconds, and how often it ran. */
 interface CallPart {
   readonly plugin: string;
-  /** `handler`, or the listener, filter, query or slot: `filter name.shown`. */
+  /** `handler`, or a listener, filter, query or slot such as `filter name.shown`. */
   readonly what: string;
   readonly times: number;
   readonly milliseconds: number;
 }
 
-/** One request, and what ran on its account; it grows while listeners go on beside the answer. */
+/** One request and the work done on its behalf; it keeps growing while listeners run alongside the response. */
 export interface RecordedCall {
   /** Epoch milliseconds. */
   readonly at: number;
-  /** Until the handler had its result. */
+  /** Time until the handler had its result. */
   readonly milliseconds: number;
   readonly statements: number;
-  /** What SQL took, in milliseconds; statements that run side by side count each. */
+  /** Milliseconds spent on SQL; statements that run concurrently each count in full. */
   readonly sql: number;
-  /** In the order in which they ended first. */
+  /** In the order in which they first ended. */
   readonly parts: readonly CallPart[];
-  /** Hooks in the order in which they were raised first. */
+  /** In the order in which they were first raised. */
   readonly hooks: readonly Pick<Hook, 'kind' | 'id'>[];
 }
 
@@ -39,13 +39,13 @@ interface Recording {
   readonly hooks: Map<string, Pick<Hook, 'kind' | 'id'>>;
 }
 
-/** Calls that are kept for each route. */
+/** Number of calls kept per route. */
 const KEPT = 5;
 
-/** Records on whose account plugins and SQL work, and says so in `Server-Timing`. */
+/** Attributes plugin code and SQL to the request that caused them, and reports both in `Server-Timing`. */
 export class CallRecorder {
   readonly #recordings = new AsyncLocalStorage<Recording>();
-  /** The newest last. */
+  /** The newest is last. */
   readonly #byRoute = new Map<string, readonly Recording[]>();
   readonly #listeners: Readonly<Record<string, (message: unknown) => void>> = {
     'parley.statement': (message) => this.#statement(message as StatementMessage),
@@ -61,7 +61,7 @@ export class CallRecorder {
     for (const [channel, listener] of Object.entries(this.#listeners)) unsubscribe(channel, listener);
   }
 
-  /** Stands around each request. */
+  /** Wraps each request. */
   readonly around = (_req: IncomingMessage, res: ServerResponse, answer: () => void): void => {
     const recording: Recording = {
       at: Date.now(),
@@ -80,7 +80,7 @@ export class CallRecorder {
     this.#recordings.run(recording, answer);
   };
 
-  /** Runs a route's handler. */
+  /** Runs a route's handler and records the call. */
   handle<T>(route: RouteInfo<any>, handler: () => T): T {
     const recording = this.#recordings.getStore();
     if (!recording) return handler();
@@ -102,7 +102,7 @@ export class CallRecorder {
     }
   }
 
-  /** The last calls that reached the route's handler, the newest first. */
+  /** The last calls that reached the route's handler, newest first. */
   callsOf(route: RouteInfo<any>): readonly RecordedCall[] {
     return (this.#byRoute.get(keyOf(route)) ?? [])
       .map((recording) => ({
@@ -139,7 +139,10 @@ function add({ parts }: Recording, plugin: string, what: string, milliseconds: n
   parts.set(key, { ...part, times: part.times + 1, milliseconds: part.milliseconds + milliseconds });
 }
 
-/** As browsers' tools show it: the whole, SQL, then what each plugin did. Parts run inside and beside each other. */
+/**
+ * The header as browsers' developer tools display it: the total, SQL, then each plugin's tasks. Tasks may nest and
+ * overlap.
+ */
 function serverTiming({ start, statements, sql, parts }: Recording): string {
   const metric = (name: string, milliseconds: number, text: string): string =>
     `${name};dur=${milliseconds.toFixed(1)};desc="${text.replaceAll(UNQUOTABLE, '?')}"`;
@@ -152,5 +155,5 @@ function serverTiming({ start, statements, sql, parts }: Recording): string {
   ].join(', ');
 }
 
-/** What a quoted text in a header cannot hold. */
+/** Characters that a quoted string in a header cannot hold. */
 const UNQUOTABLE = /[^ !#-[\]-~]/g;

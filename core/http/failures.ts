@@ -1,8 +1,7 @@
 import { HttpError } from '../errors.ts';
 
-// Connection failures of node, of PostgreSQL (class 08, shutting down, starting, too many), of the pool, and of Redis;
-// and what is right when it is tried again: a statement that took too long, two transactions that waited for each
-// other.
+// Connection errors of Node, PostgreSQL (class 08, shutting down, starting up, too many connections), the pool and
+// Redis; and failures that a retry may resolve: statement timeouts, serialization failures and deadlocks.
 const UNAVAILABLE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -31,24 +30,24 @@ const UNAVAILABLE_MESSAGES = new RegExp(
   ].join('|'),
   'i',
 );
-/** The system's and PostgreSQL's words for a full disk. */
+/** Error codes of the system and of PostgreSQL for a full disk. */
 const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', '53100']);
 /**
- * Seconds after which to retry: a connection comes back by itself, another server takes over, a person has to free disk
- * space.
+ * Seconds for `Retry-After`: a connection recovers by itself, a failover takes longer, and disk space has to be freed
+ * by a person.
  */
 const RETRY_AFTER = { unavailable: '5', readOnly: '30', full: '60' };
-/** PostgreSQL's code for a write where nothing may be written: a standby, or a server that was set to be read only. */
+/** PostgreSQL's SQLSTATE for a write to a standby or to a server set to read-only. */
 const READ_ONLY_CODE = '25006';
 
 /**
- * Anything thrown as the answer that it becomes: 503 where the data could not be reached or takes no writes, 507 where
- * there is no room for more. Both say nothing about the request, which may be sent again. Whatever else may not be shown
- * is a 500, and to be logged.
+ * Turns anything thrown into an error response: 503 if the data is unreachable or read-only, 507 if the disk is full.
+ * Neither says anything about the request, which may be retried. Everything else whose message must not be shown
+ * becomes a 500, to be logged by the caller.
  */
 export function failureOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  // A `TypeError` is `fetch`'s own: below it stands why another server was not reached, in the same codes.
+  // A `TypeError` is thrown by `fetch`: its cause says with the same codes why another server was unreachable.
   for (
     let at = error, depth = 0;
     at instanceof Error && !(at instanceof TypeError) && depth < 8;

@@ -4,15 +4,16 @@ import fresh from 'fresh';
 import { LRUCache } from 'lru-cache';
 import Negotiator from 'negotiator';
 
-/** What of a request is looked at. */
+/** The parts of a request that are inspected. */
 type Conditional = Pick<IncomingMessage, 'headers'>;
 
 /** Weak, because the same response may be sent compressed. */
 export const etagOf = (body: Buffer): string => etag(body, { weak: true });
 
 /**
- * Whether the client already has the response with this `ETag` or, where it names none, one that changed last at
- * `changedAt` (epoch seconds). That it asks caches on the way for a new one (`no-cache`) is no reason to send it again.
+ * Whether the client already has the response with this `ETag` or, if it sends none, a response last modified at
+ * `changedAt` (epoch seconds). `Cache-Control: no-cache` is ignored: it asks caches to revalidate, which is no reason
+ * to send the response again.
  */
 export function isFresh({ headers }: Conditional, tag: string, changedAt?: number): boolean {
   const { 'if-none-match': known, 'if-modified-since': since } = headers;
@@ -21,12 +22,12 @@ export function isFresh({ headers }: Conditional, tag: string, changedAt?: numbe
   return fresh({ 'if-modified-since': since }, { 'last-modified': new Date(changedAt * 1_000).toUTCString() });
 }
 
-/** Characters; a longer header is none that browsers send. */
+/** Characters; browsers send no longer headers. */
 const MAX_REMEMBERED_LENGTH = 200;
-/** Browsers send few different headers, and reading one takes longer than sending a cached page. */
+/** Browsers send few distinct headers, and parsing one takes longer than sending a cached page. */
 const accepted = new LRUCache<string, readonly string[]>({ max: 100 });
 
-/** Whether the client takes responses in this coding. */
+/** Whether the client accepts this content coding. */
 export function acceptsEncoding(req: Conditional, coding: 'br' | 'gzip'): boolean {
   const header = String(req.headers['accept-encoding'] ?? '');
   let codings = accepted.get(header);

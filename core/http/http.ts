@@ -2,23 +2,24 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defineToken } from '../ref.ts';
 
 /**
- * What is known of a request before anything of it is read. A plugin provides it, which knows the proxies in between.
+ * Facts about a request that are known before any of it is read. Provided by a plugin, because they depend on the
+ * proxies in front of the server.
  */
 export interface Http {
-  /** The client’s IP address, spelled in one way. */
+  /** The client’s IP address in normalised form. */
   ip(req: IncomingMessage): string;
   /**
-   * Whether the client's own connection is encrypted: where the site's address is https, all are. Cookies are made and
-   * read by this.
+   * Whether the client's own connection is encrypted; always true if the site's address is https. Decides how cookies
+   * are set and read.
    */
   secure(req: IncomingMessage): boolean;
-  /** Identifies the request in logs and error answers. */
+  /** Identifies the request in logs and error responses. */
   requestId(req: IncomingMessage): string;
-  /** Sets the headers that protect an answer, on one that no surface gives. */
+  /** Sets the security headers on a response that no surface sends. */
   protect(res: ServerResponse): void;
   /**
-   * Aborts when the server starts to stop: answers that would go on for ever end themselves then, all others are waited
-   * for.
+   * Aborts when the server starts to shut down: streaming responses must end then, while the server waits for all
+   * others.
    */
   readonly closing: AbortSignal;
 }

@@ -3,21 +3,21 @@ import FindMyWay, { type HTTPMethod, type HTTPVersion, type Instance } from 'fin
 export interface Match<T> {
   readonly value: T | undefined;
   readonly params: Readonly<Record<string, string | undefined>>;
-  /** The methods this path answers; looked up only when `value` is undefined. */
+  /** The methods that have a route for this path; computed only when `value` is undefined. */
   readonly allowed: readonly string[];
 }
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
-/** `/books/:id`, and `*rest` at the end for everything below. */
+/** Such as `/books/:id`, with an optional `*rest` at the end that matches everything below. */
 const PATTERN = /^(?!.+\/$)(?:\/(?::\w+|[\w.~@-]+))*\/(?::\w+|\*\w+|[\w.~@-]*)$/;
-/** Characters of a parameter at most: what Node reads of a request's head. Longer ones match nothing. */
+/** Maximum length of a parameter: Node's limit for the head of a request. Longer ones match nothing. */
 const LONGEST = 16_384;
 
-/** What a route answers; read once, while tables of routes are made anew for each plugin that comes or goes. */
+/** A route's method and path, parsed once, because the route tables are rebuilt whenever a plugin starts or stops. */
 export interface Address {
   readonly method: HTTPMethod;
   readonly pattern: string;
-  /** The same for patterns that differ only in the names of their parameters. */
+  /** Equal for patterns that differ only in their parameter names. */
   readonly key: string;
   readonly valid: boolean;
 }
@@ -30,15 +30,18 @@ export const readAddress = (method: string, pattern: string): Address => ({
 });
 
 /**
- * One surface's routes. A literal segment wins over a parameter whatever the order of registration, as `/users/search`
- * must over `/users/:id`.
+ * The routes of one surface. Literal segments take precedence over parameters regardless of registration order:
+ * `/users/search` must win over `/users/:id`.
  */
 export class PathMatcher<T> {
-  /** By the keys of their addresses. */
+  /** Keyed by `Address.key`. */
   readonly #routes = new Map<string, { readonly address: Address; readonly value: T }>();
   #router: Instance<HTTPVersion.V1> | undefined;
 
-  /** What is wrong with the address, if anything; it then does not count. Not to be called after `find`. */
+  /**
+   * Adds a route. Returns the problem if the address is invalid or taken, in which case the route is ignored. Must not
+   * be called after `find`.
+   */
   add(address: Address, value: T): string | undefined {
     if (!address.valid) return 'is no path; use words, :names and a closing *rest between single slashes';
     if (this.#routes.has(address.key)) return 'is taken; choose another path';
@@ -47,9 +50,9 @@ export class PathMatcher<T> {
   }
 
   find(method: string, path: string): Match<T> {
-    // Compiled at the first request: while plugins start, each of them replaces the table.
+    // Compiled on the first request, because every plugin that starts replaces the table.
     this.#router ??= this.#compile();
-    // A path that some route spells out is never a parameter's value, whatever the method.
+    // If some route spells the path out literally, parameters never match it, whatever the method.
     const literal = METHODS.filter((other) => this.#routes.has(`${other} ${path}`));
     const found =
       literal.length === 0 || literal.includes(method) ? this.#router.find(method as HTTPMethod, path) : undefined;

@@ -1,31 +1,31 @@
 import { causesOf, InvalidInput, messageOf, notFound, type HttpError } from '../errors.ts';
 
 /**
- * PostgreSQL's codes for what is no value of a type, such as a word for a `uuid`, or is beyond what it holds. Its
+ * SQLSTATE codes for values that are invalid for their type, such as a word for a `uuid`, or out of range. The error
  * message quotes the value.
  */
 const REFUSED_CODES = new Set(['22P02', '22003', '22007', '22008']);
-/** Quotation marks are those of the database's language; French has a space inside of them. */
+/** Quotation marks depend on the database's language; French puts a space inside them. */
 const QUOTED = /«[ \u00A0\u202F](.*)[ \u00A0\u202F]»|["'«»„“”‘’‹›「](.*)["'«»„“”‘’‹›」]/su;
 
-/** What a request said, by where. */
+/** The values of a request, by where they came from. */
 interface Said {
   readonly params?: unknown;
   readonly query?: unknown;
   readonly body?: unknown;
 }
 
-/** A value that the database refused, and that the request brought. */
+/** A value from the request that the database rejected. */
 export interface RefusedValue {
-  /** Where it stood: `params.id`, `body.ids.0`. */
+  /** The path of the value: `params.id`, `body.ids.0`. */
   readonly field: string;
-  /** How that is answered: 404 for one of the path, which names nothing, else 400 with the field. */
+  /** The response: 404 for a value in the path, which then names nothing; otherwise 400 naming the field. */
   readonly failure: HttpError;
 }
 
 /**
- * What is at fault in a request where the database could not read a value of it: then a plugin looked for something with
- * a text that it had not checked. Undefined for all other errors, and for values that were not the request's own.
+ * Finds the request value that the database could not parse: a plugin passed text to a statement without validating it.
+ * Undefined for all other errors, and for values that did not come from the request.
  */
 export function refusedValue(error: unknown, said: Said): RefusedValue | undefined {
   const refusal = causesOf(error).findLast((cause) => REFUSED_CODES.has(codeOf(cause)));
@@ -41,7 +41,7 @@ export function refusedValue(error: unknown, said: Said): RefusedValue | undefin
 
 const codeOf = (error: unknown): string => String((Object(error) as { code?: unknown }).code);
 
-/** The paths of what is, or reads as, `text`. */
+/** The paths of all values that equal `text` when converted to a string. */
 function fieldsWith(text: string, value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) =>

@@ -3,19 +3,19 @@ import type { Logger } from '../logger.ts';
 import { Http } from './http.ts';
 import type { RouteRegistry } from './routes.ts';
 
-/** The header by which tracing systems follow a request: version, trace, span, flags. */
+/** The W3C trace context header: version, trace id, parent id, flags. */
 const TRACEPARENT = /^[\da-f]{2}-([\da-f]{32})-[\da-f]{16}-[\da-f]{2}$/;
 
 /**
- * Writes a line for each request, kept answers included, when its answer has gone out or whoever asked has left. What a
- * query holds, and a credential in a path, is not in it.
+ * Logs a line for each request, including those answered from a cache, once the response has been sent or the client
+ * has disconnected. Query strings, and credentials in paths, are left out.
  */
 export const logRequests =
   (log: Logger, routes: RouteRegistry) =>
   (req: IncomingMessage, res: ServerResponse, answer: () => void): void => {
     const begun = performance.now();
     const http = routes.service(Http);
-    // Once the connection is gone nobody knows it.
+    // Read now: once the connection is closed the address is no longer available.
     const address = http?.ip(req);
     res.once('close', () => {
       const trace = TRACEPARENT.exec(String(req.headers['traceparent']))?.[1];

@@ -4,10 +4,10 @@ import { gzip } from 'node:zlib';
 import { acceptsEncoding } from './freshness.ts';
 
 const compress = promisify(gzip);
-/** Bytes; below it compressing costs more than it saves. */
+/** Bytes; compressing anything smaller costs more than it saves. */
 const MIN_COMPRESSED_SIZE = 1024;
 
-/** The body of a cached response, which is the same whenever it is sent. */
+/** The body of a cached response, identical every time it is sent. */
 export class ReusableBody {
   readonly plain: Buffer;
   #compressing = false;
@@ -18,8 +18,8 @@ export class ReusableBody {
   }
 
   /**
-   * The compressed form, where `req` accepts it and there is one. It is made in the background once somebody asks for
-   * it: most responses are never sent a second time. Until then the body goes out as it is.
+   * The gzipped body if `req` accepts it and it is ready. Compression runs in the background from the first request for
+   * it, because most responses are never sent a second time; until it is done the body is sent uncompressed.
    */
   gzipFor(req: IncomingMessage): Buffer | undefined {
     if (this.plain.length < MIN_COMPRESSED_SIZE || !acceptsEncoding(req, 'gzip')) return undefined;

@@ -10,25 +10,25 @@ import { refusedValue } from './refused-values.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type RefOptions, type Token } from '../ref.ts';
 import { check, parse, type Checked } from '../schema.ts';
 
-/** Express’s own, of the version that runs. */
+/** Express’s own types, of the bundled version. */
 export type { Request, RequestHandler, Response } from 'express';
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** Something a caller may be allowed to do. */
+/** Something that a caller may be allowed to do. */
 export interface Permission extends Ref<'permission', never> {
-  /** For administrators: completes "may …". */
+  /** Shown to administrators; completes "may …". */
   readonly label: string;
   /**
-   * The least group that has it before anyone decides otherwise; the authorizer knows what the word means. What is not
-   * for `everyone` from the beginning is never given to somebody who did not log in.
+   * The lowest group that holds the permission by default; the authorizer defines the names. Unless this is `everyone`,
+   * the permission is never granted to callers who are not logged in.
    */
   readonly default: string;
 }
-/** One that is for `everyone` from the beginning: guests may hold it. */
+/** A permission whose default is `everyone`: guests may hold it. */
 export interface OpenPermission extends Permission {
   readonly default: 'everyone';
 }
-/** `label` completes “You may not …”. Throws `TypeError` for an id with characters that ids may not have. */
+/** `label` completes “You may not …”. Throws `TypeError` for an id with invalid characters. */
 export function definePermission(id: string, options: { label: string; default: 'everyone' }): OpenPermission;
 export function definePermission(id: string, options: { label: string; default: string }): Permission;
 export function definePermission(
@@ -39,22 +39,25 @@ export function definePermission(
 }
 
 /**
- * Decides whether `actor` holds `permission`, on `target` where the route names one. Without a provider nobody holds
- * anything.
+ * Decides whether `actor` holds `permission`, on `target` if the route loads one. Without a provider every permission
+ * is denied.
  */
 export interface Authorizer {
-  /** Never true for somebody who did not log in, where the permission's default is not `everyone`. */
+  /** Always false for callers who are not logged in, unless the permission's default is `everyone`. */
   allows(actor: unknown, permission: Permission, target?: unknown): Awaitable<boolean>;
-  /** Whether `actor` is somebody who logged in. */
+  /** Whether `actor` is logged in. */
   identifies(actor: unknown): boolean;
 }
 export const Authorizer = defineToken<Authorizer>('Authorizer');
 
-/** What a surface knows of a request before its handlers are asked: who calls, and what else they may use. */
+/**
+ * What a surface's `authenticate` establishes about a request before its handlers run: who the caller is, and whatever
+ * else handlers may use.
+ */
 export interface SurfaceContext {
   readonly actor: unknown;
 }
-/** The context of surfaces that ask nobody who they are, because everyone gets the same. */
+/** The context of surfaces that do not authenticate, because every caller gets the same response. */
 export interface AnonymousContext extends SurfaceContext {
   readonly actor: undefined;
 }
@@ -63,8 +66,8 @@ export interface AnonymousContext extends SurfaceContext {
 export type RouteAccess = Permission | 'member' | 'public';
 
 /**
- * The context of a route by its `can`: where it has to be somebody who logged in, `actor` is none of those whose `id` is
- * undefined.
+ * The context of a route depending on its `can`: if the caller has to be logged in, the types whose `id` is undefined
+ * are excluded from `actor`.
  */
 export type ContextOf<Context extends SurfaceContext, Can> = [Can] extends ['member']
   ? Identified<Context>
@@ -77,28 +80,32 @@ type Identified<Context extends SurfaceContext> = Context & {
   readonly actor: Exclude<Context['actor'], { readonly id: undefined }>;
 };
 
-/** A family of routes under one prefix that authenticates, limits, succeeds and fails in one way. */
+/**
+ * A family of routes under one prefix that share authentication, rate limits, and the format of responses and errors.
+ */
 export interface Surface<Context extends SurfaceContext, Out = unknown, Options extends object = {}> extends Ref<
   'surface',
   (context: Context, options: Options) => Out
 > {
-  /** Begins with "/"; the longest prefix that fits a path wins. */
+  /** Starts with "/"; the longest matching prefix wins. */
   readonly prefix: string;
-  /** What routes of this surface may say besides what all routes say: each option and what it does. */
+  /** The additional options that routes of this surface accept, each with a description. */
   readonly options: OptionTexts<Options>;
-  /** What to use instead of options that are about to leave. */
+  /** Deprecated options, each with what to use instead. */
   readonly deprecatedOptions: Partial<OptionTexts<Options>>;
 }
-/** A sentence for each option. */
+/** A sentence describing each option. */
 export type OptionTexts<Options extends object> = Readonly<Record<keyof Options, string>>;
 
-/** What a surface is made from. */
+/** The parameters of `defineSurface`. */
 export type SurfaceDefinition<Options extends object> = RefOptions & {
   readonly prefix: string;
   readonly deprecatedOptions?: Partial<OptionTexts<Options>>;
 } & ({} extends Options ? { readonly options?: OptionTexts<Options> } : { readonly options: OptionTexts<Options> });
 
-/** `options` has to describe every option of the type; a route with any other is refused when its plugin starts. */
+/**
+ * `options` must describe every option in the type; a route with any other option is rejected when its plugin starts.
+ */
 export const defineSurface = <Context extends SurfaceContext, Out = unknown, Options extends object = {}>(
   id: string,
   { prefix, options, deprecatedOptions = {}, deprecated }: SurfaceDefinition<Options>,
@@ -114,33 +121,32 @@ export const defineSurface = <Context extends SurfaceContext, Out = unknown, Opt
     deprecatedOptions,
   });
 
-/** A request under way on a surface, of which nobody knows yet who sent it. */
+/** A request on a surface, before authentication. */
 export interface Exchange<Options extends object = {}> {
   /** Express's request. */
   readonly req: Request;
   /** Express's response. */
   readonly res: Response;
-  /** Undefined for a path or a method without one. */
+  /** Undefined if no route matches the path and method. */
   readonly route: RouteInfo<Options> | undefined;
-  /** What the surface's `parseBody` makes of the request's body, which is read once. */
+  /** Returns the result of the surface's `parseBody`; the body is read only once. */
   readBody(): Promise<unknown>;
 }
 
-/** An authenticated request: what its surface's `authenticate` returned is part of it. */
+/** An authenticated request, including the properties that its surface's `authenticate` returned. */
 export type RequestContext<Context extends SurfaceContext, Options extends object = {}> = Context &
   Exchange<Options> & { readonly route: RouteInfo<Options> };
 
-/**
- * What the handler sees of a request's URL: the values that were checked, and nothing that was left out of them.
- */
+/** The parts of a request's URL that the handler sees: validated values, without unknown fields. */
 export interface CheckedUrl {
   readonly params: unknown;
   readonly query: unknown;
 }
 
 /**
- * How a surface behaves; its owner sets it with `plugin.surface(ref, behaviour)`. Called in the order written here, with
- * one object for each request. `Own` is what `authenticate` returns, of which handlers see what `Context` says.
+ * How a surface behaves; its owner sets it with `plugin.surface(ref, behaviour)`. The functions are called in the order
+ * given here, with the same object for each request. `Own` is the type that `authenticate` returns; handlers only see
+ * `Context`.
  */
 export interface SurfaceBehaviour<
   Context extends SurfaceContext,
@@ -148,39 +154,39 @@ export interface SurfaceBehaviour<
   Options extends object = {},
   Own extends Context = Context,
 > {
-  /** Synchronous short cut before everything else: true when it has answered from stored bytes. */
+  /** A synchronous shortcut before everything else; returns true if it has sent a cached response. */
   fastPath?(req: IncomingMessage, res: ServerResponse): boolean;
-  /** Express's own, before everything that follows. */
+  /** Express middleware that runs before everything below. */
   readonly middleware?: readonly RequestHandler[];
-  /** Who calls, and may they go on. Also for paths and methods without a route. */
+  /** Identifies the caller and decides whether they may proceed. Also called for paths and methods without a route. */
   authenticate(exchange: Exchange<Options>): Awaitable<Own>;
-  /** Login and forgery checks, before anything is looked up. */
+  /** Login and CSRF checks, before anything is looked up. */
   protect?(context: RequestContext<Own, Options>): Awaitable<void>;
   /**
-   * Reads of public routes with `cacheTags`: true when it has answered from its cache for this very caller under
-   * what the handler would see.
+   * For reads of public routes with `cacheTags`; returns true if it has sent a response cached for this very caller and
+   * for the values that the handler would see.
    */
   fromCache?(context: RequestContext<Own, Options> & CheckedUrl): boolean;
-  /** The request body as a value; called once, when `readBody` is. */
+  /** Parses the request body; called once, by `readBody`. */
   parseBody?(exchange: Exchange<Options>): Awaitable<unknown>;
-  /** True when bodies are forms, whose values arrive as text. */
+  /** True if bodies are forms, whose values arrive as text. */
   readonly coerce?: boolean;
   /**
-   * Around the handler, when all checks have passed: its result, or undefined to let it simply run. Once an answer was
-   * sent, `respond` is left out.
+   * Wraps the handler after all checks have passed. Returns the handler's result, or undefined to run the handler
+   * directly. If a response has been sent by then, `respond` is skipped.
    */
   wrap?(
     context: RequestContext<Own, Options> & { readonly body: unknown },
     handler: () => Promise<Out>,
   ): Promise<Out> | undefined;
-  /** `tags`: what the route's `cacheTags` said; undefined when the answer must not be cached. */
+  /** Sends the result. `tags` are the route's `cacheTags`; undefined if the response must not be cached. */
   respond(
     context: RequestContext<Own, Options> & CheckedUrl,
     result: Out,
     tags: readonly string[] | undefined,
   ): Awaitable<void>;
   /**
-   * Sends what went wrong, which may have been `authenticate`. Faults of the server, 500 and above, are logged before.
+   * Sends an error, which `authenticate` may have thrown too. Server errors (500 and above) have already been logged.
    */
   fail(exchange: Exchange<Options> & Partial<Own>, failure: HttpError): Awaitable<void>;
 }
@@ -188,16 +194,16 @@ export interface SurfaceBehaviour<
 type Infer<S> = S extends TSchema ? Static<S> : undefined;
 type Inputs<S> = S extends TSchema ? Static<S> : Readonly<Record<string, string>>;
 
-/** What a handler is given: the context of its surface, and what the request said. */
+/** What a handler receives: the context of its surface and the request's values. */
 type Call<Context extends SurfaceContext, P, Q, B, T> = Context &
   Pick<Exchange, 'req' | 'res'> & {
-    /** Of the path, as the schema types them; texts without one. */
+    /** Path parameters, typed by the schema; strings without one. */
     readonly params: P;
     /** Undefined without a schema. */
     readonly query: Q;
     /** Undefined without a schema. */
     readonly body: B;
-    /** What `load` returned. */
+    /** The value returned by `load`. */
     readonly target: T;
   };
 
@@ -211,52 +217,52 @@ export interface RouteDefinition<
   Options extends object = {},
   Can extends RouteAccess = RouteAccess,
 > {
-  /** Of HTTP, in lower case. */
+  /** The HTTP method, in lower case. */
   readonly method: Method;
   /**
-   * Below the surface's prefix: `/books/:id`, `/files/*path`. A credential in it is called `:token`: the log then has
-   * the path as it is written here.
+   * Relative to the surface's prefix: `/books/:id`, `/files/*path`. Name a parameter that is a credential `:token`: the
+   * log then shows this pattern instead of the actual path.
    */
   readonly path: string;
   /** One sentence for the reference and OpenAPI. */
   readonly summary?: string;
-  /** Does not fit: 404. */
+  /** Schema of the path parameters; a mismatch is a 404. */
   readonly params?: P;
-  /** Does not fit: 400. */
+  /** Schema of the query; a mismatch is a 400. */
   readonly query?: Q;
-  /** Does not fit: 400, naming the fields. */
+  /** Schema of the body; a mismatch is a 400 that names the fields. */
   readonly body?: B;
-  /** What the handler returns; documents and, in tests, checks. */
+  /** Schema of the handler's result, for documentation and for checks in tests. */
   readonly result?: R;
-  /** Status of success. Default 200. */
+  /** Status of a successful response. Default 200. */
   readonly status?: number;
   /**
-   * Who may call: whoever holds a permission, who logged in (`member`), or everyone (`public`). There is no default:
-   * leaving it out does not compile.
+   * Who may call the route: holders of a permission, anyone logged in (`member`), or everyone (`public`). There is no
+   * default: omitting it does not compile.
    */
   readonly can: Can;
-  /** The thing the path names, if the caller may see it; `undefined`: 404. */
+  /** Returns what the path names if the caller may see it; `undefined` is a 404. */
   load?(
     call: ContextOf<Context, Can> & Pick<Exchange, 'req'> & { readonly params: Inputs<P> },
   ): Awaitable<T | undefined>;
-  /** Beyond `can`: whether this caller may do this to this target; false: 403. */
+  /** Decides beyond `can` whether this caller may do this to this target; false is a 403. */
   authorize?(call: ContextOf<Context, Can> & { readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
   /**
-   * Reads only: the tags under which the surface may cache the answer for callers who are all alike, until one is
-   * purged; undefined: not this one.
+   * For reads only: the cache tags under which the surface may cache the response for callers that are all treated
+   * alike, until one is purged; undefined if this response must not be cached.
    */
   cacheTags?(call: {
     readonly params: Inputs<P>;
     readonly query: Infer<Q>;
     readonly target: T;
   }): readonly string[] | undefined;
-  /** Such as `{ csrf: false }`; each surface says which there are. */
+  /** Surface-specific options such as `{ csrf: false }`; each surface documents its own. */
   readonly options?: Readonly<Options>;
 }
 
 /**
- * What a handler returns in place of its result where it took on what was asked for, which is not done yet. The surface
- * says how it answers that; the JSON API with 202.
+ * Returned by a handler instead of its result when the request has been accepted but not yet carried out. The surface
+ * decides how to respond; the JSON API sends a 202.
  */
 export class Accepted<R extends object = object> {
   readonly result: R;
@@ -285,20 +291,20 @@ export interface RouteInfo<Options extends object = Readonly<Record<string, unkn
   readonly options: Readonly<Options>;
 }
 
-/** Every route of the running plugins, for documents that describe them. */
+/** Every route of the running plugins, for documentation that describes them. */
 export interface Routes {
-  /** Of one surface where it is given. */
+  /** All routes, or those of one surface. */
   list<Options extends object = Readonly<Record<string, unknown>>>(
     surface?: Surface<any, any, Options>,
   ): readonly RouteInfo<Options>[];
-  /** The request that is being answered; undefined for what runs by itself, such as jobs. */
+  /** The current request; undefined for background work such as jobs. */
   readonly current: Request | undefined;
   /**
-   * What GET of the address of a request answers whoever sent it, as its handler returns it; undefined where no route
-   * does. Throws what that throws.
+   * The handler's result for a GET of the request's URL, on behalf of the same caller; undefined if no route matches.
+   * Throws whatever that route throws.
    */
   representation(call: Exchange<any>): Promise<object | undefined>;
-  /** Aborts when the server starts to stop. */
+  /** Aborts when the server starts to shut down. */
   readonly closing: AbortSignal;
 }
 export const Routes = defineToken<Routes>('Routes');
@@ -315,19 +321,19 @@ interface Mounted {
   readonly behaviour: SurfaceBehaviour<any, any, any, any>;
 }
 
-/** One plugin's routes: drafted while it starts, published in one step, drained when it stops. */
+/** One plugin's routes: collected while it starts, published in one step, drained when it stops. */
 export interface Mount {
   readonly plugin: string;
   readonly entries: Entry[];
   readonly surfaces: Mounted[];
   pending: number;
-  /** Set while the plugin restarts: requests that come meanwhile wait for it. */
+  /** Set while the plugin restarts: requests that arrive meanwhile wait for it. */
   pause: Promise<void> | undefined;
-  /** Out of the table for good: requests that had found a route of it look again. */
+  /** Removed from the table for good: requests that had already matched one of its routes are routed again. */
   withdrawn: boolean;
 }
 
-/** For the log. */
+/** A server error, for the log. */
 interface RequestFault {
   readonly error: unknown;
   readonly req: Request;
@@ -335,18 +341,20 @@ interface RequestFault {
   readonly path: string;
 }
 
-/** The longest prefix first. */
+/** Sorted by prefix length, longest first. */
 type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: PathMatcher<Entry> }>;
 
 export interface RouteRegistryDeps {
-  /** Aborts when the server starts to stop. */
+  /** Aborts when the server starts to shut down. */
   readonly closing: AbortSignal;
   service<T>(token: Token<T>): T | undefined;
-  /** A request could not be answered by a fault of the server. */
+  /** Called when a request fails because of a server error. */
   failed(fault: RequestFault): void;
-  /** The database could not read a value of a request: the route has not checked it. Called once for each route. */
+  /**
+   * Called once for each route, when the database could not parse a request value that the route failed to validate.
+   */
   unchecked(route: RouteInfo<any>, field: string): void;
-  /** Runs a route's handler, and notices how long it takes. */
+  /** Runs a route's handler and measures how long it takes. */
   stretch<T>(route: RouteInfo<any>, handle: () => T): T;
 }
 const NO_DEPS: RouteRegistryDeps = {
@@ -357,7 +365,7 @@ const NO_DEPS: RouteRegistryDeps = {
   stretch: (_route, handle) => handle(),
 };
 
-/** One Express handler over an immutable table of routes that is swapped in one step. */
+/** A single Express handler over an immutable route table that is replaced in one step. */
 export class RouteRegistry implements Routes {
   #mounts: readonly Mount[] = [];
   #table: Table = [];
@@ -366,32 +374,34 @@ export class RouteRegistry implements Routes {
   readonly #answering = new AsyncLocalStorage<Request>();
   readonly #unchecked = new WeakSet<RouteInfo<any>>();
 
-  /** Without anything it has no routes, and knows nobody. */
+  /** Without `deps` it has no routes or services. */
   constructor(deps: RouteRegistryDeps = NO_DEPS) {
     this.closing = deps.closing;
     this.#deps = deps;
   }
 
-  /** A service of the kernel or of a running plugin; undefined while no one provides it. */
+  /** A service of the kernel or of a running plugin; undefined while nothing provides it. */
   service<T>(token: Token<T>): T | undefined {
     return this.#deps.service(token);
   }
 
-  /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
+  /**
+   * Adds the mount's routes to the table; `replaced` (a paused mount of the same plugin) is removed in the same step.
+   */
   publish(mount: Mount, replaced?: Mount): void {
     const mounts = [...this.#mounts.filter((other) => other !== replaced), mount];
     this.#table = compile(mounts);
     this.#mounts = mounts;
   }
 
-  /** Out of the table at once. */
+  /** Removes the mount's routes from the table immediately. */
   withdraw(mount: Mount): void {
     mount.withdrawn = true;
     this.#mounts = this.#mounts.filter((other) => other !== mount);
     this.#table = compile(this.#mounts);
   }
 
-  /** Resolves when the requests under way have ended, or after 5 s. */
+  /** Resolves when the mount's pending requests have ended, or after 5 s. */
   async drain(mount: Mount): Promise<void> {
     for (const deadline = Date.now() + 5_000; mount.pending > 0 && Date.now() < deadline;)
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -402,20 +412,20 @@ export class RouteRegistry implements Routes {
     return surface ? all.filter((route) => route.surface.id === surface.id) : all;
   }
 
-  /** The route that answers a path of the site; undefined where none does. */
+  /** The route for a path of the site; undefined if there is none. */
   find(method: string, path: string): RouteInfo<any> | undefined {
     const at = this.#surfaceOf(path);
     return at?.paths.find(method.toUpperCase(), pathBelow(at.surface, path)).value?.info;
   }
 
-  /** Answers from stored bytes before Express is entered; false: go on. */
+  /** Tries to send a cached response before Express runs; false means to continue with Express. */
   fastPath(req: IncomingMessage, res: ServerResponse): boolean {
     if (req.method !== 'GET') return false;
     const at = this.#surfaceOf(req.url ?? '/');
     return at?.behaviour.fastPath !== undefined && !at.mount.pause && at.behaviour.fastPath(req, res);
   }
 
-  /** Without its query; as the route has it where a credential is part of it. */
+  /** The path without its query; if a credential is part of it, the route's pattern instead. */
   pathForLog({ method = '', url = '/' }: IncomingMessage): string {
     const path = url.replace(WHOLE_ADDRESS, '').split('?', 1)[0] || '/';
     const at = this.#surfaceOf(path);
@@ -454,7 +464,8 @@ export class RouteRegistry implements Routes {
   }
 
   /**
-   * False when no surface has the path. A plugin that restarts is waited for, wherever on the way the request meets it.
+   * Resolves to false if no surface matches the path. If a plugin involved is restarting, the request waits for it and
+   * is routed again.
    */
   async #answer(req: Request, res: Response): Promise<boolean> {
     const at = this.#surfaceOf(req.path);
@@ -481,17 +492,17 @@ export class RouteRegistry implements Routes {
     return again ? again.then(() => this.#answer(req, res)) : true;
   }
 
-  /** Lets the surface answer; what is the server's own fault is logged. */
+  /** Lets the surface send the error; server errors are logged. */
   async #fail(error: unknown, exchange: RequestExchange, { surface, behaviour }: Table[number]): Promise<void> {
     const { req, res } = exchange;
-    // Whoever asked has gone in the middle of the answer.
+    // The client disconnected while the response was being sent.
     if (res.destroyed && (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_STREAM_PREMATURE_CLOSE') return;
     const failure = this.#refusal(error, exchange) ?? failureOf(error);
     if (failure.status >= 500) this.#deps.failed({ error, req, surface: surface.id, path: this.pathForLog(req) });
     await behaviour.fail(exchange, failure);
   }
 
-  /** The answer to a value that the database could not read; undefined where that is not what went wrong. */
+  /** The error response for a value that the database could not parse; undefined for all other errors. */
   #refusal(error: unknown, exchange: RequestExchange): HttpError | undefined {
     const { route, req } = exchange;
     const { params, query = req.query, body } = exchange as Partial<CheckedExchange>;
@@ -538,7 +549,7 @@ export class RouteRegistry implements Routes {
       throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
   }
 
-  /** Loads what the path names, and looks whether the caller may do this to it. */
+  /** Loads the target, and checks that the caller may do this to it. */
   async #authorize(info: RouteInfo<any>, call: CheckedExchange): Promise<void> {
     if (info.load) {
       call.target = await info.load(call);
@@ -553,7 +564,7 @@ export class RouteRegistry implements Routes {
   }
 }
 
-/** One for each request: the surface's own context and what was checked of the request are assigned to it. */
+/** One per request: the surface's context and the validated values are assigned to it. */
 class RequestExchange implements Exchange<any> {
   readonly req: Request;
   readonly res: Response;
@@ -586,7 +597,10 @@ type CheckedExchange = RequestExchange & {
   target: unknown;
 };
 
-/** Puts the checked params and query into `call`. Throws 404 for params that do not fit; resolves to how the query does. */
+/**
+ * Assigns the validated params and query to `call`. Throws 404 for invalid params; returns the outcome of the query's
+ * validation.
+ */
 function checkUrl(info: RouteInfo<any>, raw: Match<Entry>['params'], call: CheckedExchange): Checked<unknown> {
   const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
   if (!params.ok || Object.values(raw).some((text) => text?.includes('\0'))) throw notFound();
@@ -601,10 +615,10 @@ function checkUrl(info: RouteInfo<any>, raw: Match<Entry>['params'], call: Check
 const pathBelow = ({ prefix }: Surface<any, any, any>, path: string): string =>
   path.slice(prefix === '/' ? 0 : prefix.length) || '/';
 
-/** What clients of proxies put in front of the path. */
+/** The scheme and host in an absolute-form request target, as sent by clients of proxies. */
 const WHOLE_ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^/?]*/i;
 
-/** A parameter `:token` is a credential, so it stays out of logs. */
+/** A parameter `:token` is a credential, which must not appear in logs. */
 const hasCredential = ({ path }: RouteInfo<any>): boolean => path.includes('/:token');
 
 function compile(mounts: readonly Mount[]): Table {
@@ -634,15 +648,18 @@ function compile(mounts: readonly Mount[]): Table {
 }
 
 /**
- * Whether there is still something to answer: the middleware did not, and somebody waits for it. Of a connection that
- * ended in between it is not even known who asked.
+ * Runs the middleware; resolves to whether the request still needs a response: the middleware sent none, and the
+ * connection is still open. After it has closed, even the client's address is unknown.
  */
 async function passes(all: readonly RequestHandler[], req: Request, res: Response): Promise<boolean> {
   for (const middleware of all) await runMiddleware(middleware, req, res);
   return !res.headersSent && !res.closed;
 }
 
-/** Waits for a connect middleware to call `next`, or for the connection to end without it; rejects with what it passes on. */
+/**
+ * Resolves when a Connect-style middleware calls `next` or the connection closes before that; rejects with the error
+ * passed on.
+ */
 export const runMiddleware = (middleware: RequestHandler, req: Request, res: Response): Promise<void> =>
   new Promise((resolve, reject) => {
     res.once('close', resolve);
