@@ -18,104 +18,107 @@ import type { Static, TObject, TSchema } from '../schema.ts';
 import type { Extension } from '../extensions.ts';
 import type { SettingsCheck } from '../settings.ts';
 
-/** Background work of one plugin, kept in the database until it has run. */
+/** A kind of background job of one plugin; each job is stored in the database until it has run. */
 export interface JobDefinition<P> extends Durability<P> {
-  /** Of the payload; checked when it is added. */
+  /** Schema of the payload, which is validated when a job is added. */
   readonly schema: TSchema;
-  /** Does the work, perhaps more than once; what it throws makes it run again later, as `retry` says. */
+  /** Does the work, possibly more than once; if it throws, the job is retried as `retry` says. */
   run(payload: P, delivery: JobDelivery<P>): unknown;
-  /** A cron expression in UTC; one process fires it, with an empty object as payload. */
+  /** A cron expression in UTC. One process runs the job at each occurrence, with an empty object as payload. */
   readonly cron?: string;
 }
 /** One attempt at a job. */
 export interface JobDelivery<P> extends Delivery {
   /**
-   * When this attempt has ended well, the same job runs once more, with what is left to do, at once or `after` so many
-   * seconds. Joins the transaction under way: what was done in it is not done again, wherever the process stops.
+   * Once this attempt has succeeded, runs the same job again with the remaining work as its payload, immediately or
+   * `after` so many seconds. Joins the current transaction, so work done in it is not repeated, wherever the process
+   * stops.
    */
   continueWith(rest: P, options?: { readonly after?: number }): Promise<void>;
 }
-/** A job that `plugin.job` defined: adds it, cancels it, spares what it works for. */
+/** The handle of a job defined by `plugin.job`: adds and cancels jobs, and pauses their keys. */
 export interface Job<P> {
   /**
-   * Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one
-   * waits or runs already, or the same transaction added one; two transactions at once may add one each. `at` is real time by the database's clock: the clock that tests move does not move it. `id`:
-   * of a job that was added before; where that waits, or runs and goes on later, it is due at `at` if that is earlier,
-   * where it failed for good it begins anew, where it is gone it is added again, and where it runs nothing else changes.
+   * Adds a job in the current transaction and resolves to its id. With `once`, resolves to the id of an existing job
+   * with the same key instead, if one is waiting or running, or was added in the same transaction; two concurrent
+   * transactions may still add one each. `at` is real time by the database's clock; moving the clock in tests does not
+   * affect it. With `id`, reschedules a job that was added before: if it is waiting, or is running and will continue
+   * later, it becomes due at `at` if that is earlier, and while it runs nothing else changes; if it failed for good, it
+   * starts over; if it no longer exists, it is added again.
    */
   add(payload: P, options?: { readonly at?: Date; readonly once?: boolean; readonly id?: string }): Promise<string>;
-  /** True when it was still waiting. */
+  /** Resolves to true if the job was still waiting. */
   cancel(id: string): Promise<boolean>;
-  /** Cancels what waits under a key, and takes back its pause. Joins the transaction under way. */
+  /** Cancels all waiting jobs with this key, and lifts its pause. Joins the current transaction. */
   cancelKey(key: string): Promise<void>;
   /**
-   * Begins nothing more under a key for so many seconds, in any process, and from then on one at a time, until `resume`:
-   * for what is down for now. Needs `perKey`. Joins the transaction under way.
+   * Starts no jobs with this key for so many seconds, in any process, and after that only one at a time until `resume`:
+   * for receivers that are temporarily down. Needs `perKey`. Joins the current transaction.
    */
   pause(key: string, seconds: number): Promise<void>;
-  /** Takes back a pause: as many of the key run at a time as `perKey` says. Joins the transaction under way. */
+  /** Lifts a pause: `perKey` jobs with this key may run at a time again. Joins the current transaction. */
   resume(key: string): Promise<void>;
 }
 
-/** What a plugin copies from another one's data, as that one offers it for `PluginHandle.backfill`. */
+/** Lets a plugin copy another plugin's data; that other plugin provides it for `PluginHandle.backfill`. */
 export interface Backfill {
-  /** Where the history of the data is now, as text that only its owner reads. */
+  /** The current position in the history of the data, as text that is opaque to everyone but its owner. */
   checkpoint(): Promise<string>;
   /**
-   * Passes on one batch of what was written since a checkpoint, or of everything, in the transaction under way. Resolves
-   * to the place after which the next batch begins; undefined when this was the last.
+   * Passes on one batch of the data written since a checkpoint, or of all data, in the current transaction. Resolves to
+   * the position after which the next batch starts; undefined if this was the last one.
    */
   run(since: string | undefined, after: string | undefined): Promise<string | undefined>;
 }
 
 type Maybe = TSchema | undefined;
 
-/** What `setup` is handed besides its services. Everything registered here is undone when the plugin stops. */
+/** Passed to `setup` along with the services. Everything registered through it is undone when the plugin stops. */
 export interface PluginHandle<S = unknown> {
-  /** The plugin's own. */
+  /** The plugin's id. */
   readonly id: string;
-  /** Writes lines that carry the plugin's id. */
+  /** Adds the plugin's id to every line. */
   readonly log: Logger;
   /** Aborts when the plugin starts to stop. */
   readonly signal: AbortSignal;
-  /** Live values of the plugin's own settings, by full dotted key. Read them when they are needed; do not copy them. */
+  /**
+   * Live values of the plugin's own settings, by full dotted key. Read them when you need them instead of copying them.
+   */
   readonly settings: S;
-  /** Runs after a change of one of the plugin's settings, with the keys that changed. */
+  /** Calls `run` after the plugin's own settings have changed, with the keys that did. */
   onSettings(run: (keys: readonly string[]) => Awaitable<void>): void;
   /**
-   * Looks at values of the plugin's own settings before they are stored, and for `doctor` at those in force; what it
-   * finds refuses them.
+   * Checks values of the plugin's own settings before they are stored, and the current values for `doctor`. Values with
+   * problems are rejected.
    */
   checkSettings(run: SettingsCheck): void;
 
-  /**
-   * Listens to anyone's hook: to what happened, to a value on its way, or to a question. `options` are of type
-   * `ListenOptions`, for actions with `durable` as well.
-   */
+  /** Listens to any plugin's action, filter or query. `options` are `ListenOptions` and, for actions, `durable`. */
   readonly on: Listen;
   /**
-   * Listens durably to every action that `accepts` takes, of the plugins that run and of those that start later; it is
-   * asked again whenever a plugin starts. An action that was taken once is listened to for as long as this plugin runs,
-   * since work may be stored for one whose plugin is off. `run` gets the action as it was last defined.
+   * Listens durably to every action that `accepts` returns true for, of running plugins and of those that start later;
+   * `accepts` is asked again whenever a plugin starts. Once accepted, an action is listened to for as long as this
+   * plugin runs, since jobs may be stored for an action whose plugin is off. `run` receives the action as it was last
+   * defined.
    */
   onAny(
     accepts: (action: Action<any>) => boolean,
     run: (payload: any, delivery: Delivery, action: Action<any>) => unknown,
     options: { readonly durable: true | Durability<any> },
   ): void;
-  /** Raises one's own action: within a transaction after its commit, or never if that rolls back. */
+  /** Raises one of the plugin's own actions: inside a transaction after the commit, or not at all if it rolls back. */
   emit<P>(action: Action<P>, payload: P): Promise<void>;
-  /** Passes a value through one's own filter; resolves to what the last listener made of it. */
+  /** Passes a value through one of the plugin's own filters; resolves to the result of the last listener. */
   filter<V, C>(filter: Filter<V, C>, value: V, context: C): Promise<V>;
-  /** Asks one's own query; undefined when no listener has an answer. */
+  /** Asks one of the plugin's own queries; resolves to undefined if no listener answers. */
   query<I, R>(query: Query<I, R>, input: I): Promise<R | undefined>;
 
-  /** Sets how the plugin's own surface behaves; its routes answer from then on. */
+  /** Sets the behaviour of the plugin's own surface, whose routes respond from then on. */
   surface<C extends SurfaceContext, O, Opt extends object, Own extends C>(
     surface: Surface<C, O, Opt>,
     behaviour: SurfaceBehaviour<C, O, Opt, Own>,
   ): void;
-  /** Curried, so that the definition's literal types stay narrow where the handler uses them. */
+  /** Curried, so that the handler sees the definition's narrow literal types. */
   route<
     C extends SurfaceContext,
     O,
@@ -131,92 +134,98 @@ export interface PluginHandle<S = unknown> {
     definition: RouteDefinition<C, P, Q, B, R, T, NoInfer<Opt>, Can>,
   ): (handler: Handler<ContextOf<C, Can>, P, Q, B, R, T>) => void;
 
-  /** Adds to anyone's list. Lower `order` comes first. */
+  /** Adds to any plugin's list. Lower `order` comes first. */
   extend<T>(point: ExtensionPoint<T>, value: NoInfer<T>, order?: number): void;
-  /** Reads one's own list; the same array until it changes. */
+  /** Reads one of the plugin's own lists; returns the same array until the list changes. */
   extensions<T>(point: ExtensionPoint<T>): readonly Extension<T>[];
 
   /**
-   * Runs a part of another plugin that was found in an extension list, under its deadline and quarantine; `undefined`
-   * when it failed.
+   * Runs another plugin's code that was found in an extension list, under that plugin's deadline and quarantine;
+   * resolves to `undefined` if it fails.
    */
   attempt<T>(plugin: string, task: string, work: () => Awaitable<T>, deadline?: number): Promise<T | undefined>;
 
-  /** Defines background work of one's own; it runs in any process, at least once for each `add`. */
+  /** Defines a background job of the plugin; it runs in any process, at least once for each `add`. */
   job<P>(name: string, definition: JobDefinition<P>): Job<P>;
   /**
-   * For `setup`: passes on, in a job of the plugin named `catch-up`, what was written while it was off, and what may have
-   * been missed when its process died; the batch that was interrupted is passed on again. `initial`: the first time,
-   * everything. One for each plugin.
+   * To be called in `setup`: runs a job named `catch-up` that passes on what was written while the plugin was off, and
+   * what may have been missed when its process died; an interrupted batch is passed on again. With `initial`, the first
+   * run passes on everything. One per plugin.
    */
   backfill(backfill: Backfill, options?: { readonly initial?: boolean }): Promise<void>;
-  /** Runs `undo` on stop; last in, first out. */
+  /** Runs `undo` when the plugin stops; last in, first out. */
   defer(undo: () => Awaitable<void>): void;
 }
 
 type Provided<P extends Tokens> = keyof P extends never ? void : Services<P>;
 
 export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends Tokens, S extends TObject> {
-  /** Kebab-case; equals the folder's name. */
+  /** In kebab case; must equal the folder's name. */
   readonly id: string;
-  /** For administrators; default: the id. */
+  /** Shown to administrators; defaults to the id. */
   readonly name?: string;
-  /** The version of its contract, as semantic versioning counts; of a package, the package's own. */
+  /** The semantic version of the plugin's contract; for a package, the package's version. */
   readonly version?: string;
-  /** One sentence for administrators. */
+  /** One sentence, shown to administrators. */
   readonly description?: string;
-  /** Where its files are; set by the loader for plugins it reads from disk. */
+  /** The plugin's folder; set by the loader for plugins that it reads from disk. */
   readonly folder?: string;
-  /** The npm package it came in; set by the loader. */
+  /** The npm package that contains the plugin; set by the loader. */
   readonly package?: string;
-  /** It defends accounts or what is known of them: administrators are told when it is switched off. */
+  /** The plugin protects accounts or their data: administrators are told when it is switched off. */
   readonly defends?: boolean;
-  /** Why it cannot be used; set by the loader for plugins that could not be read, so that they are known and say so. */
+  /**
+   * Why the plugin cannot be used; set by the loader for plugins that failed to load, so that they are listed with the
+   * reason.
+   */
   readonly fault?: unknown;
   /**
-   * Versions of other plugins' contracts that it was made for, as ranges by their ids, such as `^1.2.0`. With any other
-   * version it does not start. A package names them in its package.json, under `parley.plugins` or as its peers.
+   * Versions of other plugins' contracts that this one supports, as semver ranges by plugin id, such as `^1.2.0`. The
+   * plugin does not start with any other version. A package declares them in its package.json, under `parley.plugins`
+   * or as peer dependencies.
    */
   readonly requires?: Readonly<Record<string, string>>;
   /** Services this plugin cannot run without. */
   readonly needs?: N;
-  /** Services it uses when they are there. It is restarted when one comes or goes. */
+  /** Services it uses if they are available. The plugin is restarted when one appears or goes away. */
   readonly wants?: W;
-  /** Services it hands out; `setup` must return exactly these. */
+  /** Services it provides; `setup` must return exactly these. */
   readonly provides?: P;
-  /** Hooks it owns: only it may raise them. */
+  /** Hooks that the plugin owns: only it may raise them. */
   readonly hooks?: readonly Hook[];
-  /** Lists it owns: only it may read them. */
+  /** Lists that the plugin owns: only it may read them. */
   readonly extensionPoints?: readonly ExtensionPoint<any>[];
-  /** Permissions that are asked for elsewhere than in the `can` of its routes; administrators see all. */
+  /**
+   * Permissions that are checked elsewhere than by the `can` of the plugin's routes; administrators see all of them.
+   */
   readonly permissions?: readonly Permission[];
   /** An object schema whose properties are full dotted keys, each with a default. */
   readonly settings?: S;
   /**
-   * Settings of earlier versions, by the environment variable in their place. What is stored of them is not read; start
-   * and `doctor` say so.
+   * Settings of earlier versions, each with the environment variable that replaces it. Stored values are ignored;
+   * startup and `doctor` report them.
    */
   readonly movedSettings?: Readonly<Record<string, string>>;
-  /** What it maps of its own tables, for `data.transaction`. */
+  /** Mappings of the plugin's own tables, for `data.transaction`. */
   readonly entities?: readonly EntityDefinition[];
-  /** Run in order, each once, when the plugin is enabled. First-party plugins keep theirs in migrations/<id>/. */
+  /** Run in order, each once, when the plugin is enabled. Built-in plugins keep theirs in migrations/<id>/. */
   readonly migrations?: readonly MigrationClass[];
-  /** Commands of `parley` that are there while the plugin is configured. */
+  /** Commands of `parley` that are available while the plugin is configured. */
   readonly commands?: readonly Command[];
   /**
-   * Starts the plugin with the services of `needs` and, as far as they are there, of `wants`; what it returns are the
-   * services of `provides`. What it throws keeps the plugin from starting.
+   * Starts the plugin with the services of `needs` and those of `wants` that are available; returns the services of
+   * `provides`. If it throws, the plugin does not start.
    */
   setup(services: Services<N> & Partial<Services<W>>, plugin: PluginHandle<Static<S>>): Awaitable<Provided<P>>;
 }
 
 /**
- * A plugin as its `plugin.ts` exports it. `any` because the kernel holds plugins of unrelated types; `definePlugin`
- * checks each one.
+ * A plugin as exported by its `plugin.ts`. `any` because the kernel holds plugins of unrelated types; `definePlugin`
+ * type-checks each one.
  */
 export type Plugin = PluginDefinition<any, any, any, any>;
 
-/** What is wrong with the shape of a definition; undefined for one that can be put together with others. */
+/** Returns what is malformed about a definition; undefined if it can be combined with others. */
 export function faultOf(plugin: Plugin): PluginError | undefined {
   const broken = (['provides', 'needs', 'wants', 'hooks', 'extensionPoints', 'permissions'] as const).find((list) =>
     Object.values((plugin[list] ?? {}) as object).some(
@@ -237,7 +246,7 @@ export function faultOf(plugin: Plugin): PluginError | undefined {
   return undefined;
 }
 
-/** What is left of a plugin that cannot be used: it is listed, and failed with its reason. */
+/** A stand-in for a plugin that cannot be used: it is listed as failed, with the reason. */
 export const unusable = (
   { id, name, version, description, folder, migrations }: Omit<Plugin, 'setup'>,
   fault: unknown,
@@ -253,8 +262,8 @@ export const unusable = (
 });
 
 /**
- * A plugin: what it is, what it needs, and what it sets up. Returns the definition as it was given, checked against the
- * types of its services and settings; what is wrong with its id or version is found when it is loaded.
+ * Defines a plugin: what it is, what it needs, and what it sets up. Returns the definition unchanged, type-checked
+ * against its services and settings; an invalid id or version is reported when the plugin is loaded.
  */
 export function definePlugin<
   N extends Tokens = {},

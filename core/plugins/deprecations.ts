@@ -1,7 +1,7 @@
 import type { Logger } from '../logger.ts';
 import type { Ref } from '../ref.ts';
 
-/** Names plugins that use what is about to leave: once for each plugin and each thing, as long as the process runs. */
+/** Logs the plugins that use something deprecated: once per plugin and deprecated item for the life of the process. */
 export class Deprecations {
   readonly #named = new Set<string>();
   readonly #log: Logger;

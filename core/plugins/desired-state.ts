@@ -7,39 +7,42 @@ import type { PluginState } from './actions.ts';
 import { defineToken } from '../ref.ts';
 import type { BlockReport, TaskReport } from './supervisor.ts';
 
-/** A plugin as the panel lists it, whether it runs or not. */
+/** A plugin as listed in the admin panel, whether it runs or not. */
 export interface PluginInfo {
   readonly id: string;
   readonly name: string;
   readonly version: string;
   readonly description: string;
-  /** Whether it should run; `state` says whether it does. */
+  /** Whether the plugin should run; `state` says whether it does. */
   readonly wanted: boolean;
   readonly state: PluginState;
-  /** Why it failed, or what it waits for. */
+  /** Why it failed, or what it is waiting for. */
   readonly problem: string | undefined;
-  /** May not be switched off from the panel. */
+  /** Cannot be switched off from the panel. */
   readonly required: boolean;
-  /** Defends accounts or what is known of them. */
+  /** Protects accounts or their data. */
   readonly defends: boolean;
   readonly needs: readonly string[];
   readonly dependents: readonly string[];
   readonly folder: string | undefined;
   readonly tasks: readonly TaskReport[];
-  /** How often it kept the whole process from running; undefined for never. */
+  /** How often it blocked the event loop; undefined if never. */
   readonly blocks: BlockReport | undefined;
 }
 
-/** Which plugins run, in this process and, through the database, in all of them. */
+/** Controls which plugins run, in this process and, through the database, in all others. */
 export interface Plugins {
   list(): readonly PluginInfo[];
-  /** Switches it and what it needs on, for all processes. Throws why it could not start; then it stays off. */
+  /**
+   * Switches a plugin on in all processes, with everything it needs. If it cannot start, throws the reason and leaves
+   * it off.
+   */
   enable(id: string): Promise<void>;
-  /** Switches it off for all processes; resolves to the ids that stopped, dependents first. */
+  /** Switches a plugin off in all processes; resolves to the ids that stopped, dependents first. */
   disable(id: string): Promise<readonly string[]>;
-  /** Takes back its tables, settings and waiting jobs. Only while it is off. */
+  /** Removes the plugin's tables, settings and waiting jobs. Only allowed while the plugin is off. */
   uninstall(id: string): Promise<void>;
-  /** Lets what was quarantined run again. */
+  /** Lifts the quarantine of the plugin's tasks. */
   release(id: string): void;
 }
 export const Plugins = defineToken<Plugins>('Plugins');
@@ -48,13 +51,16 @@ export interface PluginControlDeps extends Pick<KernelDeps, 'jobs' | 'settings' 
   readonly kernel: Kernel;
   readonly data: Database;
   readonly cluster: Cluster;
-  /** Ids that stay on, with whatever they need. */
+  /** Ids of plugins that stay on, with everything they need. */
   readonly required: readonly string[];
-  /** Only the required ones run. */
+  /** Run only the required plugins. */
   readonly safeMode: boolean;
 }
 
-/** Keeps what runs equal to what should run; the database holds the exceptions to "everything installed is on". */
+/**
+ * Makes the running plugins match the desired state. By default every installed plugin is on; the database stores the
+ * exceptions.
+ */
 export class PluginControl implements Plugins {
   readonly #options: PluginControlDeps;
   readonly #required: ReadonlySet<string>;
@@ -108,7 +114,7 @@ export class PluginControl implements Plugins {
     );
     await this.reconcile();
     if (kernel.state(id) === 'active') return cluster.publish('plugins');
-    // What it does once it runs may make it fail as well.
+    // A plugin may also fail after it has started.
     const reason = safeMode ? 'does not run in safe mode' : 'was switched off again meanwhile';
     const failure = kernel.failure(id) ?? error ?? new PluginError(id, reason);
     await this.#keep(before, false);
@@ -133,11 +139,11 @@ export class PluginControl implements Plugins {
     const { kernel, data, jobs, settings, cluster } = this.#options;
     const plugin = kernel.graph.get(id);
     if (kernel.state(id) === 'active') throw new HttpError(409, `"${id}" is on; switch it off before uninstalling it`);
-    // First what may be refused.
+    // First the step that may be refused.
     const { migrations = [] } = plugin;
     await data.assertUndoable(id, migrations);
-    // Off for every process, and at every start: one that still ran it, or began to, would miss its tables or make them
-    // anew.
+    // Switch it off in every process and for every start: a process that still ran it, or started it now, would miss
+    // its tables or recreate them.
     await this.#keep([id], false);
     await this.reconcile();
     await cluster.publish('plugins');
@@ -150,19 +156,23 @@ export class PluginControl implements Plugins {
     this.#options.supervisor.release(id);
   }
 
-  /** Whether it has to stay on. */
+  /** Whether the plugin has to stay on. */
   required(id: string): boolean {
     return this.#required.has(id);
   }
 
-  /** Switches one off that harms this process, with what needs it, until somebody switches it on anew. */
+  /**
+   * Switches off, in this process, a plugin that harms it and everything that needs it, until someone switches it on
+   * again.
+   */
   async fail(id: string, reason: unknown): Promise<void> {
     await this.#options.kernel.fail(id, reason);
   }
 
   /**
-   * Makes what runs what should run. What failed is not tried again until somebody switches it on anew. One after the
-   * other: while a plugin starts, another may be switched off, and must not be started by what was read before.
+   * Makes the running plugins match the desired state. Failed plugins are not retried until someone switches them on
+   * again. Calls run one after the other: while one starts a plugin, another may be switched off, and must not be
+   * started based on an earlier read.
    */
   reconcile(): Promise<void> {
     const mine = this.#reconciled.then(() => this.#reconcile());
@@ -181,13 +191,16 @@ export class PluginControl implements Plugins {
       if (kernel.state(id) === 'active' || [id, ...this.#needs(id)].some((step) => kernel.failure(step) !== undefined))
         continue;
       await kernel.enable(id).catch((error: unknown) => {
-        // Why it cannot be used at all was logged when it was read.
+        // If it is unusable, the reason was logged when it was loaded.
         if (kernel.graph.get(id).fault === undefined) log.error({ plugin: id, error }, 'stays off; the rest goes on');
       });
     }
   }
 
-  /** All it needs, directly or not; empty where the graph itself is broken: starting it then says why. */
+  /**
+   * Everything the plugin needs, directly or indirectly; empty if the graph is broken, which starting the plugin will
+   * report.
+   */
   #needs(id: string): readonly string[] {
     try {
       return this.#options.kernel.graph.startOrder(id).slice(0, -1);
@@ -198,7 +211,7 @@ export class PluginControl implements Plugins {
 
   #problem(id: string): string | undefined {
     const { kernel } = this.#options;
-    // What cannot be used at all is told also where nothing tried to start it.
+    // Report unusable plugins even if nothing tried to start them.
     const failure = kernel.failure(id) ?? kernel.graph.get(id).fault;
     if (failure !== undefined) return chainOf(failure, id);
     if (this.#off.has(id)) return undefined;

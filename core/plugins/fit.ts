@@ -2,13 +2,13 @@ import semver from 'semver';
 import { PluginError } from '../errors.ts';
 import type { Plugin } from './definition.ts';
 
-/** Something with a version that a plugin was made for a range of. */
+/** Something versioned that a plugin declares a supported range for. */
 export interface Contract {
   readonly name: string;
   readonly version: string;
 }
 
-/** Throws where a plugin was made for other versions of a contract, saying what it wants, what there is, and which is older. */
+/** Throws if the version is outside the range, naming the range, the version found, and which of the two to update. */
 export function assertFit(plugin: string, version: string, range: string, { name, version: have }: Contract): void {
   if (semver.satisfies(have, range, { includePrerelease: true })) return;
   const outdated = semver.validRange(range) !== null && semver.gtr(have, range);
@@ -18,7 +18,7 @@ export function assertFit(plugin: string, version: string, range: string, { name
   );
 }
 
-/** Throws where a plugin was made for other versions of those that are installed beside it. */
+/** Throws if a plugin does not support the version of another installed plugin. */
 export function assertContracts(
   { id, version = '', requires = {} }: Pick<Plugin, 'id' | 'version' | 'requires'>,
   installed: readonly Plugin[],

@@ -6,7 +6,7 @@ const KERNEL = 'the kernel';
 const ids = (tokens: Tokens | undefined): string[] =>
   Object.values(tokens ?? {}).map((token: Token<unknown>) => token.id);
 
-/** How a plugin uses another's service: not without it, or when it is there. */
+/** How a plugin uses another's service: `needs` is required, `wants` is optional. */
 type Relation = 'needs' | 'wants';
 type Users = ReadonlyMap<string, readonly string[]>;
 
@@ -15,23 +15,23 @@ const owned = ({ extensionPoints, permissions, commands }: Plugin): string[] => 
   ...(commands ?? []).map(({ name }) => `command "${name}"`),
 ];
 
-/** Who provides what, who needs whom. Pure: it looks only at definitions, never runs `setup`. */
+/** Which plugin provides and which needs what. Pure: it only inspects definitions and never runs `setup`. */
 export class Graph {
   readonly #plugins = new Map<string, Plugin>();
-  /** By token, the plugin's id. */
+  /** Plugin ids by token id. */
   readonly #providers: Map<string, string>;
-  /** By what no two plugins may define, the plugin's id. */
+  /** Plugin ids by the name of anything that no two plugins may define. */
   readonly #owners = new Map<string, string>();
-  /** By plugin, those that use it; found anew after plugins came or went, as are the orders. */
+  /** The users of each plugin; recomputed after plugins were added or removed, as are the start orders. */
   #users: Readonly<Record<Relation, Users>> | undefined;
   readonly #startOrders = new Map<string, readonly string[]>();
 
-  /** `builtIn` are the services that the kernel itself provides. */
+  /** `builtIn` are the tokens of the services that the kernel itself provides. */
   constructor(builtIn: readonly Token<any>[] = []) {
     this.#providers = new Map(builtIn.map(({ id }) => [id, KERNEL]));
   }
 
-  /** Throws, naming the plugin, for one that cannot stand beside those that were added before. */
+  /** Throws an error naming the plugin if it conflicts with those added before. */
   check(plugin: Plugin): void {
     if (this.#plugins.has(plugin.id))
       throw new PluginError(plugin.id, 'is installed twice; remove one of the two from the configuration');
@@ -63,7 +63,7 @@ export class Graph {
     this.#forget();
   }
 
-  /** Nothing of it is known any more, so that another definition can take its place. */
+  /** Forgets the plugin completely, so that another definition can take its place. */
   remove(id: string): void {
     this.#plugins.delete(id);
     this.#forget();
@@ -83,8 +83,8 @@ export class Graph {
   }
 
   /**
-   * All plugins, each after those whose services it needs or wants, so that none has to start again for one that comes
-   * later. Where plugins want each other, one of them comes first all the same.
+   * All plugins, each after the providers of the services that it needs or wants, so that none has to be restarted for
+   * a plugin that starts later. If plugins want each other, one of them comes first regardless.
    */
   bootOrder(): readonly string[] {
     return inOrder([...this.#plugins.keys()], (current, path) => {
@@ -95,7 +95,7 @@ export class Graph {
     });
   }
 
-  /** The plugins `id` must have running, itself last. Throws on a missing provider or a cycle. */
+  /** The plugins that must run for `id` to run, itself last. Throws on a missing provider or a cycle. */
   startOrder(id: string): readonly string[] {
     const known = this.#startOrders.get(id);
     if (known) return known;
@@ -116,19 +116,19 @@ export class Graph {
     return order;
   }
 
-  /** The plugins that need `id`, directly or not, in the order to stop them; `id` last. */
+  /** The plugins that need `id`, directly or indirectly, in the order to stop them; `id` last. */
   stopOrder(id: string): string[] {
     return inOrder([id], (current, path) =>
       this.#with('needs', current).filter((dependent) => !path.includes(dependent)),
     );
   }
 
-  /** The plugins that use a service of `id` when it is there. */
+  /** The plugins that use a service of `id` if it is available. */
   wanting(id: string): readonly string[] {
     return this.#with('wants', id);
   }
 
-  /** `id` and all that hold a service of it, needed or only wanted, directly or not. */
+  /** `id` and every plugin that holds a service of it, needed or only wanted, directly or indirectly. */
   holders(id: string): ReadonlySet<string> {
     const found = new Set([id]);
     for (const current of found)
@@ -159,8 +159,8 @@ export class Graph {
 }
 
 /**
- * The first ones and all that `next` leads to, each after what it leads to. `path` begins with one of the first and
- * ends with the current one.
+ * Depth-first order of `first` and everything reachable through `next`, each after what it leads to. `path` starts with
+ * an element of `first` and ends with the current one.
  */
 function inOrder(
   first: readonly string[],

@@ -22,7 +22,7 @@ import type { Container } from './container.ts';
 import { pluginChanged } from './actions.ts';
 import { inTime, type FailurePolicy, type Supervisor, type Task } from './supervisor.ts';
 
-/** What the kernel is made of; one of each per process. */
+/** The kernel's components; one of each per process. */
 export interface KernelDeps {
   readonly log: Logger;
   readonly supervisor: Supervisor;
@@ -33,31 +33,31 @@ export interface KernelDeps {
   readonly jobs: JobQueue;
 }
 
-/** Where one running plugin's registrations go, and what undoes them. */
+/** One plugin's registrations while it runs, and how to undo them. */
 export interface Scope {
-  /** The plugin's own container: its services, and those that it needs. */
+  /** The plugin's own container: the services that it provides and needs. */
   readonly container: Container;
   readonly undo: AsyncDisposableStack;
   /**
-   * What others ask of the plugin while it runs. It is taken back first, and what is under way of it ends, before the
-   * plugin lets go of what it works with.
+   * Entry points through which other plugins call this one. They are removed first, and calls in progress finish,
+   * before the plugin releases its resources.
    */
   readonly offers: DisposableStack;
   /**
-   * What the plugin's setup adds to lists of others. It is seen there from when the plugin has started, because what
-   * belongs to it, such as its views, is there only then. Undefined from then on.
+   * Contributions to other plugins' lists made during setup. They become visible once the plugin has started, because
+   * what belongs to them, such as its views, is available only then. Undefined from then on.
    */
   additions: Array<() => void> | undefined;
   readonly abort: AbortController;
   readonly mount: Mount;
 }
 
-/** What a route's `can` may be beside a permission. */
+/** The values that a route's `can` may have besides a permission. */
 const WORDS = ['member', 'public'] satisfies readonly RouteInfo<any>['can'][];
 const isAccess = (can: unknown): boolean =>
   WORDS.includes(can as never) || (can as Partial<Permission> | undefined)?.kind === 'permission';
 
-/** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
+/** Plugins can register things only through the handle, so everything they register is undone with their scope. */
 export function createHandle(
   plugin: Plugin,
   scope: Scope,
@@ -67,7 +67,7 @@ export function createHandle(
   const { id } = plugin;
   const { undo, offers, abort, mount } = scope;
   const points = new Set(plugin.extensionPoints?.map((point) => point.id));
-  /** Plugins without types, and modules that import each other, pass what no compiler saw. */
+  /** Plugins without types, and circular imports, can pass values that the compiler never checked. */
   const expectRef = (ref: Ref<string, any> | undefined, kinds: readonly string[], does: string): void => {
     if (!kinds.includes(ref?.kind ?? ''))
       throw new PluginError(
@@ -91,7 +91,7 @@ export function createHandle(
     if (durable) undo.defer(jobs.listen(id, hook.id, run, durable === true ? {} : durable));
     else offers.defer(hooks.listen(id, hook, run, options));
   };
-  /** A setup that went on after its deadline finds everything closed. */
+  /** A setup that continues after its deadline must not register anything. */
   const running = (): void => {
     if (undo.disposed) throw new PluginError(id, 'has stopped, so it can register nothing any more');
   };

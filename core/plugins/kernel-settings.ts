@@ -40,7 +40,7 @@ export const kernelSettings = Type.Object({
   }),
 });
 
-/** What the settings say of plugins' deadlines, at any moment. */
+/** The supervision limits from the settings, always current. */
 export function supervisionLimits(settings: SettingsStore): SupervisionLimits {
   const live = settings.live(kernelSettings);
   const read = (): SupervisionLimits => ({
@@ -49,7 +49,7 @@ export function supervisionLimits(settings: SettingsStore): SupervisionLimits {
     slow: live['hooks.slow'],
     setup: live['hooks.setup'],
   });
-  // Copied, because every listener's call looks at them.
+  // Copied, because the limits are read on every listener call.
   const limits = read();
   settings.watch('kernel', () => void Object.assign(limits, read()));
   return limits;

@@ -13,29 +13,29 @@ import { inTime } from './supervisor.ts';
 
 export interface KernelAndServices extends KernelDeps {
   readonly data: Database;
-  /** Where the kernel's own services are resolved, which plugins may need like any other. */
+  /** Resolves the kernel's own services, which plugins may need like any other. */
   readonly container: Container;
-  /** The tokens of these. */
+  /** The tokens of the kernel's own services. */
   readonly offered: readonly Token<any>[];
 }
 
-/** Starts and stops plugins; one change at a time. What should run is decided elsewhere (desired-state.ts). */
+/** Starts and stops plugins, one change at a time. Which plugins should run is decided elsewhere (desired-state.ts). */
 export class Kernel {
   readonly graph: Graph;
   readonly #parts: KernelAndServices;
   /** In the order in which they started. */
   readonly #running = new Map<string, Scope>();
-  /** Stopped, and on their way back. */
+  /** Stopped plugins that are about to start again. */
   readonly #returning = new Set<string>();
   readonly #failures = new Map<string, unknown>();
-  /** Those that were started in this process, whether they run or not. */
+  /** Plugins that have been started in this process, whether they still run or not. */
   readonly #ran = new Set<string>();
-  /** By plugin, what stops looking at its settings. */
+  /** By plugin, the function that stops watching its settings. */
   readonly #watches = new Map<string, () => void>();
-  /** Services of running plugins, by their tokens' ids. */
+  /** Services of running plugins, by token id. */
   readonly #provided = new Map<string, unknown>();
   readonly #deprecations: Deprecations;
-  /** The ids of the kernel's own. */
+  /** Token ids of the kernel's own services. */
   readonly #offered: ReadonlySet<string>;
   #queue: Promise<unknown> = Promise.resolve();
   #closed = false;
@@ -48,8 +48,8 @@ export class Kernel {
   }
 
   /**
-   * Makes a plugin known without starting it. One whose definition cannot be used is known too, and fails with the
-   * reason when it shall start.
+   * Registers a plugin without starting it. A plugin with an invalid definition is registered too, and fails with the
+   * reason when it is to start.
    */
   install(plugin: Plugin): void {
     const { settings, log } = this.#parts;
@@ -65,14 +65,15 @@ export class Kernel {
     }
     if (!plugin.settings) return;
     const stop = settings.watch(plugin.id, (keys) => {
-      // Not awaited: whoever changed the setting may itself be a request of this plugin, which the restart waits for.
+      // Not awaited: the setting may have been changed by a request to this very plugin, and the restart waits for that
+      // request.
       if (keys.some((key) => 'x-restart' in (plugin.settings!.properties as Record<string, object>)[key]!))
         void this.restart(plugin.id);
     });
     this.#watches.set(plugin.id, stop);
   }
 
-  /** Forgets a plugin that does not run; what it stored stays. */
+  /** Forgets a plugin that is not running; its stored data stays. */
   remove(id: string): void {
     if (this.#running.has(id)) throw new PluginError(id, 'is on; switch it off before removing it');
     this.#watches.get(id)?.();
@@ -92,7 +93,7 @@ export class Kernel {
     return this.#failures.get(id);
   }
 
-  /** Whether it was started in this process; its module may run before. */
+  /** Whether the plugin has been started in this process. Its module's code may run even if it never was. */
   ran(id: string): boolean {
     return this.#ran.has(id);
   }
@@ -106,7 +107,7 @@ export class Kernel {
     return this.#offered.has(token.id) ? this.#parts.container.get<T>(token.id) : (this.#provided.get(token.id) as T);
   }
 
-  /** As `service`; throws, naming it, when no one provides it. */
+  /** Like `service`, but throws an error naming the token if nothing provides it. */
   demand<T>(token: Token<T>): T {
     const found = this.service(token);
     if (found === undefined)
@@ -115,8 +116,8 @@ export class Kernel {
   }
 
   /**
-   * Starts `id` and whatever it needs; resolves to the ids started, in order, none once `close` was called. Throws what
-   * kept it from starting.
+   * Starts `id` and everything it needs; resolves to the ids started, in order, or to an empty list after `close`.
+   * Throws the reason if a plugin could not start.
    */
   enable(id: string): Promise<readonly string[]> {
     return this.#serially(async () => {
@@ -128,7 +129,7 @@ export class Kernel {
     });
   }
 
-  /** Stops `id` and whatever needs it, dependents first; resolves to the ids stopped, in order. */
+  /** Stops `id` and everything that needs it, dependents first; resolves to the ids stopped, in order. */
   disable(id: string): Promise<readonly string[]> {
     return this.#serially(async () => {
       const stopped = await this.#cycle([id], this.graph.stopOrder(id));
@@ -138,8 +139,8 @@ export class Kernel {
   }
 
   /**
-   * As `disable`, for a plugin that harms the process, with its module alone too: it is failed with this reason until
-   * somebody switches it on anew.
+   * Like `disable`, for a plugin that harms the process, even if only its module has run: it counts as failed with this
+   * reason until someone switches it on again.
    */
   fail(id: string, reason: unknown): Promise<readonly string[]> {
     return this.#serially(async () => {
@@ -147,18 +148,18 @@ export class Kernel {
         if (!this.#ran.has(id)) this.#failures.set(id, reason);
         return [];
       }
-      // Before it stops, so that whoever hears of the stop finds the reason.
+      // Set before stopping, so that listeners to the stop find the reason.
       this.#failures.set(id, reason);
       return this.#cycle([id], this.graph.stopOrder(id));
     });
   }
 
-  /** Stops and starts `id` and its dependents; requests that come meanwhile wait. */
+  /** Stops and starts `id` and its dependents; requests that arrive meanwhile wait. */
   restart(id: string): Promise<void> {
     return this.#serially(async () => void (await this.#cycle([id])));
   }
 
-  /** As `restart`, with other definitions of the plugins afterwards, such as newer versions. */
+  /** Like `restart`, but the plugins come back with other definitions, such as newer versions. */
   replace(...plugins: readonly Plugin[]): Promise<void> {
     const ids = plugins.map(({ id }) => id);
     const exchange = (): void => {
@@ -169,8 +170,8 @@ export class Kernel {
   }
 
   /**
-   * Stops everything for good: those that came last first, so that each goes before whatever it holds a service of and
-   * none starts again.
+   * Stops everything for good, in reverse start order, so that each plugin stops before the providers of its services
+   * and none restarts.
    */
   close(): Promise<void> {
     return this.#serially(async () => {
@@ -217,7 +218,7 @@ export class Kernel {
       if (replaced) routes.withdraw(replaced);
       await this.#end(id, scope);
       this.#failures.set(id, error);
-      // Its own says already whose it is.
+      // Its own errors already name the plugin.
       if (error instanceof PluginError && error.plugin === id) throw error;
       throw new PluginError(id, `failed to start: ${chainOf(error, id)}`, { cause: error });
     } finally {
@@ -226,13 +227,13 @@ export class Kernel {
     }
   }
 
-  /** It counts as running, so that its views and texts are there, until nobody asks for them any more. */
+  /** Until the plugin's requests have drained it counts as running, so that its views and texts stay available. */
   async #stop(id: string): Promise<void> {
     const { hooks, routes } = this.#parts;
     const scope = this.#running.get(id)!;
     const returns = scope.mount.pause !== undefined;
     scope.abort.abort();
-    // The routes of a plugin that restarts stay in the table, waiting for its return.
+    // While a plugin restarts, its routes stay in the table, and requests wait for its return.
     if (!returns) routes.withdraw(scope.mount);
     await routes.drain(scope.mount);
     await this.#end(id, scope);
@@ -253,8 +254,8 @@ export class Kernel {
   }
 
   /**
-   * Stops these plugins and whoever holds a service of theirs, which would be the old one: those that came last first.
-   * Then all but `leaving` start again, after `between`. Resolves to those that left.
+   * Stops these plugins and everything that holds one of their services, which would be outdated, in reverse start
+   * order. Then runs `between` and starts all but `leaving` again. Resolves to the ones that stay stopped.
    */
   async #cycle(
     ids: readonly string[],
@@ -279,7 +280,7 @@ export class Kernel {
     return steps.filter((id) => leaving.includes(id));
   }
 
-  /** What the plugin needs, and what it wants of that which is there. */
+  /** The services that the plugin needs, and those it wants that are available. */
   #resolve(plugin: Plugin, container: Container): Record<string, unknown> {
     const missing = Object.values((plugin.needs ?? {}) as Tokens).find((token) => this.service(token) === undefined);
     if (missing) throw new PluginError(plugin.id, `needs "${missing.id}", whose provider is off; enable it first`);

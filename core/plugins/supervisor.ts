@@ -4,28 +4,28 @@ import { HttpError, messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { asPromise, type Awaitable } from '../ref.ts';
 
-/** Limits of one plugin's listener, slot or job before it is cut off or quarantined. */
+/** The limits beyond which one plugin's listener, slot or job is cut off or quarantined. */
 export interface SupervisionLimits {
   /** Milliseconds an asynchronous call may take. */
   readonly deadline: number;
   /** Failures in a row after which a task is quarantined. */
   readonly failures: number;
-  /** Milliseconds above which a call counts as slow; `failures` slow calls in a row quarantine too. */
+  /** Milliseconds above which a call counts as slow; `failures` slow calls in a row also lead to quarantine. */
   readonly slow: number;
   /** Milliseconds a plugin's `setup` may take. */
   readonly setup: number;
 }
 
 /**
- * What happens to the callers of a task that has failed too often in a row: they go on without it (`skip`), they get an
- * error at once (`refuse`, for what checks: going on without it would let through what it refuses), or nothing changes
- * (`retry`, for what is tried again anyway).
+ * What callers experience once a task has failed too often in a row: they continue without it (`skip`), get an error
+ * immediately (`refuse`, for checks, because skipping one would let through what it is meant to stop), or notice no
+ * change (`retry`, for work that is retried anyway).
  */
 export type FailurePolicy = 'skip' | 'refuse' | 'retry';
 
 /**
- * One supervised thing: a listener, a slot's filling, a job. Counters are plain fields because they are on every hot
- * path.
+ * A supervised unit of plugin code: a listener, the content of a slot, a job. Counters are plain fields because every
+ * hot path updates them.
  */
 export interface Task {
   readonly plugin: string;
@@ -39,29 +39,29 @@ export interface Task {
   failures: number;
   inRow: number;
   quarantined: boolean;
-  /** From when on one that is quarantined may try again, in milliseconds of the process. */
+  /** When a quarantined task may be tried again, in milliseconds of `performance.now`. */
   retryAt: number;
   lastError: string | undefined;
-  /** Its plugin has stopped: it is no longer called, and what still runs of it counts for nothing. */
+  /** The plugin has stopped: the task is no longer called, and calls still running are not counted. */
   ended: boolean;
 }
 
 export interface TaskReport extends Readonly<
   Pick<Task, 'plugin' | 'task' | 'calls' | 'time' | 'last' | 'failures' | 'quarantined' | 'lastError'>
 > {
-  /** The last calls of a check failed: whatever it checks is refused. */
+  /** The last calls of a check failed, so everything that it checks is refused. */
   readonly refusing: boolean;
 }
 
-/** How often a plugin kept the whole process from running, and for how long, in milliseconds. */
+/** How often a plugin blocked the event loop, and for how long at most, in milliseconds. */
 export interface BlockReport {
   readonly count: number;
   readonly longest: number;
-  /** What ran the last time. */
+  /** The task that blocked it most recently. */
   readonly task: string;
 }
 
-/** A call under way: it fails when the clock reaches `due`, and is no longer waited for when `last` is reached. */
+/** A call in progress: it fails when the clock reaches `due`, and is abandoned when `last` is reached. */
 interface Pending {
   readonly task: Task;
   readonly due: number;
@@ -69,60 +69,61 @@ interface Pending {
   readonly expire: (counts: boolean) => void;
 }
 
-/** How often deadlines are looked at, in milliseconds: one timer for all of them costs less than one each. */
+/** Milliseconds between deadline checks: one shared timer costs less than one per call. */
 const TICK = 50;
 /**
- * Milliseconds after which what is quarantined is tried once more: what was slow because the database was shall not
- * stay away for good.
+ * Milliseconds after which a quarantined task is tried once more: a task that was slow only because the database was
+ * should not be skipped for good.
  */
 const RETRY = { skip: 60_000, refuse: 2_000, retry: 0 } as const;
 /**
- * Milliseconds beyond its deadline for which a call is waited for while the process is busy; it is left out then, which
- * is nobody's failure.
+ * Milliseconds past its deadline that a call may still take while the process is busy. It is abandoned after that,
+ * without counting as a failure.
  */
 const GRACE_PERIOD = 5_000;
-/** Milliseconds without a turn of the event loop from which on everybody notices. */
+/** Milliseconds of a blocked event loop that count as a block, because every request notices. */
 const BLOCK = 50;
-/** Milliseconds between two log lines about blocks of one plugin, or about what it left behind. */
+/** Milliseconds between two log lines about blocks by the same plugin, or about errors from what it left behind. */
 const REMIND = 60_000;
 
 const DEFAULT_LIMITS: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000, setup: 30_000 };
 
 export interface SupervisorOptions {
-  /** How many statements the database works on. */
+  /** The number of statements that the database is working on. */
   load?(): number;
-  /** Looked at for every call, so that they may change. */
+  /** Read on every call, so they may change. */
   readonly limits?: SupervisionLimits;
 }
 
-/** Runs plugin code under a deadline, counts what it costs, and quarantines what keeps failing. */
+/** Runs plugin code with a deadline, measures what it costs, and quarantines tasks that keep failing. */
 export class Supervisor {
   readonly #log: Logger;
   readonly #tasks = new Map<string, Set<Task>>();
   readonly #ended = new Set<string>();
   readonly #pending = new Set<Pending>();
-  /** Tasks whose call ended when the next tick was overdue already. */
+  /** Tasks whose call ended when the next tick was already overdue. */
   readonly #overdue = new Set<Task>();
   readonly #blocks = new Map<string, { count: number; longest: number; task: string; reportedAt: number }>();
-  /** What plugins that are off left behind: how often it threw since that was last reported, and when that was. */
+  /** For errors from what stopped plugins left behind: how many occurred since the last report, and when that was. */
   readonly #left = new Map<string, { readonly times: number; readonly reportedAt: number }>();
-  /** Whose code runs, and what it started. */
+  /** The id of the plugin whose code runs, inherited by everything that it starts. */
   readonly #running = new AsyncLocalStorage<string>();
   #timer: NodeJS.Timeout | undefined;
   #watching = false;
   /**
-   * Milliseconds that the timer has counted: none while the process is kept from running, which is no plugin's fault.
+   * Milliseconds counted by the timer. It stands still while the event loop is blocked, which is not held against any
+   * plugin.
    */
   #lived = 0;
   /**
-   * Milliseconds that plugin code has had to itself, which deadlines go by. It counts only while the event loop had
-   * nothing to do, so that many visitors make nobody late, and the statements under way share it, as they share the
-   * database.
+   * Milliseconds that plugin code had to itself, by which deadlines are measured. It advances only while the event loop
+   * is idle, so that heavy traffic makes no plugin late, and more slowly the more statements are running, because they
+   * share the database.
    */
   #clock = 0;
   /**
-   * As of the last tick: the loop's idle milliseconds, the moment, and the milliseconds of blocks whose plugin is
-   * known.
+   * State at the last tick: the event loop's idle milliseconds, the time, and the milliseconds of blocks attributed to
+   * a plugin since.
    */
   #seen = { idle: 0, at: 0, blocked: 0 };
   readonly limits: SupervisionLimits;
@@ -134,22 +135,22 @@ export class Supervisor {
     this.limits = limits;
   }
 
-  /** The plugin whose code runs, or began what runs: a timer, a connection, a promise that nobody awaits. */
+  /** The plugin whose code runs, or that started what runs: a timer, a connection, an unawaited promise. */
   get current(): string | undefined {
     return this.#running.getStore();
   }
 
-  /** Does what belongs to a plugin, so that `current` names it. */
+  /** Runs `work` on behalf of a plugin, so that `current` names it. */
   within<T>(plugin: string, work: () => T): T {
     return this.#running.run(plugin, work);
   }
 
-  /** A plugin starts: its tasks count from here on. */
+  /** A plugin starts: its tasks are recorded from here on. */
   begin(plugin: string): void {
     this.#ended.delete(plugin);
   }
 
-  /** A new task of a plugin, kept until `forget`. */
+  /** Creates a task of a plugin, kept until `forget`. */
   task(plugin: string, name: string, policy: FailurePolicy = 'skip'): Task {
     const ended = this.#ended.has(plugin);
     const task: Task = {
@@ -170,12 +171,12 @@ export class Supervisor {
     return task;
   }
 
-  /** The task of something that is found by name each time, such as a slot's filling; made on first use. */
+  /** The task of something looked up by name each time, such as the content of a slot; created on first use. */
   named(plugin: string, name: string): Task {
     return [...(this.#tasks.get(plugin) ?? [])].find(({ task }) => task === name) ?? this.task(plugin, name);
   }
 
-  /** Ends one task, or all of a plugin that stopped. */
+  /** Ends one task, or all tasks of a plugin that stopped. */
   forget(plugin: string, task?: Task): void {
     const tasks = this.#tasks.get(plugin);
     for (const one of task ? [task] : (tasks ?? [])) {
@@ -189,8 +190,8 @@ export class Supervisor {
   }
 
   /**
-   * Something that a plugin left behind threw. How often it did since this was last reported; undefined where it is too
-   * soon to report again.
+   * Counts an error thrown by something that a stopped plugin left behind. Returns the number of errors since the last
+   * report; undefined if it is too soon to report again.
    */
   left(plugin: string): number | undefined {
     const now = performance.now();
@@ -200,7 +201,7 @@ export class Supervisor {
     return due ? times + 1 : undefined;
   }
 
-  /** Resolves when no call of the plugin that has a deadline is under way, or after the common deadline. */
+  /** Resolves when no call of the plugin with a deadline is in progress, or after the common deadline. */
   async idle(plugin: string): Promise<void> {
     const busy = (): boolean => [...this.#pending].some(({ task, due }) => task.plugin === plugin && due !== Infinity);
     for (const end = performance.now() + this.limits.deadline; busy() && performance.now() < end;)
@@ -208,9 +209,9 @@ export class Supervisor {
   }
 
   /**
-   * Returns what `work` returns, or throws what it throws, at once or as a promise, which rejects with an error naming
-   * task and limit when the deadline passed. Synchronous work cannot be cut off, only counted. `undefined` for a task
-   * that is quarantined or has ended; one that refuses throws instead.
+   * Returns or throws what `work` does, synchronously or as a promise, which rejects with an error naming the task and
+   * the limit when the deadline passes. Synchronous work cannot be cut off, only counted. Returns `undefined` for a
+   * task that is quarantined or has ended; a quarantined task with the policy `refuse` throws instead.
    */
   run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> | undefined {
     const start = performance.now();
@@ -220,7 +221,7 @@ export class Supervisor {
         throw new Error(`${task.task} failed ${task.inRow} times in a row, the last time: ${task.lastError}`);
       return undefined;
     }
-    task.retryAt = start + RETRY[task.policy]; // One call tries; the others go on without it.
+    task.retryAt = start + RETRY[task.policy]; // A single call tries it again; concurrent ones still skip it.
     try {
       const result = asPromise(this.within(task.plugin, work));
       const stretch = performance.now() - start;
@@ -235,12 +236,14 @@ export class Supervisor {
     }
   }
 
-  /** As `run`, for whoever goes on without the task: what it throws is logged and counted, and `undefined`. */
+  /**
+   * Like `run`, for callers that continue without the task: errors are logged and counted, and resolve to `undefined`.
+   */
   attempt<T>(task: Task, work: () => T | Promise<T>, deadline?: number): Promise<T | undefined> {
     return Promise.try(() => this.run(task, work, deadline)).catch(() => undefined);
   }
 
-  /** Returns what `work` returns; notes the plugin where that kept the process from running. */
+  /** Returns what `work` returns; records the plugin if that blocked the event loop. */
   stretch<T>(plugin: string, what: string, work: () => T): T {
     const start = performance.now();
     try {
@@ -267,25 +270,25 @@ export class Supervisor {
     );
   }
 
-  /** Undefined for a plugin that never kept the process from running. */
+  /** Undefined if the plugin never blocked the event loop. */
   blocks(plugin: string): BlockReport | undefined {
     const found = this.#blocks.get(plugin);
     return found && { count: found.count, longest: found.longest, task: found.task };
   }
 
-  /** Counts a failure that happened that no caller could be given, such as in a promise that nobody awaited. */
+  /** Counts a failure that could not be reported to any caller, such as a rejected promise that was not awaited. */
   note(plugin: string, name: string, error: unknown): void {
     const task = this.named(plugin, name);
     task.failures++;
     task.lastError = messageOf(error);
   }
 
-  /** Lets what was quarantined of a plugin run again. */
+  /** Lifts the quarantine of a plugin's tasks. */
   release(plugin: string): void {
     for (const task of this.#tasks.get(plugin) ?? []) Object.assign(task, { quarantined: false, inRow: 0 });
   }
 
-  /** Notices from here on when the process was kept from running, also by what nobody awaits. */
+  /** Detects blocks of the event loop from here on, even those caused by work that nobody awaits. */
   watch(): void {
     this.#watching = true;
     this.#start();
@@ -336,7 +339,7 @@ export class Supervisor {
     const seen = { idle: performance.nodeTiming.idleTime, at: performance.now(), blocked: 0 };
     const late = seen.at - this.#seen.at - TICK;
     const idle = seen.idle - this.#seen.idle;
-    // Busy all the time, and with nothing that is known: whoever was at work then, if it was one plugin alone.
+    // Busy the whole time without a known cause: blame the plugin that was active then, if there was only one.
     if (late >= BLOCK && idle < TICK && this.#seen.blocked < late / 2) this.#unexplained(late);
     this.#overdue.clear();
     this.#seen = seen;
@@ -391,7 +394,7 @@ export class Supervisor {
   #failed(task: Task, error: unknown, start: number): unknown {
     if (task.ended) return error;
     this.#record(task, performance.now() - start);
-    // A refusal meant for the caller is what a check is for; it has not failed.
+    // Refusing is what a check is for, so an error meant for the caller is not a failure.
     if (error instanceof HttpError && error.status < 500) {
       if (task.policy === 'refuse') [task.inRow, task.quarantined] = [0, false];
       return error;
@@ -416,7 +419,8 @@ const QUARANTINED = {
 } as const;
 
 /**
- * Rejects, naming `what`, when `work` has not ended after so many milliseconds. What it does later is nobody's concern.
+ * Rejects, naming `what`, if `work` has not finished within so many milliseconds. `work` is not aborted; its later
+ * outcome is ignored.
  */
 export async function inTime<T>(work: () => Awaitable<T>, milliseconds: number, what: string): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
