@@ -28,49 +28,49 @@ import { KERNEL_MIGRATIONS, loadMigrations, loadPlugins } from './loader.ts';
 import { PROGRAM, type SiteConfiguration } from './site.ts';
 
 export interface AppOptions {
-  /** The site's folder: its own plugins/ and themes/ and what npm installed lie in it. */
+  /** The site's folder, containing its own plugins/ and themes/ and its npm packages. */
   readonly site: string;
   readonly environment: Environment;
   readonly configuration: SiteConfiguration;
   readonly log: Logger;
-  /** Settings of this process alone: they win over what is stored. */
+  /** Settings for this process only; they override stored values. */
   readonly overrides?: Readonly<Record<string, unknown>> | undefined;
   readonly clock?: Clock;
-  /** In place of what `configuration.plugins` names. */
+  /** Used instead of the plugins in `configuration.plugins`. */
   readonly plugins?: readonly Plugin[];
-  /** Stands around each request. */
+  /** Wraps the handling of each request. */
   readonly around?: Around | undefined;
   /** Called before the first plugin starts. */
   readonly starting?: ((core: Pick<App, 'kernel' | 'log' | 'plugins' | 'supervisor'>) => void) | undefined;
 }
 
-/** The whole program in one process: everything opened, plugins started, not listening yet. */
+/** The whole program in one process, with all resources open and plugins started, but not yet listening. */
 export interface App {
   readonly environment: Environment;
   readonly configuration: SiteConfiguration;
   readonly log: Logger;
   readonly data: Database;
-  /** While its plugin is on. */
+  /** Available while its plugin is on. */
   readonly cache: Cache;
   readonly settings: SettingsStore;
   readonly kernel: Kernel;
   readonly plugins: PluginControl;
-  /** Plugins that come and go while the program runs. */
+  /** Installs and removes plugins while the program runs. */
   readonly installer: PluginInstaller;
   readonly jobs: JobQueue;
   readonly routes: RouteRegistry;
   readonly hooks: HookBus;
   readonly extensions: Extensions;
   readonly supervisor: Supervisor;
-  /** What the last calls of each route did, where answers say what they took. */
+  /** Recordings of each route's last calls, if responses carry `Server-Timing`. */
   readonly calls: CallRecorder | undefined;
-  /** Whether it answers on a port. */
+  /** Whether it is listening on a port. */
   readonly serving: boolean;
-  /** A service of the kernel or of a running plugin. Throws, naming it, when nobody provides it. */
+  /** A service of the kernel or of a running plugin. Throws an error naming the token if nothing provides it. */
   service<T>(token: Token<T>): T;
   /**
-   * Opens the port, or takes over a server that has it open; resolves to the one in use. `gate` stands in front of the
-   * surfaces.
+   * Opens the port, or takes over a server that has it open; resolves to the port in use. `gate` handles requests
+   * before the surfaces do.
    */
   listen(options?: { readonly gate?: RequestHandler | undefined; readonly open?: Server | undefined }): Promise<number>;
   /**
@@ -79,8 +79,8 @@ export interface App {
    */
   release(): Server | undefined;
   /**
-   * Drains for as long as the environment says, refuses new connections, lets requests finish, puts jobs back, closes
-   * the data. Safe to call twice.
+   * Drains for as long as the environment says, refuses new connections, lets requests finish, puts jobs back and
+   * closes the database. Safe to call twice.
    */
   close(): Promise<void>;
 }
@@ -98,7 +98,7 @@ export async function createApp({
 }: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
   const loading = plugins ?? loadPlugins(site, configuration.plugins, log);
-  // What lies in it is nobody else's: the root secret, uploads, mails.
+  // Not readable by other users: it holds the root secret, uploads and mails.
   mkdirSync(environment.dataDir, { recursive: true, mode: 0o700 });
   const data = await openDatabase({
     ...(environment.databaseUrl && { url: environment.databaseUrl }),
@@ -207,7 +207,7 @@ export async function createApp({
   };
 }
 
-/** Logs which settings of this site are not read any more, or are about to leave. */
+/** Logs this site's settings that are no longer read or are deprecated. */
 function nameOldSettings(settings: SettingsStore, { given }: Environment, log: Logger): void {
   for (const { key, variable } of settings.moved().filter((one) => !given.has(one.variable)))
     log.warn(
@@ -218,10 +218,11 @@ function nameOldSettings(settings: SettingsStore, { given }: Environment, log: L
     log.warn({ setting: key, instead }, `the setting ${key} is about to leave: ${instead}`);
 }
 
-/** What the health checks ask. */
+/** The health checks and what they query. */
 const healthChecks = ({ redisUrl }: Environment, data: Database, kernel: Kernel): Readonly<Record<string, Check>> => ({
   database: { needed: true, ask: async () => ((await data.readOnly()) ? 'read-only' : 'ok') },
-  // What is lost without it is told in docs/reliability.md; guests and callers with a token are served on.
+  // What does not work without Redis is described in docs/reliability.md; guests and callers with a token are still
+  // served.
   ...(redisUrl && {
     redis: {
       needed: false,
@@ -234,7 +235,10 @@ const healthChecks = ({ redisUrl }: Environment, data: Database, kernel: Kernel)
   }),
 });
 
-/** Of two that provide the same the first one counts: in safe mode what the panel needs is nobody else's. */
+/**
+ * Of two plugins that provide the same service the first one wins: in safe mode, what the panel needs comes from the
+ * program.
+ */
 const programFirst = (plugins: readonly Plugin[]): readonly Plugin[] =>
   plugins.toSorted((a, b) => Number(isOfSite(a)) - Number(isOfSite(b)));
 const isOfSite = ({ folder }: Plugin): boolean => folder === undefined || !folder.startsWith(PROGRAM + sep);

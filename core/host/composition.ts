@@ -21,28 +21,28 @@ import { Settings, SettingsStore } from '../settings.ts';
 import { PluginInstaller } from './plugin-installer.ts';
 import type { SiteConfiguration } from './site.ts';
 
-/** What the kernel is made from. */
+/** Everything needed to build the kernel. */
 export interface CompositionOptions {
   /** The site's folder. */
   readonly site: string;
   readonly environment: Environment;
   readonly configuration: SiteConfiguration;
-  /** Settings of this process alone. */
+  /** Settings for this process only. */
   readonly overrides: Readonly<Record<string, unknown>> | undefined;
   readonly log: Logger;
   readonly clock: Clock;
-  /** Open, with the kernel's tables. */
+  /** An open database that has the kernel's tables. */
   readonly data: Database;
-  /** Aborts when the server starts to stop. */
+  /** Aborts when the server starts to shut down. */
   readonly closing: AbortSignal;
 }
 
-/** The kernel's parts, and what it offers to plugins by their tokens' ids. */
+/** Builds the kernel's components; the services that it offers to plugins are registered under their tokens' ids. */
 export function compose(options: CompositionOptions): Container {
   const { site, environment, configuration, overrides, log, clock, data, closing } = options;
   const parts = new Container();
   const get = <T>(part: PartId<T>): T => parts.get(part);
-  /** What plugins may need of the kernel, by its token. */
+  /** Tokens of the kernel's services that plugins may need. */
   const offered: Token<any>[] = [];
   const offer = <T>(token: Token<T>, make: () => T): void => {
     offered.push(token);

@@ -13,26 +13,26 @@ import { inTime } from '../plugins/supervisor.ts';
 import { badDefault } from '../settings.ts';
 import { PROGRAM } from './site.ts';
 
-/** Where the parts of a plugin lie. */
+/** Where the parts of a plugin are located. */
 export interface PluginLocation {
-  /** Its id, as far as that can be told before its module is read. */
+  /** The plugin's id, as far as it is known before its module is loaded. */
   readonly id: string;
-  /** Views, locales and client modules lie in it. */
+  /** Contains views, locales and client modules. */
   readonly folder: string;
   /** The module whose default export is the plugin. */
   readonly module: string;
   readonly migrations: string;
-  /** For one that npm installed. */
+  /** Set for a plugin installed by npm. */
   readonly package?: PackageManifest;
 }
 
-/** What is read of a plugin package's package.json. */
+/** The fields that are read from a plugin package's package.json. */
 export interface PackageManifest {
   readonly name: string;
   readonly version: string;
   /**
-   * `source`: the plugin module of a package that is worked on where it lies, which no build has to come before.
-   * `plugins`: ranges of the versions of other plugins' contracts, by their ids.
+   * `source`: the plugin module of a package under development, used in place, without building it first. `plugins`:
+   * version ranges of other plugins' contracts, by plugin id.
    */
   readonly parley?: {
     readonly plugin?: string;
@@ -44,22 +44,19 @@ export interface PackageManifest {
 
 /** The name of this program's package. */
 export const PACKAGE = 'parley-forum';
-/** What the names of plugins' packages begin with by custom, and their ids do not. */
+/** The conventional prefix of plugin packages' names, which their ids lack. */
 const PREFIX = /^(.*\/)?(parley-plugin-)?/;
-/** What Node says of a contract below `parley-forum/plugins/` that is not there. */
+/** Node's error message for a missing contract under `parley-forum/plugins/`. */
 const CONTRACT = /plugins[\\/]([a-z0-9-]+)[\\/]api\.[jt]s' imported from .*one-program/;
-/** The version of all contracts that this program offers. */
+/** The version of all contracts that this program provides. */
 export const VERSION = readManifest(join(PROGRAM, 'package.json')).version;
 
-/**
- * Milliseconds that reading a plugin's modules may take: one that waits for something at its top level would hold up
- * all others.
- */
+/** Milliseconds that loading a plugin's modules may take: a pending top-level await would hold up all other plugins. */
 const LOADING = 30_000;
 
 /**
- * Imports every configured plugin. One that cannot be loaded is reported, and known by its id and the reason; the rest
- * go on.
+ * Imports every configured plugin. One that cannot be loaded is logged and represented by its id and the reason; the
+ * others continue.
  */
 export async function loadPlugins(
   site: string,
@@ -79,7 +76,7 @@ export async function loadPlugins(
   );
 }
 
-/** A plugin that cannot be loaded, as far as it is known: it is listed with the reason. */
+/** A stand-in for a plugin that cannot be loaded, with as much as is known about it; it is listed with the reason. */
 export async function unloaded(site: string, entry: string, reason: unknown): Promise<Plugin> {
   const { folder, migrations: at = '' } = foundOrNone(site, entry);
   const migrations = await loadMigrations(at).catch(() => []);
@@ -93,8 +90,8 @@ export const notThere = (name: string): PluginError =>
   );
 
 /**
- * Imports one plugin by its id or the name of its package. `generation`, of a package that was replaced while the
- * process ran: its modules are read anew. Throws why it cannot be used.
+ * Imports one plugin by its id or package name. `generation` makes the modules of a package that was replaced while the
+ * process ran load again. Throws the reason if the plugin cannot be used.
  */
 export async function loadPlugin(site: string, name: string, generation?: number): Promise<Plugin> {
   const at = findLocation(site, name);
@@ -140,8 +137,8 @@ async function importPlugin({ id, module }: PluginLocation, query: string): Prom
 }
 
 /**
- * The site's folder of that name, else the program's, else the package that the site has installed, or the one in a
- * folder given by its whole path; undefined where there is none of them.
+ * Looks for the site's plugin folder of that name, then the program's, then a package installed in the site; an
+ * absolute path names a package's folder. Undefined if none of them exists.
  */
 export function findLocation(site: string, name: string): PluginLocation | undefined {
   for (const root of [site, PROGRAM]) {
@@ -161,7 +158,7 @@ export function findLocation(site: string, name: string): PluginLocation | undef
       'is a package that does not say which of its modules is the plugin; its package.json needs "parley": { "plugin": "./dist/plugin.js" }',
     );
   const { plugin, source } = manifest.parley;
-  // Node runs TypeScript as it is everywhere but inside node_modules.
+  // Node runs TypeScript directly everywhere except inside node_modules.
   const worked = source !== undefined && !folder.includes('node_modules') && existsSync(join(folder, source));
   const module = resolve(folder, worked ? source : plugin);
   return {
@@ -181,7 +178,7 @@ const foundOrNone = (site: string, name: string): Partial<PluginLocation> => {
   }
 };
 
-/** The package.json of a package that the site has installed. */
+/** Path of the package.json of a package installed in the site. */
 function findManifest(site: string, name: string): string | undefined {
   try {
     return findPackageJSON(name, pathToFileURL(join(site, 'package.json')));
@@ -198,16 +195,19 @@ function readManifest(file: string): PackageManifest {
   }
 }
 
-/** What a plugin is called where only the configuration's name for it is known: `parley-plugin-polls` is `polls`. */
+/** Derives a plugin's id from its name in the configuration: `parley-plugin-polls` is `polls`. */
 export const idOf = (name: string): string => name.replace(PREFIX, '');
 
-/** Which versions of other plugins a package was made for: those it names, and its peers that are packages of plugins. */
+/**
+ * The ranges of other plugins' versions that a package supports: its `parley.plugins` and those peer dependencies that
+ * are plugin packages.
+ */
 export function requiredBy({ parley, peerDependencies }: PackageManifest): Readonly<Record<string, string>> {
   const { [PACKAGE]: _program, ...peers } = peerDependencies ?? {};
   return { ...peers, ...parley?.plugins };
 }
 
-/** Throws where a package was made for other versions of the contracts than this program has. */
+/** Throws if a package does not support this program's version of the contracts. */
 export function checkFit(id: string, { version, peerDependencies = {} }: PackageManifest, have: string): void {
   const wanted = peerDependencies[PACKAGE];
   if (wanted === undefined)
@@ -218,7 +218,7 @@ export function checkFit(id: string, { version, peerDependencies = {} }: Package
   assertFit(id, version, wanted, { name: PACKAGE, version: have });
 }
 
-/** What the migrations of a folder export, in order; none where there is no folder. */
+/** The default exports of a folder's migrations, in order; empty if the folder does not exist. */
 export async function loadMigrations(folder: string, query = ''): Promise<readonly MigrationClass[]> {
   const files = await migrationFiles(folder);
   return Promise.all(
@@ -228,7 +228,7 @@ export async function loadMigrations(folder: string, query = ''): Promise<readon
   );
 }
 
-/** By file name: 0001-create.ts before 0002-… */
+/** Sorted by file name: 0001-create.ts before 0002-… */
 export async function migrationFiles(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => [] as string[]);
   return names
@@ -237,5 +237,5 @@ export async function migrationFiles(folder: string): Promise<readonly string[]>
     .map((name) => join(folder, name));
 }
 
-/** The program's own migrations of the kernel. */
+/** The folder of the kernel's own migrations. */
 export const KERNEL_MIGRATIONS = join(PROGRAM, 'migrations/kernel');

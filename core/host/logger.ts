@@ -6,10 +6,10 @@ import { causesOf, messageOf, messagesOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
 const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_token', 'password_hash'];
-/** What databases say of a failed statement repeats the values in it, hashes and addresses among them. */
+/** Fields in which database errors repeat the values of a failed statement, including hashes and addresses. */
 const VALUES = new Set(['query', 'params', 'parameters', 'queryOptions', 'internalQuery', 'detail', 'where']);
 
-/** An error as it is logged: what went wrong and where, without what the statement was about. */
+/** An error as it is logged, without the values of the failed statement. */
 function serializable(error: object): object {
   const entries = Object.entries(error as Record<string, unknown>).filter(([name]) => !VALUES.has(name));
   return Object.fromEntries(
@@ -20,15 +20,15 @@ function serializable(error: object): object {
   );
 }
 
-/** What went wrong, with the causes that the message does not tell itself. */
+/** The error's message, followed by those of its causes that it does not already contain. */
 function wholeMessage(error: Error): string {
   return messagesOf(causesOf(error).filter((cause) => cause instanceof Error)).join(': ');
 }
 
-/** How log lines are written. */
+/** The format of log lines. */
 export type LogFormat = 'json' | 'text';
 
-/** `LOG_FORMAT`; otherwise for whoever reads: people at a terminal or while they write plugins, else programs. */
+/** `LOG_FORMAT` if set; otherwise text for people, at a terminal or in development, and JSON for programs. */
 export function logFormat(variable: string | undefined, development = false): LogFormat {
   if (variable === 'json' || variable === 'text') return variable;
   return process.stdout.isTTY || development ? 'text' : 'json';
@@ -36,11 +36,11 @@ export function logFormat(variable: string | undefined, development = false): Lo
 
 const require = createRequire(import.meta.url);
 
-/** JSON lines, or readable ones, on standard output. */
+/** Logs JSON or human-readable lines to standard output. */
 export function createLogger({ level = 'info', format = logFormat(undefined) } = {}): Logger {
   const options = {
     level,
-    // Of several processes, on several machines, each says which it is.
+    // Identifies the process among several on several machines.
     base: format === 'text' ? null : { host: hostname(), pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
@@ -51,14 +51,14 @@ export function createLogger({ level = 'info', format = logFormat(undefined) } =
             ? serializable({ ...pino.stdSerializers.err(error), message: wholeMessage(error) })
             : error;
         } catch {
-          // Whoever threw it may have put anything in place of its parts.
+          // Thrown errors may have anything in place of their properties.
           return { message: messageOf(error) };
         }
       },
     },
   };
   if (format === 'json') return pino(options);
-  // Loaded only where people read.
+  // Loaded only if people read the log.
   const pretty = require('pino-pretty') as typeof PinoPretty;
   return pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }));
 }

@@ -2,13 +2,13 @@ import { spawnSync } from 'node:child_process';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The oldest Node that this program runs on. */
+/** The oldest supported version of Node. */
 const NEEDED = 24;
 
 /**
- * Where the Node that runs is too old, runs the same command line with the one that was installed beside the program,
- * and ends with its exit code. Otherwise has later starts read compiled code instead of compiling again. To be imported
- * before anything else, and to import nothing that an old Node cannot read.
+ * If the running Node is too old, runs the same command line with the Node that is installed beside the program, and
+ * exits with its exit code. Otherwise enables the compile cache for later starts. Must be imported before anything
+ * else, and must not import anything that an old Node cannot parse.
  */
 export function useNode(): void {
   if (Number(process.versions.node.split('.')[0]) >= NEEDED) return void module.enableCompileCache();

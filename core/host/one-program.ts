@@ -1,13 +1,13 @@
 import { registerHooks } from 'node:module';
 
-/** What a reloaded package's address ends in: `?generation=2`. */
+/** The suffix of a reloaded package's URL: `?generation=2`. */
 const GENERATION = /\?generation=\d+$/;
 const OWN = /^(\.|\/|file:)/;
 
 /**
- * Makes `parley-forum` mean the program that runs, for every module of the process, whatever copy lies in a plugin's
- * node_modules: two copies would each have errors and classes of their own. Modules of a package that is loaded anew
- * are loaded anew with it.
+ * Makes `parley-forum` resolve to the running program for every module of the process, whichever copy a plugin has in
+ * its node_modules: a second copy would have error classes of its own. When a package is reloaded, its modules are
+ * reloaded with it.
  */
 registerHooks({
   resolve(specifier, context, next) {

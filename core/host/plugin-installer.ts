@@ -15,26 +15,27 @@ export interface PluginInstallerDeps {
   readonly log: Logger;
 }
 
-/** What is sent to the other processes of the site. */
+/** The message sent to the site's other processes. */
 interface Change {
   readonly name: string;
   readonly removed: boolean;
 }
 
-/** Where a plugin is from; undefined where only its id is left, in the configuration or in this process. */
+/** Where a plugin comes from; undefined if only its id is left, in the configuration or in this process. */
 const placeOf = ({ package: from, folder }: Plugin): string | undefined =>
   from ?? (folder !== undefined && existsSync(folder) ? `the folder ${folder}` : undefined);
 
-/** Plugins that come, change and go while the program runs, in all processes that serve the site. */
+/** Installs, updates and removes plugins while the program runs, in all processes that serve the site. */
 export class PluginInstaller {
   readonly #deps: PluginInstallerDeps;
-  /** How often modules were read anew: what was imported once stays in memory under its address. */
+  /** Number of loads so far: an imported module stays in memory under its URL, so each load needs a new one. */
   #generation = 1;
 
   constructor(deps: PluginInstallerDeps) {
     this.#deps = deps;
     deps.cluster.subscribe('plugin packages', async (change) => {
-      // Where messages may have been missed nothing tells what came: the next start reads the configuration.
+      // If messages may have been missed, there is no telling which plugins arrived; the next start reads the
+      // configuration.
       if (change === undefined) return;
       const { name, removed } = change as Change;
       await (removed ? this.#remove(name) : this.#install(name, () => this.#deps.plugins.reconcile()));
@@ -42,8 +43,9 @@ export class PluginInstaller {
   }
 
   /**
-   * Loads a plugin that was put into the site, or put there anew, and switches it on: somebody asked for it. Requests
-   * that come meanwhile wait. Resolves to the plugin; throws why it cannot be used, and goes on with what ran before.
+   * Loads a plugin that was added to the site or replaced, and switches it on, because it was installed on request.
+   * Requests that arrive meanwhile wait. Resolves to the plugin; if it cannot be used, throws the reason and keeps the
+   * previous version running.
    */
   async install(name: string): Promise<Plugin> {
     const plugin = await this.#install(name, ({ id }) => this.#enable(id));
@@ -51,18 +53,18 @@ export class PluginInstaller {
     return plugin;
   }
 
-  /** Stops a plugin that was taken out of the site, and forgets it. */
+  /** Stops a plugin that was removed from the site, and forgets it. */
   async remove(name: string): Promise<void> {
     await this.#remove(name);
     await this.#deps.cluster.publish('plugin packages', { name, removed: true } satisfies Change);
   }
 
-  /** The plugin of that id, or that came in the package of that name. */
+  /** Finds a plugin by its id or by the name of its package. */
   find(name: string): Plugin | undefined {
     return this.#deps.kernel.graph.all().find((plugin) => plugin.id === name || plugin.package === name);
   }
 
-  /** `start`: may leave it off, or throw. */
+  /** `start` may leave the plugin off, or throw. */
   async #install(name: string, start: (plugin: Plugin) => Promise<void>): Promise<Plugin> {
     const { site, kernel, log } = this.#deps;
     const plugin = await loadPlugin(site, name, this.#generation++);
@@ -82,7 +84,7 @@ export class PluginInstaller {
     return plugin;
   }
 
-  /** One that was switched off earlier, or removed with its data, is off until somebody asks for it. */
+  /** A plugin that was switched off earlier, or removed with its data, is off until someone switches it on. */
   async #enable(id: string): Promise<void> {
     const { kernel, plugins } = this.#deps;
     await plugins.reconcile();

@@ -4,13 +4,17 @@ import { inTime } from '../plugins/supervisor.ts';
 import { findLocation, KERNEL_MIGRATIONS, migrationFiles } from './loader.ts';
 import { ENVIRONMENT, EXTENSION, readConfiguration, SITE } from './site.ts';
 
-/** Milliseconds after which what is imported goes on alone: a plugin that waits at its top level may never be done. */
+/**
+ * Milliseconds before the start continues without the preloaded modules: a plugin with a top-level await may never
+ * finish loading.
+ */
 const LOADING = 10_000;
 
 /**
- * Imports the program and its plugins as one graph of modules, before anything imports them by itself. For every
- * `import()` Node walks all that the module needs, some 2,000 modules: forty plugins and their migrations one by one
- * were a seventh of a start. Never fails: whatever then imports what cannot be loaded reports it.
+ * Imports the program and its plugins as a single module graph, before anything imports them separately. For every
+ * `import()` Node walks the module's entire graph of some 2,000 modules: importing forty plugins and their migrations
+ * one by one took a seventh of the startup time. Never fails: modules that cannot be loaded are reported by whatever
+ * imports them later.
  */
 export async function preload(milliseconds = LOADING): Promise<void> {
   await inTime(importTogether, milliseconds, 'the modules').catch(() => undefined);

@@ -6,12 +6,12 @@ import type { Development } from './development/development.ts';
 import { createLogger, logFormat } from './logger.ts';
 import { readConfiguration, readEnvironment, SITE } from './site.ts';
 
-/** What asks for lifelike content. */
+/** Arguments that request demo content. */
 const DEMO = new Set(['demo', '--demo']);
-/** How long a stop may take beside the draining before the process ends anyway, in milliseconds. */
+/** Milliseconds that stopping may take, in addition to draining, before the process exits anyway. */
 const STOP_LIMIT = 9_000;
 
-/** Environment and configuration as config/ gives them. Throws `ConfigurationError` with every problem. */
+/** Reads environment and configuration from config/. Throws `ConfigurationError` listing every problem. */
 export async function readOptions(
   variables: Readonly<Record<string, string | undefined>> = process.env,
   development = false,
@@ -25,8 +25,8 @@ export async function readOptions(
 }
 
 /**
- * Starts the server and keeps it until a signal ends it. `npm start`, and with the argument `demo` or the option
- * `--demo` on lifelike content.
+ * Starts the server and runs it until a signal ends it. Run by `npm start`; the argument `demo` or the option `--demo`
+ * starts it with demo content.
  */
 export async function serve(development?: Development): Promise<void> {
   const change = development?.change ?? ((options) => options);
@@ -35,7 +35,7 @@ export async function serve(development?: Development): Promise<void> {
     prepare: async (app) => {
       if (DEMO.has(process.argv.at(-1)!))
         await demo(app).catch((error: unknown) => {
-          // What it needs may be the plugin that is being mended.
+          // In development, it may need the very plugin that is being fixed.
           if (!development) throw error;
           app.log.error({ error }, 'the lifelike content cannot be looked for');
         });
@@ -60,7 +60,7 @@ export async function serve(development?: Development): Promise<void> {
   }
 }
 
-/** What the operator can mend is one line; anything else ends the process with its stack. */
+/** Problems that the operator can fix are printed as one line; anything else ends the process with a stack trace. */
 function failed(error: unknown): void {
   if (!(error instanceof ConfigurationError)) {
     console.error(error);
@@ -90,7 +90,8 @@ function stopOnSignals(running: ServerProcess): void {
       },
     );
   };
-  // `on`: npm passes on what its process group got as well, and a second signal that nobody hears ends the process.
+  // `on` instead of `once`: npm forwards signals that its process group has received already, and without a listener
+  // the second one would kill the process.
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 }

@@ -9,35 +9,41 @@ import type { RouteRegistry } from '../http/routes.ts';
 
 type Where = Pick<Environment, 'host' | 'port' | 'requestSeconds' | 'maxConnections'>;
 
-/** Stands around the answer to each request, stored ones included. */
+/** Wraps the handling of each request, including those answered from a cache. */
 export type Around = (req: IncomingMessage, res: ServerResponse, answer: () => void) => void;
 
-/** A name or an address, and a port. */
+/** A host name or IP address, with an optional port. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
-/** Milliseconds between two looks for requests that take too long. */
+/** Milliseconds between checks for requests that take too long. */
 const LOOK = 2_000;
 /**
- * How long a closing port waits for a turn of the event loop that brings no connection, and what such a turn takes at
- * most, in milliseconds.
+ * In milliseconds, how long a closing port waits for an event loop turn without a new connection, and how long such a
+ * turn may take at most.
  */
 const ACCEPTING = 1_000;
 const INSTANT = 0.1;
-/** Requests of one connection that wait while an earlier one is answered. Browsers and proxies send none so early. */
+/**
+ * Maximum number of pipelined requests that wait while an earlier one is being answered. Browsers and proxies do not
+ * pipeline.
+ */
 const MAX_WAITING = 16;
-/** Milliseconds for which an answer may wait until more of it is taken. Longer than any handler takes to begin. */
+/**
+ * Milliseconds a response may stall because the client does not read it. Longer than any handler takes to start
+ * responding.
+ */
 const UNREAD = 120_000;
 
 export interface ListenOptions {
-  /** A server that has the port open already. */
+  /** A server that already has the port open. */
   readonly open?: Server | undefined;
   readonly around?: Around | undefined;
-  /** Milliseconds after which a connection is closed on which nothing moves. */
+  /** Milliseconds of inactivity after which a connection is closed. */
   readonly unread?: number;
 }
 
 /**
- * Opens the port, or goes on with a server that has it open. Throws `ConfigurationError` where it cannot be opened,
- * such as one in use. Stored answers are tried before Express is entered.
+ * Opens the port, or takes over a server that already has it open. Throws `ConfigurationError` if it cannot be opened,
+ * for example because it is in use. Cached responses are tried before Express runs.
  */
 export async function listen(
   app: RequestListener,
@@ -53,12 +59,12 @@ export async function listen(
   });
   if (open) return open.removeAllListeners('request').on('request', answer);
   const server = createServer({ connectionsCheckingInterval: LOOK }, answer);
-  // Node would refuse what it does not know of `Expect` by itself, without a header.
+  // By itself Node would reject unknown `Expect` values with a response that has no headers.
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   server.requestTimeout = requestSeconds * 1_000;
   server.headersTimeout = server.requestTimeout;
   if (maxConnections > 0) server.maxConnections = maxConnections;
-  // Longer than common proxies keep theirs, so that they never send into a closing connection.
+  // Longer than common proxies keep their connections open, so that they never send into a closing one.
   server.keepAliveTimeout = 65_000;
   server.timeout = unread;
   server.listen(port, host);
@@ -71,13 +77,14 @@ export async function listen(
 }
 
 /**
- * One packet has room for hundreds of requests, which Node hands out all at once, and stores their answers until the
- * first was read. So that whoever sends them gets no more than others, each begins when the one before was answered.
+ * A single packet can hold hundreds of pipelined requests, which Node emits all at once, buffering the responses until
+ * the client has read the first one. So that a client gains nothing by pipelining, each request starts only when the
+ * previous one has been answered.
  */
 function inTurn(answer: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>();
   return (req, res) => {
-    // Node gives the connection to one response after the other.
+    // Node assigns the socket to one response after another.
     if (res.socket !== null) return answer(req, res);
     const { socket } = req;
     const count = (waiting.get(socket) ?? 0) + 1;
@@ -91,8 +98,7 @@ function inTurn(answer: RequestListener): RequestListener {
 }
 
 /**
- * Of several Host headers Node takes the first and a proxy may have taken the last. A request of HTTP/1.0 may have
- * none.
+ * Given several Host headers, Node uses the first, but a proxy may have used the last. HTTP/1.0 requests may have none.
  */
 function hasOneHost({ rawHeaders, headers: { host } }: IncomingMessage): boolean {
   let hosts = 0;
@@ -108,8 +114,9 @@ function refuseHost(routes: RouteRegistry, res: ServerResponse): void {
 }
 
 /**
- * For so many milliseconds the port stays open while GET /readyz says that it will not: proxies that ask it learn to
- * send requests elsewhere, and those that only reuse connections are asked to leave each with its next answer.
+ * Keeps the port open for so many milliseconds while GET /readyz reports that it is about to close. Proxies that poll
+ * it learn to send requests elsewhere, and those that merely reuse connections are asked to close each one with its
+ * next response.
  */
 export async function drainServer(server: Server, milliseconds: number): Promise<void> {
   if (milliseconds === 0) return;
@@ -117,11 +124,11 @@ export async function drainServer(server: Server, milliseconds: number): Promise
   await delay(milliseconds);
 }
 
-/** No new connections; those under way finish, at most `grace` milliseconds. */
+/** Stops accepting connections; requests in progress may finish within `grace` milliseconds. */
 export async function closeServer(server: Server, grace = 5_000): Promise<void> {
   const closed = once(server, 'close');
-  // Whoever keeps a connection busy is told to leave it, or it would be cut in the middle of a request at the end of
-  // `grace`.
+  // Ask clients on busy connections to close them, or they would be cut off in the middle of a request when `grace`
+  // ends.
   askToLeave(server);
   await closePort(server);
   const leave = setInterval(() => server.closeIdleConnections(), 50);
@@ -132,9 +139,10 @@ export async function closeServer(server: Server, grace = 5_000): Promise<void> 
 }
 
 /**
- * Connections that wait to be accepted when the port closes are reset, and a proxy may not send again what it has sent
- * on them. The event loop accepts one a turn: the port may close right after a turn that brought none and was over at
- * once. Until then no request begins, so that under load too such a turn comes within milliseconds.
+ * Connections still in the accept queue when the port closes are reset, and a proxy may not be allowed to retry what it
+ * has sent on them. The event loop accepts one connection per turn, so the port may close right after a turn that
+ * brought none and ended at once. No request is started until then, so that such a turn comes within milliseconds even
+ * under load.
  */
 async function closePort(server: Server): Promise<void> {
   const listeners = server.listeners('request') as RequestListener[];
@@ -142,7 +150,7 @@ async function closePort(server: Server): Promise<void> {
   server.removeAllListeners('request').on('request', (req, res) => held.push([req, res]));
   let accepted = 0;
   server.on('connection', () => accepted++);
-  // Before the turn that decides, for it takes time and whoever is cut off connects anew at once.
+  // Done before the deciding turn, because it takes time, and clients that are disconnected reconnect at once.
   server.closeIdleConnections();
   const until = performance.now() + ACCEPTING;
   for (let begun = performance.now(); begun < until; begun = performance.now()) {
@@ -156,7 +164,7 @@ async function closePort(server: Server): Promise<void> {
   for (const [req, res] of held) server.emit('request', req, res);
 }
 
-/** Every answer from here on is the last one of its connection. */
+/** Makes every response from here on the last one of its connection. */
 function askToLeave(server: Server): void {
   server.prependListener('request', (_req, res: ServerResponse) => res.setHeader('Connection', 'close'));
 }

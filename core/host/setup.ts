@@ -1,49 +1,52 @@
 import { defineToken, type Token } from '../ref.ts';
 import type { RequestHandler } from '../http/routes.ts';
 
-/** Where a site keeps its data; undefined: in this process. */
+/** Where a site keeps its data; undefined means embedded in this process. */
 export interface DataLocation {
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
 }
 
-/** What a PostgreSQL server says about a database in which nothing has been made yet. */
+/** What a PostgreSQL server reports about a database before anything is created in it. */
 export interface DatabaseReport {
-  /** Such as `17.2`. */
+  /** For example `17.2`. */
   readonly version: string;
-  /** Extensions that are needed and that the server does not have. */
+  /** Required extensions that the server does not have. */
   readonly missing: readonly string[];
-  /** Whether this user may make tables in it. */
+  /** Whether this user may create tables in the database. */
   readonly writable: boolean;
-  /** Whether a site was installed in it before. */
+  /** Whether a site has been installed in the database before. */
   readonly installed: boolean;
 }
 
-/** The runner, as far as whoever sets a site up needs it. */
+/** The part of the server process that a setup plugin needs. */
 export interface Site {
-  /** Connects and looks, and leaves everything as it was. Throws what the driver threw. */
+  /** Connects to a database and inspects it without changing anything. Throws what the driver throws. */
   inspect(databaseUrl: string): Promise<DatabaseReport>;
   /**
-   * Opens the program a second time, on other data, for as long as `work` takes. Throws `ConfigurationError` when that
-   * data cannot be used.
+   * Opens a second instance of the program on other data for the duration of `work`. Throws `ConfigurationError` if
+   * that data cannot be used.
    */
   openAt<T>(place: DataLocation, work: (service: <S>(token: Token<S>) => S) => Promise<T>): Promise<T>;
   /**
-   * Closes the program and opens it anew as the environment is by now; the port stays open and `meanwhile` answers on
-   * it. What fails ends the process.
+   * Closes the program and reopens it with the current environment. The port stays open, and `meanwhile` handles
+   * requests. A failure ends the process.
    */
   reopen(meanwhile: RequestHandler): Promise<void>;
 }
 
-/** A setup under way, from when the port opens until the site is installed. */
+/** A setup in progress, from when the port opens until the site is installed. */
 export interface OpenSetup {
-  /** For the operator, on the console. */
+  /** Shown to the operator on the console. */
   readonly notice: string;
-  /** Stands in front of everything but the health checks; lets through what it calls `next` for. */
+  /** Handles all requests except health checks, and calls `next` for those that it lets through. */
   readonly gate: RequestHandler;
 }
 
-/** Sets up a site on which nothing is installed yet. A plugin provides it; without one the server does not start. */
+/**
+ * Sets up a site that has not been installed yet. Provided by a plugin; without one, the server does not start on such
+ * a site.
+ */
 export interface Setup {
   /** Called once, before the port is opened. */
   begin(site: Site): OpenSetup;

@@ -5,41 +5,44 @@ import type { Environment } from '../environment.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Plugin } from '../plugins/definition.ts';
 
-/** What config/forum.ts exports. */
+/** The default export of config/forum.ts. */
 export interface SiteConfiguration {
   /**
-   * In start order: ids of folders below plugins/, of the site or of the program; names of npm packages; or plugins
-   * themselves.
+   * In start order: ids of folders under plugins/, in the site or in the program; names of npm packages; or plugin
+   * objects.
    */
   readonly plugins: readonly (string | Plugin)[];
-  /** Ids that can never be switched off from the panel; safe mode starts only these and what they need. */
+  /** Ids of plugins that cannot be switched off from the panel; safe mode starts only these and what they need. */
   readonly required: readonly string[];
-  /** First defaults by dotted key; the database wins afterwards. */
+  /** Default settings by dotted key; stored values override them. */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/** The program's own folder: its core/, plugins/, themes/ and migrations/ lie in it. */
+/** The program's own folder, containing its core/, plugins/, themes/ and migrations/. */
 export const PROGRAM = resolve(import.meta.dirname, '../..');
 
-/** `.ts` where the program runs from its sources, `.js` where it was built. */
+/** `.ts` if the program runs from source, `.js` if it was built. */
 export const EXTENSION = extname(import.meta.filename);
-/** How commands are started, where the program was installed and in its repository; every hint repeats it. */
+/**
+ * How commands are run, depending on whether the program was installed or runs in its repository; repeated in every
+ * hint.
+ */
 export const RUN = EXTENSION === '.js' ? 'npx parley' : 'npm run parley --';
 
 /**
- * The site's folder: its configuration, its own plugins/ and themes/, and the packages that were installed for it.
- * PARLEY_SITE names it, else it is the working directory if a configuration lies there, else the program's folder.
+ * The site's folder: its configuration, its own plugins/ and themes/, and the packages installed for it. PARLEY_SITE
+ * names it; otherwise it is the working directory if that has a configuration, or else the program's folder.
  */
 export const SITE = resolve(
   process.env['PARLEY_SITE'] ?? (configurationFile(process.cwd()) === undefined ? PROGRAM : process.cwd()),
 );
 
-/** The configuration of a site as a file; undefined where there is none. */
+/** Path of a site's configuration file; undefined if there is none. */
 export function configurationFile(site: string): string | undefined {
   return ['ts', 'js'].map((extension) => join(site, `config/forum.${extension}`)).find(existsSync);
 }
 
-/** Throws `ConfigurationError` where the site has none. */
+/** Throws `ConfigurationError` if the site has no configuration. */
 export async function readConfiguration(site: string): Promise<SiteConfiguration> {
   const file = configurationFile(site);
   if (file === undefined)
@@ -47,12 +50,12 @@ export async function readConfiguration(site: string): Promise<SiteConfiguration
   return ((await import(pathToFileURL(file).href)) as { default: SiteConfiguration }).default;
 }
 
-/** What reads the environment variables. */
+/** The module that reads the environment variables. */
 export const ENVIRONMENT = join(PROGRAM, `config/environment${EXTENSION}`);
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Throws `ConfigurationError` with every problem. */
+/** Throws `ConfigurationError` listing every problem. */
 export async function readEnvironment(variables: Variables = process.env): Promise<Environment> {
   const module = (await import(pathToFileURL(ENVIRONMENT).href)) as { readEnvironment(from: Variables): Environment };
   return module.readEnvironment(variables);

@@ -4,19 +4,19 @@ import type { App } from './app.ts';
 import { causesOf } from '../errors.ts';
 import type { Kernel } from '../plugins/kernel.ts';
 
-/** `EX_SOFTWARE` of sysexits.h: the program itself is at fault, so a service manager should start it anew. */
+/** `EX_SOFTWARE` of sysexits.h: an internal error, after which a service manager should restart the process. */
 export const FAULT = 70;
 
 export type Core = Pick<App, 'kernel' | 'log' | 'plugins' | 'supervisor'>;
 
 export interface UnhandledErrorsDeps {
-  /** Lets what is under way finish. */
+  /** Lets requests and jobs in progress finish. */
   drain(): Promise<unknown>;
 }
 
 /**
- * Hears of what was thrown where nobody could catch it, for as long as the process lives. What comes while the modules
- * of plugins are read waits until it is known which plugins there are: the returned function is to be called then.
+ * Handles unhandled rejections and uncaught exceptions for the life of the process. Errors that occur while plugin
+ * modules load are held back until the plugins are known: call the returned function then.
  */
 export function watchUnhandledErrors({ drain }: UnhandledErrorsDeps): (opened: Core) => void {
   let core: Core | undefined;
@@ -59,8 +59,8 @@ export function watchUnhandledErrors({ drain }: UnhandledErrorsDeps): (opened: C
 }
 
 /**
- * A rejection that nobody awaited leaves only its own task undone: it is logged and counted with the plugin its stack
- * points to, and the process goes on.
+ * An unhandled rejection affects only its own task: it is logged and counted for the plugin that its stack points to,
+ * and the process continues.
  */
 export function logUnhandledRejection({ kernel, plugins, supervisor, log }: Core, error: unknown): void {
   const plugin = culprit({ kernel, plugins, supervisor }, error);
@@ -72,9 +72,9 @@ export function logUnhandledRejection({ kernel, plugins, supervisor, log }: Core
 }
 
 /**
- * An exception in a timer or an emitter may have left half of something done, and will come again: the plugin that let
- * it through is switched off in this process, with what needs it. False where none is to blame, or one that the panel
- * cannot do without: then the process cannot be relied on any more.
+ * An exception in a timer or an event emitter may have left work half done, and is likely to recur: the plugin
+ * responsible is switched off in this process, with everything that needs it. Resolves to false if no plugin is
+ * responsible, or one that the admin panel cannot do without: then the process is no longer reliable.
  */
 export async function handleException({ kernel, plugins, supervisor, log }: Core, error: unknown): Promise<boolean> {
   const plugin = culprit({ kernel, plugins, supervisor }, error);
@@ -107,15 +107,16 @@ export async function handleException({ kernel, plugins, supervisor, log }: Core
 }
 
 /**
- * Whether it was switched off, or is being so for its fault. What it did not clear when it stopped, such as an
- * interval, goes on for as long as the process does, and shall not fill the log.
+ * Whether the plugin has been switched off, or is being switched off because of its fault. Anything it did not clean up
+ * when it stopped, such as an interval, keeps running until the process ends, and should not flood the log.
  */
 const gone = (kernel: Kernel, plugin: string): boolean =>
   kernel.failure(plugin) !== undefined || (kernel.state(plugin) === 'off' && kernel.ran(plugin));
 
 /**
- * The plugin that called last of all, from outside in: it let through what others threw at it. One that can be switched
- * off is blamed first. Where no code is named, as of a connection nobody listens to, it is the plugin that began it.
+ * The plugin responsible: the outermost plugin in the stack, because it let through what inner ones threw. Plugins that
+ * can be switched off are blamed first. If the stack names no code at all, as for an error on a connection without a
+ * listener, it is the plugin that started the operation.
  */
 function culprit({ kernel, plugins, supervisor }: Omit<Core, 'log'>, error: unknown): string | undefined {
   const lines = stackOf(error).toReversed();
@@ -129,7 +130,7 @@ function culprit({ kernel, plugins, supervisor }: Omit<Core, 'log'>, error: unkn
   return found.find((id) => !plugins.required(id)) ?? found[0];
 }
 
-/** The stack of an error, and of what caused it. Whoever threw it may have put anything in their place. */
+/** The stack lines of an error and its causes. Thrown errors may have anything in place of their properties. */
 function stackOf(error: unknown): readonly string[] {
   return causesOf(error).flatMap((cause) => {
     const stack = cause instanceof Error ? stackTextOf(cause) : '';
@@ -145,7 +146,7 @@ function stackTextOf(error: Error): string {
   }
 }
 
-/** How stacks name what lies in a folder, also in one that is linked to. */
+/** How stacks refer to files in a folder, including when it is a symbolic link. */
 function placesOf(folder: string): readonly string[] {
   const real = realpath(folder);
   return [...new Set([folder, real])].flatMap((path) => [`${path}/`, `${pathToFileURL(path).href}/`]);

@@ -8,16 +8,16 @@ import { openPromise, type Entry, type ZipFile as ZipReader } from 'yauzl';
 import { ZipFile } from 'yazl';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 
-/** A ZIP file that is being written; under its own name once it is whole. */
+/** Writes a ZIP file under a temporary name, and renames it once it is complete. */
 export class ArchiveWriter implements AsyncDisposable {
   readonly #zip = new ZipFile();
   readonly #partial: string;
   readonly #path: string;
   readonly #written: Promise<void>;
-  /** Rejects with what it fails with, and stays as it is otherwise. */
+  /** Rejects if writing fails, and stays pending otherwise. */
   readonly #failed: Promise<never>;
 
-  /** Nobody but its owner may read it: it holds keys. */
+  /** The file is readable only by its owner, because it contains keys. */
   constructor(path: string) {
     this.#path = path;
     this.#partial = `${path}.partial`;
@@ -25,11 +25,11 @@ export class ArchiveWriter implements AsyncDisposable {
     this.#zip.on('error', (error: Error) => packed.destroy(error));
     this.#written = pipeline(packed, createWriteStream(this.#partial, { mode: 0o600, flags: 'w', flush: true }));
     this.#failed = this.#written.then(() => new Promise<never>(() => undefined));
-    // Whoever adds to it next, or ends it, hears of it.
+    // The rejection is reported by the next operation, so it must not count as unhandled.
     this.#failed.catch(() => undefined);
   }
 
-  /** Adds a file of lines, as fast as they can be written. */
+  /** Adds a file of lines, with backpressure. */
   async addLines(name: string, chunks: AsyncIterable<readonly string[]>): Promise<void> {
     const lines = new PassThrough();
     this.#zip.addReadStream(lines, name);
@@ -53,7 +53,7 @@ export class ArchiveWriter implements AsyncDisposable {
     await rename(this.#partial, this.#path);
   }
 
-  /** Nothing is left of one that was not ended. */
+  /** Deletes the temporary file if the archive was not completed. */
   async [Symbol.asyncDispose](): Promise<void> {
     (this.#zip.outputStream as Readable).destroy();
     await this.#written.catch(() => undefined);
@@ -61,17 +61,20 @@ export class ArchiveWriter implements AsyncDisposable {
   }
 }
 
-/** A ZIP file that is read, and is whole. */
+/** An open ZIP file that has been verified. */
 export interface Archive extends AsyncDisposable {
   readonly names: readonly string[];
   text(name: string): Promise<string>;
-  /** As they were added, in chunks of other sizes. */
+  /** The lines as they were added, though in chunks of different sizes. */
   lines(name: string): AsyncIterable<readonly string[]>;
-  /** Into a folder that is there, under the same name. */
+  /** Writes the file to `path`, whose folder must exist. */
   extract(name: string, path: string): Promise<void>;
 }
 
-/** Reads all of it once. Throws `ConfigurationError` where the file is none, or is not as it was written. */
+/**
+ * Opens an archive and reads all of it once to verify it. Throws `ConfigurationError` if the file does not exist, is
+ * not an archive or is damaged.
+ */
 export async function openArchive(path: string): Promise<Archive> {
   try {
     const zip = await openPromise(path, { autoClose: false, lazyEntries: true });

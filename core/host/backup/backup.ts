@@ -8,41 +8,41 @@ import { sql, type Data } from '../../data/database.ts';
 import type { Environment } from '../../environment.ts';
 import { ConfigurationError } from '../../errors.ts';
 
-/** What a backup says of itself, in `manifest.json`. */
+/** The backup's description of itself, in `manifest.json`. */
 export interface Manifest {
-  /** Of the archive: what reads it knows one. */
+  /** Version of the archive format; the only one so far. */
   readonly format: 1;
-  /** Of the program that made it. */
+  /** Version of the program that made the backup. */
   readonly version: string;
   readonly made_at: string;
-  /** Those in force, by plugin: its tables are what they make. */
+  /** The migrations that had been run, by plugin; running them again recreates its tables. */
   readonly migrations: Readonly<Record<string, readonly string[]>>;
-  /** Each with its columns, in the order of their values in `tables/<name>.jsonl`, and its number of rows. */
+  /** Each table with its columns, in the order of the values in `tables/<name>.jsonl`, and its number of rows. */
   readonly tables: readonly { readonly name: string; readonly columns: readonly string[]; readonly rows: number }[];
   readonly sequences: readonly { readonly name: string; readonly last: string }[];
 }
 
 export const MANIFEST = 'manifest.json';
-/** Where the files of DATA_DIR are in the archive. */
+/** The folder in the archive that holds the files of DATA_DIR. */
 export const FILES = 'files/';
 export const linesOf = (table: string): string => `tables/${table}.jsonl`;
 
 /**
- * An embedded database in DATA_DIR, whose rows are in the archive, which process has it open, and what is made in
- * passing.
+ * Names in DATA_DIR that are left out: the embedded database, whose rows are in the archive anyway, its lock file, and
+ * temporary files.
  */
 const NOT_KEPT = /^(database(\.pid)?$|\.)/;
 
 export interface BackupDeps {
   readonly data: Data;
   readonly environment: Pick<Environment, 'dataDir' | 'version'>;
-  /** Hears of each table. */
+  /** Called with the name of each table. */
   progress(line: string): void;
 }
 
 /**
- * Writes all rows as of one moment, and the files of DATA_DIR, to `path`. Resolves to what was written. Throws
- * `ConfigurationError` where something is there already.
+ * Writes all rows, as of one snapshot, and the files of DATA_DIR to `path`. Resolves to the manifest. Throws
+ * `ConfigurationError` if `path` already exists.
  */
 export async function backUp(path: string, { data, environment, progress }: BackupDeps): Promise<Manifest> {
   const { dataDir, version } = environment;
@@ -76,7 +76,7 @@ export async function backUp(path: string, { data, environment, progress }: Back
   return manifest;
 }
 
-/** Resolves to how many rows it has. */
+/** Resolves to the number of rows. */
 async function addTable(archive: ArchiveWriter, data: Data, table: Table): Promise<number> {
   let count = 0;
   const counted = async function* (): AsyncGenerator<readonly string[]> {
@@ -97,7 +97,7 @@ async function migrationsIn(data: Data): Promise<Manifest['migrations']> {
   return Object.fromEntries(rows.map(({ plugin, names }) => [plugin, names]));
 }
 
-/** Paths in DATA_DIR, but for the database, sockets, what begins with a dot and what can be made again. */
+/** Paths of the files in DATA_DIR, except for the database, sockets, names that start with a dot, and cache folders. */
 export async function filesOf(dataDir: string): Promise<readonly string[]> {
   const names = (await readdir(dataDir)).filter((name) => !NOT_KEPT.test(name));
   const files = await Promise.all(names.map((name) => filesBelow(join(dataDir, name))));

@@ -14,24 +14,24 @@ import { Graph } from '../../plugins/graph.ts';
 
 export interface RestoreDeps {
   readonly environment: Environment;
-  /** All that are installed. */
+  /** All installed plugins. */
   readonly plugins: readonly Plugin[];
-  /** Ids of plugins whose tables are left out. */
+  /** Ids of plugins whose data is not restored. */
   readonly without: readonly string[];
   readonly log: Logger;
-  /** Hears of each table. */
+  /** Called with the name of each table. */
   progress(line: string): void;
 }
 
-/** Characters of rows that go to the database at a time. */
+/** Characters of rows sent to the database per statement. */
 const PART = 1_000_000;
-/** What DATA_DIR/config.json says of the machine on which the backup was made. */
+/** Entries of DATA_DIR/config.json that describe the machine on which the backup was made. */
 const OF_THE_MACHINE = ['database_url', 'redis_url'];
 
 /**
- * Fills an empty database and an empty DATA_DIR with what is in a backup. Tables are made by the migrations that were in
- * force then; the next start runs the later ones. Throws `ConfigurationError`, before anything is written, where the
- * backup does not fit.
+ * Restores a backup into an empty database and an empty DATA_DIR. Tables are created by the migrations that had been
+ * run when the backup was made; the next start runs the later ones. Throws `ConfigurationError`, before anything is
+ * written, if the backup does not fit.
  */
 export async function restore(path: string, deps: RestoreDeps): Promise<Manifest> {
   const { environment, log } = deps;
@@ -68,7 +68,7 @@ export async function restore(path: string, deps: RestoreDeps): Promise<Manifest
   return manifest;
 }
 
-/** By plugin, those that were in force, in the order in which a start runs them. */
+/** By plugin, the migrations that had been run, in the order in which a start runs them. */
 async function migrationsFor(
   { migrations, version }: Manifest,
   { plugins, without }: RestoreDeps,
@@ -102,7 +102,7 @@ async function fill(data: Database, archive: Archive, manifest: Manifest, deps: 
   await refill(data, async (tables) => {
     for (const { name, columns } of manifest.tables) {
       const table = tables.find((one) => one.name === name);
-      // One that belongs to a plugin whose data is left out.
+      // Belongs to a plugin whose data is left out.
       if (!table && without.length > 0) continue;
       if (!table) throw new ConfigurationError(`The backup has a table "${name}" that none of its migrations makes`);
       progress(name);
@@ -110,7 +110,7 @@ async function fill(data: Database, archive: Archive, manifest: Manifest, deps: 
     }
     for (const plugin of without) await data.all(sql`delete from migration where plugin = ${plugin}`);
     for (const { name, last } of manifest.sequences) await setSequence(data, name, last);
-    // What Redis keeps for the site that was backed up is not this one's, which may run beside it.
+    // A new id keeps this site apart in Redis from the original, which may still run beside it.
     await data.all(sql`update installation set id = gen_random_uuid()`);
   });
   await data.all(sql`analyze`);
@@ -136,7 +136,7 @@ async function fillTable(
   await send();
 }
 
-/** Where the data is now is what the environment says. */
+/** The environment says where this site's data is. */
 async function forgetMachine(file: string): Promise<void> {
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;

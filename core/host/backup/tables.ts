@@ -1,16 +1,16 @@
 import { sql, type Data, type RawBuilder } from '../../data/database.ts';
 
-/** A table, and the columns of it that are written: those that the database works out itself are left out. */
+/** A table and its columns, except for generated ones. */
 export interface Table {
   readonly name: string;
-  /** `type` as SQL writes it, such as `timestamp(3) with time zone`. */
+  /** The type in SQL notation, such as `timestamp(3) with time zone`. */
   readonly columns: readonly { readonly name: string; readonly type: string }[];
 }
 
-/** How many rows are fetched at a time. */
+/** Number of rows per fetch. */
 const FETCHED = 200;
 
-/** All tables, by name. */
+/** All tables, sorted by name. */
 export const tablesOf = (data: Data): Promise<readonly Table[]> =>
   data.all(sql<Table>`
     select c.relname as name,
@@ -21,8 +21,8 @@ export const tablesOf = (data: Data): Promise<readonly Table[]> =>
     group by c.relname order by c.relname`);
 
 /**
- * The rows of a table, each a JSON list of its columns as text, which is how the database itself writes every type
- * exactly. In a transaction.
+ * The rows of a table, each as a JSON array of its columns in text form, which represents every type exactly. Must be
+ * called in a transaction.
  */
 export async function* rowsOf(data: Data, { name, columns }: Table): AsyncGenerator<readonly string[]> {
   const values = columns.map((column) => sql`${sql.ref(column.name)}::text`);
@@ -36,7 +36,7 @@ export async function* rowsOf(data: Data, { name, columns }: Table): AsyncGenera
   await data.all(sql`close rows_of`);
 }
 
-/** Adds rows as `rowsOf` yields them, whose columns were these, to a table that has all of them. */
+/** Inserts rows in the format of `rowsOf`. `columns` are the columns of the rows, all of which the table must have. */
 export async function addRows(data: Data, table: Table, columns: readonly string[], rows: readonly string[]) {
   const typeOf = (column: string): string => {
     const found = table.columns.find(({ name }) => name === column);
@@ -51,8 +51,8 @@ export async function addRows(data: Data, table: Table, columns: readonly string
 }
 
 /**
- * Runs work in a transaction in which no table has rows to begin with, no trigger acts and no foreign key is looked at
- * before the end.
+ * Runs `work` in a transaction in which all tables start out empty, triggers are disabled and foreign keys are not
+ * checked until the end.
  */
 export async function refill(data: Data, work: (tables: readonly Table[]) => Promise<void>): Promise<void> {
   await data.transaction(async () => {
@@ -74,13 +74,13 @@ export async function refill(data: Data, work: (tables: readonly Table[]) => Pro
   });
 }
 
-/** What each sequence gave out last. */
+/** The last value of each sequence. */
 export const sequencesOf = (data: Data): Promise<readonly { readonly name: string; readonly last: string }[]> =>
   data.all(sql<{ name: string; last: string }>`
     select sequencename as name, last_value::text as last from pg_sequences
     where schemaname = current_schema() and last_value is not null order by sequencename`);
 
-/** Nothing happens where there is none of that name. */
+/** Does nothing if there is no sequence of that name. */
 export const setSequence = (data: Data, name: string, last: string) =>
   data.all(sql`select setval(to_regclass(quote_ident(${name})), ${last}::bigint)
     where to_regclass(quote_ident(${name})) is not null`);

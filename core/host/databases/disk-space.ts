@@ -2,27 +2,26 @@ import { readdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Milliseconds between two looks. */
+/** Milliseconds between checks. */
 const LOOK = 1_000;
-/** Bytes of one file of the journal that is written ahead of the data. */
+/** Bytes per file of the write-ahead log. */
 const SEGMENT = 16 * 1024 * 1024;
-/** Bytes that must be free for anything to be written: two such files. */
+/** Bytes of free space required for writing: two WAL files. */
 const LEAST = 2 * SEGMENT;
 const WRITES = /\b(?:insert\s+into|update|delete\s+from)\b/i;
 
-/** One statement outside of any transaction. */
+/** Runs a single statement outside of any transaction. */
 type Run = (statement: string) => Promise<{ readonly rows: readonly object[] }>;
 
 export interface DiskSpace extends AsyncDisposable {
-  /** Throws, with PostgreSQL's code for a full disk, when `statement` would write and there is no room. */
+  /** Throws, with PostgreSQL's SQLSTATE for a full disk, if `statement` would write and there is no room. */
   check(statement: string): void;
 }
 
 /**
- * Keeps the embedded database from ever needing a new journal file on a full disk, which would stop it for good. It has
- * no process of its own that makes checkpoints: one is made here for each file that was filled, so that the files
- * before it are used again and do not pile up; and when the disk is nearly full, what would write is refused before it
- * has begun.
+ * Keeps the embedded database from needing a new WAL file on a full disk, which would stop it for good. It has no
+ * background process for checkpoints, so one is made here whenever a WAL file has filled up: earlier files are then
+ * recycled instead of piling up. When the disk is nearly full, writing statements are rejected before they start.
  */
 export async function watchDiskSpace(run: Run, dataDir: string): Promise<DiskSpace> {
   let full = false;
@@ -43,11 +42,11 @@ export async function watchDiskSpace(run: Run, dataDir: string): Promise<DiskSpa
     done = at;
   };
   const journal = readdirSync(join(dataDir, 'pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name));
-  // A new database has one file: it is given a second one while there is room, and `look` makes the checkpoint.
+  // A new database has one WAL file: add a second one while there is room; `look` makes the checkpoint.
   if (journal.length < 2) await run('select pg_switch_wal()');
   await look();
   const timer = setInterval(() => {
-    // What it cannot find out now, such as whether there is room on a disk that is gone, it asks again.
+    // A check that fails, for example because the disk is gone, is repeated at the next tick.
     looking ??= look()
       .catch(() => undefined)
       .finally(() => (looking = undefined));

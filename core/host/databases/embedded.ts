@@ -20,14 +20,14 @@ import type { Logger } from '../../logger.ts';
 /** Milliseconds of statements after which the event loop gets a turn. */
 const TURN_EVERY = 2;
 /**
- * PostgreSQL's own 128 MB would be taken from the first statements on and never given back; the system keeps the files
- * that are read in memory anyway (docs/decisions/0008-memory-flags.md).
+ * PostgreSQL's default of 128 MB would be allocated with the first statements and never released; the operating system
+ * caches the files anyway (docs/decisions/0008-memory-flags.md).
  */
 const BUFFERS = '16MB';
 
 /**
- * PostgreSQL inside this process, its files under `folder/database`. Throws `ConfigurationError` when another process
- * has it open.
+ * Opens PostgreSQL inside this process, with its files in `folder/database`. Throws `ConfigurationError` if another
+ * process has it open.
  */
 export async function openEmbedded(folder: string, log: Logger): Promise<DatabaseDriver> {
   const dataDir = join(folder, 'database');
@@ -50,8 +50,8 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
   const usage = { statements: 0 };
   let turned = 0;
   /**
-   * What the ORM is handed in place of a session: counts, and takes several statements at once where there are no
-   * values. `failed` is told of what the database refused.
+   * Wraps a session for the ORM: counts statements, and accepts several in one text if there are no values. `failed` is
+   * called with the errors of rejected statements.
    */
   const watch = (session: Pick<Transaction, 'query' | 'exec'>, failed?: (error: unknown) => void) => ({
     query: async (text: string, values: readonly unknown[], options?: object) => {
@@ -67,7 +67,7 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
         throw error;
       } finally {
         ended?.();
-        // PGlite answers in microtasks only: without a turn of the event loop statements back to back would starve
+        // PGlite resolves in microtasks only: without yielding to the event loop, consecutive statements would starve
         // timers and sockets.
         if (performance.now() - turned > TURN_EVERY) {
           await turn();
@@ -93,8 +93,8 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
   undo.defer(() => orm.close(true));
   const opened = undo.move();
   const close = (): Promise<void> => opened.disposeAsync();
-  // PGlite knows the array types that there were when it was opened, and takes a list for text where it does not know
-  // the type.
+  // PGlite only knows array types that existed when it was opened, and treats a list as text if it does not know the
+  // type.
   const migrated = (): Promise<void> => pglite.refreshArrayTypes();
   return {
     embedded: true,
@@ -109,13 +109,13 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Databas
 }
 
 /**
- * Two processes on one folder lose each other's rows without an error, so the second is refused. The system frees the
- * address however its process ends.
+ * Two processes on the same folder would silently lose each other's rows, so the second one is refused. The operating
+ * system releases the address however the process ends.
  */
 async function lock(folder: string): Promise<Server> {
   const file = join(folder, 'database.pid');
   const hash = createHash('sha256').update(realpathSync(folder)).digest('hex');
-  // Abstract sockets exist on Linux only; elsewhere a port of this machine stands for the folder.
+  // Abstract sockets exist only on Linux; elsewhere a local port derived from the folder is used.
   const address =
     process.platform === 'linux'
       ? { path: `\0parley-${hash}` }

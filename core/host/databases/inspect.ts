@@ -2,10 +2,10 @@ import type { Logger } from '../../logger.ts';
 import type { DatabaseReport } from '../setup.ts';
 import { openPostgres } from './postgres.ts';
 
-/** What migrations may ask for; the embedded database brings the same ones. */
+/** Extensions that migrations may use; the embedded database includes the same ones. */
 const EXTENSIONS = ['citext', 'pg_trgm', 'unaccent'];
 
-/** Looks at a database without leaving anything in it. Throws what the driver threw. */
+/** Inspects a database without changing it. Throws what the driver throws. */
 export async function inspectDatabase(url: string, log: Logger): Promise<DatabaseReport> {
   const backend = await openPostgres(url, 1, log).catch((error: unknown) => {
     throw error instanceof Error && error.cause !== undefined ? error.cause : error;

@@ -4,9 +4,9 @@ import type { Connection } from './watchdog.ts';
 
 type Rows = Awaited<ReturnType<DatabaseDriver['query']>>;
 
-/** The driver's pool as it is used here. */
+/** The part of the driver's pool that is used here. */
 export interface PipelinePool {
-  /** A connection is given back by `release`; one that failed is ended. */
+  /** Return the connection with `release`; passing an error closes it. */
   connect(): Promise<Connection & { release(failed?: Error): void }>;
 }
 
@@ -17,8 +17,8 @@ interface Waiting {
 }
 
 /**
- * How many statements share a connection at most: one that takes long holds up those behind it, and what is asked for
- * beyond them has another of the server's processes.
+ * Maximum number of statements that share a connection: a slow one delays those behind it, and further statements can
+ * run in another server process.
  */
 const TOGETHER = 8;
 
@@ -26,16 +26,16 @@ const READS = /^\s*select\b/i;
 const LOCKS = /\bfor (?:update|no key update|share|key share)\b|\badvisory/i;
 
 /**
- * Whether a statement waits for no other's lock. One that does may hold up none behind it: whoever has the lock may be
+ * Whether a statement waits for no lock. One that does must not delay others behind it: the lock's holder may be
  * waiting for just those.
  */
 const isRead = (text: string): boolean => READS.test(text) && !LOCKS.test(text);
 
 /**
- * Statements outside of transactions. What is read in one turn of the event loop, as by the plugins that add to a page or
- * by requests that came together, goes out on one connection in one piece and comes back in one: most of what a small
- * statement costs is sending it and being woken by its answer. Each fails by itself. Whatever writes or locks has a
- * connection of its own.
+ * Runs statements outside of transactions. Reads that are issued in the same turn of the event loop, for example by the
+ * plugins that add to a page or by concurrent requests, are pipelined on one connection, because most of the cost of a
+ * small statement is sending it and waking up for its result. Each fails separately. Statements that write or lock get
+ * a connection of their own.
  */
 export class Pipeline {
   readonly #pool: PipelinePool;
@@ -47,7 +47,7 @@ export class Pipeline {
 
   query(text: string, values: readonly unknown[]): Promise<Rows> {
     const { promise, resolve, reject } = Promise.withResolvers<Rows>();
-    // Whose statement it is, is told by the context in which it was asked for.
+    // Diagnostics attribute a statement to the async context in which it was issued.
     const within = AsyncLocalStorage.snapshot();
     const statement = {
       send: (connection: Connection) => within(() => connection.query(text, values)),
@@ -55,7 +55,7 @@ export class Pipeline {
       reject,
     };
     if (!isRead(text)) void this.#send([statement]);
-    // After all that this turn of the event loop has set going, by every request that was heard of in it.
+    // Flush after everything that this turn of the event loop started, for all requests received in it.
     else if (this.#waiting.push(statement) === 1) setImmediate(() => this.#flush());
     return promise;
   }
@@ -71,7 +71,7 @@ export class Pipeline {
       .connect()
       .catch((error: unknown) => statements.forEach(({ reject }) => reject(error)));
     if (!connection) return;
-    // What is under way when it breaks fails with it, each by its own promise.
+    // If the connection breaks, each pending statement rejects its own promise.
     const ignore = (): void => undefined;
     connection.on('error', ignore);
     let failed: Error | undefined;

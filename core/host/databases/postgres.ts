@@ -10,29 +10,29 @@ import { ConfigurationError, messageOf } from '../../errors.ts';
 import { PLANNED_ANEW, type DatabaseDriver } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
 
-/** How many different statements are prepared on each connection; those beyond are sent as they are. */
+/** Maximum number of statements prepared per connection; any others are sent unprepared. */
 const PREPARED = 500;
-/** How often a statement comes before it is prepared: one that has a number in its text may never come again. */
+/** Number of executions before a statement is prepared: one with a number in its text may never be repeated. */
 const OFTEN = 3;
 /**
- * Characters above which a statement is not prepared: it has as many values as it was given rows, and will hardly come
- * again.
+ * Characters above which a statement is not prepared: its text grows with the number of rows it was given, so it is
+ * unlikely to be repeated.
  */
 const LONGEST = 8_000;
-/** PostgreSQL's code for a prepared statement whose result changed, as after another process's migration. */
+/** SQLSTATE for a prepared statement whose result type changed, for example through another process's migration. */
 const STALE = '0A000';
-/** The advisory lock of a process that must be alone on its database; the number has no meaning. */
+/** Key of the advisory lock of a process that must be alone on its database; the number has no meaning. */
 const ALONE = 7_216_001;
-/** Milliseconds between attempts to take that lock again from a server that went away. */
+/** Milliseconds between attempts to take that lock again after the connection to the server was lost. */
 const AGAIN = 1_000;
 /**
- * What each session sets. The server looks for the other end of a quiet connection as this process does: what a machine
- * that vanished has locked is free again after 20 s.
+ * Settings of each session. Keepalives let the server detect dead connections as this process does: locks held by a
+ * machine that vanished are released after 20 s.
  */
 const SESSION = '-c timezone=UTC -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=10';
 const TAKEN = 'another process took this database while it was away; stop one of the two, or set REDIS_URL for both';
 
-/** What pg's pool has and its types leave out. */
+/** Properties of pg's pool that its type definitions omit. */
 interface OpenPool extends Omit<Pool, 'options' | 'on' | 'connect'>, ConnectionPool {
   readonly Client: new (options: object) => Connection;
   on(event: 'connect', run: (connection: Connection) => void): void;
@@ -46,7 +46,7 @@ type Ask = (
 ) => Promise<unknown>;
 
 /**
- * A PostgreSQL server. Throws `ConfigurationError` when it cannot be reached. `max` is how many connections at most.
+ * Connects to a PostgreSQL server with at most `max` connections. Throws `ConfigurationError` if it cannot be reached.
  */
 export async function openPostgres(url: string, max: number, log: Logger): Promise<DatabaseDriver> {
   let pool: OpenPool | undefined;
@@ -56,7 +56,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     pool: { min: 0, max },
     logger: (message) => log.warn({}, message),
     driverOptions: {
-      // Milliseconds: how long to wait for a connection, for one statement, and for a transaction that does nothing.
+      // Milliseconds: timeouts for getting a connection, for a statement, and for an idle transaction.
       connectionTimeoutMillis: 5_000,
       statement_timeout: 30_000,
       idle_in_transaction_session_timeout: 60_000,
@@ -75,10 +75,12 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
   const { Client, options } = open;
   for (const [type, read] of Object.entries(TYPE_PARSERS)) options.types.setTypeParser(Number(type), read);
   const usage = { statements: 0 };
-  /** Under its name each connection prepares a statement once. No name is given twice. */
+  /**
+   * Names of prepared statements by text; each connection prepares a statement once per name. Names are never reused.
+   */
   const names = new Map<string, string>();
   let named = 0;
-  /** How often the latest of those that have no name yet were sent. */
+  /** How often recent statements without a name were executed. */
   const sent = new LRUCache<string, number>({ max: PREPARED });
   const nameOf = (text: string): string | undefined => {
     const name = names.get(text);
@@ -101,13 +103,15 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
       return send(...words);
     };
     const run = (text: string, values: readonly unknown[], last: boolean, done?: Done): Promise<unknown> => {
-      // Without values it may be several statements, which cannot be prepared; reads come one by one.
+      // Without values the text may hold several statements, which cannot be prepared; reads are always sent one at a
+      // time.
       const name = values.length > 0 || text.startsWith('select ') ? nameOf(text) : undefined;
       if (name === undefined) return ask(text, values, done);
       const answer = ask({ name, text }, values).catch((error: unknown) => {
         if ((error as { code?: string }).code !== STALE) throw error;
         names.clear();
-        // Behind the commit it would be kept though the transaction is lost. Inside of that it fails, too.
+        // Run behind the commit, the statement would take effect although its transaction was lost. Inside the
+        // transaction the retry fails as well.
         if (last) throw error;
         return ask(text, values).catch(() => Promise.reject(error));
       });
@@ -155,14 +159,14 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
   };
 }
 
-/** The lock of `claimAlone`, held by a connection outside the pool. It is taken again when the server was away. */
+/** Holds the lock of `claimAlone` on a connection outside the pool, and takes it again after the server was away. */
 function keepAlone(connect: () => Connection, log: Logger): { claim(): Promise<boolean>; release(): Promise<void> } {
   let holder: Connection | undefined;
   let timer: NodeJS.Timeout | undefined;
   const claim = async (): Promise<boolean> => {
     if (holder) return true;
     const client = connect();
-    // A lost connection ends, too.
+    // A lost connection also emits `end`, which is handled below.
     client.on('error', () => undefined);
     const held = await inTime(client, async () => {
       await client.connect();

@@ -2,14 +2,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Connection } from './watchdog.ts';
 
 type Answer = Promise<unknown>;
-/** What the ORM takes of the answer to a `begin` or `commit`. */
+/** The part of the result of a `begin` or `commit` that the ORM reads. */
 const DONE = { command: '', rowCount: null, rows: [] };
 
-/** PostgreSQL's code for what comes after a statement that failed. */
+/** SQLSTATE of statements that follow a failed one in the same transaction. */
 const FAILED = '25P02';
 /**
- * What a `commit` comes to after a statement that failed: PostgreSQL rolls back, and calls that no error. Whoever caught
- * what the statement threw would take for kept what is lost.
+ * The error for a `commit` after a failed statement: PostgreSQL rolls back without reporting an error, so a caller that
+ * caught the statement's error would believe that its changes were committed.
  */
 export const lostTransaction = (cause?: unknown): Error =>
   Object.assign(
@@ -21,25 +21,25 @@ export const lostTransaction = (cause?: unknown): Error =>
   );
 
 /**
- * Sends the `begin` of a transaction with its first statement and, where it is known which one is the last, the
- * `commit` with that: each spares the server a waking and both ends a message. A transaction in which nothing was asked
- * for is never begun.
+ * Sends the `begin` of a transaction together with its first statement and, if the last one is known, the `commit`
+ * together with that: each saves the server a wake-up and both sides a message. A transaction without statements is
+ * never begun.
  */
 export class TransactionEnds {
-  /** Set while the last statement of a transaction is on its way to its connection. */
+  /** Marks the async context in which the last statement of a transaction is about to be sent. */
   readonly #last = new AsyncLocalStorage<{ open: boolean }>();
 
-  /** The first statement that `work` asks for is the last of its transaction. */
+  /** Declares that the first statement of `work` is the last of its transaction. */
   thenCommit<T>(work: () => Promise<T>): Promise<T> {
     return this.#last.run({ open: true }, work);
   }
 
   /**
-   * By what each statement of a connection is sent. `ask` sends one at once; `run` sends this one, and is told whether
-   * the commit is right behind it.
+   * Returns the function through which all statements of a connection are sent. `ask` sends a statement immediately;
+   * `run` sends the current one and is told whether the commit follows directly.
    */
   watch({ connection: { stream } }: Connection, ask: (text: string, values: readonly unknown[]) => Answer) {
-    /** It was asked for, and nothing has been sent since. */
+    /** A `begin` was requested, and nothing has been sent since. */
     let begun = false;
     let committed: Answer | undefined;
 
@@ -61,7 +61,7 @@ export class TransactionEnds {
       const answer = run(last?.open ?? false);
       if (last?.open) {
         last.open = false;
-        // A transaction in which that statement failed is rolled back by it. The caller hears of it when it commits.
+        // If that statement fails, the commit becomes a rollback. The caller gets the error from its own `commit`.
         committed = ask('commit', []);
         committed.catch(() => undefined);
       }
@@ -71,7 +71,7 @@ export class TransactionEnds {
   }
 }
 
-/** What a `commit` was answered, where it was one. */
+/** The result of a `commit`; throws if it turned out to be a rollback. */
 function kept(answer: unknown): unknown {
   if ((answer as { readonly command: string }).command === 'ROLLBACK') throw lostTransaction();
   return answer;

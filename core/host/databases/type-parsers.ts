@@ -1,4 +1,4 @@
-/** The ORM discovers nothing by itself: plugins hand over their entities when they start. */
+/** Entity discovery is off: plugins register their entities when they start. */
 export const ORM_OPTIONS = {
   entities: [],
   extensions: [],
@@ -9,10 +9,10 @@ export const ORM_OPTIONS = {
 
 type Reader = (text: string) => unknown;
 
-/** Both databases run in UTC, so the text form ends in `+00` or, without a time zone, in nothing. */
+/** Both databases run in UTC, so the text form ends in `+00` or, without a time zone, has no suffix. */
 const instant: Reader = (text) => new Date(`${text.replace(' ', 'T').replace('+00', '')}Z`);
 const same: Reader = (text) => text;
-/** None of these types has a comma or a quote in its values. */
+/** None of these types has commas or quotes in its values. */
 const listOf =
   (read: Reader): Reader =>
   (text) =>
@@ -24,8 +24,8 @@ const listOf =
           .map((item) => (item === 'NULL' ? null : read(item.replaceAll('"', ''))));
 
 /**
- * How values are read, by PostgreSQL type number, where the two drivers differ: bytea, int8, numeric, dates, intervals,
- * and arrays of them.
+ * Parsers by type OID, for types that the two drivers parse differently: bytea, int8, numeric, dates, intervals, and
+ * arrays of them.
  */
 export const TYPE_PARSERS: Readonly<Record<number, Reader>> = {
   17: (text) => Buffer.from(text.slice(2), 'hex'),

@@ -2,16 +2,16 @@ import type { EventEmitter } from 'node:events';
 import { chainOf } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 
-/** Milliseconds after which the server is asked whether it is there at all, and within which it must answer that. */
+/** Milliseconds a statement may run before the server is checked for being alive, and the timeout of that check. */
 const CONNECTION_TIMEOUT = 5_000;
-/** Milliseconds between two looks at what is waited for. */
+/** Milliseconds between checks for slow statements. */
 const LOOK = 500;
-/** Milliseconds that connections have to take their leave. */
+/** Milliseconds that connections have for closing gracefully. */
 const LEAVE = 1_000;
 
-/** What is used here of the driver's client. */
+/** The part of the driver's client that is used here. */
 export interface Connection extends EventEmitter {
-  /** Of the server's process, as the server said. */
+  /** PID of the server process, as reported by the server. */
   readonly processID: number;
   readonly connection: { readonly stream: { destroy(error: Error): void; cork(): void; uncork(): void } };
   connect(): Promise<unknown>;
@@ -20,30 +20,30 @@ export interface Connection extends EventEmitter {
 }
 
 type Taken = (error: unknown, ...rest: unknown[]) => void;
-/** The driver's pool; its `connect` takes a connection out of it. */
+/** The driver's pool; `connect` takes a connection out of it. */
 export interface ConnectionPool {
   connect(done?: Taken): unknown;
 }
 
-/** What is known of one connection, in milliseconds of `performance.now`. */
+/** The state of one connection; times are milliseconds of `performance.now`. */
 interface Line {
   heard: number;
-  /** Since when a statement is under way, or the server is known to be at it. */
+  /** Since when a statement has been running, or when the server was last seen working on it. */
   since: number | undefined;
-  /** The `since` for which the server said that it is not at it: the answer may still have been on its way. */
+  /** The `since` for which the server reported that it is not working: the result may still have been in transit. */
   doubted: number | undefined;
 }
 
 const now = (): number => performance.now();
 
-/** Has a code by which the database counts as out of reach. */
+/** The error code counts as the database being unavailable. */
 const fallenSilent = (): Error =>
   Object.assign(new Error('the database server has fallen silent'), { code: 'ETIMEDOUT' });
 
-/** Ends a connection whatever the server does; what is waited for on it fails. */
+/** Closes a connection without waiting for the server; pending statements on it fail. */
 const hangUp = (client: Connection): void => client.connection.stream.destroy(fallenSilent());
 
-/** What `work` resolves to. A connection that is not done with it in time is ended, so that it fails. */
+/** Resolves to the result of `work`. If it takes too long, the connection is closed, which makes it fail. */
 export async function inTime<T>(client: Connection, work: () => Promise<T>, timeout = CONNECTION_TIMEOUT): Promise<T> {
   const timer = setTimeout(() => hangUp(client), timeout);
   try {
@@ -54,10 +54,10 @@ export async function inTime<T>(client: Connection, work: () => Promise<T>, time
 }
 
 /**
- * Finds out when the server falls silent without closing its connections, which TCP alone notices after a quarter of an
- * hour. A statement may take its time: when one does, the server is asked on a connection of its own whether it is
- * there and still at it, and only what it no longer answers, or no longer works on, is ended. So nothing that takes
- * long has to say so. Until a server that is not there answers again, no connection to it is waited for.
+ * Detects a server that goes silent without closing its connections, which TCP alone notices only after a quarter of an
+ * hour. Slow statements are allowed: if one takes long, the server is asked on a separate connection whether it is
+ * alive and still working on it, and only connections that it no longer answers or works on are closed. So long-running
+ * statements need no special marking. While the server is away, requests for a connection fail immediately.
  */
 export class Watchdog {
   readonly #lines = new Map<Connection, Line>();
@@ -65,7 +65,7 @@ export class Watchdog {
   readonly #log: Logger;
   readonly #timer: NodeJS.Timeout;
   #away = false;
-  /** Something went wrong that a silent server may be the reason of. */
+  /** An error occurred that a silent server may have caused. */
   #suspected = false;
   constructor(connect: () => Connection, log: Logger) {
     this.#connect = connect;
@@ -76,17 +76,17 @@ export class Watchdog {
     }, LOOK).unref();
   }
 
-  /** Watches a connection that has just been made. What it returns is to be called before each statement. */
+  /** Watches a new connection. Call the returned function before each statement. */
   watch(client: Connection): () => void {
     const line: Line = { heard: now(), since: undefined, doubted: undefined };
     this.#lines.set(client, line);
     client.once('end', () => this.#lines.delete(client));
-    // It says so when nothing is left to be answered.
+    // Emitted when no statement is waiting for a result.
     client.on('drain', () => Object.assign(line, { heard: now(), since: undefined }));
     return () => void (line.since = now());
   }
 
-  /** No connection of this pool is waited for while the server is known to be away. */
+  /** Makes the pool's `connect` fail immediately while the server is known to be away. */
   guard(pool: ConnectionPool): void {
     const take = pool.connect.bind(pool);
     pool.connect = (done) => {
@@ -102,7 +102,7 @@ export class Watchdog {
     };
   }
 
-  /** To be called when the connections were told to end: those that cannot are ended soon after. */
+  /** Call after telling the connections to end: those that cannot are closed soon after. */
   close(): void {
     clearInterval(this.#timer);
     setTimeout(() => this.#lines.forEach((_, client) => hangUp(client)), LEAVE).unref();
@@ -117,7 +117,7 @@ export class Watchdog {
     try {
       working = await this.#working(late.map(([{ processID }]) => processID));
     } catch (error) {
-      // A refusal, such as for too many connections, is an answer.
+      // An error response, such as too many connections, still shows that the server is alive.
       const away = !(error instanceof Error && 'severity' in error);
       if (away) this.#leave(begun, error);
       this.#away = away;
@@ -127,7 +127,7 @@ export class Watchdog {
     this.#away = false;
     for (const [client, line] of late) {
       const { since } = line;
-      // It was answered meanwhile.
+      // It has been answered in the meantime.
       if (since === undefined || since > begun) continue;
       if (working.has(client.processID)) line.since = now();
       else if (line.doubted === since) hangUp(client);
@@ -135,7 +135,7 @@ export class Watchdog {
     }
   }
 
-  /** Those of the server's processes `ids` that are at a statement. */
+  /** The PIDs out of `ids` whose server processes are working on a statement. */
   async #working(ids: readonly number[]): Promise<ReadonlySet<number>> {
     const client = this.#connect();
     client.on('error', () => undefined);
@@ -146,7 +146,7 @@ export class Watchdog {
         const text = `select pid from pg_stat_activity where pid = any($1) and coalesce(state, '') not like 'idle%'`;
         const { rows } = await client.query(text, [asked]);
         const working = new Set(rows.map((row) => (row as { readonly pid: number }).pid));
-        // A pooler in between tells numbers of its own: then nothing can be known of single connections.
+        // A pooler in between reports other PIDs, so nothing can be said about single connections.
         return working.has(client.processID) ? working : new Set(ids);
       } finally {
         void client.end();
@@ -154,7 +154,7 @@ export class Watchdog {
     });
   }
 
-  /** Ends what has not been heard of since `begun`. */
+  /** Closes connections that have received nothing since `begun`. */
   #leave(begun: number, error: unknown): void {
     if (!this.#away)
       this.#log.warn(

@@ -4,22 +4,22 @@ import { join } from 'node:path';
 import type { Around } from '../server.ts';
 import type { Problem, Problems } from './problems.ts';
 
-/** Below it everything is for the script that stands in each page. */
+/** Path prefix reserved for the script that is added to each page. */
 const PREFIX = '/_development/';
 const SCRIPT = `${PREFIX}client.js`;
 const EVENTS = `${PREFIX}events`;
-/** Milliseconds between two lines that keep a quiet stream open. */
+/** Milliseconds between the comment lines that keep an idle stream open. */
 const HEARTBEAT = 20_000;
 
-/** What open pages are told, and the script in them that hears it. */
+/** Sends events to open pages, and adds the script that receives them. */
 export class BrowserChannel {
   readonly #problems: Problems;
   readonly #streams = new Set<ServerResponse>();
-  /** Of this process, and how often its files changed: a page that was made before that is out of date. */
+  /** Changes with this process and with each change of its files: pages rendered before are out of date. */
   #version = 0;
   readonly #process = randomUUID();
   #script: Promise<string> | undefined;
-  /** While plugins are exchanged. */
+  /** Set while plugins are being replaced. */
   #pause: Promise<void> | undefined;
 
   constructor(problems: Problems) {
@@ -29,30 +29,30 @@ export class BrowserChannel {
     });
   }
 
-  /** Stands around each request. */
+  /** Wraps the handling of each request. */
   readonly around: Around = (req, res, answer) => {
     if (req.url === EVENTS) return this.#stream(res);
     if (req.url?.split('?')[0] === SCRIPT) return void this.#sendScript(res);
     if (this.#pause) return void this.#pause.then(() => this.around(req, res, answer));
-    // What is compressed cannot be added to.
+    // The script cannot be appended to a compressed body.
     delete req.headers['accept-encoding'];
-    // What the browser has names an older version.
+    // The browser's copy has an older version of the script.
     delete req.headers['if-none-match'];
     this.#addScript(req, res);
     answer();
   };
 
   /**
-   * Requests that come while `work` goes on wait for its end, and problems are told then: a plugin that does not start
-   * is gone until the one before it is back. Where there are none, every page that was made until now is asked for
-   * anew. One at a time; `work` must not reject.
+   * Holds requests that arrive during `work` until it ends, and sends problems only then: a plugin that fails to start
+   * is missing until the previous version is back. If there are no problems, all pages rendered so far are reloaded.
+   * Calls must not overlap, and `work` must not reject.
    */
   async during(work: () => Promise<void>): Promise<void> {
     this.#pause = work().then(() => this.#notify());
     await this.#pause;
   }
 
-  /** Before the requests that wait are answered: their pages are of the new version. */
+  /** Runs before waiting requests are answered, so that their pages have the new version. */
   #notify(): void {
     this.#pause = undefined;
     this.#send('problems', this.#problems.list());
@@ -89,7 +89,7 @@ export class BrowserChannel {
     res.writeHead(200, { 'Content-Type': 'text/javascript; charset=utf-8', 'Cache-Control': 'no-store' }).end(text);
   }
 
-  /** Pages end with the script, under their own nonce: no policy is loosened for it. */
+  /** Appends the script to pages with the page's own nonce, so that no policy has to be loosened. */
   #addScript(req: IncomingMessage, res: ServerResponse): void {
     const { writeHead, end } = res;
     const script = `${SCRIPT}?${this.#pageVersion}`;
@@ -122,7 +122,7 @@ export class BrowserChannel {
     { status, script }: { readonly status: number; readonly script: string },
   ): string | undefined {
     const type = String(res.getHeader('Content-Type') ?? '');
-    // Nobody has answered, because the plugin that makes pages is broken.
+    // No plugin has responded, because the one that renders pages is broken.
     const unanswered = type.startsWith('text/plain') && status === 404 && this.#problems.list().length > 0;
     if (unanswered && req.headers.accept?.includes('text/html')) {
       res.setHeader('Content-Type', 'text/html; charset=utf-8');
@@ -131,7 +131,7 @@ export class BrowserChannel {
     } else if (!type.startsWith('text/html')) return undefined;
     const policy = String(res.getHeader('Content-Security-Policy') ?? '');
     const [, nonce] = /'nonce-([^']+)'/.exec(policy) ?? [];
-    // A page that runs no script is left as it is.
+    // The page's policy allows no scripts.
     if (policy !== '' && nonce === undefined) return undefined;
     const problems = status >= 500 ? this.#problems.list().map(problemText) : [];
     return [
@@ -143,7 +143,7 @@ export class BrowserChannel {
 
 const eventText = (event: string, data: unknown): string => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
 
-/** Headers as `writeHead` takes them: names and values in turn, pairs, or an object. */
+/** Headers in any form that `writeHead` accepts: alternating names and values, pairs, or an object. */
 function pairsOf(given: unknown): ReadonlyArray<readonly [string, string | number | readonly string[]]> {
   if (typeof given !== 'object' || given === null) return [];
   if (!Array.isArray(given)) return Object.entries(given as Record<string, string>);
@@ -162,7 +162,7 @@ const problemText = ({ what, plugin, message, file, line }: Problem): string =>
 const escape = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
-/** The page's script as one file. */
+/** Bundles the page's script into one file. */
 async function buildScript(): Promise<string> {
   const { build } = await import('esbuild');
   const built = await build({

@@ -9,15 +9,18 @@ import { Problems } from './problems.ts';
 import { Reloader, watchedFolders } from './reloader.ts';
 import { watchFiles } from './watch-files.ts';
 
-/** What is different about a server on which plugins are worked on. */
+/** How a server for plugin development differs from others. */
 export interface Development {
-  /** The program's options, changed for it. */
+  /** Adapts the program's options to development. */
   change(options: AppOptions): AppOptions;
-  /** Watches the files of a program that has started its plugins. */
+  /** Watches the files of a program whose plugins have been started. */
   attend(app: App): void;
 }
 
-/** To be called before any plugin is imported: later it could not be told what a changed file belongs to. */
+/**
+ * Call before any plugin is imported: imports made earlier are unknown, so their changes could not be traced to
+ * plugins.
+ */
 export function beginDevelopment(): Development {
   const modules = new ModuleGraph();
   modules.observe();
@@ -56,7 +59,7 @@ export function beginDevelopment(): Development {
       };
       const stops = [watchFiles([...watchedFolders(SITE), join(app.environment.dataDir, 'themes')], changed)];
       const elsewhere = new Set<string>();
-      /** Packages may come while it runs. */
+      /** Packages may be added while the program runs. */
       const watchElsewhere = (): void => {
         const folders = reloader.elsewhere().filter((folder) => !elsewhere.has(folder));
         if (folders.length === 0 || app.routes.closing.aborted) return;
@@ -72,7 +75,7 @@ export function beginDevelopment(): Development {
   };
 }
 
-/** Settings of this process alone, as the words after `dev` give them. */
+/** Settings for this process only, from the arguments after `dev`. */
 function overridesIn(args: readonly string[]): Readonly<Record<string, unknown>> {
   const options = { settings: { type: 'string', default: '{}' }, demo: { type: 'boolean' } } as const;
   return JSON.parse(parseArgs({ args: [...args], options }).values.settings) as Readonly<Record<string, unknown>>;

@@ -1,28 +1,28 @@
 import { registerHooks } from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-// Its hook has to know what a specifier means before this one is asked.
+// Must be registered first, because its hook decides how a specifier is resolved.
 import '../one-program.ts';
 
-/** What the address of a module that was read anew ends in. */
+/** The suffix of a reloaded module's URL. */
 const VERSION = /\?version=\d+$/;
 
 /**
- * Which files import which, and how to read them anew. What was imported once stays in the process under its address,
- * so a changed file gets another address, and with it all that import it. Everything else stays as it is: a module
- * that others share exists once.
+ * Tracks which files import which, and makes them load again. A module stays in memory under its URL, so a changed file
+ * gets a new URL, and so does everything that imports it. Everything else is left alone: a module shared by others
+ * exists only once.
  */
 export class ModuleGraph {
-  /** By file, those that import it. */
+  /** Importers by file. */
   readonly #importers = new Map<string, Set<string>>();
-  /** By file, how often it was renewed. */
+  /** Number of reloads by file. */
   readonly #versions = new Map<string, number>();
 
-  /** Learns of each import from here on. There can be one such graph in a process. */
+  /** Records all imports from here on. There can be only one such graph per process. */
   observe(): void {
     registerHooks({
       resolve: (specifier, context, next) => {
-        // Read before: those who are asked next write their own into it.
+        // Read first, because the next hooks modify the context.
         const importer = fileOf(context.parentURL);
         const resolved = next(specifier, context);
         const file = fileOf(resolved.url);
@@ -39,14 +39,14 @@ export class ModuleGraph {
     return this.#importers.has(file);
   }
 
-  /** The files below a folder that were imported. */
+  /** Imported files below a folder. */
   below(folder: string): readonly string[] {
     return [...this.#importers.keys()].filter((file) => file.startsWith(folder + sep));
   }
 
   /**
-   * These files are read anew when they are imported next, and so is everything that imports them, as far as it lies
-   * below `folders`. Returns all of them.
+   * Marks these files to be loaded again on their next import, along with everything below `folders` that imports them.
+   * Returns all of them.
    */
   renew(files: readonly string[], folders: readonly string[]): ReadonlySet<string> {
     const renewed = new Set(files);
@@ -64,7 +64,7 @@ export class ModuleGraph {
   }
 }
 
-/** The file that a module was read from; undefined for what is built in, and for packages, which nobody edits. */
+/** The file that a module was loaded from; undefined for built-in modules, and for packages, which nobody edits. */
 function fileOf(url: string | undefined): string | undefined {
   if (!url?.startsWith('file:') || url.includes('/node_modules/')) return undefined;
   return fileURLToPath(url.replace(VERSION, ''));

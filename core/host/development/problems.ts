@@ -5,33 +5,33 @@ import { messageOf } from '../../errors.ts';
 import type { Logger } from '../../logger.ts';
 import { PROGRAM, SITE } from '../site.ts';
 
-/** Something that went wrong and that whoever writes the code can mend. */
+/** An error that the plugin's developer can fix. */
 export interface Problem {
-  /** What could not be done: `a request failed`. */
+  /** The operation that failed: `a request failed`. */
   readonly what: string;
   readonly plugin: string | undefined;
-  /** What the error says, and what the errors that it followed from say. */
+  /** The messages of the error and its causes. */
   readonly message: string;
-  /** From the site's or the program's folder; undefined where it is not known. */
+  /** Relative to the site's or the program's folder; undefined if unknown. */
   readonly file: string | undefined;
   readonly line: number | undefined;
-  /** The lines around it, each with its number. */
+  /** The lines around the error, with their numbers. */
   readonly excerpt: readonly { readonly number: number; readonly text: string }[];
 }
 
-/** Lines that are shown before and after the one at fault. */
+/** Number of lines shown before and after the faulty one. */
 const AROUND = 3;
-/** More at a time are the same mistake seen from elsewhere. */
+/** Maximum number of problems: any more are most likely consequences of the same mistake. */
 const MOST = 10;
 
-/** The errors that were logged since the last change of a file. */
+/** Errors logged since the last file change. */
 export class Problems {
   #problems: readonly Problem[] = [];
-  /** What each of them followed from: one error that several parts log is one problem. */
+  /** The root causes of the problems: an error logged by several parts is only one problem. */
   #roots = new Set<unknown>();
   readonly #watchers = new Set<() => void>();
 
-  /** Calls `changed` after each change. */
+  /** Calls `changed` after each change of the list. */
   watch(changed: () => void): void {
     this.#watchers.add(changed);
   }
@@ -45,7 +45,7 @@ export class Problems {
     this.#set([]);
   }
 
-  /** A log that reads along. */
+  /** Wraps a logger to collect the errors logged through it. */
   listenTo(log: Logger, fields: { readonly plugin?: string } = {}): Logger {
     return {
       debug: (more, message) => log.debug(more, message),
@@ -72,7 +72,7 @@ export class Problems {
       .filter((text, at) => !messages.slice(0, at).some((one) => one.includes(text)))
       .join('\n← ');
     const [file, line] = [place && shortPath(place.file), place?.line];
-    // One mistake fails each request.
+    // The same mistake makes every request fail.
     if (this.#problems.some((one) => one.message === message && one.file === file && one.line === line)) return;
     const excerpt = place?.line === undefined ? [] : excerptOf(place.file, place.line);
     this.#set([...this.#problems, { what, plugin, message, file, line, excerpt }]);
@@ -84,7 +84,7 @@ export class Problems {
   }
 }
 
-/** Outermost first. */
+/** The error and its causes, outermost first. */
 function causesOf(error: unknown): readonly unknown[] {
   const causes: unknown[] = [];
   for (let at = error; at !== undefined && !causes.includes(at); at = at instanceof Error ? at.cause : undefined)
@@ -97,25 +97,28 @@ interface Place {
   readonly line: number | undefined;
 }
 
-/** What an error says itself of the file that is wrong, which is more than where it was thrown. */
+/** The location that an error itself gives for the mistake, which is more precise than where it was thrown. */
 const statedPlace = (error: Error): Place | undefined =>
   placeOfBuild(error) ?? placeInMessage(error.message) ?? placeOfImport(error);
 
-/** Bundlers say it in fields. */
+/** The location from the fields of a bundler's error. */
 function placeOfBuild(error: Error): Place | undefined {
   const { errors } = error as { errors?: ReadonlyArray<{ location?: { file: string; line: number } | null }> };
   const location = Array.isArray(errors) ? errors[0]?.location : undefined;
   return location ? { file: resolve(location.file), line: location.line } : undefined;
 }
 
-/** `themes/plain/tokens.json:3: …`, as checks of what is not code begin. */
+/**
+ * The location at the start of a message, as in `themes/plain/tokens.json:3: …`, from checks of files that are not
+ * code.
+ */
 function placeInMessage(message: string): Place | undefined {
   const [, path = '', line] = /(?:^|[\s:(])((?:[\w@.-]+\/)+[\w@.-]+\.\w+)(?::(\d+))?: /.exec(message) ?? [];
   const file = [SITE, PROGRAM].map((root) => `${root}${sep}${path}`).find((one) => path !== '' && readable(one));
   return file === undefined ? undefined : { file, line: line === undefined ? undefined : Number(line) };
 }
 
-/** Of a module that is not there Node names who imports it, and not where. */
+/** For a missing module, Node names the importing file but not the line. */
 function placeOfImport({ message }: Error): Place | undefined {
   const [, missing = '', importer] = /^Cannot find (?:module|package) '(.+?)' imported from (.+)$/.exec(message) ?? [];
   if (importer === undefined) return undefined;
@@ -124,7 +127,7 @@ function placeOfImport({ message }: Error): Place | undefined {
   return { file, line: at < 0 ? undefined : at + 1 };
 }
 
-/** The first line of a stack that lies in what somebody here wrote; a file that cannot be read is its first line. */
+/** The first stack frame in a plugin, or else in core; frames in packages and in unreadable files are skipped. */
 function thrownAt({ stack = '' }: Error): Place | undefined {
   const found = [...stack.matchAll(/(file:\/\/[^\s()?]+)(?:\?[\w=&]+)?:(\d+)/g)]
     .map(([, url = '', line]) => ({ file: fileURLToPath(url), line: Number(line) }))

@@ -14,25 +14,28 @@ export interface ReloaderDeps {
   readonly modules: ModuleGraph;
 }
 
-/** Folders of a plugin whose files pages and browsers get: no module of the server imports them. */
+/** Subfolders of a plugin with files for pages and browsers, which no server module imports. */
 const FOR_PAGES = /^(views|locales|public|client)[\\/]/;
 const CODE = /(?<!\.d)\.[cm]?[jt]s$|\.json$/;
-/** Run by the tests, which start a process of their own. */
+/** Tests run in a process of their own. */
 const TEST = /(^|[\\/])test[\\/]|\.test\.[jt]s$/;
 const MIGRATION = /[\\/]migrations[\\/]([^\\/]+[\\/])?\d{4}-[^\\/]+$/;
 
-/** The folders in which a site's plugins, themes, tables and configuration lie, its own and the program's. */
+/** The folders with the plugins, themes, migrations and configuration of the site and of the program. */
 export function watchedFolders(site: string): readonly string[] {
   const roots = [...new Set([site, ...(PROGRAM.includes(`${sep}node_modules${sep}`) ? [] : [PROGRAM])])].map(real);
   return roots.flatMap((root) => ['config', 'migrations', 'plugins', 'themes'].map((folder) => join(root, folder)));
 }
 
-/** Makes the running program equal to its files: restarts the plugins that changed, and those that hold their services. */
+/**
+ * Brings the running program up to date with its files: restarts plugins that changed, and those that hold their
+ * services.
+ */
 export class Reloader {
   readonly #deps: ReloaderDeps;
-  /** What `config/forum.ts` names, by the id of the plugin. */
+  /** The entries of `config/forum.ts`, by plugin id. */
   readonly #entries = new Map<string, string | Plugin>();
-  /** Plugins whose newest files cannot be used: an older version runs, or none. */
+  /** Plugins whose current files cannot be used: an older version of them runs, or none. */
   readonly #broken = new Set<string>();
 
   constructor(deps: ReloaderDeps) {
@@ -47,7 +50,7 @@ export class Reloader {
     }
   }
 
-  /** The folders of plugins that lie elsewhere, such as packages that are worked on beside the site. */
+  /** Folders of plugins outside of the watched ones, such as packages developed beside the site. */
   elsewhere(): readonly string[] {
     const watched = watchedFolders(this.#deps.site);
     return this.#folders().filter(
@@ -56,8 +59,8 @@ export class Reloader {
   }
 
   /**
-   * Resolves when what runs is made of these files as they are now, to the plugins that were read anew. What is wrong
-   * with them is logged.
+   * Applies the current state of these files; resolves to the ids of the reloaded plugins. Problems with them are
+   * logged.
    */
   async apply(files: readonly string[]): Promise<readonly string[]> {
     const { app, modules, site } = this.#deps;
@@ -84,14 +87,14 @@ export class Reloader {
     return CODE.test(file) && !TEST.test(inner) && !FOR_PAGES.test(inner);
   }
 
-  /** A file that no module of it imports, such as a worker's or a migration, belongs to its whole plugin. */
+  /** A file that none of its plugin's modules imports, such as a worker or a migration, reloads the whole plugin. */
   #modulesFor(file: string): readonly string[] {
     if (this.#deps.modules.has(file) && !MIGRATION.test(file)) return [file];
     const owner = this.#ownerOf(file);
     return owner === undefined ? [] : [file, ...this.#modulesOf(owner)];
   }
 
-  /** The id of the plugin in whose folders the file lies. */
+  /** The id of the plugin that the file belongs to. */
   #ownerOf(file: string): string | undefined {
     return this.#deps.app.kernel.graph.all().find(({ id, folder }) => {
       const migrations = basename(dirname(file)) === id && basename(dirname(dirname(file))) === 'migrations';
@@ -99,7 +102,9 @@ export class Reloader {
     })?.id;
   }
 
-  /** What a plugin that runs was started with ran: the tables stay as it made them, whatever it says now. */
+  /**
+   * The migrations of a running plugin have already been run: the tables stay as they are, whatever the file says now.
+   */
   #warnOfMigration(file: string): void {
     const { kernel, log } = this.#deps.app;
     const plugin = this.#ownerOf(file);
@@ -110,7 +115,7 @@ export class Reloader {
     );
   }
 
-  /** All modules of a plugin, also where it could not be loaded. */
+  /** All modules of a plugin, even if it could not be loaded. */
   #modulesOf(id: string): readonly string[] {
     const entry = this.#entries.get(id);
     const location = typeof entry === 'string' ? this.#locate(entry) : undefined;
@@ -121,12 +126,12 @@ export class Reloader {
     try {
       return findLocation(this.#deps.site, entry);
     } catch {
-      // Its package.json is broken, which loading it says.
+      // Its package.json is broken, which loading the plugin reports.
       return undefined;
     }
   }
 
-  /** Of the plugins that are known. */
+  /** The folders of all known plugins. */
   #folders(): readonly string[] {
     return this.#deps.app.kernel.graph.all().flatMap(({ folder }) => (folder === undefined ? [] : real(folder)));
   }
@@ -135,7 +140,7 @@ export class Reloader {
     return this.#deps.app.kernel.failure(id) !== undefined;
   }
 
-  /** Adds and takes away what the configuration names now. */
+  /** Adds and removes plugins to match the current configuration. */
   async #configure(): Promise<readonly string[]> {
     const { app, site } = this.#deps;
     const { plugins } = await readConfiguration(site).catch((error: unknown) => {
@@ -158,7 +163,7 @@ export class Reloader {
 
   async #remove(id: string): Promise<void> {
     const { kernel, log } = this.#deps.app;
-    // `parley plugin remove` takes it away itself.
+    // `parley plugin remove` removes the plugin itself.
     if (kernel.graph.all().some((plugin) => plugin.id === id)) {
       await kernel.disable(id);
       kernel.remove(id);
@@ -168,7 +173,9 @@ export class Reloader {
     log.info({ plugin: id }, 'removed');
   }
 
-  /** Loads plugins and puts them in the place of what ran before, which runs on where a new one cannot. */
+  /**
+   * Loads plugins and replaces their previous versions; one whose new version does not work keeps running the old one.
+   */
   async #reload(entries: ReadonlyMap<string, string | Plugin>): Promise<readonly string[]> {
     const { kernel, plugins } = this.#deps.app;
     const loaded = (await Promise.all([...entries].map(([id, entry]) => this.#load(id, entry)))).filter(
@@ -205,7 +212,7 @@ export class Reloader {
         this.#broken.add(id);
         return undefined;
       }
-      // Named for the first time: it is listed with the reason, and starts when its files are mended.
+      // New in the configuration: list it with the reason; it starts once its files are fixed.
       const plugin = await unloaded(site, entry, error);
       this.#entries.set(plugin.id, entry);
       return plugin;
@@ -213,7 +220,7 @@ export class Reloader {
   }
 }
 
-/** As modules are known, without links. */
+/** The path without symbolic links, as in module URLs. */
 function real(path: string): string {
   try {
     return realpathSync(path);

@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, watch, type FSWatcher } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Milliseconds without another event after which a save is complete: editors write, rename and write again. */
+/** Milliseconds without events after which a save is complete: editors write, rename and write again. */
 const SETTLED = 30;
-/** What nobody edits, and what editors leave beside a file. */
+/** Files that nobody edits, and temporary files of editors. */
 const IGNORED = /^(node_modules|data|\..*|.*~|.*\.sw[a-z]|4913)$/;
 
 /**
- * Calls `changed` with the files below these folders whose contents changed, after each save; those that are there no
- * more among them. A folder that is not there yet is waited for. Returns how to stop.
+ * Calls `changed` after each save with the files below these folders whose contents changed, including deleted ones.
+ * Folders that do not exist yet are watched once they appear. Returns a function that stops watching.
  *
- * Every folder is watched by itself, and an event only says that something in it changed: on Linux the recursive watch
- * of Node loses sight of files that an editor replaces by a renamed one.
+ * Every folder is watched separately, and an event only means that something in it changed: on Linux, Node's recursive
+ * watch loses track of files that an editor replaces by renaming another one.
  */
 export function watchFiles(folders: readonly string[], changed: (files: readonly string[]) => void): () => void {
   const watchers = new Map<string, FSWatcher>();
-  /** What is in each watched folder: its files with a digest of their contents. */
+  /** The files in each watched folder, with digests of their contents. */
   const contents = new Map<string, ReadonlyMap<string, string>>();
   const touched = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -30,7 +30,7 @@ export function watchFiles(folders: readonly string[], changed: (files: readonly
     clearTimeout(timer);
     timer = setTimeout(settle, SETTLED);
   };
-  /** Begins to watch a folder, or ends that where it is gone. */
+  /** Starts watching a folder, or stops if it no longer exists. */
   const follow = (folder: string): void => {
     try {
       if (!watchers.has(folder))
@@ -45,7 +45,7 @@ export function watchFiles(folders: readonly string[], changed: (files: readonly
     watchers.get(folder)?.close();
     watchers.delete(folder);
   };
-  /** The files of a folder, and of those in it that are new, that changed since it was looked at. */
+  /** The files in a folder, and in new subfolders, that changed since the last look. */
   const look = (folder: string): readonly string[] => {
     const before = contents.get(folder) ?? new Map<string, string>();
     const { files, inner } = entriesOf(folder);
@@ -81,12 +81,12 @@ function entriesOf(folder: string): { readonly files: readonly string[]; readonl
       entries.filter((entry) => entry[kind]()).map(({ name }) => join(folder, name));
     return { files: pathsOf('isFile'), inner: pathsOf('isDirectory') };
   } catch {
-    // It went away meanwhile.
+    // The folder has been deleted in the meantime.
     return { files: [], inner: [] };
   }
 }
 
-/** Of a file's contents; empty where it cannot be read. */
+/** A digest of the file's contents; empty if it cannot be read. */
 function digestOf(file: string): string {
   try {
     return createHash('sha1').update(readFileSync(file)).digest('base64');

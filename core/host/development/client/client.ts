@@ -1,5 +1,5 @@
-// Stands in every page while plugins are worked on. It makes elements one by one and styles them by script, so that it
-// needs nothing of a page's security policy.
+// Runs in every page during plugin development. It creates elements one by one and styles them by script, so that it
+// needs nothing from the page's security policy.
 
 interface Problem {
   readonly what: string;
@@ -83,7 +83,7 @@ function sectionOf({ what, plugin, message, file, line, excerpt }: Problem): HTM
   );
 }
 
-/** From the comment that begins a slot to the one that ends it. */
+/** The content between a slot's opening and closing comments. */
 interface Slot {
   readonly name: string;
   readonly range: Range;
@@ -128,7 +128,7 @@ function outlineOf({ name, range }: Slot): HTMLElement {
   return box;
 }
 
-/** An empty slot has no box of its own: it is shown at the end of what is before it. */
+/** An empty slot has no box of its own, so it is shown at the end of the element before it. */
 function boxOf(range: Range): Pick<DOMRect, 'left' | 'top' | 'width' | 'height'> {
   const own = range.getBoundingClientRect();
   if (own.width * own.height > 0) return own;
@@ -145,7 +145,7 @@ addEventListener('keydown', (event) => {
   } else if (event.key === 'Escape') closeOverlay();
 });
 
-/** Its own address says which version of the files the page was made of. */
+/** The query of the script's URL is the version of the files that the page was rendered from. */
 const version = new URL(import.meta.url).search.slice(1);
 const events = new EventSource('/_development/events');
 const on = (name: string, run: (data: unknown) => void): void =>
