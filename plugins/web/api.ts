@@ -13,7 +13,7 @@ import {
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Multipart } from 'parley-forum/plugins/api';
 
-/** HTML that may be sent as it is: produced by the `html` tag, a template, or the sanitiser; never from text. */
+/** HTML that may be sent unescaped. Created by the `html` tag, a template or the sanitiser, never from plain text. */
 export class SafeHtml {
   readonly #text: string;
   constructor(text: string) {
@@ -35,8 +35,8 @@ export const escapeHtml = (text: string): string =>
   text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 
 /**
- * A tagged template that escapes everything but `SafeHtml`; arrays are joined, `undefined`, `null` and `false` left
- * out.
+ * A tagged template that escapes every value except `SafeHtml`. Arrays are joined; `undefined`, `null` and `false`
+ * render as nothing.
  */
 export function html(strings: TemplateStringsArray, ...values: readonly unknown[]): SafeHtml {
   const show = (value: unknown): string => {
@@ -48,24 +48,24 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
 }
 
 /**
- * Placeholder for the visitor's CSRF token until the page is sent, as long as one. Only `web` needs it; others use
- * `csrfField`.
+ * Stands for the visitor's CSRF token until the page is sent, and has the same length. Only `web` needs it; other
+ * plugins use `csrfField`.
  */
 export const csrfPlaceholder: string = `c${crypto.randomUUID().replaceAll('-', '')}`.padEnd(43, 'c');
-/** The hidden field of a form that a slot renders with `html`; templates write `{{#form}}`, which adds it. */
+/** The hidden CSRF field for forms that a slot renders with `html`. Templates write `{{#form}}`, which adds it. */
 export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfPlaceholder}">`;
 
-/** A text of a plugin (`plugin:key`), put into words in the language of whoever reads it. */
+/** A plugin's text (`plugin:key`), translated into the reader's language when it is shown. */
 export interface Phrase {
   readonly key: string;
   readonly values: Readonly<Record<string, unknown>>;
 }
-/** `values` stand in place of the text's `{placeholders}`; `count` among them chooses the plural. */
+/** `values` replace the text's `{placeholders}`; `count` among them selects the plural form. */
 export const phrase = (key: string, values: Phrase['values'] = {}): Phrase => ({ key, values });
-/** What somebody named so in words of their own, or a phrase. */
+/** Literal text that someone entered, such as a category's name, or a phrase to translate. */
 export type Wording = string | Phrase;
 
-/** A feed of what a page shows: in its head for programs, in the footer for people. */
+/** A feed of the page's content: linked in the `<head>` for feed readers and in the footer for people. */
 export interface PageFeed {
   readonly title: Wording;
   readonly href: string;
@@ -78,17 +78,17 @@ export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<read
   { order: 'The place among the page’s feeds.' },
 );
 
-/** A picture that stands for a page where a link to it is shown. */
+/** The picture that represents a page where a link to it is shared. */
 export interface PagePicture {
-  /** A path of this site, or a URL. */
+  /** A path on this site, or a URL. */
   readonly url: string;
-  /** Pixels, where they are known. */
+  /** In pixels, if known. */
   readonly width?: number | undefined;
   readonly height?: number | undefined;
   readonly alt: string;
 }
 
-/** What a page says about itself outside its body. */
+/** Metadata of a page: everything about it outside its body. */
 export interface PageHead {
   readonly title: Wording;
   readonly description?: string;
@@ -96,14 +96,14 @@ export interface PageHead {
   readonly canonical?: string;
   /** Excluded from search engines. */
   readonly noindex?: boolean;
-  /** Id of what the page shows, a category for instance, for plugins that add to its head. */
+  /** Id of the object that the page shows, such as a category, for plugins that add to its head. */
   readonly subject?: string;
   readonly feeds?: readonly PageFeed[];
-  /** Default: the site's own. */
+  /** Default: the site's own picture. */
   readonly picture?: PagePicture | undefined;
   /** schema.org data, serialised safely into a data block. */
   readonly structuredData?: object;
-  /** Which navigation entry is current, by its href. */
+  /** The href of the current navigation entry. */
   readonly current?: string;
   /** Name for styles and page budgets: `home`, `discussion`. */
   readonly name: string;
@@ -116,34 +116,37 @@ export interface View {
   readonly head: PageHead;
   readonly model: object;
   readonly status: number;
-  /** A template around the rendered one, given `body` and the same `model`: a panel's own navigation, for instance. */
+  /**
+   * A template that wraps the rendered one, given `body` and the same `model`; for instance a panel with navigation of
+   * its own.
+   */
   readonly frame?: string;
 }
 export interface Redirect {
   readonly kind: 'redirect';
   readonly to: string;
   readonly status: number;
-  /** Shown once on the next page, as a polite status. */
+  /** Shown once on the next page, in a polite live region. */
   readonly notice: Wording | undefined;
   /** `info` where nothing was done, such as where something else has to be done first; `success` without it. */
   readonly noticeKind?: 'success' | 'info' | undefined;
   /** Path of the form, without fields, that takes back what the notice tells of: a button beside it. */
   readonly undo?: string | undefined;
 }
-/** A page for browsers, JSON for `Accept: application/json`; of an `HttpError` its failure. */
+/** A page for browsers, JSON for `Accept: application/json`. An `HttpError` becomes an error page or a JSON failure. */
 export interface Negotiated {
   readonly kind: 'negotiated';
   readonly page: View | Redirect | Resumed;
   readonly json: object;
   readonly status: number;
 }
-/** After a confirmation: the form that was sent before it, or another page where none was. */
+/** After a confirmation: resubmits the pending form, or redirects to `fallback` if there is none. */
 export interface Resumed {
   readonly kind: 'resumed';
   readonly pending: string | undefined;
   readonly fallback: Redirect;
 }
-/** A page whose view is the same for all viewers with the same rights: what is personal in it comes from slots. */
+/** A page whose view is the same for all viewers with the same rights; its personal parts come from slots. */
 export interface SharedView {
   readonly kind: 'shared';
   readonly variant: string;
@@ -159,10 +162,11 @@ export const view = (template: string, head: PageHead, model: object, status = 2
   status,
 });
 /**
- * Renders a page once for all viewers with the same rights, and caches it under the route's `cacheTags`, which must
- * cover all that it shows. `build` is given someone who stands for them all (`Access.representative`), and must read
- * nothing of the caller but by `variant`, which names what else tells viewers apart, such as who is the author. Slots are
- * filled for each viewer, with the same contexts every time. Templates that print who the viewer is are rendered anew.
+ * Renders a page once for all viewers with the same rights and caches it under the route's `cacheTags`, which must
+ * cover everything that it shows. `build` is called with a representative of these viewers (`Access.representative`)
+ * and must not depend on the caller except through `variant`, which names any other distinction between viewers, such
+ * as whether they are the author. Slots are filled for each viewer, always with the same contexts. Templates that print
+ * who the viewer is are rendered for every request.
  */
 export const shared = (
   build: SharedView['build'],
@@ -172,7 +176,7 @@ export const shared = (
   variant,
   build,
 });
-/** 303 after a form, 301 for a moved page. `to` is a path of this site. */
+/** 303 after a form, 301 for a moved page. `to` is a path on this site. */
 export const redirect = (
   to: string,
   {
@@ -194,10 +198,10 @@ export function localPath(text: string | undefined, baseUrl: string): string {
   if (text === undefined || /[\\\p{Cc}]/v.test(text) || !URL.canParse(text, baseUrl)) return '/';
   const site = new URL(baseUrl);
   const url = new URL(text, site);
-  // A path that begins with two slashes would be read as another host.
+  // A path that starts with two slashes would be read as another host.
   return url.origin === site.origin && !url.pathname.startsWith('//') ? url.pathname + url.search + url.hash : '/';
 }
-/** `pending`: what the form that asks for the password brought along. */
+/** `pending`: the sealed form that came with the password confirmation. */
 export const resumed = (pending: string | undefined, fallback: Redirect): Resumed => ({
   kind: 'resumed',
   pending,
@@ -211,8 +215,8 @@ export const negotiated = (page: Negotiated['page'], json: object, status = 200)
 });
 
 /**
- * What a form handler's `rerender` gets when the forgery token or the input was refused: render the form with what was
- * entered.
+ * Passed to a form handler's `rerender` when the CSRF token or the input was refused, to render the form again with the
+ * submitted values.
  */
 export interface Retry {
   readonly req: Request;
@@ -221,14 +225,14 @@ export interface Retry {
   readonly params: Readonly<Record<string, string>>;
   readonly body: Readonly<Record<string, unknown>>;
   readonly problems: readonly FieldProblem[];
-  /** One sentence that says what to do. */
+  /** One sentence that tells the user what to do. */
   readonly message: string;
   readonly status: number;
 }
 
 /**
- * What `partials/problems` and fields show of a refused form: `wrong` is by field. Nothing for a form that is shown for
- * the first time.
+ * The errors of a refused form as `partials/problems` and fields show them; `wrong` is keyed by field. Empty when the
+ * form is shown for the first time.
  */
 export const formErrors = (retry: Pick<Retry, 'message' | 'problems'> | undefined) => ({
   message: retry?.message,
@@ -236,7 +240,7 @@ export const formErrors = (retry: Pick<Retry, 'message' | 'problems'> | undefine
   wrong: errorsByField(retry?.problems ?? []),
 });
 
-/** By field, all that is wrong with it. */
+/** All problem messages of each field, joined into one string. */
 export const errorsByField = (problems: readonly FieldProblem[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     [...Map.groupBy(problems, ({ field }) => field)].map(([field, own]) => [
@@ -249,16 +253,22 @@ export const errorsByField = (problems: readonly FieldProblem[]): Readonly<Recor
 export const switchValue = (sent: unknown): unknown => (Array.isArray(sent) ? sent.at(-1) : sent);
 
 type FormValues = Readonly<Record<string, unknown>>;
-/** For the body of a form that is written with `form … opened=`. */
+/** Body schema of the field that `form … opened=` adds. */
 export const OpenedField = { _opened: Type.Optional(Type.String()) } as const;
-/** What a form begins with, for `form … opened=`: what nobody touches in it stays as others make it meanwhile. */
+/**
+ * The initial values of a form, for `form … opened=`. Fields that the user leaves untouched keep changes that others
+ * make in the meantime.
+ */
 export const openedForm = (values: FormValues): string => JSON.stringify(values);
 
-/** By what values are compared: choices have no order, and forms send an empty one besides; lines end alike. */
+/**
+ * Normalises a value for comparison: the order of choices is ignored, as is the empty choice that forms add, and line
+ * endings are unified.
+ */
 const comparable = (value: unknown): string =>
   Array.isArray(value) ? value.map(String).filter(Boolean).sort().join() : String(value ?? '').replaceAll('\r\n', '\n');
 
-/** What the fields held when the form was opened; nothing where it does not say. */
+/** The field values when the form was opened; empty if the form did not send them. */
 export function openedIn({ _opened: text }: FormValues): FormValues {
   try {
     return Object(typeof text === 'string' ? JSON.parse(text) : {}) as FormValues;
@@ -268,8 +278,8 @@ export function openedIn({ _opened: text }: FormValues): FormValues {
 }
 
 /**
- * The fields that are not as they were when the form was opened; all where it does not say how that was. Of those in
- * `together` one counts for all.
+ * The fields that were changed since the form was opened, or all fields if it did not send its initial values. If one
+ * field in `together` was changed, all of them count as changed.
  */
 export function touchedIn<T extends FormValues>(sent: T, together: readonly string[] = []): Partial<T> {
   const opened = openedIn(sent);
@@ -282,7 +292,7 @@ export function touchedIn<T extends FormValues>(sent: T, together: readonly stri
   ) as Partial<T>;
 }
 
-/** What a route among the pages may say of itself. */
+/** Options of a route on the pages surface. */
 export interface PageOptions {
   readonly csrf?: boolean;
   readonly confirm?: boolean;
@@ -292,15 +302,15 @@ export interface PageOptions {
   readonly resendButton?: boolean;
 }
 
-/** What handlers of pages know of a request. */
+/** What the handlers of pages get with each request. */
 export interface PageContext {
   readonly actor: Viewer;
 }
 
 /**
- * The surface of pages: everything without a longer prefix. Forms are urlencoded (JSON is accepted too) and carry
- * `_csrf`. Guests who open what is for members, or for holders of a permission that guests lack, are sent to /login and
- * back. Every write below `/admin` asks for `confirm`, whichever plugin it belongs to and whatever its options say.
+ * The surface for pages: every path without a longer prefix. Forms are URL-encoded (JSON is accepted too) and carry
+ * `_csrf`. Guests who open a page for members, or for holders of a permission that guests lack, are sent to /login and
+ * back. Every write below `/admin` requires `confirm`, whichever plugin owns the route and whatever its options say.
  */
 export const pages = defineSurface<PageContext, PageResult, PageOptions>('pages', {
   prefix: '/',
@@ -317,39 +327,39 @@ export const pages = defineSurface<PageContext, PageResult, PageOptions>('pages'
 });
 
 /**
- * A place in pages that plugins fill; templates name it by its id. Slots of items get all items of the page at once, so
- * that a filling needs one query.
+ * A place in pages that plugins fill; templates refer to it by id. Slots in list items receive all items of the page at
+ * once, so that a filling needs only one query.
  */
 export interface Slot<Context> {
   readonly kind: 'slot';
   readonly id: string;
-  /** One sentence: where on which page it is, and what belongs there. */
+  /** One sentence: on which page and where it is, and what belongs there. */
   readonly description: string;
-  /** What to fill instead, where it is about to leave. */
+  /** What to fill instead, if this slot is deprecated. */
   readonly deprecated: string | undefined;
   readonly context?: (context: Context) => void;
 }
-/** Declares a slot of the plugin's own templates, or of partials that show what is the plugin's. */
+/** Declares a slot in the plugin's own templates, or in partials that show its objects. */
 export const defineSlot = <Context>(
   id: string,
   description: string,
   { deprecated }: { readonly deprecated?: string } = {},
 ): Slot<Context> => Object.freeze({ kind: 'slot', id, description, deprecated });
 
-/** Renders one slot for each context; the results keep the contexts' order. After 50 ms it is left out. */
+/** Renders one slot for each context, with results in the same order as the contexts. Dropped if slower than 50 ms. */
 export type Fill<Context> = (
   contexts: readonly Context[],
   viewer: Viewer,
 ) => readonly (SafeHtml | undefined)[] | Promise<readonly (SafeHtml | undefined)[]>;
 export interface SlotFilling {
-  // The slot's context type is checked by `fill`.
+  // `any` is safe here: `fill` checks the slot's context type.
   readonly slot: Slot<any>;
   readonly render: Fill<any>;
   readonly shared: boolean;
 }
 /**
- * What is put into a slot. `shared`: it differs by the viewer's rights only, so that pages which are rendered once for
- * many are rendered with it; it is given someone who stands for them all.
+ * Fills a slot. `shared`: the output depends on the viewer's rights only, so pages that are rendered once for many
+ * viewers include it; `render` is then called with a representative of these viewers.
  */
 export const fill = <Context>(
   slot: Slot<Context>,
@@ -415,12 +425,12 @@ export const composerHints = defineSlot<object>(
   'composer.hints',
   'Beside what writing fields say of how texts are written: links to more about that.',
 );
-/** What an error page says of the error. */
+/** The error that an error page shows. */
 export interface ErrorSlot {
   readonly status: number;
   readonly title: string;
   readonly message: string;
-  /** As the log has it. */
+  /** As it appears in the log. */
   readonly requestId?: string | undefined;
 }
 export const errorHelp = defineSlot<ErrorSlot>(
@@ -430,21 +440,21 @@ export const errorHelp = defineSlot<ErrorSlot>(
 
 export interface NavigationItem {
   /**
-   * `settings`: a tab among what members choose for themselves. `tabs`: at the foot of small screens, where there is room
-   * for an icon and one short word of each of four links.
+   * `settings`: a tab among the member's own settings. `tabs`: the bar at the bottom of small screens, which has room
+   * for four links, each with an icon and one short word.
    */
   readonly area: 'main' | 'tabs' | 'account' | 'settings' | 'footer' | 'moderation';
   readonly label: string;
   readonly href: string;
   readonly icon?: string;
-  /** Called for each page; default: everyone sees it. Must be synchronous. */
+  /** Called for each page; must be synchronous. Default: visible to everyone. */
   visible?(viewer: Viewer): boolean;
-  /** A number beside it, none for zero: what waits for the viewer. */
+  /** A number beside the link, such as items that await the viewer; hidden when zero. */
   readonly count?: NavigationCount;
 }
 /**
- * Read for each page that is rendered; cached pages that show it carry its tags too, which are purged whenever it may
- * have changed.
+ * Loaded for each page that is rendered. Cached pages that show it also carry `tags`, which must be purged whenever the
+ * number may have changed.
  */
 export interface NavigationCount {
   readonly tags: readonly string[];
@@ -456,26 +466,30 @@ export const navigation = defineExtensionPoint<NavigationItem>(
   { order: 'The place within the link’s area.' },
 );
 
-/** A key that does something by itself, without Ctrl or Alt. It leads to a page, or presses what is on the page. */
+/** A single-key shortcut, without Ctrl or Alt, that opens a page or activates an element of the page. */
 export interface Shortcut {
-  /** `plugin.what-it-does`: under it visitors keep a key of their own. */
+  /** `plugin.what-it-does`: visitors' own keys are stored under this id. */
   readonly id: string;
-  /** As `KeyboardEvent.key` has it; `g n`: two, one after the other. */
+  /** As in `KeyboardEvent.key`; `g n` means two keys in sequence. */
   readonly keys: string;
-  /** Text key of what it does. */
+  /** Text key of the description. */
   readonly label: string;
-  /** Under which heading it is listed. In `queues` a key may be another one's elsewhere: where both can do something, it comes first. */
+  /**
+   * The heading under which it is listed. A key in `queues` may have another meaning elsewhere; where both apply, the
+   * one in `queues` wins.
+   */
   readonly area: 'everywhere' | 'lists' | 'posts' | 'queues';
-  /** A path of this site that it leads to. */
+  /** The path on this site that it opens. */
   readonly href?: string;
   /**
-   * Selector of the link or button to press, or the field to go to: in the row or post that has the focus, else outside
-   * of them, else in the one of which most is in view. So whatever a key does can be done without it.
+   * Selector of the link or button to click, or of the field to focus. Searched first in the focused row or post, then
+   * outside of all rows and posts, then in the one that is most in view. Since it only activates existing elements,
+   * everything a key does can be done without it.
    */
   readonly press?: string;
-  /** What it presses may be in the menu of a post, which is opened for it where it is not on the page. */
+  /** The element may be in a post's menu, which is opened if the element is not on the page. */
   readonly inMenu?: boolean;
-  /** Default: everyone has it. Must be synchronous. */
+  /** Must be synchronous. Default: available to everyone. */
   visible?(viewer: Viewer): boolean;
 }
 export const shortcuts = defineExtensionPoint<Shortcut>(
@@ -484,7 +498,7 @@ export const shortcuts = defineExtensionPoint<Shortcut>(
   { order: 'The place within the area; of two with the same keys the first has them.' },
 );
 
-/** Groups of links in the sidebar, such as the categories; read once per page. */
+/** A group of links in the sidebar, such as the categories; loaded once per page. */
 export interface SidebarSection {
   readonly title: string;
   items(
@@ -500,10 +514,14 @@ export const sidebarSections = defineExtensionPoint<SidebarSection>(
 );
 
 /**
- * Called after a page was sent to a person, from the cache too; used for view counts. Must be quick and must not throw.
+ * Called after a page was sent to a person, including from the page cache; used for view counts. Must be fast and must
+ * not throw.
  */
 export interface PageViewListener {
-  /** `path` with its query; `key` distinguishes browsers behind one IP, where a returning guest's cookie allows it. */
+  /**
+   * `path` includes the query. `key` distinguishes browsers behind one IP address; it is known for returning guests
+   * with a cookie.
+   */
   onPageView(page: {
     readonly path: string;
     readonly viewer: Viewer;
@@ -520,44 +538,51 @@ export const pageViewListeners = defineExtensionPoint<PageViewListener>(
 
 /** Texts in one language. */
 export interface Texts {
-  /** Of the language. */
+  /** Id of the language. */
   readonly id: string;
-  /** `plugin:key`; `count` chooses the plural, and phrases among the values are said, too. */
+  /** `key` is `plugin:key`; `count` selects the plural form, and phrases among the values are translated too. */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
-  /** What a plugin declares in code, such as its name; several may mean different things by one word. */
+  /**
+   * Translates a text that a plugin declares in code, such as its name. With `plugin`, its own translation is used, as
+   * plugins may mean different things by the same word.
+   */
   declared(text: string, plugin?: string): string;
-  /** Name of the time zone in which times are told. */
+  /** Name of the time zone in which times are shown. */
   readonly zone: string;
-  /** Date and time, with their zone, and the day alone. */
+  /** Date and time with their zone; `day` gives the date alone. */
   date(moment: Date): string;
   day(moment: Date): string;
 }
 
-/** Another theme was chosen, outside of the panel’s form of settings. Raised in the transaction that stores it. */
+/**
+ * Another theme was chosen by other means than the settings form of the panel. Raised in the transaction that stores
+ * it.
+ */
 export const themeChosen = defineAction<{
   readonly theme: string;
-  /** The account that did it, or `commandLine`. */
+  /** The id of the account that chose it, or `commandLine`. */
   readonly by: string;
 }>('web.theme-chosen');
 
-/** What there is to say of a theme before it is used. */
+/** The result of checking a theme before it is used. */
 export interface ThemeReport {
   readonly id: string;
-  /** Its id where it has none that can be read. */
+  /** Falls back to the id if the theme's name cannot be read. */
   readonly name: string;
-  /** The theme that it builds on; undefined for the default one, and where that cannot be read. */
+  /** The theme that it extends; undefined for the default theme, or if it cannot be read. */
   readonly parent: string | undefined;
-  /** Why it cannot be used, a sentence each, with file and line. */
+  /** Why it cannot be used: one sentence each, with file and line. */
   readonly problems: readonly string[];
-  /** What will not look as its author meant, of a theme that can be used: a sentence each. */
+  /** What will not look as the author intended in a theme that can be used: one sentence each. */
   readonly warnings: readonly string[];
 }
 
-/** What pages are made of, for plugins that render parts of them or speak to browsers in other ways. */
+/** The toolkit of pages, for plugins that render parts of them or talk to browsers in other ways. */
 export interface Web {
   /**
-   * A fragment of a page, such as what fills a slot or the `html` of a list, rendered in the current theme and the
-   * language of whoever is being answered. `inSiteLanguage`: for what is kept for others, too.
+   * Renders a fragment of a page, such as the content of a slot or the `html` of a list, in the current theme and the
+   * language of the current request. `inSiteLanguage`: use the site's language, for output that is stored and shown to
+   * other people too.
    */
   fragment(
     viewer: Viewer,
@@ -566,73 +591,74 @@ export interface Web {
     options?: { readonly inSiteLanguage?: boolean },
   ): Promise<SafeHtml>;
   /**
-   * A text (`plugin:key`) in the site's own language, for what is not a page, such as emails; `count` chooses the
-   * plural. Pages have their texts from templates and phrases, in their readers' languages.
+   * A text (`plugin:key`) in the site's own language, for output that is not a page, such as emails; `count` selects
+   * the plural form. Pages get their texts from templates and phrases, in the reader's language.
    */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
   /**
-   * Texts for members, by id, in the languages they chose and with times in their zones, else the site's: for what is
-   * written to them while somebody else is answered, or nobody, such as mails. At most one statement.
+   * Texts for members, by id, in the languages they chose and with times in their time zones, else the site's. For
+   * messages to members that are written during another person's request or during none, such as mails. Runs at most
+   * one statement.
    */
   textsFor(ids: readonly string[]): Promise<(id: string) => Texts>;
-  /** Id of the language of whoever is being answered; the site's own while nobody is. */
+  /** Id of the language of the current request; the site's own outside of requests. */
   readonly language: string;
-  /** Name of the time zone in which times are told to them, as `language`. */
+  /** Name of the time zone in which times are shown; follows the same rules as `language`. */
   readonly zone: string;
-  /** In that language, for texts that neither a template nor a phrase can say. */
+  /** Translates into `language`, for texts that neither a template nor a phrase can express. */
   say(wording: Wording): string;
   /**
-   * The message of a failure, or of one field's problem, in that language: for pages that show one themselves. The error
-   * page and refused forms have theirs in it already.
+   * Translates the message of a failure or of one field's problem into `language`, for pages that show it themselves.
+   * Error pages and refused forms already contain translated messages.
    */
   failure(message: string): string;
   /**
-   * In that language, what a plugin declares in code: its name and description, the title of a setting. By the id of the
-   * plugin its own translation is taken, as several may mean different things by one word.
+   * Translates into `language` a text that a plugin declares in code: its name and description, the title of a setting.
+   * With the plugin's id its own translation is used, as plugins may mean different things by the same word.
    */
   declared(text: string, plugin?: string): string;
   /**
-   * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a
-   * page.
+   * Sends the error page, for surfaces that have no pages. Returns false without sending a response unless the request
+   * is a browser opening a page.
    */
   sendErrorPage(req: Request, res: Response, failure: HttpError): Promise<boolean>;
   /**
-   * Sets a flash notice: a sentence shown on the next page that this browser opens, as `redirect` does. For surfaces
-   * without pages.
+   * Sets a flash notice, a sentence that is shown on the next page that this browser opens, as `redirect` does. For
+   * surfaces without pages.
    */
   setNotice(req: Request, res: Response, text: Wording): void;
-  /**
-   * Why pages use a theme other than the chosen one, or an older version of it; undefined while all is well.
-   */
+  /** Why pages use a theme other than the chosen one, or an older version of it; undefined if there is no problem. */
   readonly themeProblem: string | undefined;
-  /** Which colours of the theme in use are harder to read than WCAG 2.2 AA asks, as a sentence; undefined for none. */
+  /**
+   * A sentence that lists colours of the current theme with less contrast than WCAG 2.2 AA requires; undefined if none.
+   */
   readonly themeWarning: string | undefined;
-  /** Changes with the theme in use, the running plugins and their files: pages of another one are outdated. */
+  /** Changes with the current theme, the running plugins and their files: pages with another version are outdated. */
   readonly version: string;
-  /** Ids of the themes that are installed. */
+  /** Ids of the installed themes. */
   readonly themes: readonly string[];
-  /** Reads all of a theme and what it builds on, and says what is wrong; nothing comes into use by that. */
+  /** Reads a theme completely, with the themes it extends, and reports its problems without putting it to use. */
   inspectTheme(id: string): ThemeReport;
-  /** Shows pages in it from now on. `by`: an account’s id or `commandLine`. Throws 400 where it cannot be used. */
+  /** Makes this the site's theme. `by`: an account’s id or `commandLine`. Throws 400 if the theme cannot be used. */
   useTheme(id: string, by: string): Promise<void>;
-  /** Ids of the languages that are installed. */
+  /** Ids of the installed languages. */
   readonly languages: readonly string[];
-  /** The URL of a plugin's public or client file, with its tree's hash. */
+  /** The URL of a plugin's public or client file, with the hash of its tree. */
   asset(plugin: string, path: string): string;
   /**
-   * View model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. Titles and
-   * descriptions are said as `declared` says them, of a field with `x-plugin` by that plugin.
+   * The view model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. Titles and
+   * descriptions are translated as by `declared`; those of a field with `x-plugin` with that plugin's translations.
    */
   form(schema: object, values: Readonly<Record<string, unknown>>, problems?: readonly FieldProblem[]): object;
 }
 export const Web = defineToken<Web>('Web');
 
 /**
- * Cache tag of all that was rendered: purged when something changes that every page shows, such as name, navigation or
- * theme.
+ * Cache tag of everything rendered. Purged when something that every page shows changes, such as the site's name, the
+ * navigation or the theme.
  */
 export const renderedTag = 'web.rendered';
-/** Milliseconds for which rendered HTML may be cached: it contains relative times. */
+/** Milliseconds that rendered HTML may be cached; short because it contains relative times. */
 export const RENDERED_TTL = 60_000;
 
 export interface PagerLink {
@@ -650,8 +676,8 @@ export interface Pager {
 }
 
 /**
- * What `partials/pager` shows: first, last, the current page and its neighbours. `href` makes a page's URL; pages
- * count from 1.
+ * The model of `partials/pager`: the first, last and current page and its neighbours. `href` returns a page's URL;
+ * pages count from 1.
  */
 export function pagerOf(page: number, pages: number, href: (page: number) => string): Pager {
   const shown = [...new Set([1, page - 1, page, page + 1, pages])]

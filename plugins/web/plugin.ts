@@ -60,12 +60,12 @@ import { webSettings } from './settings.ts';
 import { PageSurface } from './pages/surface.ts';
 
 const DAY = 86_400_000;
-/** Settings that what is built for all pages depends on. */
+/** Settings that the theme bundle depends on. */
 const OF_BUNDLE = new Set(['site.theme', 'site.name', 'site.description', 'site.icon', 'site.accent']);
-/** Among the tools of a writing field, behind what adds pictures. */
+/** Places it in the writing field's toolbar after the tool that adds pictures. */
 const MENTION_ORDER = -10;
 
-/** Begins the name of a member, which `composer.completion` goes on with: for members alone, as that is. */
+/** The button that starts a mention, which `composer.completion` then completes: like that slot, for members only. */
 const mentionTool = (fragment: Web['fragment']): SlotFilling =>
   fill(
     composerTools,
@@ -120,9 +120,9 @@ export default definePlugin({
       return locales.get(language, account?.timezone);
     };
     const siteLocale = (): Locale => renderer.bundle.locales.get(settings['site.locale']);
-    /** Set while something is rendered that is kept for others, what plugins put into it included. */
+    /** Set while rendering output that is stored for other readers, including what plugins add to it. */
     const keptForOthers = new AsyncLocalStorage<true>();
-    /** Of whoever is being answered. */
+    /** The locale of the current request, else the site's. */
     const currentLocale = (): Locale => {
       const req = keptForOthers.getStore() ? undefined : services.Routes.current;
       return req ? localeOf(req) : siteLocale();
@@ -196,14 +196,14 @@ export default definePlugin({
       accountOf: ({ id }) => (id === undefined ? undefined : services.Accounts.find(id)),
     });
 
-    // Fails the start if no theme can be used at all.
+    // Makes the start fail if no theme can be used at all.
     void renderer.bundle;
     const invalidate = rebuildOnChange(plugin, renderer, assets);
     invalidate();
     plugin.on(pluginChanged, ({ id }) => {
       if (id !== plugin.id) invalidate();
     });
-    // Awaited: whoever then opens a page shall see the new files, or be told what is wrong with them.
+    // Awaited, so that a page opened afterwards shows the new files, or the errors in them.
     plugin.on(
       filesChanged,
       () => {
@@ -257,7 +257,7 @@ export default definePlugin({
     plugin.route(assetSurface, { method: 'get', path: ASSET_PATH, can: 'public', summary: 'A file for browsers.' })(
       ({ req, res, params }) => serveAsset(files, req, res, params),
     );
-    // A logged-out user returns much later than someone who follows a redirect.
+    // A logged-out user comes back much later than a browser that follows a redirect.
     plugin.extend(logoutNotices, (req, res, text) =>
       setNotice(res, { text: localeOf(req).failure(text), kind: 'info' }, { secure: http.secure(req), maxAge: DAY }),
     );
@@ -319,7 +319,7 @@ export default definePlugin({
         setNotice: (req, res, sentence) =>
           setNotice(res, { text: localeOf(req).say(sentence) }, { secure: http.secure(req) }),
         get themeProblem() {
-          // After a change the theme is read on the next use.
+          // After a change, the theme is only read on the next use of the bundle.
           void renderer.bundle;
           return themeProblem;
         },

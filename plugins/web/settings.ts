@@ -1,7 +1,9 @@
 import { Type } from 'parley-forum';
 import { ROOT_THEME } from './themes/themes.ts';
 
-/** What the site is called and looks like; read live. */
+/**
+ * Name, language and appearance of the site and limits of its pages. Read live: changes take effect without a restart.
+ */
 export const webSettings = Type.Object({
   'site.name': Type.String({ default: 'Parley', minLength: 1, maxLength: 60, title: 'Name', 'x-group': 'site' }),
   'site.description': Type.String({

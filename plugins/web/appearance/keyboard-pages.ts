@@ -24,10 +24,12 @@ const Keys = Type.Object({
   keys: Type.Optional(Type.Record(Type.String({ maxLength: 64 }), Type.String({ maxLength: 16 }))),
   reset: Type.Optional(Type.Boolean()),
 });
-/** `G  n ` as `G n`. */
+/** Trims and collapses whitespace: `G  n ` becomes `G n`. */
 const withSingleSpaces = (keys: string): string => keys.trim().replace(/\s+/g, ' ');
 
-/** What keys do something by themselves: a page, the same for scripts, and a form that changes them on this device. */
+/**
+ * The keyboard shortcuts: a page that lists them, as JSON for scripts too, and a form that changes them on this device.
+ */
 export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Request) => Locale): void {
   plugin.extend(navigation, { area: 'footer', label: 'web:keyboard', href: PAGE }, 90);
   plugin.extend(navigation, { area: 'settings', label: 'web:keyboard', href: SETTINGS });
@@ -116,7 +118,7 @@ export function addKeyboard(plugin: PluginHandle, http: Http, localeOf: (req: Re
   });
 }
 
-/** The keys of every page, whatever is on it. The first three are known to the script by their ids. */
+/** The shortcuts available on every page. The client script refers to the first three by id. */
 const OWN: readonly Shortcut[] = [
   { id: 'web.keys', keys: '?', label: 'web:keyboard.keys', area: 'everywhere', href: PAGE },
   { id: 'web.next', keys: 'j', label: 'web:keyboard.next', area: 'lists' },

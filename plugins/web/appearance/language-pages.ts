@@ -25,17 +25,17 @@ export interface LanguagePagesDeps {
   offered(): readonly string[];
   siteZone(): string;
   siteLanguage(): string;
-  /** Of the page that is being rendered. */
+  /** The language of the page that is being rendered. */
   currentLanguage(): string;
 }
 
-/** The language and time zone of a member, on all their devices and in mails. */
+/** Settings for a member's language and time zone, used on all their devices and in mails. */
 export function addLanguagePages(
   plugin: PluginHandle,
   { http, accounts, sessions, offered, siteZone, siteLanguage, currentLanguage }: LanguagePagesDeps,
 ): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:locale.tab', href: PAGE });
-  // Whoever signs up in another language than the site's is written to in that one, too.
+  // Members who sign up in a language other than the site's get their mails in that language too.
   plugin.extend(
     slotFillings,
     fill(registerFields, (forms) => {
@@ -73,9 +73,9 @@ export function addLanguagePages(
     options: { rerender: (retry) => page(retry.actor, retry) },
   })(async ({ req, res, actor, body: { language, timezone } }) => {
     await accounts.setLocale(actor.id, { language: language || null, timezone: timezone || null });
-    // The notice has the new language already.
+    // Reload the account, so that the notice is already in the new language.
     await sessions.authenticate(req, res, { idle: true });
-    // What was chosen on this device before is over: this is the later word.
+    // The new choice overrides the language that was chosen on this device before.
     writeLanguage(res, undefined, http.secure(req));
     return redirect(PAGE, { notice: phrase('web:locale.saved') });
   });

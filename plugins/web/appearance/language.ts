@@ -8,13 +8,13 @@ const COOKIE = 'language';
 export const readLanguage = (header: string | undefined, secure: boolean): string | undefined =>
   cookieOf(header, cookieName(COOKIE, secure));
 
-/** The cookie is read by no script and identifies no one. `undefined` takes the choice back. */
+/** The cookie cannot be read by scripts and identifies no one. `undefined` clears the choice. */
 export function writeLanguage(res: Response, language: string | undefined, secure: boolean): void {
   const name = cookieName(COOKIE, secure);
   if (language === undefined) return void res.clearCookie(name, { path: '/', secure });
   res.cookie(name, language, { path: '/', maxAge: COOKIE_AGE * 1000, httpOnly: true, sameSite: 'lax', secure });
 }
 
-/** For a field to choose one: as its own speakers call it, such as "Deutsch". */
+/** Options for a select: each language under the name its own speakers use, such as "Deutsch". */
 export const languageOptions = (ids: readonly string[]) =>
   ids.map((id) => ({ value: id, label: new Intl.DisplayNames([id], { type: 'language' }).of(id) ?? id }));

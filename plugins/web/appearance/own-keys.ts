@@ -4,22 +4,22 @@ import type { Shortcut } from '../api.ts';
 import { COOKIE_AGE } from './preferences.ts';
 
 const COOKIE = 'keyboard';
-/** Characters of the cookie: a visitor's own keys for all shortcuts fit. */
+/** Maximum length of the cookie in characters: enough for own keys for all shortcuts. */
 const MAX_LENGTH = 2_000;
-/** One key, or two with a space between. */
+/** One key, or two separated by a space. */
 const KEYS = /^\S(?: \S)?$/u;
 
-/** Shortcut ids with the keys that a visitor chose for them on this device; '': none. */
+/** The keys that a visitor chose on this device, by shortcut id; '' disables the shortcut. */
 export type OwnKeys = Readonly<Record<string, string>>;
 
-/** From a raw Cookie header. What is no key does not count. */
+/** Parses a raw Cookie header. Invalid keys are ignored. */
 export function readOwnKeys(header: string | undefined, secure: boolean): OwnKeys {
   const value = cookieOf(header, cookieName(COOKIE, secure)) ?? '';
   const chosen = [...new URLSearchParams(value.slice(0, MAX_LENGTH))];
   return Object.fromEntries(chosen.filter(([, keys]) => keys === '' || KEYS.test(keys)));
 }
 
-/** Only what differs from the shortcuts' usual keys is kept. The cookie is read by no script and identifies no one. */
+/** Stores only keys that differ from the defaults. The cookie cannot be read by scripts and identifies no one. */
 export function writeOwnKeys(res: Response, chosen: OwnKeys, shortcuts: readonly Shortcut[], secure: boolean): void {
   const changed = shortcuts.flatMap(({ id, keys }): [string, string][] => {
     const own = chosen[id];
@@ -35,10 +35,16 @@ export function writeOwnKeys(res: Response, chosen: OwnKeys, shortcuts: readonly
   });
 }
 
-/** Whether two are in each other's way: in queues those of queues come first, whatever their keys do elsewhere. */
+/**
+ * Whether two shortcuts can conflict. In queues, the shortcuts for queues take precedence over all others, so they
+ * conflict only with each other.
+ */
 const meet = (one: Shortcut, other: Shortcut): boolean => (one.area === 'queues') === (other.area === 'queues');
 
-/** The shortcuts with a visitor's own keys: these come first, so that they have their keys where two have the same. */
+/**
+ * Applies a visitor's own keys to the shortcuts. A shortcut whose default key the visitor gave to another one is
+ * dropped.
+ */
 export function withOwnKeys(shortcuts: readonly Shortcut[], own: OwnKeys): readonly Shortcut[] {
   const chosen = shortcuts.map((shortcut) => ({ ...shortcut, keys: own[shortcut.id] ?? shortcut.keys }));
   const taken = chosen.filter(({ id }) => own[id] !== undefined);
@@ -47,7 +53,7 @@ export function withOwnKeys(shortcuts: readonly Shortcut[], own: OwnKeys): reado
   return chosen.filter((shortcut) => shortcut.keys !== '' && (own[shortcut.id] !== undefined || !isTaken(shortcut)));
 }
 
-/** What keeps a choice from being kept: what is no key, and two that are in each other's way. `text` reads a text key. */
+/** Why a choice of keys cannot be saved: invalid keys, and shortcuts that conflict. `text` looks up a text key. */
 export function keyProblems(
   shortcuts: readonly Shortcut[],
   text: (key: string, values?: Readonly<Record<string, unknown>>) => string,

@@ -18,19 +18,19 @@ const Appearance = Type.Object({
 });
 const PAGE = '/settings/appearance';
 /**
- * How pages look on this device, for guests as well: a page with all choices, and where every form for some of them is
- * sent.
+ * Settings for how pages look on this device, for guests too: a page with all choices, and a route to which every form
+ * with some of them is submitted.
  */
 export function addAppearance(
   plugin: PluginHandle,
   { http, baseUrl, offered }: { readonly http: Http; readonly baseUrl: string; offered(): readonly string[] },
 ): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:appearance', href: PAGE });
-  // Members have it among their settings.
+  // Members find it among their settings.
   plugin.extend(navigation, { area: 'footer', label: 'web:appearance', href: PAGE, visible: isGuest });
 
   const chosenIn = (req: Request): Preferences => readPreferences(req.headers.cookie, http.secure(req));
-  // Not as `text`: partials would show it as theirs.
+  // The preference `text` is passed as `size`, because partials would take `text` for an argument of theirs.
   const page = ({ actor, req }: { readonly actor: Viewer; readonly req: Request }, retry?: Retry): View => {
     const head = { name: 'settings', title: phrase('web:appearance'), noindex: true, current: PAGE };
     const { text: size, ...preferences } = toPreferences({ ...chosenIn(req), ...retry?.body });
@@ -58,7 +58,7 @@ export function addAppearance(
     options: { rerender },
   })(({ req, res, body: { return_to: back, language, ...chosen } }) => {
     writePreferences(res, toPreferences({ ...chosenIn(req), ...chosen }), http.secure(req));
-    // Anything else than a language that is offered takes the choice back.
+    // Any value that is not an offered language clears the choice.
     if (language !== undefined) {
       const known = offered().find((id) => id === language);
       writeLanguage(res, known, http.secure(req));

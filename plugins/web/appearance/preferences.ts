@@ -1,21 +1,21 @@
 import type { Response } from 'parley-forum';
 import { cookieName, cookieOf } from 'parley-forum/plugins/protection';
 
-/** How a visitor wants pages to look, on this device; empty: as the system says. */
+/** How a visitor wants pages to look on this device; empty values follow the system. */
 export interface Preferences {
-  /** Dark or light, whatever their system says. */
+  /** Dark or light, overriding the system's setting. */
   readonly scheme: '' | 'light' | 'dark';
-  /** More contrast, whatever their system says. */
+  /** More or normal contrast, overriding the system's setting. */
   readonly contrast: '' | 'normal' | 'more';
-  /** Whether rows stand closer together. */
+  /** Whether rows are closer together. */
   readonly density: '' | 'compact';
   /** The size of text. */
   readonly text: '' | 'large' | 'larger';
-  /** Whether keys without Ctrl or Alt do something by themselves. */
+  /** Whether single-key shortcuts, without Ctrl or Alt, are enabled. */
   readonly keys: '' | 'off';
-  /** Whether long lists go on by themselves, or have pages. */
+  /** Whether long lists load more as the reader scrolls, or have pages. */
   readonly paging: '' | 'pages';
-  /** Whether a guest has put the panel away that asks them to sign up. */
+  /** Whether a guest has dismissed the panel that invites them to sign up. */
   readonly welcome: '' | 'hidden';
 }
 
@@ -43,7 +43,7 @@ export const NO_PREFERENCES: Preferences = Object.freeze({
   welcome: '',
 });
 
-/** Only offered values are accepted; anything else counts as "as the system says". */
+/** Accepts offered values only; anything else counts as empty, which follows the system. */
 export function toPreferences(values: Readonly<Record<string, unknown>>): Preferences {
   const chosen = KEYS.map((key) => [
     key,
@@ -52,17 +52,17 @@ export function toPreferences(values: Readonly<Record<string, unknown>>): Prefer
   return Object.fromEntries(chosen);
 }
 
-/** From a raw Cookie header. */
+/** Parses a raw Cookie header. */
 export function readPreferences(header: string | undefined, secure: boolean): Preferences {
   const value = cookieOf(header, cookieName(COOKIE, secure));
   if (!value) return NO_PREFERENCES;
   return toPreferences(Object.fromEntries(value.split('.').map((part, index) => [KEYS[index] ?? '', part])));
 }
 
-/** The same text for the same preferences: part of the key of cached pages. */
+/** Equal for equal preferences; part of the key of cached pages. */
 export const preferencesKey = (preferences: Preferences): string => KEYS.map((key) => preferences[key]).join('.');
 
-/** The cookie is read by no script and identifies no one. */
+/** The cookie cannot be read by scripts and identifies no one. */
 export const writePreferences = (res: Response, preferences: Preferences, secure: boolean): void =>
   void res.cookie(cookieName(COOKIE, secure), preferencesKey(preferences), {
     path: '/',

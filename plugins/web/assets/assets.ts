@@ -14,10 +14,10 @@ import {
   type Source,
 } from './build.ts';
 
-/** `t` a theme's files, `p` a plugin's, `s` sheets the server makes. */
+/** `t`: a theme's files, `p`: a plugin's, `s`: style sheets that the server generates. */
 export type TreeKind = 't' | 'p' | 's';
 
-/** The served files of one owner, under a URL that changes with any of them. */
+/** The files served for one owner, under a URL that changes when any of them does. */
 export interface Tree {
   readonly kind: TreeKind;
   readonly owner: string;
@@ -25,13 +25,13 @@ export interface Tree {
   /** Ends with a slash. */
   readonly base: string;
   readonly paths: ReadonlySet<string>;
-  /** Built on first use; rejects when a module does not compile. */
+  /** Builds the tree on first use; rejects if a module does not compile. */
   file(path: string): Promise<Asset | undefined>;
-  /** What has been built already. */
+  /** The asset if it has already been built. */
   peek(path: string): Asset | undefined;
 }
 
-/** All trees by URL; the previous version of a changed tree remains for open tabs. */
+/** All trees by URL; the previous version of a changed tree is kept for open tabs. */
 export class Assets {
   readonly #folder: string;
   readonly #log: Logger;
@@ -55,7 +55,7 @@ export class Assets {
     return tree;
   }
 
-  /** `name` is `owner@hash`, or only the owner for the URL that never changes. */
+  /** `name` is `owner@hash`, or only `owner` for the URL that never changes. */
   find(kind: string, name: string): Tree | undefined {
     const [owner = '', hash] = name.split('@');
     const key = `${kind}/${owner}`;
@@ -69,8 +69,8 @@ export class Assets {
   }
 
   /**
-   * Builds what has not been built, so that the first visitor need not wait; problems are logged and shown again on
-   * request. Goes no further than the tree it is at once `signal` aborts.
+   * Builds all trees ahead of the first visit. Build errors are logged, and reported again when the file is requested.
+   * If `signal` aborts, it stops after the current tree.
    */
   async warm(signal: AbortSignal): Promise<void> {
     for (const tree of this.#trees.values()) {
@@ -85,7 +85,7 @@ export class Assets {
         );
     }
     const names = await readdir(this.#folder).catch(() => []);
-    // Another process may have removed some of them by now.
+    // Another process may have removed some of them in the meantime.
     const found = await Promise.all(
       names.map((name) =>
         stat(join(this.#folder, name)).then(
@@ -143,7 +143,10 @@ function hashOf(sources: readonly Source[]): string {
   return digest.digest('base64url').slice(0, 10);
 }
 
-/** The files below `folder` that may be served, by path; no dotfiles, no links, nothing where the folder is missing. */
+/**
+ * The files below `folder` that may be served, by path, without dotfiles and symbolic links; none if there is no such
+ * folder.
+ */
 export function filesBelow(folder: string): readonly Source[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true })
@@ -153,7 +156,7 @@ export function filesBelow(folder: string): readonly Source[] {
     .map((file) => ({ path: relative(folder, file), file }));
 }
 
-/** A plugin's modules for the browser: each `client/*.ts` is one, those in folders below are imported by them. */
+/** A plugin's browser modules: each `client/*.ts` is one; files in its subfolders are only imported by them. */
 export function modulesIn(folder: string): readonly Source[] {
   const client = join(folder, 'client');
   if (!existsSync(client)) return [];

@@ -18,13 +18,13 @@ import type { Asset } from './build.ts';
 export const assetSurface = defineSurface<AnonymousContext>('assets', { prefix: '/assets' });
 export const ASSET_PATH = '/:kind/:tree/*path';
 
-/** Seconds: the content of a URL with a hash never changes. */
+/** In seconds. The content of a URL with a hash never changes. */
 const HASHED_MAX_AGE = 31_536_000;
-/** Seconds for the URLs without a hash, which posts contain. */
+/** In seconds, for URLs without a hash, which appear in posts. */
 const UNHASHED_MAX_AGE = 300;
 
 const FILE_POLICY: Policy = { 'default-src': ["'none'"], 'frame-ancestors': ["'self'"] };
-/** A picture that is opened by itself must not run what it may contain. */
+/** An SVG that is opened directly must not run scripts that it may contain. */
 const SVG_POLICY: Policy = {
   sandbox: [],
   'default-src': ["'none'"],
@@ -37,7 +37,7 @@ const ASSET_URL = /^\/assets\/([a-z])\/([^/?]+)\/([^?]*)/;
 interface AssetResponse {
   readonly tree: Tree;
   readonly asset: Asset;
-  /** Whether the URL changes with the file. */
+  /** Whether the URL contains the hash of the tree. */
   readonly hashed: boolean;
   readonly protection: Protection;
 }
@@ -62,7 +62,7 @@ function send(req: IncomingMessage, res: ServerResponse, { tree, asset, hashed, 
   res.writeHead(200, headers).end(req.method === 'HEAD' ? undefined : body);
 }
 
-/** Unhashed URLs exist for plugins only: what posts show must survive an update. */
+/** Only plugins have URLs without a hash, because links in posts must survive an update. */
 const isAllowed = (kind: string, name: string): boolean => kind === 'p' || name.includes('@');
 
 export interface ServeDeps {

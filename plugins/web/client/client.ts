@@ -1,19 +1,19 @@
-/** What elements and plugins' modules share: imported as `@forum/client`. */
+/** Shared by elements and plugins' modules: imported as `@forum/client`. */
 
 interface Page {
-  /** URLs of the modules that define elements, by tag. */
+  /** URLs of the modules that define custom elements, by tag. */
   readonly elements: ReadonlyMap<string, string>;
   readonly texts: Readonly<Record<string, string>>;
   readonly member: boolean;
-  /** Whether single keys do something: visitors may switch them off. */
+  /** Whether single-key shortcuts are enabled: visitors may switch them off. */
   readonly keys: boolean;
 }
 
-/** As the server writes it: tags by the folder of their modules. */
+/** The page data as the server sends it: tags by the folder of their modules. */
 type SentPage = Omit<Page, 'elements'> & { readonly elements: Readonly<Record<string, readonly string[]>> };
 /**
- * A template of a theme can write such data before the server does. What may run it, whatever is loaded by a script that
- * may run, so it is plugins' modules alone.
+ * A theme's template could write such a data block ahead of the server's. Since scripts that may run can load any other
+ * script, only modules of plugins are accepted.
  */
 const PLUGIN_MODULES = new URL('/assets/p/', location.origin).href;
 function readPage(): Page {
@@ -27,14 +27,17 @@ function readPage(): Page {
   return { ...rest, elements: new Map(modules.filter(([, module]) => module.startsWith(PLUGIN_MODULES))) };
 }
 
-/** The data the server sent to this page's scripts. */
+/** The data that the server sent to this page's scripts. */
 export const page: Page = readPage();
 
-/** A text of the page's own scripts, in the page's language. Elements of plugins take theirs from their HTML, such as `data-` attributes. */
+/**
+ * A text for the page's own scripts, in the page's language. Elements of plugins get theirs from their HTML, such as
+ * `data-` attributes.
+ */
 export const t = (key: string, values: Readonly<Record<string, string | number>> = {}): string =>
   (page.texts[key] ?? key).replace(/\{(\w+)\}/g, (placeholder, name: string) => String(values[name] ?? placeholder));
 
-/** Whether the reader wants long lists in pages, rather than that they go on by themselves. */
+/** Whether the reader prefers numbered pages to lists that load more by themselves. */
 export const inPages = (): boolean => document.documentElement.dataset['paging'] === 'pages';
 
 interface Policy {
@@ -42,22 +45,22 @@ interface Policy {
 }
 declare const trustedTypes: { createPolicy(name: string, rules: Policy): Policy } | undefined;
 const asIs: Policy = { createHTML: (text) => text };
-// The only policy that the page's headers allow. It is used in the two lines below alone, where its HTML becomes nodes
-// of a document that runs nothing.
+// The only policy that the page's headers allow. It is used only by `toFragment` and `toDocument` below, which turn its
+// HTML into nodes of a document in which no scripts run.
 const policy = typeof trustedTypes === 'undefined' ? asIs : trustedTypes.createPolicy('forum-html', asIs);
 
 /**
- * What runs, loads a page into this one, or changes where the page's own addresses lead. The server sends none of it to
- * be put into a page.
+ * Elements that run scripts, embed a page, or change where the page's relative URLs lead. The server sends none of them
+ * in HTML that is inserted into a page.
  */
 const ACTIVE = 'script, iframe, frame, object, embed, base, link, style, template, animate, set, meta[http-equiv]';
 const ADDRESS = /^(?:(?:xlink:)?href|src|action|formaction|data)$/i;
 const SCRIPT = /^(?:javascript|vbscript):/i;
-/** Browsers ignore these in a URL. */
+/** Browsers ignore these characters in a URL. */
 // eslint-disable-next-line no-control-regex
 const OVERLOOKED = /[\0- ]/g;
 
-/** Takes out whatever could run, should any have got into the server's HTML. */
+/** Removes anything that could run, in case it got into the server's HTML. */
 function inert<T extends ParentNode>(root: T): T {
   for (const active of root.querySelectorAll(ACTIVE)) active.remove();
   for (const element of root.querySelectorAll('*')) {
@@ -70,7 +73,7 @@ function inert<T extends ParentNode>(root: T): T {
   return root;
 }
 
-/** HTML of this server as nodes; nothing in it runs, now or later. Its forms get this page's forgery token. */
+/** Parses HTML from this server; nothing in it runs, now or later. Its forms get this page's CSRF token. */
 export function toFragment(html: string): DocumentFragment {
   const template = document.createElement('template');
   template.innerHTML = policy.createHTML(html);
@@ -78,15 +81,15 @@ export function toFragment(html: string): DocumentFragment {
   return inert(template.content);
 }
 
-/** A whole page of this server, to take pieces from; nothing in it runs, now or later. */
+/** Parses a whole page of this server, to take parts from; nothing in it runs, now or later. */
 export const toDocument = (html: string): Document =>
   inert(new DOMParser().parseFromString(policy.createHTML(html), 'text/html'));
 
 const meta = (): HTMLMetaElement | null => document.querySelector('meta[name="csrf-token"]');
-/** The forgery token of this page. */
+/** The CSRF token of this page. */
 export const csrf = (): string => meta()?.content ?? '';
 
-/** Takes over the forgery token of another page, into every form of this one. */
+/** Copies the CSRF token of another page into this one and all its forms. Returns whether it changed. */
 export function refreshCsrf(other: Document): boolean {
   const token = other.querySelector<HTMLMetaElement>('meta[name="csrf-token"]')?.content;
   const own = meta();
@@ -96,21 +99,24 @@ export function refreshCsrf(other: Document): boolean {
   return true;
 }
 
-/** Fetches from this server with the CSRF token; returns the response as it is. */
+/** Fetches from this server with the CSRF token and returns the raw response. */
 export function request(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (init.method && init.method !== 'GET') headers.set('X-CSRF-Token', csrf());
   return fetch(url, { ...init, headers, credentials: 'same-origin' });
 }
 
-/** A page of this server without its frame, to take pieces from; it does not count as a visit. Rejects where it fails. */
+/**
+ * Fetches a page of this server without its frame, to take parts from; this does not count as a visit. Rejects if
+ * the request fails.
+ */
 export async function fragment(url: string): Promise<DocumentFragment> {
   const response = await request(url, { headers: { 'X-Fragment': '1' }, cache: 'no-store' });
   if (!response.ok) throw new Error(t('failed'));
   return toFragment(await response.text());
 }
 
-/** JSON to and from the API. Rejects with the envelope's own sentence. */
+/** Calls the API with JSON. Rejects with the error message of the response. */
 export async function api<T>(
   path: string,
   body?: unknown,
@@ -125,13 +131,13 @@ export async function api<T>(
   return answer as T;
 }
 
-/** Says something to those who listen to the page instead of looking at it. */
+/** Announces a text to screen readers. */
 export function announce(text: string): void {
   const region = document.getElementById('announcer');
   if (region) region.textContent = text;
 }
 
-/** A passing note at the foot of the page; also announced. */
+/** Shows a temporary note at the bottom of the page and announces it. */
 export function toast(text: string): void {
   announce(text);
   document.querySelector('.toast')?.remove();
@@ -143,16 +149,17 @@ export function toast(text: string): void {
 }
 
 let dismissed: { readonly opener: HTMLElement; readonly at: number } | undefined;
-/** Milliseconds from a press that closes a popover to the click that it is the beginning of. */
+/** Maximum milliseconds between the press that closes a popover and the click that this press becomes. */
 const CLICK = 400;
 
 /**
- * Shows a popover beside what opens it, where its class `menu` puts it, and goes into it where that was by keyboard (a
- * click without a pointer); hides it where it was shown there already.
+ * Shows a popover beside its opener, where the class `menu` places it, or hides it if it is already shown there. When
+ * opened by keyboard (a click without a pointer), it receives the focus.
  */
 export function togglePopover(popover: HTMLElement, opener: HTMLElement, { detail, timeStamp }: UIEvent): void {
   const byKeyboard = detail === 0;
-  // A press beside an open popover has closed it before the click is heard of; what is shown may come long after that.
+  // Pressing beside an open popover closes it before the click event is dispatched; showing it may take long after
+  // that.
   if (!byKeyboard && dismissed?.opener === opener && timeStamp - dismissed.at < CLICK) return;
   if (popover.matches(':popover-open')) popover.hidePopover();
   popover.showPopover({ source: opener });
@@ -160,91 +167,106 @@ export function togglePopover(popover: HTMLElement, opener: HTMLElement, { detai
   popover.addEventListener('beforetoggle', () => (dismissed = { opener, at: performance.now() }), { once: true });
 }
 
-/** Defines a custom element once: a module may be loaded twice. */
+/** Defines a custom element unless it is already defined: a module may be loaded twice. */
 export function define(tag: string, element: CustomElementConstructor): void {
   if (!customElements.get(tag)) customElements.define(tag, element);
 }
 
-/** Loads an element's module, once; does nothing where no plugin has it. */
+/** Loads an element's module once; does nothing if no plugin provides it. */
 export async function loadElement(tag: string): Promise<void> {
   const module = page.elements.get(tag);
   if (module !== undefined) await import(module);
 }
 
-/** Replaces text of a field so that its own undo knows of it. The caret is behind it then. */
+/** Replaces text of a field and keeps its native undo history. Afterwards the caret is behind the text. */
 export function insertText(area: HTMLTextAreaElement, text: string, start: number, end: number): void {
   area.focus();
   area.setSelectionRange(start, end);
-  // Obsolete by the letter, and still the only way that keeps the undo stack.
+  // Deprecated, but still the only way to preserve the undo history.
   const focused = document.activeElement === area;
   if (focused && document.execCommand(text === '' ? 'delete' : 'insertText', false, text)) return;
   area.setRangeText(text, start, end, 'end');
   area.dispatchEvent(new Event('input', { bubbles: true }));
 }
 
-/** Text as Markdown that shows these signs and no others. */
+/** Escapes text so that Markdown shows it literally. */
 export const escapeMarkdown = (text: string): string => text.replace(/[\\`*_[\]<>~|&]/g, '\\$&');
 
-/** What is filled into a form, by field: texts, and whether a box is ticked (`name=value`). */
+/** Values to fill into a form, by field: texts, and for check boxes whether they are ticked (`name=value`). */
 export type FormValues = Readonly<Record<string, string | boolean>>;
-/** `detail` of `forum:draft-found`: what a member wrote in the same form somewhere else. The form that takes it over cancels the event. */
+/**
+ * `detail` of `forum:draft-found`: what a member wrote in the same form elsewhere. The form that takes it over cancels
+ * the event.
+ */
 export interface FoundDraft {
   readonly values: FormValues;
   /** Epoch milliseconds. */
   readonly time: number;
-  /** Until when what was written here was part of it, or seen there: nothing of that is lost with it. */
+  /**
+   * The time until which the draft includes, or its writer had seen, what was written here: replacing text up to then
+   * loses nothing.
+   */
   readonly known: number;
 }
 
-/** One way to go on after a sign such as `@`. */
+/** A suggestion to complete what follows a trigger such as `@`. */
 export interface Completion {
-  /** What is put in place of the sign and the letters behind it; a space follows. */
+  /** Replaces the trigger and the letters after it; followed by a space. */
   readonly text: string;
   readonly label: string;
-  /** In small print beside the label. */
+  /** Shown in small print beside the label. */
   readonly hint?: string;
-  /** A sign or two before the label. */
+  /** One or two characters shown before the label. */
   readonly sign?: string;
 }
 /**
- * An element in the slot `composer.completion` that knows how to go on after its sign, `data-trigger`. Its module is
- * loaded when the sign is typed for the first time. With `data-words`, spaces belong to what is looked for.
+ * An element in the slot `composer.completion` that suggests completions after its trigger, `data-trigger`. Its module
+ * is loaded when the trigger is typed for the first time. With `data-words`, the query may contain spaces.
  */
 export interface CompletionSource extends HTMLElement {
-  /** The best first; none where too little is typed yet. Aborted when something else is typed. */
+  /** The best suggestion first; empty while too little is typed. Aborted when the text changes. */
   complete(typed: string, signal: AbortSignal): Promise<readonly Completion[]>;
 }
 
 /**
- * An element in the slot `composer.tools`, around a button of the bar of a writing field. Its module is loaded when that
- * is pressed for the first time, or before, where its `data-when` says so.
+ * An element in the slot `composer.tools` that wraps one button of the toolbar of a writing field. Its module is loaded
+ * when the button is first pressed, or earlier if its `data-when` says so.
  */
 export interface ComposerTool extends HTMLElement {
-  /** Its button was pressed, by this event. */
+  /** Called when its button was pressed, with the event. */
   use(area: HTMLTextAreaElement, event: UIEvent): void | Promise<void>;
 }
 
-/** The element `x-login` of whichever plugin logs people in: its module is loaded when a session turns out to have ended. */
+/**
+ * The element `x-login` of the plugin that logs people in; its module is loaded when a session turns out to have
+ * expired.
+ */
 export interface LoginDialog extends HTMLElement {
-  /** Puts itself onto the page and asks, unless another one does; whether the same member is logged in again. */
+  /**
+   * Adds itself to the page and asks for a login, unless another dialog already does. Resolves to whether the same
+   * member is logged in again.
+   */
   ask(note?: string): Promise<boolean>;
 }
 
-/** The element `x-bar`, made once it is loaded: a line at the foot of the window that is in nobody’s way. */
+/** The element `x-bar`, created once its module is loaded: an unobtrusive line at the bottom of the window. */
 export interface Bar extends HTMLElement {
-  /** Puts itself onto the page, with a button and one that puts it away. */
+  /** Adds itself to the page, with an action button and one that dismisses it. */
   show(text: string, label: string, run: () => void): void;
 }
 
-/** The element `x-form`, made once it is loaded: the form of another page, with ids of its own. */
+/** The element `x-form`, created once its module is loaded: the form of another page, with unique ids. */
 export interface PageForm extends HTMLElement {
-  /** By the address that the form is sent to; resolves to the title of that page. Rejects where it cannot be had. */
+  /**
+   * Loads the form by the path that it is submitted to; resolves to the title of its page. Rejects if it cannot be
+   * loaded.
+   */
   bring(path: string): Promise<string>;
-  /** Whether something else is written in it than the server sent. */
+  /** Whether its values differ from those that the server sent. */
   readonly isChanged: boolean;
 }
 
-/** A button that runs something, without an icon: those are drawn by the server. */
+/** Creates a button without an icon, since icons are drawn by the server. */
 export function button(label: string, run: () => void): HTMLButtonElement {
   const made = document.createElement('button');
   made.type = 'button';
@@ -253,7 +275,7 @@ export function button(label: string, run: () => void): HTMLButtonElement {
   return made;
 }
 
-/** Storage of this device; full or forbidden storage counts as empty. */
+/** Local storage of this device; full or blocked storage counts as empty. */
 export const store = {
   get(key: string): string | null {
     try {
@@ -267,7 +289,7 @@ export const store = {
       if (value === undefined) localStorage.removeItem(key);
       else localStorage.setItem(key, value);
     } catch {
-      // Nothing is stored on this device then; the page works without.
+      // Then nothing is stored on this device; the page works without it.
     }
   },
 };

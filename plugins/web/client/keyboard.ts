@@ -1,6 +1,6 @@
 import { button, loadElement, request } from '@forum/client';
 
-/** What keys do something by themselves; loaded with the first key that is pressed. */
+/** Keyboard shortcuts; loaded when the first key is pressed. */
 
 interface Shortcut {
   readonly id: string;
@@ -17,22 +17,22 @@ interface Keyboard {
   readonly change: { readonly label: string; readonly href: string };
   readonly areas: readonly { readonly label: string; readonly shortcuts: readonly Shortcut[] }[];
 }
-/** Milliseconds in which the second of two keys has to follow. */
+/** Milliseconds within which the second of two keys must follow. */
 const PAUSE = 1_500;
-/** Milliseconds for which a menu, or the module of what is pressed, is waited for. */
+/** Milliseconds to wait for a menu, or for the module of the element to click. */
 const TIMEOUT = 5_000;
-/** Height of the bar that covers the top of the page. */
+/** Pixels of the bar that covers the top of the page. */
 const BAR = 72;
 const ITEM = 'main :is(.card, .post:not(.along), .queue > *)';
 const MENU = 'a[data-menu]';
 const OPEN = '.menu:popover-open';
 
-/** What to do with a key; false where it is none of this page's. */
+/** Returns a key handler, which returns false for keys that are not shortcuts of this page. */
 export async function loadKeyboard(): Promise<(key: string) => boolean> {
   const answer = await request('/keyboard', { headers: { Accept: 'application/json' } });
   if (!answer.ok) throw new Error(String(answer.status));
   const keyboard = (await answer.json()) as Keyboard;
-  // In queues those of queues come first.
+  // Shortcuts for queues take precedence.
   const all = keyboard.areas
     .flatMap((area) => area.shortcuts)
     .toSorted((a, b) => Number(b.area === 'queues') - Number(a.area === 'queues'));
@@ -64,14 +64,16 @@ async function run(shortcut: Shortcut, keyboard: Keyboard): Promise<void> {
 const shown = (selector: string, root: ParentNode = document): HTMLElement[] =>
   [...root.querySelectorAll<HTMLElement>(selector)].filter((element) => element.checkVisibility());
 
-/** Pixels of it that are in view. */
+/** Pixels of the item that are in view. */
 function inView(item: Element): number {
   const { top, bottom } = item.getBoundingClientRect();
   return Math.max(0, Math.min(bottom, innerHeight) - Math.max(top, BAR));
 }
 const beginsInView = (item: Element): boolean => inView(item) > 0 && item.getBoundingClientRect().top >= BAR;
 
-/** In the row or post that has the focus, else outside of them, else in the one of which most is in view. */
+/**
+ * Searched first in the focused row or post, then outside of all rows and posts, then in the one that is most in view.
+ */
 function find(selector: string): HTMLElement | undefined {
   const all = shown(selector);
   const focused = document.activeElement?.closest(ITEM);
@@ -88,13 +90,13 @@ function find(selector: string): HTMLElement | undefined {
 async function press(element: HTMLElement | undefined): Promise<void> {
   if (!element) return;
   if (element.matches('input, textarea, select')) return element.focus();
-  // What its element does in place of the browser is there with the element's module.
+  // If a custom element replaces the browser's default action, its module must be loaded first.
   const around = element.closest(':not(:defined)');
   if (around) {
     const loaded = loadElement(around.localName).catch(() => undefined);
     await Promise.race([loaded, new Promise((late) => setTimeout(late, TIMEOUT))]);
   }
-  // What stands in no row or post acts on what is in view.
+  // Elements outside of rows and posts act on what is in view, so the page must not scroll to them.
   element.focus({ preventScroll: !element.closest(ITEM) });
   element.click();
 }
@@ -102,7 +104,7 @@ async function press(element: HTMLElement | undefined): Promise<void> {
 async function pressInMenu(selector: string): Promise<void> {
   const opened = new Promise<boolean>((resolve) => {
     const signal = AbortSignal.timeout(TIMEOUT);
-    // Not where another menu has just been closed.
+    // Ignores the toggle event of another menu that has just closed.
     const toggled = ({ target }: Event): void => void ((target as Element).matches(OPEN) && resolve(true));
     document.addEventListener('toggle', toggled, { capture: true, signal });
     signal.addEventListener('abort', () => resolve(false));
@@ -112,7 +114,7 @@ async function pressInMenu(selector: string): Promise<void> {
   if (menu) await press(shown(selector, menu)[0]);
 }
 
-/** To the next row or post, or what leads to more of them. */
+/** Moves to the next or previous row or post, or to the control that loads more of them. */
 function step(by: 1 | -1): void {
   const items = shown(`${ITEM}, main :is(.feed-more button, a[rel="next"])`);
   const at = items.findIndex((item) => item.contains(document.activeElement));
@@ -125,7 +127,7 @@ function step(by: 1 | -1): void {
   next.scrollIntoView({ block: next.matches('.post') ? 'start' : 'nearest' });
 }
 
-/** Lists the keys that do something on this page. */
+/** Lists the shortcuts that work on this page. */
 function show({ title, close, change, areas }: Keyboard): void {
   const dialog = document.createElement('dialog');
   dialog.className = 'keys';

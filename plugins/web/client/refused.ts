@@ -1,12 +1,12 @@
 import { announce, loadElement, refreshCsrf, t, toDocument, type LoginDialog } from '@forum/client';
 import { say, type Mended } from './parts/form-state.ts';
 
-/** What is to be done about a form that was not accepted. Resolves to what was put right, for it to be sent once more. */
+/** Handles a form that was not accepted. Resolves to what was fixed if the form should be sent again. */
 export async function mend(form: HTMLFormElement, response: Response, before?: Mended): Promise<Mended | undefined> {
   if (response.status === 429) return wait(form, Number(response.headers.get('Retry-After') ?? 10));
   const answer = toDocument(await response.text());
   if (isAnother(answer)) return askToLogIn(form);
-  // A token from before logging in or out elsewhere: take the new one over and try once more.
+  // A CSRF token from before a login or logout in another tab: take over the new one and try once more.
   if (response.status === 403 && !before && refreshCsrf(answer)) return 'token';
   refreshCsrf(answer);
   if (response.status === 401) return before !== 'session' && (await logIn()) ? 'session' : askToLogIn(form);
@@ -15,13 +15,13 @@ export async function mend(form: HTMLFormElement, response: Response, before?: M
   return undefined;
 }
 
-/** Whether another member than the one who wrote has logged in beside it: nothing is sent in their name. */
+/** Whether another member has logged in since the text was written: nothing may be sent in their name. */
 function isAnother({ body }: Document): boolean {
   const [now, before] = [body.dataset['viewer'], document.body.dataset['viewer']];
   return now !== undefined && before !== undefined && now !== before;
 }
 
-/** In a dialog over the page; false where there is none, or it was closed. */
+/** Logs in through a dialog over the page. Resolves to false if there is none, or if it was closed. */
 async function logIn(): Promise<boolean> {
   try {
     await loadElement('x-login');
@@ -31,7 +31,7 @@ async function logIn(): Promise<boolean> {
   }
 }
 
-/** In another tab, so that what was typed stays here. */
+/** Offers a link to log in in another tab, so that the input here is kept. */
 function askToLogIn(form: HTMLFormElement): undefined {
   say(form, t('session'));
   const link = Object.assign(document.createElement('a'), {
@@ -42,7 +42,10 @@ function askToLogIn(form: HTMLFormElement): undefined {
   form.querySelector('.form-state')!.append(' ', link);
 }
 
-/** Puts the answer's page in place of this one where it has the form, or a message; false where it has neither. */
+/**
+ * Replaces the page's content with the response's if that has the form or an error message. Returns false if it has
+ * neither.
+ */
 function showRefused(form: HTMLFormElement, answer: Document): boolean {
   const refused = form.id
     ? answer.getElementById(form.id)

@@ -1,6 +1,6 @@
 import { announce, button, define, t, type Bar } from '@forum/client';
 
-/** A line at the foot of the window that waits until something is done about it, or it is put away. */
+/** A line at the bottom of the window that stays until its button is pressed or it is dismissed. */
 class QuietBar extends HTMLElement implements Bar {
   show(text: string, label: string, run: () => void): void {
     const words = Object.assign(document.createElement('p'), { textContent: text });
@@ -16,7 +16,7 @@ class QuietBar extends HTMLElement implements Bar {
     announce(text);
   }
 
-  /** What else is at the foot of the window makes room. */
+  /** Makes other elements at the bottom of the window make room. */
   connectedCallback(): void {
     document.documentElement.classList.add('noticing');
   }

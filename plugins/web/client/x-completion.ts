@@ -2,29 +2,32 @@ import { define, insertText, loadElement, type Completion, type CompletionSource
 import { letterBox, placeAt } from './parts/caret.ts';
 import { endsInCode } from './parts/lists.ts';
 
-/** Milliseconds without a key until a source is asked. */
+/** Milliseconds without input before a source is queried. */
 const PAUSE = 150;
-/** What is shown at once, and letters behind a sign. */
+/** The maximum number of suggestions shown, and of letters after a trigger. */
 const MOST = 8;
 const LONGEST = 60;
 
-/** The sign before which a word has ended: an address of a mail or a time of day asks for nothing. */
+/**
+ * If text before the trigger ends like this, the trigger is part of a word: no suggestions in email addresses or times
+ * of day.
+ */
 const BEFORE = /[\p{L}\p{N}\p{M}_/@.&:#\\-]$/u;
 const WORD = /^[\p{L}\p{N}\p{M}_.+-]*$/u;
 const WORDS = /^[^\s\][\n][^\][\n]*$/;
-/** Keys that take the caret elsewhere. */
+/** Keys that move the caret elsewhere. */
 const LEAVING = new Set(['ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageUp', 'PageDown']);
 
 interface Typed {
   readonly source: HTMLElement;
-  /** Where its sign stands. */
+  /** Position of its trigger. */
   readonly at: number;
   readonly text: string;
 }
 
 /**
- * Offers how to go on while one writes: the elements in it are its sources. The field stays a field for assistive
- * technology, of which one entry of a list is the active one, since a text of several lines is no combobox.
+ * Offers completions while the user types; its child elements are the sources. For assistive technology the field
+ * remains a text field that points to the active option of a list, because a multi-line text is not a combobox.
  */
 class CompletionList extends HTMLElement {
   readonly #list = Object.assign(document.createElement('ul'), { className: 'completions', popover: 'manual' });
@@ -32,11 +35,11 @@ class CompletionList extends HTMLElement {
   #typed: Typed | undefined;
   #offered: readonly Completion[] = [];
   #chosen = 0;
-  /** Where the sign stands whose list was closed with Escape. */
+  /** Position of the trigger whose list was closed with Escape. */
   #dismissed = -1;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
-  /** Of the sign, within the text of the field: laid out anew for another sign only. */
+  /** Position of the trigger in the field's text; measured again only for another trigger. */
   #letter: DOMRect | undefined;
   readonly #follow = (): void => placeAt(this.#list, this.#area!, this.#letter!);
   readonly #reflow = (): void => {
@@ -56,15 +59,15 @@ class CompletionList extends HTMLElement {
     area.addEventListener('compositionstart', () => this.#close());
     area.addEventListener('compositionend', () => this.#look());
     for (const leaving of ['blur', 'pointerdown']) area.addEventListener(leaving, () => this.#close());
-    // Before whoever else hears the field's keys: while there is a list, some of them are its own.
+    // Runs before other listeners on the field, because some keys belong to the list while it is open.
     composer.addEventListener('keydown', (event) => this.#key(event), { capture: true });
-    // The field keeps the focus.
+    // Keeps the focus in the field.
     this.#list.addEventListener('mousedown', (event) => event.preventDefault());
     this.#list.addEventListener('click', ({ target }) => {
       const at = [...this.#list.children].indexOf((target as Element).closest('li')!);
       if (at >= 0) this.#accept(at);
     });
-    // What was typed before this module loaded.
+    // Text that was typed before this module loaded.
     if (document.activeElement === area) this.#look();
   }
 
@@ -78,14 +81,14 @@ class CompletionList extends HTMLElement {
     const typed = this.#read();
     if (typed?.at !== this.#dismissed) this.#dismissed = -1;
     if (!typed || this.#dismissed >= 0) return this.#close();
-    // Until there are others, what was offered stays as far as it fits: never something else than what is typed.
+    // Until new suggestions arrive, the old ones stay as far as they match the text.
     const same = typed.source === this.#typed?.source && typed.at === this.#typed.at;
     const low = typed.text.toLowerCase();
     this.#show(typed, same ? this.#offered.filter(({ label }) => label.toLowerCase().includes(low)) : []);
     this.#waiting = setTimeout(() => void this.#ask(typed), PAUSE);
   }
 
-  /** The last sign before the caret with what was typed behind it. */
+  /** The last trigger before the caret with the text typed after it. */
   #read(): Typed | undefined {
     const { value, selectionStart: caret, selectionEnd } = this.#area!;
     if (caret !== selectionEnd) return undefined;
@@ -108,7 +111,7 @@ class CompletionList extends HTMLElement {
       const found = await (typed.source as CompletionSource).complete(typed.text, signal);
       if (!signal.aborted) this.#show(typed, found.slice(0, MOST));
     } catch {
-      // Whoever is not offered anything writes it out.
+      // Without suggestions, the user simply types the whole word.
       if (!signal.aborted) this.#close();
     }
   }
@@ -121,7 +124,7 @@ class CompletionList extends HTMLElement {
     this.#list.replaceChildren(...offered.map((one, at) => entryOf(one, `${this.#list.id}-${at}`)));
     this.#area!.setAttribute('aria-controls', this.#list.id);
     this.#choose(0);
-    // Laid out once, with the text that was typed.
+    // Its position is measured only once, when it opens.
     if (this.#list.matches(':popover-open')) return void requestAnimationFrame(this.#follow);
     this.#list.showPopover();
     addEventListener('scroll', this.#follow, { capture: true, passive: true });

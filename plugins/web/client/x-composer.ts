@@ -18,15 +18,17 @@ import { relativeTime } from './parts/times.ts';
 /** Milliseconds after the last change until a draft is saved. */
 const DRAFT_AFTER = 2_000;
 
-/** Milliseconds after the last change until a preview beside the text follows it: the server makes 60 in a minute. */
+/** Milliseconds after the last change until a preview beside the text is updated: the server renders 60 a minute. */
 const PREVIEW_AFTER = 1_200;
-/** Windows in which a text and its preview have room side by side; the theme's style knows it, too. */
+/** Windows wide enough for a text and its preview side by side; the theme's style sheet uses the same width. */
 const WIDE = '(min-width: 90rem)';
 
-/** With Ctrl or Command. */
+/** Shortcuts with Ctrl or Command. */
 const KEYS: Readonly<Record<string, Mark>> = { b: 'bold', i: 'italic', k: 'link' };
 
-/** The writing field with a bar, a preview made by the server, and a draft of its form that outlives the page. */
+/**
+ * The writing field with a toolbar, a preview rendered by the server, and a draft of its form that outlives the page.
+ */
 class Composer extends HTMLElement {
   #area!: HTMLTextAreaElement;
   #bar: HTMLElement | null = null;
@@ -34,12 +36,12 @@ class Composer extends HTMLElement {
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
   #following: ReturnType<typeof setTimeout> | undefined;
-  /** What was published last. */
+  /** The draft that was last dispatched to listeners. */
   #published: object | null | undefined;
   readonly #leaving = (): void => {
     if (this.#waiting !== undefined) this.#keep();
   };
-  /** What another tab sent, or discarded, is not what is written here. */
+  /** If another tab sends or discards the draft, save the text that is still here. */
   readonly #stored = (event: StorageEvent): void => {
     if (!this.#empty && this.#draft?.isLost(event)) this.#later();
   };
@@ -54,7 +56,7 @@ class Composer extends HTMLElement {
     this.#bar = this.querySelector<HTMLElement>('[role="toolbar"]');
     if (this.#bar) this.#equip(this.#bar);
     area.addEventListener('keydown', (event) => this.#key(event));
-    // A field that is hidden behind its preview cannot be pointed at by the browser.
+    // The browser cannot point to an invalid field while a preview hides it.
     area.addEventListener('invalid', () => this.#write());
     this.querySelector('[data-preview]')?.addEventListener('click', (event) => {
       event.preventDefault();
@@ -81,7 +83,7 @@ class Composer extends HTMLElement {
     this.#asking?.abort();
   }
 
-  /** One stop of the Tab key; arrows move inside. */
+  /** The toolbar is one tab stop; arrow keys move within it. */
   #equip(bar: HTMLElement): void {
     const tools = [...bar.querySelectorAll('button')];
     for (const tool of tools) {
@@ -113,7 +115,7 @@ class Composer extends HTMLElement {
   }
 
   #key(event: KeyboardEvent): void {
-    // This Enter chooses a word of an input method.
+    // This Enter confirms a word of an input method.
     if (event.isComposing) return;
     const command = event.ctrlKey || event.metaKey;
     if (event.key === 'Enter' && !command && !event.shiftKey && continueList(this.#area)) return event.preventDefault();
@@ -131,11 +133,11 @@ class Composer extends HTMLElement {
     const beside = matchMedia(WIDE).matches;
     view.className = 'composer-view prose';
     view.dir = 'auto';
-    // Beside the text it may scroll.
+    // Focusable beside the text, so that the keyboard can scroll it.
     view.tabIndex = beside ? 0 : -1;
     this.#box.classList.toggle('beside', beside);
     this.#area.hidden = !beside;
-    // Its marks would go into a text that no one sees.
+    // Its buttons would change a text that is hidden.
     if (this.#bar) this.#bar.hidden = !beside;
     this.#area.after(view);
     this.#label(t(beside ? 'hide' : 'write'));
@@ -148,14 +150,14 @@ class Composer extends HTMLElement {
     return this.#area.parentElement!;
   }
 
-  /** A preview beside the text says what it says now. */
+  /** Updates a preview that is shown beside the text. */
   #follow(): void {
     clearTimeout(this.#following);
     const view = this.#box.querySelector('.composer-view');
     if (view) this.#following = setTimeout(() => void this.#preview(view), PREVIEW_AFTER);
   }
 
-  /** Back from the preview to the field; false where the field is shown. */
+  /** Switches from the preview back to the field; returns false if there was no preview. */
   #write(): boolean {
     const shown = this.querySelector('.composer-view');
     shown?.remove();
@@ -174,7 +176,7 @@ class Composer extends HTMLElement {
     button.textContent = text ?? button.dataset['label'];
   }
 
-  /** The same rendering the post will have. The last good one stays when asking fails. */
+  /** Rendered like the post will be. If a request fails, the last good preview stays. */
   async #preview(view: Element): Promise<void> {
     this.#asking?.abort();
     const { signal } = (this.#asking = new AbortController());
@@ -204,7 +206,7 @@ class Composer extends HTMLElement {
     else this.#say('');
   }
 
-  /** When the draft was last kept, and the way to be rid of it. */
+  /** Shows when the draft was last saved, with a button to discard it. */
   #saved(time = this.#draft!.time): void {
     this.#choices(this.#say(t('saved', { time: clock(time) })));
   }
@@ -214,7 +216,10 @@ class Composer extends HTMLElement {
     this.#dispatch();
   }
 
-  /** Dispatches `forum:draft` on a form that is saved on this device, for whoever keeps it elsewhere as well: `detail` has its values, or is null where nothing is left. */
+  /**
+   * Dispatches `forum:draft` on a form that is saved on this device, for listeners that also store it elsewhere:
+   * `detail` has its values, or is null if there is no draft any more.
+   */
   #dispatch(): void {
     const detail = this.#published;
     if (detail !== undefined) this.#area.form?.dispatchEvent(new CustomEvent('forum:draft', { detail }));
@@ -230,17 +235,14 @@ class Composer extends HTMLElement {
     this.#waiting = undefined;
   }
 
-  /**
-   * A draft comes back by itself into an empty field; where the server sent a text, it is for the writer to say which
-   * one they want.
-   */
+  /** Restores a draft into an empty field. If the server sent a text, the writer chooses between the two. */
   #offer(): void {
     const draft = this.#draft;
     const kept = draft?.kept;
     if (!draft) return;
     if (!kept) {
       if (draft.time > 0) this.#saved();
-      // What was written before this module loaded is saved too.
+      // Text that was typed before this module loaded is saved too.
       if (this.#area.value !== this.#area.defaultValue) this.#later();
       return;
     }
@@ -252,8 +254,8 @@ class Composer extends HTMLElement {
   }
 
   /**
-   * The newer one wins where nothing was written here that would be lost with it, and the event is cancelled; else it is
-   * for the writer to say which one they want.
+   * If no text written here would be lost, takes over the newer draft and cancels the event; else the writer chooses
+   * between the two.
    */
   #found(event: CustomEvent<FoundDraft>): void {
     const draft = this.#draft!;
@@ -280,7 +282,10 @@ class Composer extends HTMLElement {
     return this.#area.value.trim() === '';
   }
 
-  /** What can be done about a draft, behind the line that tells of it. Unless `discard` does something else, the form is as the server sent it then. */
+  /**
+   * Adds buttons to bring back or discard a draft to the line that reports it. By default, discarding resets the form
+   * to what the server sent.
+   */
   #choices(line: HTMLElement, bring?: () => void, discard = () => this.#discard()): void {
     const tool = (label: string, run: () => void): HTMLButtonElement => {
       const made = button(label, () => {
@@ -304,7 +309,7 @@ class Composer extends HTMLElement {
     this.#draft?.discard();
   }
 
-  /** The form is as the server sent it, and so there is no draft. */
+  /** The form was reset to what the server sent, so there is no draft any more. */
   #drop(): void {
     this.#forget();
     this.#say('');
@@ -323,12 +328,12 @@ class Composer extends HTMLElement {
   }
 }
 
-/** In the zone that the reader chose. */
+/** Formats a time in the zone that the reader chose. */
 const moment = (time: number, format: Intl.DateTimeFormatOptions): string => {
   const { lang, dataset } = document.documentElement;
   return new Date(time).toLocaleString(lang, { ...format, timeZone: dataset['zone'] });
 };
-/** The time of day alone, where it is today's. */
+/** Only the time of day, if the time is today. */
 function clock(time: number): string {
   const day = (one: number): string => moment(one, { dateStyle: 'short' });
   return moment(time, { ...(day(time) !== day(Date.now()) && { dateStyle: 'medium' }), timeStyle: 'short' });

@@ -3,23 +3,23 @@ import { announce, api, define } from '@forum/client';
 interface Unread {
   readonly count: number;
 }
-/** Above this the number says only that there are many, as on the server. */
+/** Larger numbers are shown as "many", as on the server. */
 const MOST = 99;
 
 /**
- * Keeps the number at an icon in the head of a page while the page is open, as the signal `data-signal` says it, or the
- * address `data-path`; says it where it grew. Without a text for none (`data-none`) the icon goes with the number.
+ * Updates the number at an icon in the page's header while the page is open, from the signal `data-signal` or the URL
+ * `data-path`, and announces it when it grew. Without a text for zero (`data-none`) the icon is hidden with the number.
  */
 class Count extends HTMLElement {
   #count = 0;
 
-  /** The head is there for as long as the page is. */
+  /** Listeners need no removal: the header lives as long as the page. */
   connectedCallback(): void {
     this.#count = Number(this.dataset['count']);
     document.addEventListener(`parley:${this.dataset['signal']}`, (event) =>
       this.#show((event as CustomEvent<Unread>).detail.count),
     );
-    // What was sent while the page slept is not sent again.
+    // Signals sent while the page was suspended are not repeated.
     document.addEventListener('parley:reset', () => void this.#ask());
     document.addEventListener('parley:poll', () => void this.#ask());
     addEventListener('pageshow', ({ persisted }) => void (persisted && this.#ask()));
@@ -39,7 +39,7 @@ class Count extends HTMLElement {
     badge.textContent = count > MOST ? `${MOST}+` : number(count);
     badge.hidden = count === 0;
     link.hidden = count === 0 && none === undefined;
-    // Other tabs of the browser show no more of a page than its title.
+    // Other tabs of the browser show only the page's title.
     if (title)
       document.title = `${count > 0 ? `(${badge.textContent}) ` : ''}${document.title.replace(/^\(\d+\+?\) /, '')}`;
     link.ariaLabel = text;

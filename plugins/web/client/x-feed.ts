@@ -1,30 +1,33 @@
 import { announce, define, fragment, inPages, t } from '@forum/client';
 
-/** Pages that come by themselves before a button is shown, so that the foot of the page stays within reach. */
+/** Pages loaded automatically before a button is shown instead, so that the page's footer stays within reach. */
 const BY_THEMSELVES = 3;
-/** Milliseconds between two looks at where one is. */
+/** Milliseconds between two saves of the reader's position. */
 const THROTTLE = 250;
-/** Frames in which rows around the place one comes back to find their height, and how many without a change end that. */
+/**
+ * Maximum frames in which the rows around a restored position may still change height, and how many frames without a
+ * change end the wait.
+ */
 const [FRAMES, STILL] = [60, 5];
-/** By what one moves oneself. */
+/** Events that show that the reader moves. */
 const MOVES = ['wheel', 'touchstart', 'pointerdown', 'keydown'];
 
-/** How many pages had been added, the topmost row in sight, and how far below the top of the screen it began. */
+/** How many pages had been loaded, the topmost visible row, and its distance from the top of the window. */
 interface Place {
   readonly loads: number;
   readonly row: string | null;
   readonly top: number;
 }
 
-/** What distinguishes one row from another. */
+/** Identifies a row. */
 const nameOf = (row: Element): string | null => row.getAttribute('aria-labelledby');
-/** Those of a list, and those that are pinned above it. */
+/** The rows of a list, including those pinned above it. */
 const rowsOf = (list: ParentNode | null): readonly Element[] => [...(list?.querySelectorAll('.card') ?? [])];
-/** Where a pager leads on to. */
+/** The URL of the pager's next page. */
 const nextIn = (part: ParentNode | null): string | undefined =>
   part?.querySelector('[rel="next"]')?.getAttribute('href') ?? undefined;
 
-/** A list that goes on, where the pager behind it leads to. */
+/** A list that appends the next pages of the pager below it. */
 class Feed extends HTMLElement {
   readonly #gone = new AbortController();
   #observer: IntersectionObserver | undefined;
@@ -76,18 +79,18 @@ class Feed extends HTMLElement {
     return rowsOf(this);
   }
 
-  /** Notes where one is, for whoever comes back to a page that the browser did not keep as it was. */
+  /** Saves the position, for readers who return to a page that the browser did not keep. */
   #keep(): void {
     this.#keeping = undefined;
     const row = this.#rows.find((one) => one.getBoundingClientRect().bottom > 0);
     if (this.#loads === 0 || !row) return;
     const feed: Place = { loads: this.#loads, row: nameOf(row), top: row.getBoundingClientRect().top };
-    // The browser would go to so many pixels of a page that has other rows by then.
+    // The browser would restore a pixel offset, although the page then has other rows.
     history.scrollRestoration = 'manual';
     history.replaceState({ ...(history.state as object | null), feed }, '');
   }
 
-  /** Back to where one was, unless one moves while its rows come. */
+  /** Restores the position, unless the reader moves while rows are loaded. */
   async #return(place: Place | undefined): Promise<void> {
     if (!place) return;
     const before = scrollY;
@@ -97,7 +100,7 @@ class Feed extends HTMLElement {
     const moved = new AbortController();
     const signal = AbortSignal.any([moved.signal, this.#gone.signal]);
     for (const type of MOVES) addEventListener(type, () => moved.abort(), { signal, passive: true });
-    // Rows that come near are drawn by the next frames, and seldom as high as the room that was kept for them.
+    // Rows that come near the window are laid out in the next frames, seldom with exactly the reserved height.
     for (let frame = 0, still = 0; frame < FRAMES && still < STILL && !signal.aborted; frame++) {
       const off = row.getBoundingClientRect().top - place.top;
       still = Math.abs(off) < 1 ? still + 1 : 0;
@@ -119,26 +122,26 @@ class Feed extends HTMLElement {
     list.ariaBusy = 'true';
     try {
       const { first, last } = await this.#append(list);
-      // Its name, not the picture before it, which is no stop of the Tab key and unknown to screen readers.
+      // The link on its name, not on the picture before it, which is neither a tab stop nor visible to screen readers.
       if (asked) first?.querySelector<HTMLElement>('a:not([tabindex="-1"])')?.focus();
       if (last) row.remove();
     } catch {
-      // The numbered pages lead on where loading fails.
+      // If loading fails, the numbered pages are shown again.
       row.remove();
       if (this.#pager) this.#pager.hidden = false;
     } finally {
       this.#loading = false;
       list.ariaBusy = null;
-      // Looked at anew: it may still be in view.
+      // Observe again: the row may still be in view.
       this.#observer?.unobserve(row);
       if (row.isConnected) this.#observer?.observe(row);
     }
   }
 
-  /** Fetches the next page into the list: its first new row, and whether it is the last page. */
+  /** Appends the next page to the list. Resolves to its first new row, and to whether it is the last page. */
   async #append(list: Element): Promise<{ readonly first: Element | undefined; readonly last: boolean }> {
     const part = await fragment(this.#next!);
-    // What has moved down meanwhile is there already.
+    // Rows that moved to a later page in the meantime are already shown.
     const shown = new Set(this.#rows.map(nameOf));
     const fresh = rowsOf(part.querySelector('.feed')).filter((row) => !shown.has(nameOf(row)));
     list.append(...fresh);

@@ -1,6 +1,6 @@
 import { define, fragment, type PageForm } from '@forum/client';
 
-/** What names another element of its page by its id, or several. */
+/** Attributes that refer to other elements of the page by id. */
 const NAMING = ['for', 'list', 'popovertarget', 'aria-controls', 'aria-describedby', 'aria-labelledby'];
 let count = 0;
 
@@ -10,7 +10,7 @@ class FormOfPage extends HTMLElement implements PageForm {
     const page = await fragment(path);
     const form = page.querySelector<HTMLFormElement>(`form[action="${path}"]`);
     if (!form) throw new Error('This is another page');
-    // Once it is sent one goes on reading here.
+    // After submitting, the reader stays on this page.
     form.dataset['enhance'] = 'stay';
     const end = `-${++count}`;
     for (const element of form.querySelectorAll('[id]')) element.id += end;

@@ -1,15 +1,15 @@
 import { define } from '@forum/client';
 
-/** Where what is written is kept by itself. */
+/** Fields whose text is saved as a draft. */
 const KEPT = 'x-composer[data-draft]:not([data-draft=""])';
 
 /**
- * Has the browser ask before a page is left on which a text was written that is kept nowhere and was not sent. Until
- * somebody writes one, nothing is in the way of bringing the page back as it was left.
+ * Makes the browser ask before leaving a page with text that was neither sent nor saved as a draft. The `beforeunload`
+ * listener is added only once text is written, because it may keep the page out of the back/forward cache.
  */
 class Leaving extends HTMLElement {
   #disconnected: AbortController | undefined;
-  /** Forms as they were sent last: what is written in one afterwards is asked about again. */
+  /** Forms that were sent; further input in one of them is asked about again. */
   readonly #sent = new Set<HTMLFormElement>();
 
   connectedCallback(): void {
@@ -26,7 +26,7 @@ class Leaving extends HTMLElement {
       },
       { signal },
     );
-    // A form that script sends is not accepted yet.
+    // A form submitted by script has not been accepted yet.
     document.addEventListener('submit', (event) => event.defaultPrevented || this.#settle(event.target), { signal });
     document.addEventListener('forum:sent', ({ target }) => this.#settle(target), { signal });
   }
@@ -45,7 +45,7 @@ class Leaving extends HTMLElement {
   };
 }
 
-/** Whether a text is not as the server sent it, kept nowhere, and in none of these forms. */
+/** Whether any text differs from what the server sent, has no draft, and is in none of these forms. */
 function isWritten(sent: ReadonlySet<HTMLFormElement> = new Set()): boolean {
   const areas = document.querySelectorAll<HTMLTextAreaElement>('form[method="post"] textarea');
   return [...areas].some(

@@ -1,6 +1,6 @@
 import { button, define } from '@forum/client';
 
-/** A button that chooses the time zone of the browser in the field before it, where times are told in another one. */
+/** A button that selects the browser's time zone in the field before it; shown if times are in another zone. */
 class OwnZone extends HTMLElement {
   connectedCallback(): void {
     const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -8,7 +8,7 @@ class OwnZone extends HTMLElement {
     if (!select || (select.value || this.dataset['site']) === zone) return;
     const label = (this.dataset['text'] ?? '').replace('{zone}', zone.replaceAll('_', ' '));
     const choose = button(label, () => {
-      // By another name than the site has for it, in some browsers.
+      // Some browsers use a name for the zone that is not among the site's.
       if (![...select.options].some(({ value }) => value === zone)) select.add(new Option(zone));
       select.value = zone;
       select.focus();

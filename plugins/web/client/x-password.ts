@@ -1,6 +1,6 @@
 import { define, t } from '@forum/client';
 
-/** A button that shows the password, rules ticked off as they are met, and a word about Caps Lock. */
+/** A button that shows the password, rules that are ticked off as they are met, and a Caps Lock warning. */
 class Password extends HTMLElement {
   connectedCallback(): void {
     const input = this.querySelector('input');

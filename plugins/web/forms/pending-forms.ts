@@ -1,15 +1,15 @@
 import type { Clock, RouteInfo, Secrets, Settings } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** A form that was sent and not acted on, because its sender had to confirm first who they are. */
+/** A form that was sent but not processed, because its sender first had to confirm who they are. */
 export interface PendingForm {
   /** The pattern of the route that it was sent to, and the path. */
   readonly route: string;
   readonly action: string;
-  /** The page that the form stands on. */
+  /** The page that contains the form. */
   readonly page: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Names of fields that had a value and are secrets, which is why they are not stored. */
+  /** Names of secret fields that had a value; their values are not stored. */
   readonly secrets: readonly string[];
 }
 
@@ -18,17 +18,17 @@ interface SealedForm extends PendingForm {
   readonly at: number;
 }
 
-/** Milliseconds within which the member must have confirmed. */
+/** Milliseconds within which the member must confirm. */
 const LIFETIME = 3_600_000;
-/** Characters, so that the sealed text fits into a form of its own. */
+/** Characters, so that the sealed text still fits into a form. */
 const MAX_LENGTH = 700_000;
 /** Names of fields whose values must not be stored, no matter what their route declares. */
 const SECRET_FIELD_NAME =
   /(^|[._[-])(password|passphrase|secret|token|code|credential|api_?key|private_?key)s?(_confirmation)?\]?$/i;
 
 /**
- * Carries a form over while its sender confirms who they are: sealed, in a field of the page that asks for the
- * password. So the server stores nothing, and no one but the sender has it.
+ * Carries a form across the confirmation of its sender: sealed, in a hidden field of the page that asks for the
+ * password. The server stores nothing, and only the sender has the form.
  */
 export class PendingForms {
   readonly #secrets: Secrets;
@@ -49,7 +49,7 @@ export class PendingForms {
     this.#clock = clock;
   }
 
-  /** Undefined for a form that is too long. */
+  /** Undefined if the form is too long. */
   seal(
     form: { readonly route: RouteInfo; readonly action: string; readonly page: string; readonly body: unknown },
     { id }: Viewer,
@@ -71,13 +71,13 @@ export class PendingForms {
     return text.length > MAX_LENGTH ? undefined : this.#secrets.seal(text);
   }
 
-  /** Undefined for what is too old, of another account, or not ours. */
+  /** Undefined if the form is too old, belongs to another account, or was not sealed here. */
   open(sealed: string, { id }: Viewer): PendingForm | undefined {
     try {
       const form = JSON.parse(this.#secrets.open(sealed)) as SealedForm;
       return form.account === id && this.#clock.now() - form.at < LIFETIME ? form : undefined;
     } catch {
-      // Not ours, or sealed with a key that was replaced meanwhile.
+      // Not sealed by this site, or with a key that has been replaced.
       return undefined;
     }
   }
@@ -91,7 +91,7 @@ export class PendingForms {
   }
 }
 
-/** The fields of a body as a form sends them: the same body comes of them. */
+/** A parsed body as form fields that parse to the same body. */
 export function toFormFields(value: unknown, name = ''): readonly { readonly name: string; readonly value: string }[] {
   if (Array.isArray(value)) {
     const single = value.every((item) => typeof item !== 'object');

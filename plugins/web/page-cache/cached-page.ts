@@ -2,16 +2,16 @@ import { hash } from 'node:crypto';
 import { BodyTemplate } from 'parley-forum';
 import { placesIn, type ResponsePlace } from '../pages/placeholders.ts';
 
-/** Hash of a page with its placeholders: equal for equal pages, no matter which user they are for. */
+/** Hash of a page including its placeholders, so equal pages have equal hashes no matter which user they are for. */
 export const pageHash = (html: Buffer): string => hash('sha256', html, 'base64url').slice(0, 16);
 
-/** A page cached as bytes around the placeholders that every response fills. */
+/** A page cached as the bytes around the placeholders that are filled for every response. */
 export class CachedPage {
   readonly path: string;
-  /** Identifies everything but nonce and token. */
+  /** Identifies the page apart from its nonce and token. */
   readonly hash: string;
   readonly body: BodyTemplate<ResponsePlace['name']>;
-  /** Bytes held, about: with a few buffers that are on their way, and the compressed form. */
+  /** Approximate bytes in memory, including the compressed form and a few buffers that are being sent. */
   readonly size: number;
 
   constructor(html: Buffer, path: string) {

@@ -11,11 +11,11 @@ import { CachedPage } from './cached-page.ts';
 import type { Locale } from '../themes/locales.ts';
 import { preferencesKey, readPreferences, type Preferences } from '../appearance/preferences.ts';
 
-/** Characters; longer URLs are searches and the like, which hardly repeat. */
+/** Characters. Longer URLs are mostly searches, which are rarely repeated. */
 const MAX_URL_LENGTH = 200;
-/** How many addresses of members' pages are remembered that were asked for once. */
+/** How many URLs of members' pages are remembered after the first request. */
 const MAX_ASKED = 10_000;
-/** How many guests' tokens are remembered, and up to which length of their cookies (characters). */
+/** How many guests' CSRF tokens are cached, and the maximum length in characters of the cookies they belong to. */
 const MAX_TOKENS = 1_000;
 const MAX_COOKIE_LENGTH = 1_000;
 
@@ -37,19 +37,22 @@ export interface PageCacheDeps {
 
 interface StoreOptions {
   readonly tags: readonly string[];
-  /** `Cache.version()` from before anything was read. */
+  /** `Cache.version()` as it was before any data was read. */
   readonly cacheVersion: number;
   readonly preferences: Preferences;
   readonly viewer: Viewer;
   readonly seconds: number;
 }
 
-/** Rendered pages cached as bytes: guests' are sent before Express runs, members' as soon as they are authenticated. */
+/**
+ * Rendered pages cached as bytes. Guests' pages are sent before Express runs, members' as soon as they are
+ * authenticated.
+ */
 export class PageCache {
   readonly #deps: PageCacheDeps;
-  /** Guests' tokens by the cookies they belong to: computing one takes longer than the rest of the response. */
+  /** Guests' CSRF tokens by Cookie header: computing one takes longer than the rest of the response. */
   readonly #tokens = new LRUCache<string, string>({ max: MAX_TOKENS });
-  /** Most pages are read once by a member, so a page of theirs is kept from the second time on. */
+  /** Most pages are read only once by a member, so a member's page is cached from the second request on. */
   readonly #asked = new LRUCache<string, true>({ max: MAX_ASKED });
 
   constructor(deps: PageCacheDeps) {
@@ -62,7 +65,7 @@ export class PageCache {
     return `page ${who} ${this.#deps.bundleHash()} ${this.#deps.localeOf(req).key} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
   }
 
-  /** Caches what was rendered for this viewer, unless something it shows changed since `cacheVersion`. */
+  /** Caches the page rendered for this viewer, unless data that it shows changed since `cacheVersion`. */
   store(req: IncomingMessage, html: Buffer, { tags, cacheVersion, preferences, viewer, seconds }: StoreOptions): void {
     const url = req.url ?? '/';
     if (url.length > MAX_URL_LENGTH) return;
@@ -76,7 +79,7 @@ export class PageCache {
     });
   }
 
-  /** For an authenticated member. True when the page was sent. */
+  /** For an authenticated member. Returns true if the page was sent. */
   sendToMember(req: Request, res: Response, viewer: Viewer): boolean {
     const { cookie } = req.headers;
     const secure = this.#deps.http.secure(req);
@@ -88,7 +91,7 @@ export class PageCache {
     return true;
   }
 
-  /** For a guest. True when the page was sent. Synchronous throughout. */
+  /** For a guest. Returns true if the page was sent. Entirely synchronous. */
   sendToGuest(req: IncomingMessage, res: ServerResponse): boolean {
     const { cache, sessions, http, onPageView } = this.#deps;
     const { cookie } = req.headers;
@@ -134,6 +137,6 @@ export class PageCache {
   }
 }
 
-/** One page, one visitor: with another token the cached copy's forms would no longer be accepted. */
+/** Unique to page and visitor: with another CSRF token, the forms in the browser's cached copy would be refused. */
 export const etagOf = (hash: string, token: string): string => `W/"${hash}-${crc32(token).toString(36)}"`;
 export const VARY = 'Accept-Encoding, Cookie, Accept-Language';

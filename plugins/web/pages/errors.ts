@@ -11,11 +11,11 @@ export interface PageError {
   readonly message: string;
   readonly details: readonly FieldProblem[];
   readonly headers: Readonly<Record<string, string>>;
-  /** The message says what it is about, more than its status does. */
+  /** Whether the message explains the error better than the standard text for its status. */
   readonly own: boolean;
 }
 
-/** A failure as this viewer may see it. */
+/** The failure as this viewer may see it. */
 export function toPageError(failure: HttpError, viewer: Viewer): PageError {
   const { status, code, message, details, headers, operators } = failure;
   return {
@@ -28,24 +28,24 @@ export function toPageError(failure: HttpError, viewer: Viewer): PageError {
   };
 }
 
-/** What a person reads of it, in their language. */
+/** Translates the messages that people read. */
 export const inLanguage = (pageError: PageError, locale: Locale): PageError => ({
   ...pageError,
   ...translateFailure(pageError, (message) => locale.failure(message)),
 });
 
-/** The envelope of every JSON error, on this surface as on the API's. */
+/** The envelope of JSON errors, the same on this surface as on the API's. */
 export function errorJson({ message, code, details }: PageError, requestId: string): object {
   return { success: false, error: message, code, ...(details.length > 0 && { details }), request_id: requestId };
 }
 
-/** Where programs call; paths below it come here while the plugin that answers them is off. */
+/** Paths of the API. They reach this surface while the plugin that handles them is off. */
 const API = /^\/api(\/|$)/;
 
-/** True for programs: JSON is asked for and a page is not. */
+/** Whether the client is a program: it accepts JSON rather than HTML. */
 export const wantsJson = (req: Request): boolean => API.test(req.path) || req.accepts(['html', 'json']) === 'json';
 
-/** True for browsers that open a page, as opposed to programs that take anything. */
+/** Whether a browser is opening a page, as opposed to programs that accept anything. */
 export const isPageNavigation = (req: Request): boolean =>
   !wantsJson(req) && (req.headers.accept ?? '').includes('text/html');
 
@@ -58,7 +58,7 @@ const TEXTS_BY_CODE: Readonly<Record<string, string>> = {
   read_only: 'web:error.read_only',
 };
 
-/** For whom and for what an error page is; `back` is the page that a refused form stands on. */
+/** The request that an error page is for; `back` is the page that contains the refused form. */
 export interface ErrorPageContext {
   readonly locale: Locale;
   readonly viewer: Viewer;
@@ -68,8 +68,8 @@ export interface ErrorPageContext {
 }
 
 /**
- * The error page in the theme. A form that its route cannot show again says that its page was too old, and where that
- * is.
+ * The error page in the theme. For a form with an expired token that its route cannot show again, the page says so and
+ * links back to the form.
  */
 export function errorView(pageError: PageError, { locale, viewer, url, back, requestId }: ErrorPageContext): View {
   const { status, message, headers } = inLanguage(pageError, locale);
@@ -93,7 +93,7 @@ export function errorView(pageError: PageError, { locale, viewer, url, back, req
   return view('@web/error', { name: 'error', title: model.title, noindex: true }, model, status);
 }
 
-/** The page when even the error page fails: it needs no theme, no database and no plugin. */
+/** Sent when even the error page fails: it needs no theme, no database and no plugin. */
 export function plainErrorPage({ status, message }: PageError, requestId: string): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${status}</title></head>

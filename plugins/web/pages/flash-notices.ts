@@ -4,10 +4,10 @@ import { cookieName, cookieOf } from 'parley-forum/plugins/protection';
 const NOTICE = 'notice';
 /** Characters; a notice is one sentence. */
 const MAX_LENGTH = 300;
-/** The next page of a redirect comes at once. */
+/** After a redirect the next page follows at once. */
 const REDIRECT_MAX_AGE = 60_000;
 
-/** A sentence, and the path of the form that takes back what it tells of, where there is one. */
+/** A sentence, and the path of the form that undoes what it reports, if there is one. */
 export interface Notice {
   readonly text: string;
   /** `info` where it tells of nothing that the visitor has done, but what happened to them or is to be done; `success` without it. */
@@ -30,7 +30,7 @@ export function setNotice(
 export const hasNotice = (header: string | undefined, secure: boolean): boolean =>
   cookieOf(header, cookieName(NOTICE, secure)) !== undefined;
 
-/** The waiting notice, shown once. Its sentence is text like any other: escaped where it is printed. */
+/** Returns the pending notice and clears it. Its sentence is untrusted text: it is escaped where it is printed. */
 export function takeNotice(header: string | undefined, res: Response, secure: boolean): Notice | undefined {
   const name = cookieName(NOTICE, secure);
   const value = cookieOf(header, name);
@@ -39,7 +39,7 @@ export function takeNotice(header: string | undefined, res: Response, secure: bo
   return noticeOf(value);
 }
 
-/** Takes back the notice that this same response was setting, to show it now instead. */
+/** Removes the notice that this response is about to set, to show it right away instead. */
 export function takePendingNotice(res: Response, secure: boolean): Notice | undefined {
   const name = cookieName(NOTICE, secure);
   const lines = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
@@ -50,7 +50,7 @@ export function takePendingNotice(res: Response, secure: boolean): Notice | unde
   return noticeOf(cookieOf(left, name) ?? '');
 }
 
-/** A path of this site: what else a cookie names is no form of it. */
+/** A path on this site: anything else in the cookie is ignored. */
 const PATH = /^\/(?![/\\])[\x21-\x7e]*$/;
 
 function noticeOf(value: string): Notice {

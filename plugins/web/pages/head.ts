@@ -13,11 +13,11 @@ export interface HeadContext {
   readonly baseUrl: string;
   readonly scheme: '' | 'light' | 'dark';
   readonly member: boolean;
-  /** Whether single keys do something. */
+  /** Whether single-key shortcuts are enabled. */
   readonly keys: boolean;
 }
 
-/** What belongs into every page's head, whatever the theme: the theme only says where. */
+/** The head content that every page needs, whatever the theme; the theme only decides its place. */
 export function renderHead({ head, bundle, locale, branding, baseUrl, scheme, member, keys }: HeadContext): SafeHtml {
   const canonical = head.canonical === undefined ? undefined : baseUrl + head.canonical;
   const own = locale.say(head.title);
@@ -40,7 +40,7 @@ ${scripts(bundle, locale, { member, keys })}
 ${head.structuredData && html`<script type="application/ld+json">${safeJson(head.structuredData)}</script>`}`;
 }
 
-/** For those who show links to the page; they are guests. */
+/** For sites that show previews of links; they see pages as guests. */
 const openGraph = (
   { head, bundle, locale, branding, baseUrl }: Omit<HeadContext, 'scheme' | 'member' | 'keys'>,
   canonical: string | undefined,
@@ -52,7 +52,7 @@ ${canonical && html`<meta property="og:url" content="${canonical}">`}
 ${head.description && html`<meta property="og:description" content="${head.description}">`}
 ${picture(head.picture ?? sitePicture(branding, bundle), baseUrl)}`;
 
-/** The theme's is 1200 by 630 pixels, as those who show links ask for. */
+/** The theme's picture has 1200 by 630 pixels, as link previews require. */
 const sitePicture = ({ picture: url, name: alt }: Branding, bundle: ThemeBundle): PagePicture =>
   url === '' ? { url: bundle.asset('img/share.png'), width: 1200, height: 630, alt } : { url, alt };
 
@@ -61,7 +61,7 @@ const icons = (own: string, bundle: ThemeBundle): SafeHtml =>
     ? html`<link rel="icon" href="${bundle.asset('img/icon.svg')}" type="image/svg+xml">`
     : html`<link rel="icon" href="${own}"><link rel="apple-touch-icon" href="${own}">`;
 
-/** Width in pixels from which a link preview shows the picture large. */
+/** Pixels of width from which link previews show the picture large. */
 const LARGE_CARD_WIDTH = 600;
 
 function picture({ url, width, height, alt }: PagePicture, baseUrl: string): SafeHtml {
@@ -83,7 +83,7 @@ function themeColour({ colours }: ThemeBundle, scheme: HeadContext['scheme']): S
   return html`${one('light')}${one('dark')}`;
 }
 
-/** Scripts are the same for all pages of a theme in one language, for guests and for members, with and without keys. */
+/** The scripts depend only on the theme, the language, whether the viewer is a member and whether shortcuts are on. */
 const cachedScripts = new WeakMap<ThemeBundle, Map<string, SafeHtml>>();
 function scripts(bundle: ThemeBundle, locale: Locale, page: Pick<HeadContext, 'member' | 'keys'>): SafeHtml {
   const cached = cachedScripts.get(bundle) ?? new Map<string, SafeHtml>();
@@ -108,7 +108,7 @@ function renderScripts(bundle: ThemeBundle, locale: Locale, page: Pick<HeadConte
 <script type="application/json" id="forum">${safeJson({ elements: bundle.elements, texts, ...page })}</script>`;
 }
 
-// The texts boot, its elements and those inside of posts say themselves; whatever else a script shows comes from the server as HTML.
+// Texts that the boot script, its elements and elements inside posts show; all other texts come in the server's HTML.
 const CLIENT_TEXTS = [
   'wait',
   'offline',

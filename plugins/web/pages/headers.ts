@@ -25,20 +25,20 @@ const PAGE_POLICY: Policy = {
 };
 const POLICY = 'Content-Security-Policy';
 
-/** Security headers of pages, prepared around each response's nonce. */
+/** Security headers of pages, precomputed around each response's nonce. */
 export class PageHeaders {
   readonly #protection: Protection;
   #version = -1;
-  /** Names and values in turn. */
+  /** Alternating names and values. */
   #pages: readonly string[] = [];
-  /** The policy, split at the nonce's placeholders. */
+  /** The policy, split at the nonce placeholders. */
   #policy: readonly string[] = [];
 
   constructor(protection: Protection) {
     this.#protection = protection;
   }
 
-  /** Names and values in turn, as `writeHead` takes them. Without a nonce the policy is left out (304). */
+  /** Alternating names and values, as `writeHead` takes them. Without a nonce the policy is left out (304). */
   forPage(nonce: string | undefined): string[] {
     if (this.#version !== this.#protection.version) this.#build();
     return nonce === undefined ? [...this.#pages] : [...this.#pages, POLICY, this.#policy.join(nonce)];
@@ -57,5 +57,5 @@ export class PageHeaders {
   }
 }
 
-/** For one response. */
+/** For a single response. */
 export const createNonce = (): string => randomText(16, 'base64');

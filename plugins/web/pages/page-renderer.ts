@@ -34,16 +34,16 @@ import {
   type TemplateSection,
 } from './template-data.ts';
 
-/** What ends every page, whatever the theme: what is said by script, and what asks before a text is lost. */
+/** Ends every page, whatever the theme: a live region for scripts, and the element that asks before text is lost. */
 const FOOT = `<div id="announcer" class="hidden" role="status" aria-live="polite"></div>
 <x-leaving hidden data-when="form textarea"></x-leaving>`;
 
 export interface RenderedPage {
-  /** The page with placeholders where each response differs. */
+  /** The page with placeholders where responses differ. */
   readonly html: Buffer;
-  /** False when a plugin's part is missing: such a page is cached for a second only. */
+  /** False if a plugin's part is missing: such a page is cached for only a second. */
   readonly complete: boolean;
-  /** Cache tags besides those of its route. */
+  /** Cache tags in addition to those of its route. */
   readonly tags: readonly string[];
 }
 
@@ -51,17 +51,17 @@ export interface RenderedPage {
 export interface PageBody extends RenderedBody {
   readonly html: HtmlWithSlots;
   readonly occurrences: SlotCollector['occurrences'];
-  /** False when a plugin's part is missing. */
+  /** False if a plugin's part is missing. */
   readonly complete: boolean;
 }
 
 interface RenderedBody {
-  /** What goes elsewhere in the frame, by name. */
+  /** Content for other places in the frame, by region name. */
   readonly regions: ReadonlyMap<string, string>;
   readonly head: PageHead;
   readonly model: object;
   readonly status: number;
-  /** Epoch milliseconds until which all its relative dates read as they do now. */
+  /** Epoch milliseconds until which all relative dates in it stay true. */
   readonly trueUntil: number;
 }
 
@@ -76,7 +76,7 @@ interface RenderParts {
   readonly collector: SlotCollector;
   readonly regions: Map<string, string>;
   trueUntil?(moment: number): void;
-  /** Of the page, for the layout. */
+  /** The head of the page, for the layout. */
   readonly head?: PageHead;
 }
 
@@ -91,7 +91,7 @@ export interface PageRendererDeps {
   readonly baseUrl: string;
   readonly now: () => number;
   readonly attempt: Attempt;
-  /** Whether pages say in comments where their slots are. */
+  /** Whether pages mark their slots with HTML comments. */
   readonly markSlots: boolean;
   readonly fillings: () => readonly Extension<SlotFilling>[];
   readonly navigation: () => readonly Extension<NavigationItem>[];
@@ -99,12 +99,12 @@ export interface PageRendererDeps {
   readonly feeds: () => readonly Extension<(head: PageHead) => Awaitable<readonly PageFeed[]>>[];
   /** Builds the current bundle; `previous` is the one before it. */
   buildBundle(previous: ThemeBundle | undefined): ThemeBundle;
-  /** The picture of a member, for the bar. */
+  /** The account of a member, for their name and picture in the bar. */
   accountOf(viewer: Viewer): Promise<Account | undefined> | undefined;
 }
 
 /**
- * Renders pages and fragments with the current theme bundle. Data is collected first, then everything renders
+ * Renders pages and fragments with the current theme bundle. Data is collected first, then everything is rendered
  * synchronously.
  */
 export class PageRenderer {
@@ -118,7 +118,7 @@ export class PageRenderer {
     this.#deps = deps;
   }
 
-  /** For the helpers: only while something renders. */
+  /** For the helpers; throws unless something is being rendered. */
   readonly scope = (): RenderScope => {
     if (!this.#scope) throw new Error('helpers are for templates; nothing is being rendered');
     return this.#scope;
@@ -130,18 +130,18 @@ export class PageRenderer {
     return this.#bundle;
   }
 
-  /** The next page is rendered with a new bundle. */
+  /** Makes the next page use a new bundle. */
   invalidate(): void {
     this.#outdated = true;
     this.#generation++;
   }
 
-  /** Of the bundle and its generation: while a plugin restarts, pages lack what it adds to them. */
+  /** Identifies the bundle and its generation: while a plugin restarts, pages lack its parts. */
   get hash(): string {
     return `${this.bundle.hash}.${this.#generation}`;
   }
 
-  /** A page that is rendered for its viewer alone. */
+  /** A page that is rendered for a single viewer. */
   async page(view: View, context: PageContext): Promise<RenderedPage> {
     const feeds = await this.#feeds(view.head);
     const frame = await this.#frame({ ...view.head, feeds: feeds.list }, context);
@@ -151,13 +151,16 @@ export class PageRenderer {
     return { ...page, complete: page.complete && feeds.complete };
   }
 
-  /** Whether what a view shows is one viewer's own, whoever asks for it. */
+  /** Whether a view shows data that belongs to one viewer. */
   isPersonal({ template, frame }: View): boolean {
     const { templates } = this.bundle;
     return templates.isPersonal(template) || (frame !== undefined && templates.isPersonal(frame));
   }
 
-  /** What is the same for all whom `context.viewer` represents; `framed` makes it the page of one of them. */
+  /**
+   * The part of a page that is the same for all viewers whom `context.viewer` represents; `framed` completes it for one
+   * of them.
+   */
   async sharedBody(view: View, context: PageContext): Promise<PageBody> {
     const feeds = await this.#feeds(view.head);
     const head = { ...view.head, feeds: feeds.list };
@@ -181,7 +184,7 @@ export class PageRenderer {
     return { ...page, complete: page.complete && body.complete };
   }
 
-  /** What stands in the frame, by itself; regions of the frame are left out. */
+  /** The content of the frame alone, without the frame's regions. */
   async unframed(shown: PageBody | View, context: PageContext): Promise<RenderedPage> {
     if ('kind' in shown) {
       const { text, complete } = await this.fragment(shown.template, shown.model, context);
@@ -224,7 +227,7 @@ export class PageRenderer {
     return { html: page, complete: complete && frame.complete, tags: frame.tags };
   }
 
-  /** What stands around a page's body. */
+  /** The data for the layout around a page's body. */
   async #frame(head: PageHead, context: PageContext): Promise<Frame> {
     const [navigation, sidebar, account] = await Promise.all([
       this.#navigation(context, head),
@@ -244,7 +247,7 @@ export class PageRenderer {
     };
   }
 
-  /** A template by itself. Its forms come without a CSRF token: the page's script puts the page's own in. */
+  /** A template on its own. Its forms come without a CSRF token: the page's script inserts that of the page. */
   async fragment(
     template: string,
     model: object,
@@ -316,7 +319,7 @@ export class PageRenderer {
       ),
     );
     const here = url.split('?')[0];
-    // A page that counts as part of another one may have a link of its own.
+    // A page that counts as part of another one (`head.current`) may have a navigation link of its own.
     const pathIn = (area: NavigationItem['area']): string | undefined =>
       items.some(({ value }) => value.area === area && value.href === here) ? here : (head.current ?? here);
     const shown = items.map(({ value: { area, label, href, icon } }, at) => ({
@@ -378,6 +381,6 @@ export class PageRenderer {
   }
 }
 
-/** `plugin:key` is looked up; anything else is shown as it is. */
+/** `plugin:key` is translated; any other label is shown as it is. */
 const localise = (locale: Locale, label: string): string =>
   /^[a-z][a-z0-9-]*:[a-z0-9_.-]+$/i.test(label) ? locale.text(label) : label;

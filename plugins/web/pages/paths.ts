@@ -15,8 +15,8 @@ const matches = (pattern: readonly string[], segments: readonly string[]): boole
   pattern.every((part, index) => part.startsWith(':') || part === segments[index]);
 
 /**
- * True for the admin panel's paths, and for patterns that begin like one: writes below it are administration,
- * whichever plugin it belongs to.
+ * Whether a path, or a route's pattern, belongs to the admin panel: writes below it are administration, whichever
+ * plugin owns the route.
  */
 export const isAdminPath = (path: string): boolean => safeDecode(segmentsOf(path)[0] ?? '') === 'admin';
 
@@ -27,7 +27,7 @@ export const findFormRoute = <O extends object>(
 ): RouteInfo<O> | undefined =>
   routesFor(routes, 'post').find(({ path }) => matches(segmentsOf(path), segmentsOf(action)));
 
-/** The page above a form's URL: the longest prefix of its path that can be opened. */
+/** The page above a form's URL: the longest prefix of its path that has a page. */
 export function parentPage(routes: readonly RouteInfo[], path: string): string {
   const open = routesFor(routes, 'get').map((route) => segmentsOf(route.path));
   for (let segments = segmentsOf(path).slice(0, -1); segments.length > 0; segments = segments.slice(0, -1)) {
@@ -36,12 +36,12 @@ export function parentPage(routes: readonly RouteInfo[], path: string): string {
   return '/';
 }
 
-/** The page a request comes from: the one requested, or the one that contains the form. */
+/** The page a request comes from: the requested page itself, or the page that contains the form. */
 export function currentPage(req: Request): string {
   const from = SAFE_METHODS.has(req.method) ? undefined : req.headers.referer;
   if (from === undefined || !URL.canParse(from)) return SAFE_METHODS.has(req.method) ? req.originalUrl : '/';
   const { pathname, search } = new URL(from);
-  // A path that begins with two slashes would be read as another host.
+  // A path that starts with two slashes would be read as another host.
   return pathname.startsWith('//') ? '/' : pathname + search;
 }
 

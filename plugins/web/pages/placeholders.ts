@@ -1,25 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import { csrfPlaceholder, SafeHtml } from '../api.ts';
 
-// Pages are rendered with placeholders where every response differs, so that one rendering can be sent to many. The
+// Pages are rendered with placeholders where responses differ, so that one rendering can be sent to many visitors. The
 // placeholders are secret to this process, so no text in a page can imitate one.
 const secret = randomBytes(11).toString('hex');
 
-/** As long as a nonce: 16 random bytes in base64. */
+/** Has the same length as a nonce: 16 random bytes in base64. */
 export const NONCE_PLACEHOLDER = `n${secret}n`;
 const PLACEHOLDERS = [
   { name: 'nonce', text: Buffer.from(NONCE_PLACEHOLDER) },
   { name: 'csrf', text: Buffer.from(csrfPlaceholder) },
 ] as const;
 
-/** What each response fills in, in bytes of the page. */
+/** A value that is filled in for each response, with its byte offset and length in the page. */
 export interface ResponsePlace {
   readonly name: (typeof PLACEHOLDERS)[number]['name'];
   readonly at: number;
   readonly length: number;
 }
 
-/** Where a rendered page has what each response fills in, in their order. */
+/** All places in a rendered page that are filled in for each response, in order. */
 export function placesIn(page: Buffer): readonly ResponsePlace[] {
   const places: ResponsePlace[] = [];
   for (const { name, text } of PLACEHOLDERS)
@@ -28,17 +28,17 @@ export function placesIn(page: Buffer): readonly ResponsePlace[] {
   return places.sort((a, b) => a.at - b.at);
 }
 
-/** The page for one response. */
+/** The page with the values of one response. */
 export function fillPlaceholders(page: Buffer, values: Readonly<Record<ResponsePlace['name'], string>>): Buffer {
   const filled = Buffer.from(page);
   for (const { name, at, length } of placesIn(page)) filled.write(values[name], at, length, 'latin1');
   return filled;
 }
 
-/** Where the layout has the page's body. */
+/** Marks the place of the page's body in the layout. */
 const BODY_PLACEHOLDER = `<!--b${secret}-->`;
 export const bodyPlaceholder: SafeHtml = new SafeHtml(BODY_PLACEHOLDER);
-/** A layout with the page's body in it. */
+/** The layout with the page's body inserted. */
 export function fillLayout(layout: string, body: Buffer): Buffer {
   const [head = '', ...rest] = layout.split(BODY_PLACEHOLDER);
   return Buffer.concat([Buffer.from(head), ...rest.flatMap((text) => [body, Buffer.from(text)])]);
@@ -50,7 +50,7 @@ const SLOTS = new RegExp(`<!--${SLOT_PLACEHOLDER}-(\\d+)-->`, 'g');
 export const fillSlotPlaceholders = (text: string, content: (index: number) => string): string =>
   text.replace(SLOTS, (_mark, index: string) => content(Number(index)));
 
-/** HTML as bytes, which lie outside of the heap and weigh what they are, and where slots are still to be filled in it. */
+/** HTML as bytes, which are stored outside of the heap without overhead, with the offsets of slots to be filled. */
 export interface HtmlWithSlots {
   readonly bytes: Buffer;
   /** In the order of the bytes. */

@@ -3,34 +3,39 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { SafeHtml, type SlotFilling } from '../api.ts';
 import { fillSlotPlaceholders, slotPlaceholder } from './placeholders.ts';
 
-/** What a plugin adds to a page; undefined where it fails or is late, and the page goes on without it. */
+/**
+ * Runs a plugin's contribution to a page. Resolves to undefined if it fails or is late; the page is sent without it.
+ */
 export type Attempt = <T>(plugin: string, task: string, work: () => T | Promise<T>) => Promise<T | undefined>;
 
 interface SlotOccurrence {
   readonly slot: string;
   readonly context: unknown;
   readonly fallback: string | undefined;
-  /** What shared fillings put there, once they were asked. */
+  /** Output of shared fillings, once they were run. */
   readonly shared: ReadonlyMap<Extension<SlotFilling>, string>;
 }
 const NOT_ASKED: SlotOccurrence['shared'] = new Map();
-/** They were asked and put nothing there, as in most of the slots of a page that is cached. */
+/** Shared fillings were run and returned nothing, as for most slots of a cached page. */
 const NOTHING: SlotOccurrence['shared'] = new Map();
 
-/** What runs fillings. */
+/** What the collector needs to run fillings. */
 export interface SlotCollectorDeps {
   readonly fillings: readonly Extension<SlotFilling>[];
   readonly attempt: Attempt;
-  /** Whether each slot stands between comments that name it. */
+  /** Whether to mark each slot with comments that name it. */
   readonly marks: boolean;
 }
 
-/** Collects the slots of one rendering; filled afterwards, with one call per plugin for all occurrences of a slot. */
+/**
+ * Collects the slots of one rendering. They are filled afterwards, with one call per plugin for all occurrences of a
+ * slot.
+ */
 export class SlotCollector {
   readonly #deps: SlotCollectorDeps;
   readonly #occurrences: SlotOccurrence[];
 
-  /** `inner`: slots of what was rendered before, and is part of this. */
+  /** `inner`: slots of a part that was rendered before and is included in this rendering. */
   constructor(deps: SlotCollectorDeps, inner: readonly SlotOccurrence[] = []) {
     this.#deps = deps;
     this.#occurrences = [...inner];
@@ -47,7 +52,7 @@ export class SlotCollector {
     return slotPlaceholder(this.#occurrences.length - 1);
   }
 
-  /** The occurrences with what shared fillings put there; `complete`: none failed or was late. */
+  /** Runs the shared fillings and returns the occurrences with their output. `complete`: none failed or was late. */
   async fillShared(
     representative: Viewer,
   ): Promise<{ readonly occurrences: readonly SlotOccurrence[]; readonly complete: boolean }> {
@@ -61,7 +66,7 @@ export class SlotCollector {
     };
   }
 
-  /** What the plugins return for each slot, by its number; a filling that fails or is late is left out. */
+  /** Content of each slot by its index; fillings that fail or are late are left out. */
   async contents(
     viewer: Viewer,
   ): Promise<{ readonly contentOf: (index: number) => string; readonly complete: boolean }> {
@@ -76,14 +81,14 @@ export class SlotCollector {
       const { slot, fallback = '', shared } = this.#occurrences[index]!;
       let filled = '';
       for (const filling of bySlot.get(slot) ?? []) filled += shared.get(filling) ?? answers[index]!.get(filling) ?? '';
-      // What a wrapping slot falls back to may hold slots itself.
+      // The fallback of a block slot may contain slots itself.
       if (filled === '') filled = fillSlotPlaceholders(fallback, contentOf);
       return marks ? markSlot(slot, filled) : filled;
     };
     return { contentOf, complete };
   }
 
-  /** What the chosen fillings answer for each occurrence. */
+  /** The output of the chosen fillings for each occurrence. */
   async #ask(
     viewer: Viewer,
     chosen: (filling: Extension<SlotFilling>, occurrence: SlotOccurrence) => boolean,
@@ -110,7 +115,7 @@ export class SlotCollector {
   }
 }
 
-/** Templates may work out the name of a slot from anything. */
+/** Sanitises the id, because templates may compute a slot's id from any value. */
 const markSlot = (slot: string, content: string): string => {
   const name = slot.replaceAll(/[^\w.-]|--/g, '');
   return `<!--slot ${name}-->${content}<!--/slot-->`;

@@ -6,36 +6,39 @@ import type { Branding } from '../themes/branding.ts';
 import type { Locale } from '../themes/locales.ts';
 import type { Notice } from './flash-notices.ts';
 
-/** What every template has besides what it is given: `site` as `@site`, and so on. The reference is made of it. */
+/**
+ * Data that every template can read in addition to its model: `site` as `@site`, and so on. The reference is generated
+ * from it.
+ */
 export interface TemplateData {
   /** The site, and the language of the page. */
   readonly site: TemplateSite;
-  /** Whoever the page is for. */
+  /** The viewer that the page is for. */
   readonly viewer: TemplateViewer;
-  /** How they chose to see pages; empty where they chose nothing. */
+  /** How they chose to see pages; empty values where they made no choice. */
   readonly preferences: Preferences;
-  /** The page itself; absent from what is put into slots. */
+  /** The page itself; absent in slots. */
   readonly page?: TemplatePage | { readonly name: string };
-  /** Links by area; of the layout and its partials, and of views that are made for one reader. */
+  /** Links by area; in the layout and its partials, and in views that are rendered for one reader. */
   readonly navigation?: Readonly<Record<NavigationItem['area'], readonly TemplateLink[]>>;
-  /** Groups of links beside every page, where `navigation` is. */
+  /** Groups of links beside every page; present where `navigation` is. */
   readonly sidebar?: readonly TemplateSection[];
 }
 
 export interface TemplateSite {
-  /** What the operators call the site. */
+  /** The site’s name. */
   readonly name: string;
-  /** The first letter of its name, for a mark. */
+  /** The first letter of its name, for a logo. */
   readonly initial: string;
-  /** Path of the icon that the operators gave it; empty where the theme’s own holds. */
+  /** Path of the icon that the operators chose; empty if the theme’s icon is used. */
   readonly icon: string;
-  /** Of the page: `en`, `pt-BR`. */
+  /** Language of the page: `en`, `pt-BR`. */
   readonly language: string;
-  /** In which the language is written. */
+  /** Writing direction of the language. */
   readonly direction: 'ltr' | 'rtl';
-  /** The time zone that the reader chose; absent where times are the site’s. */
+  /** The time zone that the reader chose; absent if times are in the site’s zone. */
   readonly zone: string | undefined;
-  /** Its origin, for addresses outside of pages. */
+  /** Its origin, for absolute URLs. */
   readonly baseUrl: string;
 }
 
@@ -44,40 +47,42 @@ export interface TemplateViewer {
   readonly id: string | undefined;
   /** Absent for guests. */
   readonly username: string | undefined;
-  /** A name of their own choice, in the layout and its partials; null elsewhere, and where they chose none. */
+  /** Their display name, in the layout and its partials; null elsewhere, and if they have none. */
   readonly display_name: string | null;
-  /** Their picture, in the layout and its partials; null elsewhere, and where there is none. */
+  /** Their picture, in the layout and its partials; null elsewhere, and if they have none. */
   readonly avatar_url: string | null;
-  /** Of their group: `banned`, `guest`, `member`, `moderator` or `admin`. */
+  /** Level of their group: `banned`, `guest`, `member`, `moderator` or `admin`. */
   readonly level: Level;
   /** Whether they are not logged in. */
   readonly guest: boolean;
   /** Whether they are logged in. */
   readonly member: boolean;
-  /** Whether they are moderator or administrator. */
+  /** Whether they are a moderator or an administrator. */
   readonly staff: boolean;
-  /** Whether they are administrator. */
+  /** Whether they are an administrator. */
   readonly admin: boolean;
 }
 
 export interface TemplatePage {
-  /** By which style sheets know it; `fragment` where a part is made by itself, which has nothing else of these. */
+  /**
+   * Its name in style sheets; `fragment` for a part that is rendered on its own, where all other properties are absent.
+   */
   readonly name: string;
   /** Its heading, without the site’s name. */
   readonly title: string;
-  /** Path and query, as it was called. */
+  /** Path and query of the request. */
   readonly path: string;
-  /** The same, as a place to go back to after logging in; absent where that makes no sense. */
+  /** Path and query to return to after logging in; absent for pages to which returning makes no sense. */
   readonly returnTo: string | undefined;
-  /** What was just done, or has happened, in a sentence; absent where nothing was. */
+  /** A sentence about what was just done or has happened; absent if there is none. */
   readonly notice: string | undefined;
   /** Of that: `success`, or `info` where it is nothing that the visitor has done. */
   readonly noticeKind: string | undefined;
-  /** Path of the form that takes that back; absent where nothing can. */
+  /** Path of the form that undoes what the notice reports; absent if that is not possible. */
   readonly undo: string | undefined;
-  /** Until when a member need not give the password again. */
+  /** Until when the member need not enter the password again. */
   readonly confirmedUntil: Date | undefined;
-  /** Whether it shows a form again that was refused because the session was over. */
+  /** Whether it shows a refused form again because the session had ended. */
   readonly sessionEnded: boolean | undefined;
   /** Its feeds: `title`, `href`, `type`. */
   readonly feeds: readonly { readonly title: string; readonly href: string; readonly type: string }[];
@@ -86,11 +91,11 @@ export interface TemplatePage {
 export interface TemplateLink {
   /** In the language of the page. */
   readonly label: string;
-  /** A path of the site. */
+  /** A path on the site. */
   readonly href: string;
-  /** For `icon`; absent where it has none. */
+  /** Name for the helper `icon`; absent if it has none. */
   readonly icon: string | undefined;
-  /** What waits for the reader; 0 for none. */
+  /** The number of items that await the reader; 0 for none. */
   readonly count: number | undefined;
   /** Whether it leads to this page. */
   readonly current: boolean;
@@ -117,9 +122,9 @@ export interface PageContext {
   /** Path and query of the request. */
   readonly url: string;
   readonly notice: Notice | undefined;
-  /** Until when the member need not give the password again. */
+  /** Until when the member need not enter the password again. */
   readonly confirmedUntil?: Date | undefined;
-  /** It shows a form again that was refused because the session of its sender is over. */
+  /** Whether it shows a refused form again because the sender's session had ended. */
   readonly sessionEnded?: boolean | undefined;
 }
 

@@ -1,28 +1,28 @@
 import { SafeHtml } from '../api.ts';
 import type { Helpers } from './helpers.ts';
 
-/** What every template of a page may read besides its model, as `@name`. */
+/** Data that every template of a page can read besides its model, as `@name`. */
 type PageData = object;
-/** Where the innermost loop is. */
+/** The position in the innermost loop. */
 interface LoopPosition {
   readonly index: number;
   readonly key: unknown;
   readonly first: boolean;
   readonly last: boolean;
 }
-/** A compiled template: text of HTML for a model. */
+/** A compiled template: returns HTML for a model. */
 export type Template = (model: unknown, page: PageData) => string;
-/** A compiled template as others include it. */
+/** A compiled template as other templates include it. */
 export interface Partial {
   /** `root`: the model of the outermost template. */
   readonly render: (context: unknown, page: PageData, loop: LoopPosition | undefined, root: unknown) => string;
-  /** Whether it reads, or includes what reads, of a page what is one viewer's own. */
+  /** Whether it, or a template that it includes, reads page data that belongs to one viewer. */
   readonly personal: boolean;
 }
 
-/** What expressions of one place in a template can see, as names of variables in the function under way. */
+/** The JavaScript variables that are visible at a place in the template. */
 interface Scope {
-  /** The innermost last. */
+  /** The innermost context last. */
   readonly contexts: readonly string[];
   readonly loop: string;
   readonly blockParams: ReadonlyMap<string, string>;
@@ -31,7 +31,7 @@ type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpr
 
 type Neighbours = readonly [hbs.AST.Statement | undefined, hbs.AST.Statement | undefined];
 
-/** What pages read besides their model that is the same for all viewers with the same rights. */
+/** Page data that is the same for all viewers with the same rights. */
 const SHARED_DATA: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['viewer', new Set(['level', 'guest', 'member', 'staff', 'admin'])],
   ['page', new Set(['name', 'title', 'path', 'returnTo', 'feeds'])],
@@ -41,28 +41,31 @@ const ALL_SHARED = new Set(['site', 'preferences']);
 const LOOP_VALUES = new Set(['index', 'key', 'first', 'last']);
 /** For helpers that are called without `name=value` pairs. */
 const NO_OPTIONS = Object.freeze({ hash: Object.freeze({}) });
-/** Blocks that are written as JavaScript; all others call their helper. */
+/** Blocks that are compiled to JavaScript statements; all others call their helper. */
 const BUILT_IN_BLOCKS = new Set(['if', 'unless', 'each', 'with']);
 
-/** A template as a function that still lacks what it calls: the same in whatever theme it stands. */
+/** A compiled template that is not yet linked to helpers and partials, so that every theme can reuse it. */
 export interface TemplateCode {
-  /** Names of the helpers that it calls, and of the templates that it includes, in the order in which it is given them. */
+  /**
+   * Names of the helpers that it calls and of the templates that it includes, in the order in which `build` expects
+   * them.
+   */
   readonly helpers: readonly string[];
   readonly partials: readonly string[];
-  /** Whether it reads by itself of a page what is one viewer's own. */
+  /** Whether it reads page data that belongs to one viewer, apart from the templates that it includes. */
   readonly personal: boolean;
   readonly build: (...tools: readonly unknown[]) => Partial['render'];
 }
 
 /**
- * Compiles a template that was checked by `validateTemplate` into one JavaScript function: what is static is a literal
- * in it, a loop is a loop, and what a theme wrote is data in it, never code: all text enters as JSON. Values are looked
- * up as Handlebars does: own properties only, and never functions.
+ * Compiles a template that was checked by `validateTemplate` into one JavaScript function: static text becomes a
+ * literal and a loop a loop. Text of the template is always embedded as JSON, so it is data and never code. Values are
+ * looked up as in Handlebars: own properties only, and never functions.
  */
 export function compileTemplate(program: hbs.AST.Program, known: ReadonlySet<string>): TemplateCode {
   const writer = new FunctionWriter(known, blankLines(program));
   const body = writer.program(program, { contexts: ['c'], loop: 'l', blockParams: new Map() });
-  // The same parameters for each, so that a template's function is written like any other.
+  // The same parameters for every template, so that all generated functions have the same shape.
   // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- its text is FunctionWriter's own
   const build = new Function(
     'get',
@@ -80,7 +83,7 @@ return (c, p, l, r) => { let o = ''; ${body} return o; };`,
   return { build, helpers: writer.helpers, partials: writer.partials, personal: writer.personal };
 }
 
-/** Gives a template what it calls. */
+/** Links a template to its helpers and partials. */
 export function linkTemplate(
   { build, helpers, partials, personal }: TemplateCode,
   known: Helpers,
@@ -95,7 +98,7 @@ export function linkTemplate(
   };
 }
 
-/** Writes statements that append to the variable `o`. */
+/** Generates statements that append to the variable `o`. */
 class FunctionWriter {
   readonly helpers: string[] = [];
   readonly partials: string[] = [];
@@ -134,7 +137,7 @@ class FunctionWriter {
     }
   }
 
-  /** A call of a helper where the name is one, else a value of the context. */
+  /** A helper call if the name is a helper's, else a value of the context. */
   #call(node: Call, scope: Scope): string {
     const path = node.path as hbs.AST.PathExpression;
     if (path.type !== 'PathExpression' || !this.#isHelper(path)) return this.#value(path, scope);
@@ -245,9 +248,12 @@ ${body} } }`;
   }
 }
 
-// Templates are written for people: lines that hold nothing are not worth sending.
+// Templates are formatted for people; blank lines are not worth sending.
 
-/** Blank lines of a template's text; where spaces may be meant, only those before an element. */
+/**
+ * Matches blank lines in a template's text; if the template has elements in which whitespace matters, only those before
+ * an element.
+ */
 const blankLines = (program: hbs.AST.Program): RegExp => {
   const kept = program.body.some(
     (node) => node.type === 'ContentStatement' && /<(?:textarea|pre)/.test((node as hbs.AST.ContentStatement).value),
@@ -255,7 +261,7 @@ const blankLines = (program: hbs.AST.Program): RegExp => {
   return kept ? /\n(?:[ \t]*\n)+(?=<)/g : /\n\s*\n/g;
 };
 
-/** Whether a line ends after an expression: where the expression prints nothing, so should the line. */
+/** Whether an expression is alone on its line: if it prints nothing, the line is dropped too. */
 const ownsLine = (node: hbs.AST.Statement, next: hbs.AST.Statement): boolean =>
   node.type === 'MustacheStatement' &&
   next.type === 'ContentStatement' &&
@@ -263,7 +269,7 @@ const ownsLine = (node: hbs.AST.Statement, next: hbs.AST.Statement): boolean =>
   node.loc.start.column === 0;
 const line = (text: string): string => (text === '' ? '' : `${text}\n`);
 
-/** An own property that is no function; undefined for everything else. */
+/** An own property that is not a function; undefined for everything else. */
 function get(object: unknown, name: string): unknown {
   if (object === undefined || object === null) return undefined;
   const value = (object as Readonly<Record<string, unknown>>)[name];
@@ -271,11 +277,11 @@ function get(object: unknown, name: string): unknown {
   return typeof value !== 'function' && Object.hasOwn(object, name) ? value : undefined;
 }
 
-/** Whether `#if` takes its first branch: an empty list does not hold. */
+/** Whether `#if` takes its first branch; an empty list is falsy. */
 const holds = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value));
 
 const NOTHING = { values: [], keys: undefined } as const;
-/** What `#each` goes through; keys are indexes where there are none. */
+/** The items that `#each` iterates over; without keys, the index is used. */
 function items(value: unknown): { readonly values: readonly unknown[]; readonly keys: readonly unknown[] | undefined } {
   if (Array.isArray(value)) return { values: value, keys: undefined };
   if (typeof value !== 'object' || value === null) return NOTHING;
@@ -286,7 +292,7 @@ function items(value: unknown): { readonly values: readonly unknown[]; readonly 
 
 const extend = (context: unknown, own: object): object => ({ ...(context as object), ...own });
 
-// Attributes stand in quotes, which the check of templates sees to.
+// Attribute values are always quoted: the template check enforces it.
 const UNSAFE = /[&<>"']/;
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -298,7 +304,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
 const escape = (text: string): string =>
   UNSAFE.test(text) ? text.replace(/[&<>"']/g, (character) => ENTITIES[character]!) : text;
 
-/** A value as text of HTML; the absent is empty. */
+/** Escapes a value as HTML text; absent values print nothing. */
 function print(value: unknown): string {
   if (typeof value === 'string') return escape(value);
   if (value === undefined || value === null) return '';

@@ -3,9 +3,9 @@ import { Parser } from 'htmlparser2';
 /** Where in the HTML a template expression is; decides whether its output can be escaped for that position. */
 export interface HtmlPosition {
   readonly kind: 'text' | 'tag' | 'value' | 'unquoted' | 'raw' | 'comment';
-  /** Of the attribute, for `value` and `unquoted`. */
+  /** Name of the attribute, for `value` and `unquoted`. */
   readonly attribute: string;
-  /** True when the attribute's value begins here. */
+  /** True when the attribute's value starts with the expression. */
   readonly first: boolean;
   /** Lower-case name of the element whose tag or raw text this is. */
   readonly element: string;
@@ -19,19 +19,22 @@ type Block = hbs.AST.BlockStatement;
 const RAW = new Set(['script', 'style']);
 const DATA = /^application\/(ld\+)?json$/;
 
-/** A character that no text has stands for each expression, after a letter: a name may begin with it. */
+/**
+ * Stands for an expression: a private-use character, which is stripped from template text, after a letter so that a
+ * name may start with it.
+ */
 const FIRST_MARK = 0xf0000;
 const MARKS = /[\u{f0000}-\u{10ffff}]/gu;
 const placeholder = (index: number): string => `x${String.fromCodePoint(FIRST_MARK + index)}`;
 
-/** Ends whatever a template leaves open, so that the parser tells of it. */
+/** Closes whatever a template leaves open, so that the parser reports it. */
 const END = `"'>`;
-/** What the parser leaves out, such as attributes of an end tag. */
+/** For positions that the parser does not report, such as attributes of an end tag. */
 const ELSEWHERE: HtmlPosition = { kind: 'tag', attribute: '', first: false, element: '', data: false };
 
 /**
- * Where each expression of a template is. The template is read as HTML with every block's first branch, and once more
- * for each `{{else}}`; what follows a block is where it is after the first branch.
+ * The position of each expression of a template. The template is parsed as HTML with the first branch of every block,
+ * and again for each `{{else}}`; content after a block is positioned as it is after the first branch.
  */
 export function htmlPositions(program: hbs.AST.Program): ReadonlyMap<Expression, HtmlPosition> {
   const positions = new Map<Expression, HtmlPosition>();
@@ -53,13 +56,13 @@ export function htmlPositions(program: hbs.AST.Program): ReadonlyMap<Expression,
 
 interface WrittenHtml {
   readonly html: string;
-  /** By the index of their placeholder. */
+  /** By the index of their placeholders. */
   readonly expressions: readonly Expression[];
-  /** Those that have an `{{else}}`. */
+  /** The blocks that have an `{{else}}`. */
   readonly blocks: readonly Block[];
 }
 
-/** The template's HTML with placeholders, one branch of each block: the `{{else}}` of those that are `inverted`. */
+/** The template's HTML with placeholders and one branch of each block: the `{{else}}` if it is in `inverted`. */
 function writeHtml(template: hbs.AST.Program, inverted: ReadonlySet<Block>): WrittenHtml {
   const expressions: Expression[] = [];
   const blocks: Block[] = [];
@@ -82,14 +85,14 @@ function writeHtml(template: hbs.AST.Program, inverted: ReadonlySet<Block>): Wri
   return { html: write(template) + END, expressions, blocks };
 }
 
-/** Positions of placeholders, by their index. */
+/** The positions of placeholders, by their index. */
 function readHtml(html: string): ReadonlyMap<number, HtmlPosition> {
   const found = new Map<number, HtmlPosition>();
   let tag = '';
   let raw: { readonly element: string; readonly data: boolean } | undefined;
   const locate = (text: string, kind: HtmlPosition['kind'], attribute = ''): void => {
     for (const { 0: mark, index } of text.matchAll(MARKS)) {
-      // Before the mark there is only its letter.
+      // Only the placeholder's letter precedes the mark.
       const first = kind === 'value' && index === 1;
       const position = raw ? ({ kind: 'raw', ...raw } as const) : { kind, element: tag, data: false };
       found.set(mark.codePointAt(0)! - FIRST_MARK, { ...position, attribute, first });

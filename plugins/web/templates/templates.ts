@@ -6,25 +6,27 @@ import type { Helpers } from './helpers.ts';
 import { shortPath, unusableTheme, type Theme } from '../themes/themes.ts';
 import { TemplateError, validateTemplate, type ValidatedTemplate } from './validate.ts';
 
-/** `@plugin/name` is a plugin's view; everything else belongs to themes. `parent:` names the version one step up. */
+/**
+ * `@plugin/name` is a plugin's view; all other names belong to themes. `parent:` refers to the version one level up.
+ */
 const VIEW = /^@([a-z][a-z0-9-]*)\/([a-z0-9/-]+)$/;
 const OWN = /^[a-z0-9/-]+$/;
 const PARENT = /(\{\{~?#?>\s*)parent:/g;
 const LEVEL = /^from-(\d+):(.+)$/;
 const LAYOUT = 'layout';
-/** Without one of these every page lacks it, also those of the panel, where another theme could be chosen. */
+/** Without one of these, every page lacks it, including the panel's pages on which another theme could be chosen. */
 const PRINTED_BY_LAYOUT = ['head', 'body', 'foot'];
 
 type Contents = Pick<ValidatedTemplate, 'partials' | 'prints' | 'slots'>;
 type CheckedTemplate = Contents & { readonly code: TemplateCode };
 
 /**
- * Templates that were checked before, by file and text. Whenever a plugin starts or stops all are read anew, and nearly
- * all are as they were: checking and compiling them again would take a tenth of a second in which nobody is answered.
+ * Templates that were checked before, by file and text. All are read again whenever a plugin starts or stops, and
+ * nearly all are unchanged: checking and compiling them again would block the event loop for a tenth of a second.
  */
 const CHECKED = new LRUCache<string, CheckedTemplate>({ max: 2_000 });
 
-/** `known`: names of helpers, the same for all. */
+/** `known`: names of helpers, the same for all templates. */
 function checked(file: string, source: string, known: ReadonlySet<string>): CheckedTemplate {
   const key = `${file}\0${source}`;
   const before = CHECKED.get(key);
@@ -36,8 +38,8 @@ function checked(file: string, source: string, known: ReadonlySet<string>): Chec
 }
 
 /**
- * Finds templates along the chain (theme, its parents, then the plugin that owns the name), checks them and compiles
- * them on first use. Each chain has templates of its own, so that swapping themes is one pointer.
+ * Looks up templates along the chain (the theme, its parents, then the plugin that owns the name), checks them and
+ * compiles them on first use. Each chain has its own instance, so that switching themes is a single assignment.
  */
 export class Templates {
   readonly #chain: readonly Theme[];
@@ -54,13 +56,13 @@ export class Templates {
     this.#known = new Set(Object.keys(helpers));
   }
 
-  /** Throws `TemplateError` for a name that leads nowhere or a template that breaks the rules. */
+  /** Throws `TemplateError` for an unknown name or a template that breaks the rules. */
   get(name: string): Template {
     const { render } = this.#get(name);
     return (model, page) => render(model, page, undefined, model);
   }
 
-  /** Whether a template reads of a page what is one viewer's own. */
+  /** Whether a template reads page data that belongs to one viewer. */
   isPersonal(name: string): boolean {
     return this.#get(name).personal;
   }
@@ -70,8 +72,8 @@ export class Templates {
   }
 
   /**
-   * Reads and checks every template of the chain, including those a child overrides: later changes on disk
-   * do not affect pages. Throws a `ConfigurationError` that names each one that is wrong.
+   * Reads and checks every template of the chain, including those a child overrides, so that later changes on disk do
+   * not affect pages. Throws a `ConfigurationError` that lists every template that is wrong.
    */
   loadAll(): void {
     const problems = new Set<string>();
@@ -89,12 +91,15 @@ export class Templates {
     if (problems.size > 0) throw unusableTheme(this.#chain[0]?.id ?? '', ...problems);
   }
 
-  /** Slots that templates of the first theme take away with what they replace: nobody sees what plugins put there. */
+  /**
+   * Slots that are lost because a template of the first theme replaces one that has them: the output of plugins for
+   * them is not shown.
+   */
   missingSlots(): readonly string[] {
     const [theme] = this.#chain;
     if (!theme) return [];
     const own = this.#usedOf(theme);
-    // A slot may stand in another template than before.
+    // A slot may have moved to another template.
     const kept = new Set(own.flatMap((name) => this.#slots(name)));
     const replaced = own.filter((name) => this.#files(name, 1).length > 0);
     return replaced.flatMap((name) =>
@@ -107,7 +112,7 @@ export class Templates {
     );
   }
 
-  /** Names of a theme's templates, without those of plugins that are off. */
+  /** Names of a theme's templates, without those for plugins that are off. */
   #usedOf(theme: Theme): readonly string[] {
     return namesIn(theme).filter((name) => {
       const [, plugin] = VIEW.exec(name) ?? [];
@@ -115,7 +120,7 @@ export class Templates {
     });
   }
 
-  /** The slots of a template and of what it includes. */
+  /** The slots of a template and of the templates it includes. */
   #slots(name: string): readonly string[] {
     this.#get(name);
     const { slots, partials } = this.#contents.get(name)!;
@@ -134,7 +139,7 @@ export class Templates {
     ];
   }
 
-  /** Whether a template, or one that it includes, prints this. */
+  /** Whether a template, or one that it includes, prints `what`. */
   #prints(name: string, what: string): boolean {
     const { partials, prints } = this.#contents.get(name) ?? {};
     return prints?.has(what) || [...(partials?.keys() ?? [])].some((partial) => this.#prints(partial, what));

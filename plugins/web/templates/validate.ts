@@ -2,7 +2,7 @@ import Handlebars from 'handlebars';
 import { didYouMean, messageOf } from 'parley-forum';
 import { htmlPositions, type HtmlPosition } from './html-positions.ts';
 
-/** What is wrong with a template, by file and line, for its author. */
+/** A problem in a template, with file and line, for its author. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
   constructor(file: string, line: number, message: string, options?: ErrorOptions) {
@@ -11,21 +11,23 @@ export class TemplateError extends Error {
 }
 
 export interface ValidatedTemplate {
-  /** What was read, to be compiled. */
+  /** The syntax tree to compile. */
   readonly program: hbs.AST.Program;
-  /** The partials it includes, by name as written, each with the line that includes it first. */
+  /** The partials it includes, by name as written, with the line of the first inclusion. */
   readonly partials: ReadonlyMap<string, number>;
-  /** What it prints: names of helpers and of values, as written. */
+  /** Names of the helpers and values it prints, as written. */
   readonly prints: ReadonlySet<string>;
-  /** Ids of the slots in it. */
+  /** Ids of its slots. */
   readonly slots: ReadonlySet<string>;
 }
 
-/** Levels of blocks; no real template has many, and each is a call within a call when a page is made. */
+/**
+ * Maximum depth of nested blocks. Real templates have few levels, and each is a nested call when a page is rendered.
+ */
 const MAX_DEPTH = 100;
 const BLOCKS = new Set(['if', 'unless', 'each', 'with']);
 const BUILT_IN = new Set([...BLOCKS, 'lookup']);
-/** Least and most arguments of helpers that would fail, or print nonsense, with any other number. */
+/** Minimum and maximum number of arguments of helpers that would fail or print nonsense with any other number. */
 const ARGUMENTS: Readonly<Record<string, readonly [number, number]>> = {
   if: [1, 1],
   unless: [1, 1],
@@ -61,9 +63,9 @@ type Node = hbs.AST.Node;
 type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression;
 
 /**
- * Reads a template and refuses what could print something unescaped or in a position where escaping does not help.
- * Throws `TemplateError`. Helpers are those of `known` and the built-in ones; there are no others, so a typing error
- * cannot hide.
+ * Parses a template and refuses expressions that could print unescaped output, or that are in a position where escaping
+ * does not help. Throws `TemplateError`. Only the helpers in `known` and the built-in ones are accepted, so that typing
+ * errors are found.
  */
 export function validateTemplate(file: string, source: string, known: ReadonlySet<string>): ValidatedTemplate {
   let program: hbs.AST.Program;
@@ -84,7 +86,7 @@ interface Problem {
   readonly message: string;
 }
 
-/** What the parser says of a text that is no template, in words of who wrote it. */
+/** Rephrases the parser's syntax error in the terms of a template author. */
 function syntaxProblem(source: string, said: string): Problem {
   const [, opened, closed, at] = /^(\S+) doesn't match (\S+) - (\d+):/.exec(said) ?? [];
   if (at !== undefined) return { line: Number(at), message: `{{#${opened}}} is closed with {{/${closed}}}` };
@@ -195,7 +197,7 @@ class TemplateWalker {
     this.program(node.inverse);
   }
 
-  /** The helper's name where it is a call, else undefined: then it is a path into the model. */
+  /** The helper's name if it is a helper call; undefined if it is a path into the model. */
   #call(node: Call): string | undefined {
     const path = node.path as hbs.AST.PathExpression;
     const given = [...(node.params ?? []), ...(node.hash?.pairs ?? []).map((pair) => pair.value)];
@@ -229,7 +231,7 @@ class TemplateWalker {
     if (name === 'slot' && first?.type === 'StringLiteral') this.slots.add((first as hbs.AST.StringLiteral).value);
   }
 
-  /** `url` encodes the signs of its parts but those of the first, `/` too. */
+  /** `url` encodes every character of its parts except the first, including `/`. */
   #checkParts(node: Call): void {
     for (const part of node.params.slice(1)) {
       const text = part.type === 'StringLiteral' ? (part as hbs.AST.StringLiteral).value : '';

@@ -1,11 +1,11 @@
 import { contrast, cssColour, fit, parseColour, type Colour } from './colour.ts';
 import type { Tokens } from './tokens.ts';
 
-/** How the operators call the site and what they make it look like, whatever its theme; empty where the theme decides. */
+/** The operators' name and look for the site, whatever its theme; empty where the theme decides. */
 export interface Branding {
   readonly name: string;
   readonly description: string;
-  /** Shown where a link is shared: a path or an https address. */
+  /** Shown where links to the site are shared: a path or an https address. */
   readonly picture: string;
   /** Path of a square picture. */
   readonly icon: string;
@@ -13,7 +13,7 @@ export interface Branding {
   readonly accent: string;
 }
 
-/** What browsers are told of the site as an app: W3C Web Application Manifest. `ground`: of the page while it starts. */
+/** The W3C Web Application Manifest of the site. `ground`: the background colour while the app starts. */
 export function manifestText({ name, description, icon }: Branding, ground: string, themeIcon: string): string {
   return JSON.stringify({
     id: '/',
@@ -21,7 +21,7 @@ export function manifestText({ name, description, icon }: Branding, ground: stri
     scope: '/',
     name,
     ...(description !== '' && { description }),
-    // With a way back, which pages that open as an app would not have otherwise.
+    // Shows a back button, which pages opened as an app would otherwise lack.
     display: 'minimal-ui',
     background_color: ground,
     theme_color: ground,
@@ -30,18 +30,18 @@ export function manifestText({ name, description, icon }: Branding, ground: stri
 }
 
 type SchemeName = 'light' | 'dark';
-/** Chroma from which on a colour counts as fully coloured, and the most that large areas of it may have. */
+/** The chroma from which a colour counts as fully saturated, and the maximum chroma for large areas. */
 const [FULL_CHROMA, MOST_CHROMA] = [0.08, 0.19];
-/** How much lighter or darker something under the pointer is, and the steps in which a colour is made readable. */
+/** The change in lightness on hover, and the step in which lightness is adjusted until a colour is readable. */
 const [HOVER, STEP] = [0.05, 0.01];
-/** Of text, by WCAG 1.4.3, with a little to spare for rounding. */
+/** The minimum contrast for text by WCAG 1.4.3, plus a margin for rounding. */
 const LEAST_CONTRAST = 4.55;
-/** What text in the accent stands on. */
+/** The backgrounds on which text in the accent colour appears. */
 const GROUNDS = ['surface-0', 'surface-1', 'surface-2', 'surface-3'];
 
 /**
- * The theme's tokens with another accent: its hue and, as far as it can be read on the theme's surfaces, its lightness.
- * As they are for anything that is no colour.
+ * Returns the theme's tokens with another accent colour: its hue and, as far as it is readable on the theme's surfaces,
+ * its lightness. Returns them unchanged if `accent` is not a colour.
  */
 export function withAccent(tokens: Tokens, accent: string): Tokens {
   const own = parseColour(accent);
@@ -52,7 +52,7 @@ export function withAccent(tokens: Tokens, accent: string): Tokens {
   return { ...tokens, color: { ...tokens.color, ...(Object.fromEntries(pairs) as Tokens['color']) } };
 }
 
-/** The colours that follow the accent in one scheme, as they stand in a style sheet. */
+/** The colours derived from the accent in one scheme, as CSS values. */
 function turned(tokens: Tokens, own: Colour, scheme: SchemeName): Readonly<Record<string, string>> {
   const theirs = (name: string): Colour | undefined => parseColour(tokens.color[name]?.[scheme] ?? '');
   const darker = scheme === 'light';
@@ -80,7 +80,7 @@ function turned(tokens: Tokens, own: Colour, scheme: SchemeName): Readonly<Recor
   return Object.fromEntries(Object.entries(colours).map(([name, colour]) => [name, cssColour(colour)]));
 }
 
-/** As dark, or as light, as it has to be to be read on each of the grounds. */
+/** Darkens or lightens a colour until it is readable on each of the backgrounds. */
 function readable(colour: Colour, grounds: readonly Colour[], darker: boolean): Colour {
   let found = fit(colour);
   while (grounds.some((ground) => contrast(found, ground) < LEAST_CONTRAST)) {

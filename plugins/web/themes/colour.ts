@@ -1,4 +1,4 @@
-// Culori as one file; its modules, of which there are 150, would take ten times as long at every start.
+// Culori's single-file build: loading its 150 modules would take ten times as long at every start.
 import culori from 'culori/require';
 
 /** A colour as lightness (0 to 1), chroma and hue (degrees), in OKLCH. */
@@ -17,7 +17,8 @@ const distance = differenceEuclidean('lrgb');
 const toOklch = converter('oklch');
 
 /**
- * Reads `oklch(L% C H)` or `#rrggbb`; anything else is `undefined`, so that nothing typed reaches a stylesheet as text.
+ * Parses `oklch(L% C H)` or `#rrggbb`. Returns `undefined` for anything else, so that no user input reaches a style
+ * sheet as raw text.
  */
 export function parseColour(text: string): Colour | undefined {
   const written = text.trim();
@@ -30,11 +31,12 @@ export function parseColour(text: string): Colour | undefined {
 }
 
 /**
- * How far outside of sRGB rounding may put a colour of its edge. Fitting such a blue would take a seventh of its chroma.
+ * How far outside of sRGB rounding may move a colour from its edge. Fitting such a blue would cost it a seventh of its
+ * chroma.
  */
 const ROUNDING = 0.0001;
 
-/** The same colour with as much chroma as sRGB can show. */
+/** The same colour, its chroma reduced to what sRGB can show. */
 export function fit(colour: Colour): Colour {
   if (distance(colour, clampRgb(colour)) <= ROUNDING) return colour;
   return { ...colour, c: clampChroma(colour, 'oklch').c };
@@ -43,7 +45,7 @@ export function fit(colour: Colour): Colour {
 const trim = (value: number, digits: number): string => String(Number(value.toFixed(digits)));
 export const cssColour = ({ l, c, h }: Colour): string => `oklch(${trim(l * 100, 2)}% ${trim(c, 4)} ${trim(h, 1)})`;
 
-/** `#rrggbb`, for what cannot read OKLCH (the browser's theme colour). */
+/** `#rrggbb`, where OKLCH is not supported (the browser's theme colour). */
 export const hexColour = (colour: Colour): string => formatHex(fit(colour));
 
 /** The contrast ratio of two colours by the formula of WCAG 2, from 1 to 21. */

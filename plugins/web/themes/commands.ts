@@ -19,7 +19,7 @@ const TEMPLATE = join(import.meta.dirname, 'template');
 const SETTING = 'site.theme';
 const ID = 'A folder in themes/, as `theme list` shows it';
 
-/** Throws, naming those there are, where a theme is none of them. */
+/** Throws, listing the installed themes, if a theme is not among them. */
 function assertInstalled(id: string, themes: readonly string[]): void {
   if (themes.includes(id)) return;
   const meant = didYouMean(id, themes, 'choose one of them');
@@ -33,7 +33,7 @@ const list = defineCommand({
   needs: { web: Web, settings: Settings },
   run({ web, settings }, _options, console) {
     const chosen = String(settings.get(SETTING));
-    // The chosen one may be gone.
+    // The chosen theme may no longer be installed.
     const all = [...new Set([...web.themes, chosen])].sort().map((id) => web.inspectTheme(id));
     const widthOf = (key: 'id' | 'name'): number => Math.max(...all.map((theme) => theme[key].length));
     const stateOf = ({ id, problems }: ThemeReport): string =>

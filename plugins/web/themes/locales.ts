@@ -12,10 +12,10 @@ type Messages = ReadonlyMap<string, Message>;
 /** Languages written from right to left. */
 const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
-/** A zone that this machine knows, else UTC. */
+/** The zone if this machine knows it, else UTC. */
 const knownZone = (zone: string): string => timezoneNamed(zone) ?? 'UTC';
 
-/** How a language writes what is not a date: the same in every zone. */
+/** Formatters of a language that do not depend on the time zone. */
 interface Formatters {
   readonly plural: Intl.PluralRules;
   readonly number: Intl.NumberFormat;
@@ -29,18 +29,18 @@ const formattersOf = (id: string): Formatters => ({
   near: new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' }),
 });
 
-/** What code says in English, by kind; without these it stays English. */
+/** Translations of English sentences in code, by kind; without one, a sentence stays English. */
 type SentenceTexts = Readonly<Partial<Record<SentenceKind, Sentences>>>;
 
 interface LocaleOptions {
   readonly formatters: Formatters;
-  /** That of the site. */
+  /** The site's time zone. */
   readonly zone: () => string;
   readonly ownZone: string | undefined;
   readonly sentences: SentenceTexts;
 }
 interface Formats {
-  /** As it was asked for. */
+  /** As configured, even if this machine does not know it. */
   readonly zone: string;
   readonly known: string;
   readonly date: Intl.DateTimeFormat;
@@ -48,12 +48,13 @@ interface Formats {
 }
 
 /**
- * One language of the pages: texts by `plugin:key`, plurals, numbers and times. English fills what a translation lacks.
+ * One language of the pages: texts by `plugin:key`, plurals, numbers and times. Falls back to English for texts that a
+ * translation lacks.
  */
 export class Locale {
   readonly id: string;
   readonly direction: 'ltr' | 'rtl';
-  /** That the reader chose; undefined: the site's. */
+  /** The time zone that the reader chose; undefined: the site's. */
   readonly ownZone: string | undefined;
   readonly #messages: (owner: string, id: string) => Messages;
   readonly #formatters: Formatters;
@@ -79,14 +80,14 @@ export class Locale {
     return this.#dateFormats.known;
   }
 
-  /** Whatever is rendered in locales of one key reads the same. */
+  /** Locales with the same key render everything alike. */
   get key(): string {
     return this.ownZone === undefined || this.ownZone === this.#zone() ? this.id : `${this.id} ${this.ownZone}`;
   }
 
   /**
-   * `key` is `owner:name`; a key without a text anywhere is shown as it is, so that it is noticed. `count` chooses the
-   * plural.
+   * `key` is `owner:name`. A key that has no text in any language is returned as it is, so that it is noticed. `count`
+   * selects the plural form.
    */
   text(key: string, values: Readonly<Record<string, unknown>> = {}): string {
     const colon = key.indexOf(':');
@@ -102,17 +103,17 @@ export class Locale {
     );
   }
 
-  /** A phrase in this language; what is no phrase, as it is. */
+  /** Translates a phrase; returns a string unchanged. */
   say(wording: Wording): string {
     return typeof wording === 'string' ? wording : this.text(wording.key, wording.values);
   }
 
-  /** The message of a failure, or of one field's problem, which are English. */
+  /** Translates the English message of a failure or of one field's problem. */
   failure(message: string): string {
     return this.#sentences.failures?.say(this.id, message) ?? message;
   }
 
-  /** What a plugin declares in code, which is English. */
+  /** Translates an English text that a plugin declares in code. */
   declared(text: string, plugin?: string): string {
     return this.#sentences.declared?.say(this.id, text, plugin) ?? text;
   }
@@ -121,7 +122,10 @@ export class Locale {
     return this.#formatters.number.format(value);
   }
 
-  /** Absolute, in its time zone and naming it: where that is the site's, the page's script shows the reader's own time. */
+  /**
+   * Absolute, in this locale's time zone and naming it. If that is the site's zone, the page's script shows the
+   * reader's local time instead.
+   */
   date(value: Date): string {
     return this.#dateFormats.date.format(value);
   }
@@ -160,11 +164,11 @@ export class Locale {
   }
 }
 
-/** Templates give what other helpers made, too. */
+/** Needed because templates also pass values that other helpers returned. */
 const isPhrase = (value: unknown): value is Phrase =>
   typeof value === 'object' && value !== null && typeof (value as Partial<Phrase>).key === 'string';
 
-/** Seconds. A month is a twelfth of the mean year. */
+/** In seconds. A month is a twelfth of the mean year. */
 const UNITS = [
   { name: 'year' as const, least: 31_556_952, size: 31_556_952 },
   { name: 'month' as const, least: 2_629_746, size: 2_629_746 },
@@ -177,7 +181,7 @@ const UNITS = [
 const unitOf = (seconds: number): (typeof UNITS)[number] | undefined =>
   UNITS.find(({ least }) => Math.abs(seconds) >= least);
 
-/** Epoch milliseconds before which `relative` does not say anything else of this date. */
+/** The time in epoch milliseconds at which `relative` starts to return a different text for this date. */
 export function relativeUntil(value: Date, now: number): number {
   const seconds = (value.getTime() - now) / 1000;
   const unit = unitOf(seconds);
@@ -189,16 +193,19 @@ export function relativeUntil(value: Date, now: number): number {
   return value.getTime() + Math.min(shown + size, larger) * 1000;
 }
 
-/** Characters; a longer header is none that browsers send. */
+/** Characters. Browsers do not send longer Accept-Language headers. */
 const MAX_REMEMBERED_LENGTH = 200;
-/** Languages in one time zone each that are kept: in zones of their own some members read. */
+/** How many combinations of language and time zone are cached: some members have a time zone of their own. */
 const MAX_LOCALES = 300;
 const NONE: Messages = new Map();
 
-/** Files that may have the texts of an owner (a plugin's id, or `theme`) in a language; the last one's texts win. */
+/**
+ * The files that may contain the texts of an owner (a plugin's id, or `theme`) in a language; later files override
+ * earlier ones.
+ */
 export type TextFiles = (owner: string, language: string) => readonly string[];
 
-/** The languages that are offered, and each owner's texts, read when they are first needed. */
+/** The offered languages and each owner's texts, which are read on first use. */
 export class Locales {
   readonly #filesOf: TextFiles;
   readonly #offered: ReadonlySet<string>;
@@ -206,12 +213,12 @@ export class Locales {
   readonly #sentences: SentenceTexts;
   readonly #files = new Map<string, Messages>();
   readonly #locales = new LRUCache<string, Locale>({ max: MAX_LOCALES });
-  /** By language: they take more memory than all else of a locale. */
+  /** By language and shared by its locales, because they take more memory than the rest of a locale. */
   readonly #formatters = new Map<string, Formatters>();
-  /** Browsers send few different headers, and reading one takes longer than sending a cached page. */
+  /** Browsers send only a few different headers, and parsing one takes longer than sending a cached page. */
   readonly #chosen = new LRUCache<string, string>({ max: 100 });
 
-  /** English is offered always. `zone`: in which times are shown; read live. */
+  /** English is always offered. `zone`: the time zone in which times are shown; read live. */
   constructor(
     files: TextFiles,
     offered: readonly string[],
@@ -227,12 +234,12 @@ export class Locales {
     return [...this.#offered].sort();
   }
 
-  /** Reads every offered language of an owner now, so that no later change on disk is noticed. */
+  /** Reads an owner's texts in every offered language now, so that later changes on disk have no effect. */
   load(owner: string): void {
     for (const language of this.#offered) this.#messages(owner, language);
   }
 
-  /** A language by id, with times of the site or of a zone; English for a language that is not installed. */
+  /** A language by id, with times in the given zone or else the site's; English if the language is not installed. */
   get(id: string, zone?: string | null): Locale {
     const language = this.#offered.has(id) ? id : 'en';
     const ownZone = zone ?? undefined;
@@ -252,7 +259,7 @@ export class Locales {
   }
 
   /**
-   * The id of the first language that was chosen, or else the first of an Accept-Language header, that is offered; else
+   * The id of the first chosen language that is offered, else of the best match of the Accept-Language header, else
    * `fallback`.
    */
   choose(chosen: readonly (string | null | undefined)[], header: string | undefined, fallback: string): string {
@@ -262,7 +269,7 @@ export class Locales {
     const key = `${fallback} ${header}`;
     let id = this.#chosen.get(key);
     if (id === undefined) {
-      // Of several that are as welcome the first is taken.
+      // Among equally acceptable languages the first one wins.
       const offered = [fallback, ...this.#offered].filter((one) => this.#offered.has(one));
       id = new Negotiator({ headers: { 'accept-language': header } }).language(offered) ?? fallback;
       if (key.length <= MAX_REMEMBERED_LENGTH) this.#chosen.set(key, id);

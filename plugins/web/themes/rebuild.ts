@@ -4,10 +4,10 @@ import { buildThemeBundle, readTheme, type ThemeBundle, type ThemeBundleOptions 
 import type { PageRenderer } from '../pages/page-renderer.ts';
 import { ROOT_THEME } from './themes.ts';
 
-/** Milliseconds without another change after which changes count as settled. */
+/** Milliseconds without a further change after which changes count as settled. */
 const DEBOUNCE = 50;
 
-/** What is wrong with a theme, or undefined. */
+/** Why a theme cannot be used, or undefined. */
 export function themeProblemOf(options: Omit<ThemeBundleOptions, 'assets'>): string | undefined {
   try {
     readTheme(options);
@@ -18,8 +18,9 @@ export function themeProblemOf(options: Omit<ThemeBundleOptions, 'assets'>): str
 }
 
 /**
- * Builds the theme's bundle. Where that fails, falls back to the `previous` bundle of the same theme if it covers every
- * plugin, else to the default theme, and from that to any previous bundle. Throws where there is none.
+ * Builds the theme's bundle. If that fails, falls back to the `previous` bundle if it is of the same theme and covers
+ * every plugin, else to the default theme. If the default theme itself fails, falls back to any previous bundle, and
+ * throws if there is none.
  */
 export function buildUsableBundle(
   options: ThemeBundleOptions,
@@ -45,11 +46,12 @@ export function buildUsableBundle(
 }
 
 /**
- * Returns what to call when a plugin or the theme has changed. Many plugins change at once, above all at the start, so
- * the bundle is rebuilt on its next use, or when changes have settled; then the files for browsers are built ahead.
+ * Returns a function to call when a plugin or the theme has changed. Since many plugins change at once, above all at
+ * the start, the bundle is rebuilt only on its next use or once changes have settled; then the files for browsers are
+ * built ahead.
  */
 export function rebuildOnChange(plugin: PluginHandle, pages: PageRenderer, assets: Assets): () => void {
-  // One after the other, and awaited on stop: nothing is written after the data directory was released.
+  // Runs are serialised and awaited on stop, so that nothing is written after the data directory was released.
   let warming = Promise.resolve();
   let settling: NodeJS.Timeout | undefined;
   const warm = async (): Promise<void> => {

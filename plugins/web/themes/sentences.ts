@@ -7,35 +7,35 @@ interface Pattern {
   readonly names: readonly string[];
   readonly text: string;
 }
-/** By the English sentence. */
+/** Keyed by the English sentence. */
 type Translations = ReadonlyMap<string, string>;
 interface Catalogue {
   readonly exact: Translations;
-  /** What each plugin says of its own sentences, which others may say in other words. */
+  /**
+   * Each plugin's translations of its own sentences, since other plugins may translate the same sentence differently.
+   */
   readonly ofPlugins: ReadonlyMap<string, Translations>;
   readonly patterns: readonly Pattern[];
 }
 
-/** Characters; what is longer is no sentence that a translation names, and would take long to compare. */
+/** Characters. No translation has longer sentences, and matching them would be slow. */
 const MAX_LENGTH = 500;
 const PLACEHOLDER = /\{([a-z]+)\}/g;
 
-/**
- * `failures`: what went wrong. `declared`: what plugins say of themselves and their settings, once, in code.
- */
+/** `failures`: error messages. `declared`: texts that plugins declare in code about themselves and their settings. */
 export type SentenceKind = 'failures' | 'declared';
 
 export interface SentenceFolders {
-  /** By the id of the plugin. */
+  /** By plugin id. */
   readonly plugins: ReadonlyMap<string, string>;
-  /** Those of the theme's chain, the theme itself last: what they say wins. */
+  /** The folders of the theme's chain, the theme itself last: its translations override the others. */
   readonly themes: readonly string[];
 }
 
 /**
- * What code says in English, to programs and pages alike, in other languages; a translation names those sentences in
- * `locales/failures/de.json` or `locales/declared/de.json`: `"must have at most {limit} tags": "darf höchstens {limit}
- * Tags haben"`, where a placeholder stands for anything.
+ * Translates English sentences in code, which programs and pages get alike. Translations are in
+ * `locales/failures/de.json` or `locales/declared/de.json`, keyed by the sentence: `"must have at most {limit} tags":
+ * "darf höchstens {limit} Tags haben"`; a placeholder matches any text.
  */
 export class Sentences {
   readonly #kind: SentenceKind;
@@ -47,7 +47,7 @@ export class Sentences {
     this.#folders = folders;
   }
 
-  /** The sentence as it is where no translation names it. Whose it is, is asked first: `plugin`. */
+  /** Returns the sentence unchanged if there is no translation. The translations of `plugin` take precedence. */
   say(language: string, sentence: string, plugin = ''): string {
     if (language === 'en' || sentence.length > MAX_LENGTH) return sentence;
     const { exact, ofPlugins, patterns } = this.#catalogue(language);
@@ -83,7 +83,7 @@ export class Sentences {
     return {
       exact,
       ofPlugins,
-      // Of several that fit, the one that says most itself.
+      // If several patterns match, the one with the most literal text wins.
       patterns: [...exact]
         .filter(([sentence]) => sentence.includes('{'))
         .sort(([one], [other]) => wordsOf(other).length - wordsOf(one).length)

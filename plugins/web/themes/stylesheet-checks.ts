@@ -5,14 +5,14 @@ import { filesBelow } from '../assets/assets.ts';
 import type { Theme } from './themes.ts';
 
 const COMMENT = /\/\*[^]*?\*\//g;
-/** A file that is named from where the style sheet is: no other site, no data, nothing of the page itself. */
+/** A relative URL of a file in a style sheet: not of another site, a data URL or a fragment of the page. */
 const FILE = /url\(\s*(["']?)(?![a-z][a-z0-9+.-]*:|\/|#)([^"')?#\s]+)[^"')]*\1\s*\)/gi;
 
-/** The use of a custom property that has to be set: one with a fallback need not be. */
+/** A use of a custom property without a fallback, which therefore has to be set. */
 const USE = /var\(\s*(--[\w-]+)\s*\)/g;
 const SET = /(--[\w-]+)\s*:/g;
 
-/** A style sheet of a theme, comments blanked out, so that offsets are those of the file. */
+/** A style sheet of a theme, with comments blanked out so that offsets match the file. */
 interface Sheet {
   readonly text: string;
   /** File and line of an offset. */
@@ -30,7 +30,7 @@ function sheetsOf(theme: Theme): readonly Sheet[] {
 }
 
 /**
- * Where style sheets of a theme name files that nobody gets: they are not there, or of a kind that is not served. All
+ * Places in a theme's style sheets that refer to files that are missing or of a type that is not served. All style
  * sheets are served as one, in `assets/css`.
  */
 export function unservedFiles(theme: Theme): readonly string[] {
@@ -49,8 +49,8 @@ export function unservedFiles(theme: Theme): readonly string[] {
 }
 
 /**
- * Where style sheets of a theme use a custom property that nothing sets. `others`: the texts of the tokens and of all
- * style sheets but its own; what these use is set by them or by a script.
+ * Places in a theme's style sheets that use a custom property that is never set. `others`: the texts of the tokens and
+ * of all other style sheets; properties that appear in them are set there or by a script.
  */
 export function unsetProperties(theme: Theme, others: readonly string[]): readonly string[] {
   const sheets = sheetsOf(theme);

@@ -34,24 +34,24 @@ interface ThemedPlugin {
   readonly folder: string;
 }
 
-/** Everything pages are rendered with, built once for a theme and the running plugins; swapped as a whole. */
+/** Everything needed to render pages, built once for a theme and the running plugins and replaced as a whole. */
 export interface ThemeBundle {
   readonly theme: string;
-  /** Plugins it was built for. */
+  /** Ids of the plugins it was built for. */
   readonly plugins: ReadonlySet<string>;
-  /** Changes with the theme, the plugins and their files: part of the key of every cached page. */
+  /** Changes with the theme, the plugins and their files; part of the key of every cached page. */
   readonly hash: string;
   readonly templates: Templates;
   readonly locales: Locales;
   readonly icons: ReadonlyMap<string, string>;
   readonly sheets: readonly string[];
   readonly colours: { readonly light: string; readonly dark: string };
-  /** Which colours are harder to read than they may be, as a sentence. */
+  /** A sentence that lists colours with too little contrast; undefined if there are none. */
   readonly hardToRead: string | undefined;
-  /** Tags of custom elements, by the URL of the folder that has their modules: every page says them. */
+  /** Tags of custom elements by the URL of the folder with their modules; sent with every page. */
   readonly elements: Readonly<Record<string, readonly string[]>>;
   readonly imports: Readonly<Record<string, string>>;
-  /** URL of what browsers are told of the site as an app. */
+  /** URL of the web app manifest. */
   readonly manifest: string;
   readonly boot: string;
   readonly client: string;
@@ -60,10 +60,10 @@ export interface ThemeBundle {
 
 export interface ThemeBundleOptions {
   readonly theme: string;
-  /** Where themes are looked for, in order. */
+  /** The folders in which themes are looked up, in order. */
   readonly themeFolders: readonly string[];
   readonly plugins: readonly ThemedPlugin[];
-  /** Folders of all plugins, of those that do not run as well: the panel says what they are. */
+  /** Folders of all plugins, including those that are not running: the panel shows their descriptions. */
   readonly installed: ReadonlyMap<string, string>;
   readonly assets: Assets;
   readonly scope: () => RenderScope;
@@ -76,8 +76,8 @@ const WEB = 'web';
 const ELEMENT = /^(x-[a-z0-9-]+)\.js$/;
 
 /**
- * Reads all of a theme and its parents, and checks it; nothing comes into use by that. Throws a `ConfigurationError`
- * that says what is wrong where.
+ * Reads a theme with its parents completely and checks it, without putting it to use. Throws a `ConfigurationError`
+ * that says what is wrong and where.
  */
 export function readTheme({
   theme,
@@ -126,7 +126,7 @@ function templatesOf(
   return new Templates(chain, createHelpers(scope), (id) => folders.get(id));
 }
 
-/** Looks at a theme as `readTheme` does, but goes on after what is wrong, for whoever mends it. */
+/** Checks a theme as `readTheme` does, but continues after a problem, so that authors see all of them at once. */
 export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): ThemeReport {
   const { theme: id, themeFolders } = options;
   const problems = new Set<string>();
@@ -158,7 +158,7 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
     ...[hardToRead(all) ?? []].flat(),
     ...unusedTokens(chain, [sheet, ...others]),
     ...(own ? unservedFiles(own) : []),
-    // Of the default theme some are set by scripts alone.
+    // The default theme has properties that only scripts set.
     ...(own && inherited.length > 0 ? unsetProperties(own, [chainTokenSheet(chain, all), ...others]) : []),
     ...templates.missingSlots(),
   ];
@@ -171,7 +171,7 @@ export function inspectTheme(options: Omit<ThemeBundleOptions, 'assets'>): Theme
   };
 }
 
-/** Throws `ConfigurationError` when the theme cannot be used; what was in use before is as it was then. */
+/** Throws `ConfigurationError` if the theme cannot be used, and leaves the current bundle untouched. */
 export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
   const { theme, plugins, assets } = options;
   const { chain, tokens, templates, locales, icons, files, sheet: tokenText } = readTheme(options);
@@ -220,7 +220,7 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
     ],
     colours,
     manifest: manifest.base + MANIFEST,
-    // Compared where somebody asks: the bundle is built anew with each plugin.
+    // Computed on demand, because the bundle is rebuilt for each plugin that starts or stops.
     get hardToRead() {
       return hardToRead(tokens);
     },
@@ -233,10 +233,7 @@ export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
 const STYLE = 'css/style.css';
 const MANIFEST = 'site.webmanifest';
 
-/**
- * A theme's files, with its style sheets joined into one, so that a page asks once. The root theme's parts name their
- * own layers.
- */
+/** A theme's files, its style sheets joined into one to save requests. The root theme's parts name their own layers. */
 function themeFiles(theme: Theme): Parameters<Assets['mount']>[2] {
   const files = filesBelow(join(theme.folder, 'assets')).filter(({ path }) => !path.endsWith('.css'));
   const sheets = (theme.styles ?? []).map((style) => ({ style, file: join(theme.folder, 'assets', style) }));

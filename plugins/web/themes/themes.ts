@@ -46,23 +46,23 @@ const Manifest = Type.Object({
   ),
 });
 
-/** One theme as it lies on disk: data, templates and style, never code. */
+/** A theme as stored on disk: data, templates and styles, never code. */
 export interface Theme extends Static<typeof Manifest> {
   readonly folder: string;
 }
 
 /** The root of every chain. */
 export const ROOT_THEME = 'default';
-/** How many themes a chain may have. */
+/** The maximum number of themes in a chain. */
 export const MAX_DEPTH = 4;
 
 const OF_PROGRAM = join(import.meta.dirname, '../../../themes');
-/** Where themes are looked for, in order: those of the program, of the site and of the installation. */
+/** The folders in which themes are looked up, in order: those of the program, the site and the installation. */
 export const themeFolders = ({ siteDir, dataDir }: Pick<Environment, 'siteDir' | 'dataDir'>): readonly string[] => [
   ...new Set([OF_PROGRAM, ...[siteDir, dataDir].map((folder) => join(folder, 'themes'))]),
 ];
 
-/** The theme and what it extends, itself first, `default` last. Throws `ConfigurationError` naming theme and remedy. */
+/** The theme and its ancestors: itself first, `default` last. Throws `ConfigurationError` naming theme and remedy. */
 export function loadChain(id: string, folders: readonly string[]): readonly Theme[] {
   const chain: Theme[] = [];
   for (let next: string | undefined = id; next !== undefined;) {
@@ -77,11 +77,11 @@ export function loadChain(id: string, folders: readonly string[]): readonly Them
   return chain;
 }
 
-/** What a theme builds on; nothing where it is the root. */
+/** The id of the theme that a theme extends; undefined for the root. */
 export const parentOf = ({ id, extends: parent }: Theme): string | undefined =>
   parent ?? (id === ROOT_THEME ? undefined : ROOT_THEME);
 
-/** The ids of the themes that lie in these folders, in the order of the alphabet, whether they can be used or not. */
+/** The ids of the themes in these folders in alphabetical order, including those that cannot be used. */
 export function installedThemes(folders: readonly string[]): readonly string[] {
   const found = folders.flatMap((parent) =>
     existsSync(parent) ? readdirSync(parent).filter((name) => existsSync(join(parent, name, 'theme.json'))) : [],
@@ -89,7 +89,7 @@ export function installedThemes(folders: readonly string[]): readonly string[] {
   return [...new Set(found)].sort((a, b) => (a < b ? -1 : 1));
 }
 
-/** A theme by itself. Throws `ConfigurationError` naming it and the remedy. */
+/** Loads a theme without its parents. Throws `ConfigurationError` naming it and the remedy. */
 export function loadTheme(id: string, folders: readonly string[]): Theme {
   const folder = folders
     .map((parent) => join(parent, id))
@@ -103,15 +103,15 @@ export function loadTheme(id: string, folders: readonly string[]): Theme {
       `The theme in ${folder} calls itself "${result.value.id}"; its id must be the folder's name`,
     );
   const link = linkIn(folder);
-  // What it leads to would be shown to everybody, such as the secrets of this site.
+  // The target of the link, such as a file with the site's secrets, would be served to everyone.
   if (link !== undefined) throw unusableTheme(id, `${link} is a link, and a theme may only show files of its own`);
   return { ...result.value, folder };
 }
 
-/** Folders and files of a theme that are read: its author's tools may have links of their own beside them. */
+/** The files and folders of a theme that are read; its author's tools may keep links of their own beside them. */
 const READ = /^(?:assets|locales|templates|.+\.json)$/;
 
-/** A link among what is read of a theme, by its path in the theme. */
+/** The path within the theme of a symbolic link among the files that are read. */
 function linkIn(folder: string): string | undefined {
   const read = readdirSync(folder, { withFileTypes: true }).filter(({ name }) => READ.test(name));
   const inside = read.flatMap((part) =>
@@ -125,7 +125,7 @@ function linkIn(folder: string): string | undefined {
 export const shortPath = (file: string): string => KNOWN_PATH.exec(file)?.[1] ?? file.split('/').slice(-3).join('/');
 const KNOWN_PATH = /\/((?:themes|plugins)\/[a-z0-9-]+\/(?:[^/]+|(?:templates|views|locales)\/.+))$/;
 
-/** A theme that cannot be used. The message names all that is wrong with it, as far as it was looked for. */
+/** A theme that cannot be used. The message lists all problems found. */
 class UnusableTheme extends ConfigurationError {
   readonly problems: readonly string[];
 
@@ -137,34 +137,34 @@ class UnusableTheme extends ConfigurationError {
 export const unusableTheme = (theme: string, ...problems: readonly string[]): ConfigurationError =>
   new UnusableTheme(theme, problems);
 
-/** What is wrong with a theme, one by one, of an error that says so; undefined for any other error. */
+/** The problems of a theme as a list, if the error is about a theme; undefined for any other error. */
 export const problemsIn = (error: unknown): readonly string[] | undefined =>
   error instanceof ConfigurationError ? ((error as Partial<UnusableTheme>).problems ?? [error.message]) : undefined;
 
-/** Which fields of a file are wrong, with its path and their lines. */
+/** The invalid fields of a file, each with its path and line. */
 function faultsOf(file: string, problems: readonly FieldProblem[]): readonly string[] {
   const text = readFileSync(file, 'utf8');
   return [...Map.groupBy(problems, ({ field }) => field)].flatMap(([field, own]) => {
     const path = text.includes(JSON.stringify(field)) ? [field] : field.split('.');
     const place = `${shortPath(file)}:${lineOf(text, path)}: ${field}`;
     const messages = own.map(({ message }) => message).filter((message) => !message.endsWith(ANY_OF));
-    // Each of several schemas says why it is not the one.
+    // Each of the alternative schemas reports its own problem.
     return messages.length < own.length
       ? `${place} ${messages.join(' or ')}`
       : messages.map((one) => `${place} ${one}`);
   });
 }
-/** What ajv says where none of several schemas fits, besides what each of them says. */
+/** What ajv adds to the alternatives' own problems when none of them matches. */
 const ANY_OF = 'must match a schema in anyOf';
 
-/** The line in a file of JSON on which the last key of a path stands, or the last that is there. */
+/** The line in a JSON file of the last key of a path, or of the last of its keys that the file has. */
 function lineOf(text: string, path: readonly string[]): number {
-  // Each key of the path stands behind the one that it belongs to.
+  // Each key of the path comes after its parent key.
   const at = path.reduce((from, key) => Math.max(from, text.indexOf(JSON.stringify(key), from)), 0);
   return text.slice(0, at).split('\n').length;
 }
 
-/** The same of a file. */
+/** File and line of the last key of a path. */
 export const placeIn = (file: string, path: readonly string[]): string =>
   `${shortPath(file)}:${lineOf(readFileSync(file, 'utf8'), path)}`;
 
@@ -174,14 +174,17 @@ export function readJson(file: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    // For some mistakes the parser reports the text around it, as it is, instead of the line.
+    // For some syntax errors the parser reports the surrounding source text instead of a line number.
     const why = messageOf(error).replaceAll(/\s+/g, ' ');
     const line = /\(line (\d+) /.exec(why)?.[1] ?? text.slice(0, endOfJson(text)).split('\n').length;
     throw new ConfigurationError(`${shortPath(file)}:${line}: is not valid JSON (${why})`, { cause: error });
   }
 }
 
-/** How much of a text, in characters, could be the beginning of JSON: more of it has a sign that cannot stand there. */
+/**
+ * The length in characters of the longest prefix that could be the start of valid JSON; the character after it is
+ * unexpected.
+ */
 function endOfJson(text: string): number {
   const goesWrong = (length: number): boolean => {
     try {
@@ -200,7 +203,7 @@ function endOfJson(text: string): number {
   return right;
 }
 
-/** A theme's file of data, if it has one. */
+/** A theme's data file, if it has one. */
 function optional<S extends TSchema>(theme: Theme, name: string, schema: S): Static<S>[] {
   const file = join(theme.folder, name);
   if (!existsSync(file)) return [];
@@ -209,11 +212,11 @@ function optional<S extends TSchema>(theme: Theme, name: string, schema: S): Sta
   throw unusableTheme(theme.id, ...faultsOf(file, result.problems));
 }
 
-/** Tokens merge per key, the root theme first. */
+/** Tokens are merged key by key, starting with the root theme. */
 export const chainTokens = (chain: readonly Theme[]): Tokens =>
   mergeTokens(chain.toReversed().flatMap((theme) => optional(theme, 'tokens.json', TokensFile)));
 
-/** The generated style sheet. Throws `ConfigurationError` naming the file and line of a token that will not do. */
+/** The generated style sheet. Throws `ConfigurationError` naming the file and line of an invalid token. */
 export function chainTokenSheet(chain: readonly Theme[], tokens: Tokens): string {
   try {
     return tokenSheet(tokens);
@@ -223,7 +226,7 @@ export function chainTokenSheet(chain: readonly Theme[], tokens: Tokens): string
   }
 }
 
-/** File and line of a token, in the theme nearest to the first that has it. */
+/** File and line of a token, in the first theme of the chain that has it. */
 function placeOf(chain: readonly Theme[], path: readonly string[]): string {
   for (const { folder } of chain) {
     const file = join(folder, 'tokens.json');
@@ -239,10 +242,10 @@ function placeOf(chain: readonly Theme[], path: readonly string[]): string {
   return 'tokens.json';
 }
 
-/** How many of the hardest to read are named. */
+/** How many of the least readable colours are listed. */
 const NAMED = 3;
 
-/** Which colours of a theme are harder to read than they may be, as a sentence; undefined where none is. */
+/** A sentence that lists colours of a theme with too little contrast; undefined if there are none. */
 export function hardToRead(tokens: Tokens): string | undefined {
   const problems = contrastProblems(tokens).toSorted((a, b) => a.ratio / a.needed - b.ratio / b.needed);
   if (problems.length === 0) return undefined;
@@ -254,8 +257,8 @@ export function hardToRead(tokens: Tokens): string | undefined {
 }
 
 /**
- * Tokens of the first theme that do nothing: the default theme has none of their names, and no style sheet asks for
- * them. `sheets`: the texts of all that there are.
+ * Tokens of the first theme that have no effect: the default theme does not have them, and no style sheet uses them.
+ * `sheets`: the texts of all style sheets.
  */
 export function unusedTokens(chain: readonly Theme[], sheets: readonly string[]): readonly string[] {
   const [theme] = chain;
@@ -277,8 +280,8 @@ const Icons = Type.Record(Type.String(), Type.Array(Type.String()));
 const PATH_DATA = /^[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+$/;
 
 /**
- * Icons by name: path data on a 24 by 24 grid, drawn as strokes. Data only, so that a theme cannot bring markup along.
- * The paths of an icon are one, since a page has dozens of icons.
+ * Icons by name: path data on a 24 by 24 grid, drawn as strokes. Data only, so that a theme cannot add markup. The
+ * paths of an icon are joined into one, because a page has dozens of icons.
  */
 export const chainIcons = (chain: readonly Theme[]): ReadonlyMap<string, string> =>
   new Map(
@@ -288,7 +291,10 @@ export const chainIcons = (chain: readonly Theme[]): ReadonlyMap<string, string>
       .map(([name, paths]) => [name, paths.map(fromOrigin).join('')]),
   );
 
-/** A first `m` counts from the origin, one behind another path from where that ended. */
+/**
+ * Makes an initial `m` absolute: it is relative to the origin in a path of its own, but to the end of the path before
+ * it once they are joined.
+ */
 const fromOrigin = (path: string): string => (path.trimStart().startsWith('m') ? `M0 0${path}` : path);
 
 function iconsOf(theme: Theme): [string, readonly string[]][] {
@@ -304,11 +310,11 @@ function iconsOf(theme: Theme): [string, readonly string[]][] {
 
 const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Record(Type.String(), Type.String())]));
 
-/** The languages that a chain has texts of its own in. */
+/** The languages in which a chain has texts of its own. */
 export const offeredLanguages = (chain: readonly Theme[]): readonly string[] =>
   chain.flatMap(({ folder }) => globSync('locales/*.json', { cwd: folder }).map((file) => basename(file, '.json')));
 
-/** The files of texts of a chain: its own, those it has for plugins, and what code says in English. */
+/** The locale files of a chain: its own texts, its texts for plugins and its translations of sentences in code. */
 export const localeFiles = (chain: readonly Theme[]): readonly (readonly [Theme, file: string])[] =>
   chain.flatMap((theme) =>
     globSync('locales/{,failures/,declared/,plugins/*/}*.json', { cwd: theme.folder }).map(
@@ -316,7 +322,7 @@ export const localeFiles = (chain: readonly Theme[]): readonly (readonly [Theme,
     ),
   );
 
-/** Looks at every text in a file. Throws `ConfigurationError` naming it. */
+/** Checks every text in a file. Throws `ConfigurationError` naming it. */
 export function checkLocale([theme, file]: readonly [Theme, file: string]): void {
   optional(theme, file, Texts);
   if (!isLanguage(basename(file, '.json')))

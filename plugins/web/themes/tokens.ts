@@ -6,7 +6,7 @@ interface Pair {
   readonly dark: string;
 }
 interface Fluid {
-  /** Rem; `slope` is in percent of the window's width. */
+  /** In rem; `slope` is in percent of the window's width. */
   readonly min: number;
   readonly base: number;
   readonly slope: number;
@@ -15,7 +15,7 @@ interface Fluid {
 
 const PartOfPair = Type.Partial(Type.Object({ light: Type.String(), dark: Type.String() }));
 const Numbers = Type.Array(Type.Number());
-/** A tokens.json as it is written: a child's says only what differs. */
+/** The contents of a tokens.json: that of a child theme contains only what differs. */
 export const TokensFile = Type.Partial(
   Type.Object({
     color: Type.Record(Type.String(), PartOfPair),
@@ -32,27 +32,27 @@ export const TokensFile = Type.Partial(
   }),
 );
 
-/** What a theme's tokens.json holds; a child's keys win over its parent's one by one. */
+/** The merged tokens of a theme; each key of a child overrides its parent's. */
 export interface Tokens {
   readonly color: Readonly<Record<string, Pair>>;
-  /** For category hues: lightness and most chroma of text on the page and of its soft ground. */
+  /** For category hues: lightness and maximum chroma of text on the page and of its soft background. */
   readonly hue: { readonly text: Pair; readonly soft: Pair };
   readonly family: Readonly<Record<string, readonly string[]>>;
   readonly size: Readonly<Record<string, Fluid>>;
-  /** Pixels. */
+  /** In pixels. */
   readonly space: readonly number[];
   readonly radius: readonly number[];
-  /** Longest line of prose, in rem. */
+  /** Maximum line length of prose, in rem. */
   readonly measure: number;
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly motion: number;
 }
 
-/** A token that a theme may name as it likes. */
+/** A token whose name the theme is free to choose. */
 export interface NamedToken {
-  /** Its place in tokens.json, such as `color`, `accent`. */
+  /** The path in tokens.json, such as `color`, `accent`. */
   readonly path: readonly [string, string];
-  /** What style sheets call it. */
+  /** The custom property in style sheets. */
   readonly property: string;
 }
 
@@ -66,7 +66,7 @@ export const namedTokens = ({
   ...Object.keys(family).map((key): NamedToken => ({ path: ['family', key], property: `--family-${key}` })),
 ];
 
-/** Merges root first; lists are replaced as a whole. */
+/** Merges the root first; lists are replaced as a whole. */
 export function mergeTokens(chain: readonly object[]): Tokens {
   return chain.reduce<Record<string, unknown>>(
     (all, own) => overlay(all, own as Record<string, unknown>),
@@ -123,8 +123,8 @@ const number = (path: readonly string[], value: number, most: number): number =>
 };
 
 /**
- * Declarations, each as its custom property with what it is in light and in dark. Everything is written anew from
- * parsed numbers.
+ * The name of each colour's custom property with its light and dark value. Values are serialised from parsed numbers,
+ * never copied as text.
  */
 function colours(tokens: Tokens): readonly (readonly [string, Scheme])[] {
   return Object.entries(tokens.color).map(([key, pair]) => {
@@ -134,7 +134,7 @@ function colours(tokens: Tokens): readonly (readonly [string, Scheme])[] {
   });
 }
 
-/** Names become part of the style sheet as they are. */
+/** Names are copied into the style sheet verbatim. */
 function assertName(path: readonly string[], key: string): void {
   if (!NAME.test(key)) throw new TokenError(path, `the token name "${key}" may have a-z, 0-9 and "-" only`);
 }
@@ -172,15 +172,15 @@ function hues({ hue: { text, soft } }: Tokens): (readonly [number, Scheme, Schem
   const parsed = { text: hueScheme(['hue', 'text'], text), soft: hueScheme(['hue', 'soft'], soft) };
   return HUES.map((h) => [h, turned(parsed.text, h), turned(parsed.soft, h)]);
 }
-// Not fitted before it is turned: how much chroma fits depends on the hue.
+// Fitted only after the hue is set, because the maximum chroma depends on the hue.
 function hueScheme(path: readonly string[], { light, dark }: Pair): Scheme {
   const read = (text: string): Colour => parseColour(String(text)) ?? scheme(path, { light: text, dark: text }).light;
   return { light: read(light), dark: read(dark) };
 }
 
 /**
- * The generated sheet: custom properties and `hue-…` classes; light and dark in one, with a plain light value for old
- * browsers.
+ * The generated style sheet: custom properties and `hue-…` classes. Light and dark values are combined with
+ * `light-dark()`; older browsers get the light value.
  */
 export function tokenSheet(tokens: Tokens): string {
   const pair = ({ light, dark }: Scheme): string => `light-dark(${cssColour(light)},${cssColour(dark)})`;
@@ -216,7 +216,7 @@ export function tokenSheet(tokens: Tokens): string {
     '}}',
   ].join('\n');
 }
-/** For those who ask for more contrast, every quiet ink and line becomes the next stronger one. */
+/** With higher contrast, every muted text or border colour becomes the next stronger one. */
 const HIGHER_CONTRAST = {
   'text-2': 'text',
   'text-3': 'text-2',
@@ -224,7 +224,7 @@ const HIGHER_CONTRAST = {
   'border-control': 'text-2',
 } as const;
 
-/** The page's ground for the browser's own frame. */
+/** The page's background colour, for the browser's own interface. */
 export const themeColours = ({ color }: Tokens): { readonly light: string; readonly dark: string } => {
   const ground = scheme(['color', 'surface-0'], color['surface-0'] ?? { light: '#ffffff', dark: '#000000' });
   return { light: hexColour(ground.light), dark: hexColour(ground.dark) };
@@ -238,7 +238,7 @@ export interface ContrastProblem {
 }
 
 const SURFACES = ['surface-0', 'surface-1', 'surface-2'];
-/** Foreground, grounds, least ratio: 4.5 for text, 3 for controls and focus (WCAG 1.4.3 and 1.4.11). */
+/** Foreground, backgrounds, minimum ratio: 4.5 for text, 3 for controls and focus (WCAG 1.4.3 and 1.4.11). */
 const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
   ...['text', 'text-2', 'text-3', 'link', 'visited', 'accent', 'danger', 'success', 'warning'].map(
     (key) => [key, [...SURFACES, 'surface-3'], 4.5] as const,
@@ -257,7 +257,7 @@ const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
   ['text', ['mark', 'accent-soft', 'success-soft', 'warning-soft', 'danger-soft'], 4.5],
 ];
 
-/** Every pair that is harder to read than it may be, in both schemes, the hue wheel included. */
+/** Every pair with too little contrast, in both schemes, including the category hues. */
 export function contrastProblems(tokens: Tokens): readonly ContrastProblem[] {
   const all = new Map(colours(tokens));
   const problems: ContrastProblem[] = [];

@@ -1,4 +1,4 @@
-/** What decides where the letters of a field stand. */
+/** Style properties that determine where the letters of a field are. */
 const COPIED = [
   'direction',
   'unicode-bidi',
@@ -13,11 +13,11 @@ const COPIED = [
   'border-width',
   'border-style',
 ];
-/** Pixels that stay free at the edges of the window, and between a line and what is placed at it. */
+/** Pixels to keep free at the edges of the window, and between a line and the popover placed at it. */
 const EDGE = 8;
 const GAP = 4;
 
-/** The place of a letter within a field, as its text is laid out: a copy of it tells, since fields do not. */
+/** The position of a letter within a field. Text areas do not expose it, so it is measured in a copy of the field. */
 export function letterBox(area: HTMLTextAreaElement, at: number): DOMRect {
   const style = getComputedStyle(area);
   const copy = document.createElement('div');
@@ -35,7 +35,7 @@ export function letterBox(area: HTMLTextAreaElement, at: number): DOMRect {
   return new DOMRect(x, y, size, height);
 }
 
-/** Puts a popover below a letter of a field, or above it where there is no room, within the window. */
+/** Places a popover within the window, below a letter of a field, or above it if there is no room. */
 export function placeAt(popover: HTMLElement, area: HTMLTextAreaElement, letter: DOMRect): void {
   const field = area.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = popover;

@@ -7,19 +7,19 @@ interface Draft {
   readonly time: number;
 }
 
-/** What is no choice of the writer's, must not be stored, or cannot be put back. */
+/** Controls whose value is not chosen by the writer, must not be stored, or cannot be restored. */
 const LEFT_OUT = new Set(['hidden', 'password', 'file', 'submit', 'button', 'reset', 'image']);
 /**
- * A picture at nothing but a fragment holds the place of a file on its way, which no one will put there once the page
- * is gone.
+ * A picture whose URL is only a fragment is the placeholder of a file that is being uploaded; once the page is gone,
+ * the upload never completes.
  */
 const ON_ITS_WAY = /!\[[^\]\n]*\]\(#[\da-f]{8}\)\n?/g;
 
-/** Before the name of what the address of a form says, such as the post that a reply answers. */
+/** Prefix of keys for parameters of the form's URL, such as the post that a reply answers. */
 const IN_ADDRESS = '?';
 
 const checkable = (control: Control): control is HTMLInputElement => ['checkbox', 'radio'].includes(control.type);
-/** Radio buttons of one name are one choice, as those of a list are. */
+/** Radio buttons with the same name are one choice, as in a select. */
 const isRadio = (control: Control): boolean => control.type === 'radio';
 const keyOf = (control: Control): string =>
   control.type === 'checkbox' ? `${control.name}=${control.value}` : control.name;
@@ -28,18 +28,21 @@ function valueOf(control: Control): string | boolean {
     return control.form!.querySelector<HTMLInputElement>(`:checked[name="${CSS.escape(control.name)}"]`)?.value ?? '';
   return checkable(control) ? control.checked : control.value.replace(ON_ITS_WAY, '');
 }
-/** A choice that was not made, or is no longer offered, would leave nothing chosen where the page comes with one. */
+/**
+ * Whether a stored value can be restored: an empty choice, or an option that is no longer offered, would deselect the
+ * page's default.
+ */
 function takes(control: Control, value: string | boolean | undefined): value is string | boolean {
   if (isRadio(control)) return control.value === value;
   if (!('options' in control)) return value !== undefined;
   return value !== '' && [...control.options].some((one) => one.value === value);
 }
 
-/** All that a user filled into a form, saved on this device under a name until it is sent or discarded. */
+/** All values that a user entered in a form, saved on this device under a name until sent or discarded. */
 export class FormDraft {
   readonly #form: HTMLFormElement;
   readonly #key: string;
-  /** The address before a draft changed it. */
+  /** The form's `action` before a draft changed it. */
   #address: string | undefined;
 
   constructor(form: HTMLFormElement, name: string) {
@@ -54,7 +57,7 @@ export class FormDraft {
     );
   }
 
-  /** The form as it is, and what its address says besides. */
+  /** The values of the form and the parameters of its URL. */
   get values(): FormValues {
     const said = [...new URL(this.#form.action).searchParams].map(([name, value]) => [IN_ADDRESS + name, value]);
     return Object.fromEntries([...said, ...this.#controls.map((control) => [keyOf(control), valueOf(control)])]);
@@ -70,7 +73,7 @@ export class FormDraft {
     this.#putAddress(values);
   }
 
-  /** What an address says by itself is what the writer asked for now. */
+  /** Parameters that are already in the URL are what the writer asked for now, so they are kept. */
   #putAddress(values: FormValues): void {
     const address = new URL(this.#form.action);
     if (address.search !== '') return;
@@ -82,7 +85,7 @@ export class FormDraft {
     this.#form.dispatchEvent(new Event('change', { bubbles: true }));
   }
 
-  /** Whether putting these values would change the form. */
+  /** Whether restoring these values would change the form. */
   #differs(values: FormValues): boolean {
     return this.#controls.some((control) => {
       const value = values[keyOf(control)];
@@ -90,7 +93,7 @@ export class FormDraft {
     });
   }
 
-  /** Saves the form as it is; false where it is empty, and nothing is saved then. */
+  /** Saves the form. If it is empty, drops any saved draft and returns false. */
   keep(): boolean {
     const written = this.#controls.some(
       (control) => control.localName !== 'select' && !checkable(control) && control.value.trim() !== '',
@@ -103,26 +106,26 @@ export class FormDraft {
     store.set(this.#key, undefined);
   }
 
-  /** Whether these values are in the form, or are what is saved here: there is nothing to tell of them then. */
+  /** Whether these values are already in the form or saved here, so that the user need not be asked. */
   knows(values: FormValues): boolean {
     const saved = this.#read()?.values;
     const isSaved = saved && Object.entries(values).every(([key, value]) => saved[key] === value);
     return isSaved === true || !this.#differs(values);
   }
 
-  /** Whether another tab dropped a draft that is not what is written here. */
+  /** Whether another tab dropped a draft that differs from the text in this one. */
   isLost({ key, oldValue, newValue }: StorageEvent): boolean {
     const draft = key === this.#key && newValue === null ? draftIn(oldValue) : undefined;
     return draft !== undefined && this.#differs(draft.values);
   }
 
-  /** When a draft was saved that differs from the form as it is. */
+  /** The time of the saved draft, if it differs from the form. */
   get kept(): Date | undefined {
     const draft = this.#read();
     return draft && this.#differs(draft.values) ? new Date(draft.time) : undefined;
   }
 
-  /** When it was saved, in epoch milliseconds; 0 where there is none. */
+  /** When the draft was saved, in epoch milliseconds; 0 if there is none. */
   get time(): number {
     return this.#read()?.time ?? 0;
   }
@@ -131,7 +134,7 @@ export class FormDraft {
     this.put(this.#read()?.values ?? {});
   }
 
-  /** Back to what the server sent. */
+  /** Resets the form to the values that the server sent. */
   discard(): void {
     if (this.#address !== undefined) this.#form.action = this.#address;
     this.#form.reset();

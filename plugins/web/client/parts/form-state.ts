@@ -1,9 +1,9 @@
 import { announce } from '@forum/client';
 
-/** What was put right before a form is sent once more. */
+/** What was fixed before a form is sent again. */
 export type Mended = 'token' | 'session';
 
-/** One line above the form's buttons, made when it is first needed. */
+/** Shows a message above the form's buttons, in a line that is created on first use. */
 export function say(form: HTMLFormElement, text: string, loud = true): void {
   let line = form.querySelector<HTMLElement>('.form-state');
   if (!line) {
@@ -16,6 +16,6 @@ export function say(form: HTMLFormElement, text: string, loud = true): void {
   if (loud && text) announce(text);
 }
 
-/** What `say` said last. */
+/** The message that `say` showed last. */
 export const said = (form: HTMLFormElement): string | null | undefined =>
   form.querySelector('.form-state')?.textContent;

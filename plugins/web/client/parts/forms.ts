@@ -4,15 +4,18 @@ import { said, say, type Mended } from './form-state.ts';
 /** Value of `data-enhance`: the page stays when the form is accepted. */
 const STAY = 'stay';
 type Submitter = HTMLButtonElement | HTMLInputElement | null;
-/** Beside this module; nobody loads it whose forms are all accepted. */
+/** A module of its own, so that it is only loaded when a form is refused. */
 const REFUSED = './refused.js';
 
-/** Milliseconds after which a form can be sent again though no page came: it was stopped, or what came is a file. */
+/**
+ * Milliseconds after which a form can be sent again if no page follows: loading was stopped, or the response is a file.
+ */
 const TIMEOUT = 5_000;
 
 /**
- * Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the
- * way. What is sent unchecked is not finished: its page comes back with the form. No form is sent again before it is answered.
+ * Submits forms with `data-enhance` without leaving the page, so that no input is lost on an error. Buttons that skip
+ * validation submit unfinished forms, so they navigate: the response is the page with the form. No form is submitted
+ * again before its response has arrived.
  */
 export function enhanceForms(): void {
   document.addEventListener('submit', (event) => {
@@ -62,10 +65,10 @@ async function settle(form: HTMLFormElement, submitter: Submitter, response: Res
   if (now) await send(form, submitter, now);
 }
 
-/** Dispatches `forum:sent` on a form that was accepted, before its answer is shown; drafts of it are dropped then. */
+/** Dispatches `forum:sent` on an accepted form before its response is shown; drafts of it are dropped then. */
 async function arrive(form: HTMLFormElement, response: Response): Promise<void> {
   form.dispatchEvent(new CustomEvent('forum:sent', { bubbles: true }));
-  // Whoever stays is told here what the next page would say.
+  // Shows the message here that the next page would show otherwise.
   if (form.dataset['enhance'] === STAY) return toast(await response.text());
   const to = new URL(response.headers.get('X-Location') ?? response.url, location.href);
   if (to.pathname + to.search === location.pathname + location.search) {
@@ -74,7 +77,8 @@ async function arrive(form: HTMLFormElement, response: Response): Promise<void> 
   } else {
     location.assign(to);
   }
-  // Until the next page is there, a second press would send it once more. Going back may bring this one as it was left.
+  // Stays busy until the next page loads, so that a second press does not submit again. Going back may restore this
+  // page as it was left.
   await new Promise((back) => addEventListener('pageshow', back));
 }
 

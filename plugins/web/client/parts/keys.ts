@@ -1,15 +1,15 @@
 import { page } from '@forum/client';
 
-/** Where letters are typed, or chosen with. */
+/** Elements in which letters are typed, or select something. */
 const TYPED =
   'input:not([type="checkbox"]), textarea, select, audio, video, [contenteditable], [role="listbox"], [role="menu"], dialog[open]';
 
-/** What to do with a key; false where it is none of this page's. */
+/** Handles a key; returns false if it is not a shortcut of this page. */
 type Handle = (key: string) => boolean;
-/** Beside this module; nobody loads it who presses no key. */
+/** A module of its own, so that it is only loaded when a key is pressed. */
 const KEYBOARD = './keyboard.js';
 
-/** Listens for keys that do something by themselves, unless the visitor has switched them off. */
+/** Listens for single-key shortcuts unless the visitor has switched them off. */
 export function listenForKeys(): void {
   if (!page.keys) return;
   const early: string[] = [];
@@ -21,7 +21,7 @@ export function listenForKeys(): void {
       };
       handle = await loadKeyboard();
       for (const key of early)
-        // Behind a key that leads to a field stands what is to be written there.
+        // After a shortcut that focuses a field, the following keys are text for it.
         if (document.activeElement?.closest(TYPED)) document.execCommand('insertText', false, key);
         else handle(key);
     } finally {
@@ -36,7 +36,7 @@ export function listenForKeys(): void {
       if (handle(key)) event.preventDefault();
       return;
     }
-    // Until it is known what keys there are: some browsers have a search of their own under "/".
+    // Until the shortcuts are known, every key might be one: some browsers open their own search on "/".
     event.preventDefault();
     if (early.push(key) === 1) load().catch(() => undefined);
   });

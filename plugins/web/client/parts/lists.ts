@@ -1,21 +1,21 @@
 import { insertText } from '@forum/client';
 
 const QUOTE = /^(?: {0,3}>)+ ?/;
-/** Indent, sign or number with its full stop or bracket, the space after it, and a task's box. */
+/** Indent, bullet or number with its full stop or bracket, the space after it, and a task's box. */
 const ITEM = /^([ \t]*)(?:([-*+])|(\d{1,9})([.)]))([ \t]+)(\[[ xX]\][ \t]+)?/;
-/** The fence of a block of code and what stands behind it, also as the first line of an item. */
+/** The fence of a code block and the text after it, also on the first line of a list item. */
 const FENCE = /^(?:[ \t>]|[-*+] |\d{1,9}[.)] )*(`{3,}|~{3,})(.*)$/gm;
-/** A line across, which begins as items do. */
+/** A thematic break, which starts like a list item. */
 const RULE = /^ {0,3}([-*])(?:[ \t]*\1){2,}[ \t]*$/;
 
 interface Line {
-  /** The signs of the quotations it stands in. */
+  /** The quotation markers of the line. */
   readonly quote: string;
   readonly indent: string;
-  /** What the list's next item begins with, after its indent; empty where the line is no item. */
+  /** The marker of the list's next item, without indent; empty if the line is not an item. */
   readonly next: string;
   readonly number: number | undefined;
-  /** All of that as it stands before the line's own words. */
+  /** Everything before the line's text: quotation markers and the item's marker. */
   readonly mark: string;
 }
 
@@ -27,8 +27,8 @@ function read(text: string): Line {
 }
 
 /**
- * Whether what follows this text stands in a block of code: that ends with as many of the same signs as it began with,
- * or more.
+ * Whether the text ends inside a fenced code block. A block is closed by at least as many of the same characters as
+ * opened it.
  */
 export function endsInCode(text: string): boolean {
   let open = '';
@@ -40,8 +40,8 @@ export function endsInCode(text: string): boolean {
 }
 
 /**
- * Enter inside a list or a quotation begins the next item, with what stood behind the caret. On an empty item it leaves
- * the list, or the inner one of two. False: an ordinary line.
+ * Enter inside a list or a quotation starts the next item with the text after the caret. On an empty item it ends the
+ * list, or the inner one of two. Returns false for an ordinary line.
  */
 export function continueList(area: HTMLTextAreaElement): boolean {
   const { value, selectionStart: from, selectionEnd: to } = area;
@@ -68,7 +68,7 @@ export function continueList(area: HTMLTextAreaElement): boolean {
   return true;
 }
 
-/** The numbered items that follow, each one higher; none where they do not count on from `line`. */
+/** The numbered items that follow, each incremented by one; empty if they do not continue the numbering of `line`. */
 function renumbered({ quote, indent, number }: Line, below: readonly string[]): readonly string[] {
   if (number === undefined) return [];
   const changed: string[] = [];
@@ -92,8 +92,8 @@ interface Around {
 }
 
 /**
- * What is written next belongs to the list around, or is a paragraph: without an empty line before it, it would still
- * be the last item's.
+ * Ends the list: the next text belongs to the outer list, or is a paragraph. A paragraph needs an empty line before it,
+ * or it would still belong to the last item.
  */
 function leave(area: HTMLTextAreaElement, line: Line, { start, end, above, below }: Around): void {
   const outer = line.next === '' ? undefined : itemAround(line, above);

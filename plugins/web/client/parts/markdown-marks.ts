@@ -3,7 +3,7 @@ import { insertText } from '@forum/client';
 export type Mark = 'bold' | 'italic' | 'heading' | 'quote' | 'code' | 'list' | 'ordered' | 'tasks' | 'link';
 
 const AROUND: Readonly<Partial<Record<Mark, string>>> = { bold: '**', italic: '_', code: '`' };
-/** What stands before each line, by its place, and how it is known. */
+/** The prefix of a line, by the line's index, and how to recognise it. */
 interface LineMark {
   readonly there: RegExp;
   put(at: number): string;
@@ -16,7 +16,7 @@ const BEFORE: Readonly<Partial<Record<Mark, LineMark>>> = {
   tasks: { there: /^[-*+] \[[ xX]\] /, put: () => '- [ ] ' },
 };
 
-/** Puts Markdown around or before what is selected, or takes it away where it is there already. */
+/** Adds Markdown around or before the selection, or removes it if it is already there. */
 export function apply(area: HTMLTextAreaElement, mark: Mark): void {
   const { selectionStart: start, selectionEnd: end, value } = area;
   const selected = value.slice(start, end);

@@ -6,10 +6,10 @@ const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
   ['hour', 3_600],
   ['minute', 60],
 ];
-/** The server changes to weeks at two of them, as here. */
+/** As on the server, weeks are used from two weeks on. */
 const LEAST: Readonly<Record<string, number>> = { week: 1_209_600 };
 
-/** How long ago that was, or how soon it will be: "3 hr. ago". */
+/** How long ago a time was, or how long until it: "3 hr. ago". */
 export function relativeTime(time: number): string {
   const seconds = (time - Date.now()) / 1000;
   const [unit, size] = UNITS.find(([name, length]) => Math.abs(seconds) >= (LEAST[name] ?? length)) ?? ['second', 0];
@@ -20,12 +20,12 @@ export function relativeTime(time: number): string {
   }));
   return format.format(size ? Math.trunc(seconds / size) : 0, unit);
 }
-/** "Yesterday" is a word of its own, "last yr." hides how long ago it was. */
+/** "Yesterday" is a word of its own, but "last yr." hides how long ago it was. */
 const formats: { auto?: Intl.RelativeTimeFormat; always?: Intl.RelativeTimeFormat } = {};
 
 /**
- * Keeps "3 hr. ago" true while a page is open, and gives the browser's own time as the title, unless the reader has
- * chosen a zone, which titles are in then.
+ * Keeps relative times such as "3 hr. ago" current while a page is open. Sets their titles to the browser's local time,
+ * unless the reader has chosen a time zone, in which the titles already are.
  */
 export function keepTimes(): void {
   const absolute = new Intl.DateTimeFormat(document.documentElement.lang, { dateStyle: 'long', timeStyle: 'short' });
