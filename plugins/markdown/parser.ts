@@ -7,38 +7,33 @@ import { spoilerNesting, spoilers } from './syntax/spoilers.ts';
 import { tables } from './syntax/tables.ts';
 import { taskLists } from './syntax/task-lists.ts';
 
-/**
- * Repeated link definitions multiply their URLs: all attributes of one text together may be this many characters.
- */
+/** The total length of all attributes of one text, in characters: repeated link references multiply their URLs. */
 const MAX_ATTRIBUTE_CHARACTERS = 256 * 1024;
-/** Deeper quotes and lists are shown as text. */
+/** Quotes and lists nested more deeply are shown as text. */
 const MAX_NESTING = 40;
 /**
- * All tables of one text together: every row is filled up to the width of its header, so that one character can become
- * a whole row of cells.
+ * Cells of all tables of one text together: every row is padded to the width of its header, so a single character can
+ * become a whole row of cells.
  */
 const MAX_CELLS = 10_000;
-/** As many as the beginning of an ordinary text has. Excerpts are made on the spot. */
+/** Enough for the beginning of an ordinary text. Excerpts are rendered on the main thread. */
 const MAX_EXCERPT_CELLS = 500;
 
 export interface Parser {
-  /**
-   * HTML made of allowed elements only; it goes through the sanitiser all the same. Throws when a text grows out of
-   * proportion.
-   */
+  /** HTML of allowed elements only, which is sanitised nevertheless. Throws if the output grows out of proportion. */
   parse(source: string): string;
-  /** The text alone, for excerpts. */
+  /** The text without markup, for excerpts. */
   plainText(source: string): string;
 }
 
 /**
- * Markdown for one site: CommonMark with tables, tasks, footnotes, spoilers, strikethrough, bare links, mentions and line
- * breaks kept; no HTML.
+ * Markdown for one site: CommonMark with tables, task lists, footnotes, spoilers, strikethrough, bare links and
+ * mentions; line breaks are kept, HTML is not supported.
  */
 export function createParser(rules: UrlRules, highlight?: Highlight): Parser {
   const markdown = grammarOf(rules, highlight);
   const texts = grammarOf(rules);
-  // Names and addresses without a scheme read the same as links, and looking for them takes longest of all.
+  // Mentions and bare links read the same as text, and looking for links takes the most time.
   texts.core.ruler.disable('linkify');
   return {
     parse: (source) => markdown.render(source, { cells: MAX_CELLS, footnoteKey: footnoteKey() }),
@@ -61,8 +56,9 @@ function grammarOf(rules: UrlRules, highlight?: Highlight): InstanceType<typeof 
 }
 
 /**
- * Lets the rules for bare links see no more than the longest one, where URLs follow one another without a space: they
- * read on from each `://`. And none that begins with `//`, which `validateLink` would refuse after it was read.
+ * Limits the text in which bare links are matched to the longest URL allowed, because matching continues at each `://`
+ * in a run of URLs without spaces. Disables links that start with `//`, which `validateLink` would refuse only after
+ * they were matched.
  */
 function boundLinks({ linkify }: InstanceType<typeof MarkdownIt>): void {
   linkify.add('//', null);
@@ -74,7 +70,7 @@ function boundLinks({ linkify }: InstanceType<typeof MarkdownIt>): void {
   };
 }
 
-/** Core rule: what this site requires of every block, link and image. */
+/** Core rule that applies the site's requirements to every block, link and image. */
 function siteRules(state: StateCore, rules: UrlRules): void {
   let spent = 0;
   const outline: number[] = [];
@@ -87,18 +83,19 @@ function siteRules(state: StateCore, rules: UrlRules): void {
   }
 }
 
-/** `outline`: the levels, as written, of the heading that was last and of those above it. */
+/** `outline`: the levels, as written, of the last heading and its ancestors. */
 function block(token: Token, outline: number[]): void {
   if (token.type === 'heading_open') {
     const level = Number(token.tag.slice(1));
     while (outline.length > 0 && (outline.at(-1) ?? 0) >= level) outline.pop();
     outline.push(level);
   }
-  // A page has its own h1 and h2 above what members write; below them no step of the outline may be left out.
+  // Pages have an h1 and h2 above members' texts; below them the outline must not skip a level.
   if (token.type === 'heading_open' || token.type === 'heading_close')
     token.tag = `h${Math.min(6, 2 + outline.length)}`;
   if (token.type === 'th_open' || token.type === 'td_open') align(token);
-  // Only the outermost: an element with a direction of its own does not count for its parent's.
+  // Only on the outermost block: text in elements with a direction of their own is ignored when the parent's is
+  // determined.
   if (token.level === 0 && token.nesting === 1) token.attrSet('dir', 'auto');
 }
 
@@ -124,7 +121,9 @@ function link(token: Token, rules: UrlRules): void {
   if (target.external) token.attrSet('rel', EXTERNAL_REL);
 }
 
-/** Images of other hosts would reveal to them who reads: they become links under their description. */
+/**
+ * Images from hosts that are not allowed would tell them who reads the text: they become links with their description.
+ */
 function image(token: Token, state: StateCore, rules: UrlRules, inLink: boolean): Token[] {
   const url = String(token.attrGet('src') ?? '');
   const source = imageSource(url, rules);
@@ -146,7 +145,7 @@ function image(token: Token, state: StateCore, rules: UrlRules, inLink: boolean)
 const MARKS = /[\\`*_~[\]<>&|@]|:\/\/|www\./;
 const BLOCK_MARKS = /^(?: {0,3}\t| {4}|[ \t]*(?:[#+=:-]|\d+[.)]))/m;
 
-/** Whether nothing in a text may be Markdown, as in about half of all posts: a page has the excerpts of many. */
+/** Whether a text certainly contains no Markdown, as in about half of all posts: pages show many excerpts. */
 const isPlain = (source: string): boolean => !MARKS.test(source) && !BLOCK_MARKS.test(source);
 
 function plainText(tokens: readonly Token[]): string {

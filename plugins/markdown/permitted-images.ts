@@ -5,9 +5,9 @@ const attribute = (tag: string, name: string): string | undefined =>
   new RegExp(`\\s${name}="([^"]*)"`, 'i').exec(tag)?.[1];
 
 /**
- * Sanitised HTML from before the rules for images: one that would call a route of this site is replaced by its
- * description, or by its URL. Hosts are not checked: which of them are shown is a setting for new texts, and the
- * content security policy has its present value.
+ * Rechecks sanitised HTML from before the rules for images: an image that would call a route of this site is replaced
+ * by its description, or by its URL. Hosts are not checked: the setting of allowed hosts applies to new texts, and the
+ * content security policy has its current value.
  */
 export function permittedImages(html: string, origin: string): string {
   return html.replace(IMAGE, (tag) => {

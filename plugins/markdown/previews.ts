@@ -1,18 +1,22 @@
 import { HttpError } from 'parley-forum';
 
 /**
- * Guests' previews under way together, of all IP addresses: the last one waits this many times the time of one at most.
+ * Maximum concurrent previews of guests across all IP addresses: the last one waits at most this many times the
+ * duration of one.
  */
 const MAX_CONCURRENT = 8;
 
 /**
- * Lets guests have one preview at a time per IP address, and few at once. Counted in this process, whose worker thread
- * they share.
+ * Limits guests to one preview at a time per IP address, and to a few in total. Counted per process, since they share
+ * its worker thread.
  */
 export class GuestPreviews {
   readonly #running = new Set<string>();
 
-  /** `key`: what an IP address counts as. Throws 429 while another preview of it is under way, 503 when too many are. */
+  /**
+   * `key`: the rate limit key of an IP address. Throws 429 while it has another preview in progress, 503 if there are
+   * too many in total.
+   */
   async run(key: string, preview: () => Promise<string>): Promise<string> {
     if (this.#running.has(key))
       throw new HttpError(429, 'Guests have one preview at a time; wait for the last one', {

@@ -4,16 +4,16 @@ import { Worker } from 'node:worker_threads';
 import type { UrlRules } from './url-rules.ts';
 import type { RenderTask, RenderResult, WorkerMessage } from './worker.ts';
 
-/** Tasks waiting beyond this many are refused. */
+/** Further tasks are refused. */
 const MAX_QUEUE_LENGTH = 100;
-/** Milliseconds without a task after which the thread ends; the next task starts another. */
+/** Milliseconds without a task after which the thread ends; the next task starts a new one. */
 const IDLE_TIMEOUT = 60_000;
 /**
- * A task may take this many times its budget by the clock. It computes and waits for nothing, so the rest is time in which
- * a busy machine ran something else.
+ * The wall-clock limit of a task, as a multiple of its budget of processor time. Tasks never wait, so the rest is time
+ * in which a busy machine ran something else.
  */
 const CLOCK_FACTOR = 10;
-/** Milliseconds at least between two looks at how much processor time a task has used. */
+/** Minimum milliseconds between two checks of a task's processor time. */
 const LOOK_AGAIN = 10;
 
 const tooSlow = (): InvalidInput =>
@@ -21,20 +21,20 @@ const tooSlow = (): InvalidInput =>
 const interrupted = (): HttpError =>
   new HttpError(503, 'Rendering was interrupted; try again', { headers: { 'Retry-After': '1' } });
 
-/** Milliseconds of the worker's processor time that all steps of one text may still take. */
+/** Milliseconds of the worker's processor time left for all steps of one text. */
 export interface TimeBudget {
   left: number;
 }
 
-/** Milliseconds of processor time that a worker has used; none of one that has ended. */
+/** Milliseconds of processor time that a worker has used; 0 if it has ended. */
 async function processorTime(worker: Worker): Promise<number> {
   const { user, system } = await worker.cpuUsage().catch(() => ({ user: 0, system: 0 }));
   return (user + system) / 1_000;
 }
 
 /**
- * A worker thread for texts, so that they do not block the main thread, and none blocks this one beyond its budget.
- * Started when it is needed.
+ * A worker thread that renders texts, so that they do not block the main thread, and stops those that exceed their
+ * budget. Started on demand.
  */
 export class RenderThread {
   readonly #rules: UrlRules;
@@ -54,14 +54,14 @@ export class RenderThread {
     this.#idleTimeout = idleTimeout;
   }
 
-  /** Whether the thread runs. */
+  /** Whether the thread is running. */
   get running(): boolean {
     return this.#worker !== undefined;
   }
 
   /**
-   * Takes from `budget` what the task took. Rejects with 400 for a text that took too long or grew too much, 503 when
-   * too many wait.
+   * Deducts the task's time from `budget`. Rejects with 400 if the text took too long or its HTML grew too large, with
+   * 503 if too many tasks are queued.
    */
   run(task: RenderTask, budget: TimeBudget): Promise<string> {
     if (this.#waiting >= MAX_QUEUE_LENGTH)
@@ -85,7 +85,7 @@ export class RenderThread {
     const worker = (this.#worker ??= this.#startWorker());
     const { promise, resolve, reject } = Promise.withResolvers<RenderResult>();
     this.#current = { resolve, reject };
-    // A new thread's start is not held against the text.
+    // The startup time of a new thread does not count towards the budget.
     await Promise.race([this.#ready, promise.catch(() => undefined)]);
     const before = this.#used;
     worker.postMessage(task);
@@ -97,7 +97,7 @@ export class RenderThread {
       else if (!done) timer = setTimeout(() => void look(), Math.max(LOOK_AGAIN, left));
     };
     let timer = setTimeout(() => void look(), budget.left);
-    // A reply that came while this thread was busy is read before its time counts as over.
+    // If this thread was busy, a reply that has already arrived is handled before the timeout.
     const clock = setTimeout(() => setImmediate(stop), CLOCK_FACTOR * budget.left);
     try {
       const reply = await promise;
@@ -121,20 +121,21 @@ export class RenderThread {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#ready = promise;
     worker.on('message', ({ result, used }: WorkerMessage) => {
-      // What a stopped thread had already sent is delivered until it has ended; by then another text is under way.
+      // Messages that a stopped thread had already sent are delivered until it ends; by then another task is running.
       if (this.#worker !== worker) return;
       this.#used = used;
-      // Until then a program that waits for a text alone must not end; from then on the text's time keeps it.
+      // Until the worker is ready it keeps the process alive for a program that only awaits a text; afterwards the
+      // timers do.
       if (!result) resolve(worker.unref());
       else this.#current?.resolve(result);
     });
-    // Out of memory, most likely: as much the text's fault as being slow.
+    // Most likely out of memory, which is the text's fault as much as being slow.
     worker.on('error', () => this.#stopWorker(worker, tooSlow()));
     worker.on('exit', () => this.#stopWorker(worker, interrupted()));
     return worker;
   }
 
-  /** The current task fails with `error`; the next one gets a new worker. */
+  /** Rejects the current task with `error`; the next one gets a new worker. */
   #stopWorker(worker: Worker, error: Error): void {
     if (this.#worker !== worker) return;
     this.#worker = undefined;

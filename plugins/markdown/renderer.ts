@@ -7,22 +7,20 @@ import { createSanitiser } from './sanitise.ts';
 import { RenderThread, type TimeBudget } from './render-thread.ts';
 
 /**
- * Up to this many characters a text without tables is rendered on the spot (a few milliseconds at worst), beyond it in
- * a worker.
+ * Maximum characters of a text without tables that is rendered on the main thread (a few milliseconds at worst); longer
+ * ones go to a worker.
  */
 const INLINE_LENGTH = 2_048;
 
-/** Where texts are rendered. Each has a worker thread of its own, so that none waits for another. */
+/** The limits of one kind of text. Each kind has its own worker thread, so that none waits for another. */
 interface RenderProfile {
   /** Bytes of UTF-8. */
   readonly maxBytes: number;
-  /**
-   * Milliseconds of processor time for all steps of one text. 64 KiB of ordinary text take about 20.
-   */
+  /** Milliseconds of processor time for all steps of one text. 64 KiB of ordinary text take about 20. */
   readonly timeLimit: number;
-  /** Whether small texts are rendered on the spot. */
+  /** Whether small texts are rendered on the main thread. */
   readonly inline: boolean;
-  /** What is added for texts that are too large. */
+  /** Appended to the message for texts that are too large. */
   readonly hint?: string;
 }
 const PROFILES = {
@@ -30,16 +28,16 @@ const PROFILES = {
   preview: { maxBytes: 64 * 1024, timeLimit: 2_000, inline: true },
   guest: { maxBytes: 8 * 1024, timeLimit: 200, inline: false, hint: ' for guests; log in to preview more' },
 } as const satisfies Readonly<Record<string, RenderProfile>>;
-/** What code in a text begins with, of which only worker threads know the words. */
+/** A code fence. Only worker threads load the grammars of programming languages. */
 const CODE = /`{3}|~{3}/;
 export type RenderProfileName = keyof typeof PROFILES;
 
-/** What can stand for more than itself. */
+/** Characters with a meaning in Markdown. */
 const MARK = /[\\`*_~[\]<>&|@:]/g;
 
 /**
- * As much of a source as an excerpt needs: twice the length leaves room for marks and addresses, and the rest of a long
- * text is never looked at. One that has hardly anything but marks takes time by their square, and gets no such room.
+ * The part of a source that an excerpt needs: twice the length leaves room for markup and URLs, and the rest of a long
+ * text is never parsed. Parsing a text of almost nothing but markup takes quadratic time, so it gets no extra room.
  */
 function beginningOf(source: string, length: number): string {
   const part = source.slice(0, Math.min(INLINE_LENGTH, 2 * length + 500));
@@ -47,24 +45,24 @@ function beginningOf(source: string, length: number): string {
   return marks * 10 > part.length ? part.slice(0, length) : part;
 }
 
-/** What may be a spoiler, in a text that cannot be parsed. */
+/** Possible spoilers in a text that cannot be parsed. */
 const HIDDEN = /\|\|[^]*?\|\||^ {0,3}:{3,}[ \t]*spoiler[^]*/gm;
 
-/** 400 for HTML of more bytes than it may have. */
+/** Throws 400 if the HTML has more than `maxBytes` bytes. */
 function limitHtml(html: string, maxBytes: number): string {
   if (Buffer.byteLength(html) <= maxBytes) return html;
   const message = `makes a page of more than ${MAX_HTML_BYTES / 1024} KiB; shorten it, or split it into several posts: tables, links and pictures, headings and lists of one word take most`;
   throw new InvalidInput([{ field: 'content', message }]);
 }
 
-/** Renderer for one set of rules; replaced as a whole when they change. */
+/** Renders with one set of rules; replaced as a whole when they change. */
 export class Renderer {
   readonly #parser: ReturnType<typeof createParser>;
   readonly #sanitise: (html: string) => string;
   readonly #threads: Readonly<Record<RenderProfileName, RenderThread>>;
   readonly #decorate: (html: string, source: string) => Promise<string>;
 
-  /** `decorate` is the filter that other plugins listen to. */
+  /** `decorate` runs the filter that other plugins listen to. */
   constructor(rules: UrlRules, decorate: (html: string, source: string) => Promise<string>) {
     this.#parser = createParser(rules);
     this.#sanitise = createSanitiser(rules);
@@ -81,7 +79,7 @@ export class Renderer {
     try {
       return await this.#render(source, profile, 'parse with colours', { left: half });
     } catch (error) {
-      // Colours that take too long, or too much room, are left out; the text is not refused for them.
+      // If highlighting takes too long, or its HTML is too large, it is left out instead of refusing the text.
       if (!(error instanceof InvalidInput)) throw error;
       return this.#render(source, profile, 'parse', { left: half });
     }
@@ -98,8 +96,8 @@ export class Renderer {
     // A few characters can make a table of thousands of cells.
     const small = step === 'parse' && inline && source.length <= INLINE_LENGTH && !source.includes('|');
     const parsed = small ? this.#parseHere(source) : await thread.run({ step, text: source }, budget);
-    // The sanitiser writes some characters shorter, but never by half a page: what is too large before it is not worth
-    // its time.
+    // The sanitiser shortens some characters, but never by half of the page, so larger HTML is refused without spending
+    // time on it.
     limitHtml(parsed, 2 * MAX_HTML_BYTES);
     const html = await this.#decorate(parsed, source);
     return limitHtml(
@@ -112,7 +110,7 @@ export class Renderer {
 
   excerpt(source: string, length: number): string {
     const part = beginningOf(source, length);
-    // Where the end of a spoiler was cut off, its beginning would be told.
+    // If the end of a spoiler was cut off, its beginning would be revealed.
     const closed = part.length < source.length && part.includes('|') ? part + SPOILER_MARK : part;
     const text = this.#plainText(closed)
       .replace(closed === part ? '' : /\|+$/, '')
@@ -124,7 +122,7 @@ export class Renderer {
     return `${(space > length / 2 ? cut.slice(0, space) : cut.toWellFormed().replace(/\uFFFD$/, '')).trimEnd()}…`;
   }
 
-  /** As in a worker, 400 for a text that grows out of proportion. */
+  /** Throws 400 if the output grows out of proportion, as a worker does. */
   #parseHere(source: string): string {
     try {
       return this.#parser.parse(source);
@@ -134,8 +132,8 @@ export class Renderer {
   }
 
   /**
-   * A text that could not be rendered, because it is from before the bounds or was cut amid a table, gives its source
-   * but for what may be a spoiler.
+   * For a text that cannot be parsed, because it is older than the limits or was cut within a table, returns the source
+   * without possible spoilers.
    */
   #plainText(source: string): string {
     try {

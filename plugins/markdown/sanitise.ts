@@ -4,13 +4,13 @@ import { EXTERNAL_REL, imageSource, linkTarget, type UrlRules } from './url-rule
 
 const DIRECTION = { name: 'dir', multiple: false, values: ['auto', 'ltr', 'rtl'] };
 const FOCUSABLE = { name: 'tabindex', multiple: false, values: ['0'] };
-/** Pixels of an image. */
+/** Width or height of an image in pixels. */
 const PIXELS = /^[1-9]\d{0,4}$/;
-/** How wide pictures are shown: as the column of text, which is as wide as narrow windows are. */
+/** The displayed width of images: that of the text column, which fills narrow windows. */
 const SIZES = '(min-width: 48rem) 44rem, 100vw';
 const CANDIDATE = /^(\S+) [1-9]\d{0,4}w$/;
 const BLOCKS = ['p', 'div', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'hr', 'table', 'td', 'th', 'figure', 'details'];
-/** What may be said about footnotes and tables; no text can pass for a part of the page. */
+/** Roles of footnotes and tables; a text cannot pose as another part of the page. */
 const ROLES = ['doc-noteref', 'doc-backlink', 'doc-endnotes', 'region'];
 
 const ALLOWED: IOptions = {
@@ -51,8 +51,8 @@ const ALLOWED: IOptions = {
     'th',
     'td',
   ],
-  // No id but those of footnotes, no name, no style: a text can neither shadow what scripts look for nor dress up as the
-  // page.
+  // No ids except those of footnotes, no name, no style: a text can neither clobber elements that scripts look up nor
+  // imitate the page.
   allowedAttributes: {
     ...Object.fromEntries(BLOCKS.map((tag) => [tag, [DIRECTION]])),
     a: ['href', 'rel', 'title', 'id', 'role'],
@@ -89,7 +89,7 @@ const ALLOWED: IOptions = {
   },
   allowedSchemes: ['http', 'https', 'mailto'],
   allowProtocolRelative: false,
-  // Text inside these is not text to a browser, so it is not kept as text either.
+  // Browsers do not show the content of these elements as text, so it is removed with them.
   nonTextTags: [
     'script',
     'style',
@@ -109,7 +109,7 @@ const ALLOWED: IOptions = {
   nestingLimit: 100,
 };
 
-/** The last step of every text, and the only place where HTML is checked. Applying it twice changes nothing. */
+/** The last step of every text, and the only place where HTML is checked. Idempotent. */
 export function createSanitiser(rules: UrlRules): (html: string) => string {
   const link = (
     tagName: string,
@@ -153,7 +153,7 @@ export function createSanitiser(rules: UrlRules): (html: string) => string {
   return (html) => sanitizeHtml(html, options);
 }
 
-/** Ids other than those of footnotes are left out, and roles other than those above. */
+/** Removes ids other than those of footnotes, and roles that are not allowed. */
 const knownNames = (tagName: string, attribs: Attributes): { tagName: string; attribs: Attributes } => ({
   tagName,
   attribs: Object.fromEntries(
@@ -163,14 +163,14 @@ const knownNames = (tagName: string, attribs: Attributes): { tagName: string; at
   ),
 });
 
-/** Whether a picture's other sizes may be shown as well, all of them. */
+/** Whether all other sizes of an image may be shown. */
 const isPermitted = (srcset: string, rules: UrlRules): boolean =>
   srcset.split(', ').every((candidate) => {
     const url = CANDIDATE.exec(candidate)?.[1];
     return url !== undefined && imageSource(url, rules) === url;
   });
 
-/** A box that shows whether a task is done: it can be neither ticked nor sent. */
+/** A disabled check box that shows whether a task is done; it is never submitted. */
 function taskBox(tagName: string, { type, checked }: Attributes): { tagName: string; attribs: Attributes } {
   if (type !== 'checkbox') return { tagName, attribs: {} };
   return { tagName, attribs: { type, disabled: 'disabled', ...(checked !== undefined && { checked: 'checked' }) } };

@@ -4,16 +4,16 @@ import { createParser } from './parser.ts';
 import { createSanitiser } from './sanitise.ts';
 import { highlight } from './syntax/highlighter.ts';
 
-/** One step of one text. */
+/** One step in rendering a text. */
 export interface RenderTask {
   readonly step: 'parse' | 'parse with colours' | 'sanitise';
   readonly text: string;
 }
 export type RenderResult = { readonly html: string } | { readonly problem: string };
-/** Sent when the thread is ready, with no result, and after each task. */
+/** Sent without a result when the thread is ready, and after each task. */
 export interface WorkerMessage {
   readonly result?: RenderResult;
-  /** Milliseconds of processor time that the thread has used since it began. */
+  /** Milliseconds of processor time that the thread has used since it started. */
   readonly used: number;
 }
 

@@ -1,12 +1,12 @@
 import { announce, button, define, t } from '@forum/client';
 
-/** Milliseconds for which the button says that it worked. */
+/** Milliseconds for which the button confirms that the code was copied. */
 const DONE = 2_000;
 
-/** Copies the code it stands above. */
+/** Copies the code below it. */
 class CopyButton extends HTMLElement {
   connectedCallback(): void {
-    // Without https there is no clipboard.
+    // The clipboard API requires https.
     if (this.firstChild || !('clipboard' in navigator)) return;
     const copy = button(t('copy'), () => void this.#copy(copy));
     copy.className = 'button quiet small';

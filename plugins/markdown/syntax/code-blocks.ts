@@ -1,10 +1,10 @@
 import type MarkdownIt from 'markdown-it';
 import { languageName } from './languages.ts';
 
-/** Code of a language as HTML in which its words have classes; `undefined` for a language that it does not know. */
+/** Highlights code as HTML with classes; `undefined` for an unknown language. */
 export type Highlight = (code: string, language: string) => string | undefined;
 
-/** Blocks of code under the name of their language. */
+/** Code blocks with the name of their language as caption. */
 export function codeBlocks(markdown: InstanceType<typeof MarkdownIt>, highlight: Highlight | undefined): void {
   const { escapeHtml } = markdown.utils;
   const block = (content: string, info: string): string => {
@@ -14,7 +14,7 @@ export function codeBlocks(markdown: InstanceType<typeof MarkdownIt>, highlight:
         ? ['', '']
         : [` class="language-${language}"`, `<figcaption>${escapeHtml(languageName(language))}</figcaption>`];
     const shown = (language !== undefined && highlight?.(content, language)) || escapeHtml(content);
-    // Focusable, so that wide code can be scrolled by keyboard. The empty element becomes a button for those with script.
+    // Focusable, so that wide code can be scrolled by keyboard. With scripts, the empty element becomes a button.
     return `<figure class="code" dir="ltr">${caption}<x-copy></x-copy><pre dir="ltr" tabindex="0"><code${name}>${shown}</code></pre></figure>\n`;
   };
   markdown.renderer.rules['fence'] = (tokens, index) => block(tokens[index]!.content, tokens[index]!.info);

@@ -3,12 +3,12 @@ import type MarkdownIt from 'markdown-it';
 import type { StateInline } from 'markdown-it';
 import footnote from 'markdown-it-footnote';
 
-/** What the ids of footnotes look like, and nothing that scripts or styles look for. */
+/** The format of footnote ids, which no script or style looks up. */
 export const FOOTNOTE_ID = /^(?:fn|fnref)-[0-9a-f]{8}-\d{1,5}(?:-\d{1,5})?$/;
 
 /**
- * Characters of a note's name within the text. The rule for it looks for the end of each name that is begun, however far
- * away: without a bound, names that never end take time by the square of the text's length.
+ * Maximum characters of a footnote's name. The rule searches for the end of each name that is opened, however far away:
+ * without a limit, unclosed names take quadratic time.
  */
 const MAX_NAME = 100;
 
@@ -17,12 +17,12 @@ interface Note {
   readonly subId: number;
 }
 
-/** What the ids of one text's footnotes have in common, so that many texts stand on one page. */
+/** A key in the ids of one text's footnotes, so that several texts can be on one page. */
 export const footnoteKey = (): string => randomUUID().slice(0, 8);
 
 /**
- * `[^1]` and `[^1]: …`; a link leads there and another one back. Notes within the sentence, `^[…]`, are left out: nested
- * in each other they take time out of proportion. `env.footnoteKey` holds the text's key.
+ * `[^1]` and `[^1]: …`, with a link to the note and one back. Inline notes, `^[…]`, are disabled: parsing nested ones
+ * takes disproportionate time. `env.footnoteKey` holds the text's key.
  */
 export function footnotes(markdown: InstanceType<typeof MarkdownIt>): void {
   markdown.use(footnote);
@@ -50,7 +50,7 @@ export function footnotes(markdown: InstanceType<typeof MarkdownIt>): void {
 
 type InlineRule = (state: StateInline, silent: boolean) => boolean;
 
-/** Lets the rule for `[^name]` see no more than the longest one. */
+/** Limits the text that the rule for `[^name]` sees to the longest name allowed. */
 function boundNames(markdown: InstanceType<typeof MarkdownIt>): void {
   const reference = (markdown.inline.ruler.getRules('') as readonly InlineRule[]).find(
     ({ name }) => name === 'footnote_ref',

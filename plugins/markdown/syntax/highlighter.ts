@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { grammarsOf } from './languages.ts';
 
-/** The kinds of words that have a look of their own; every other one is shown like text. */
+/** The token kinds with a style of their own; all others are shown as plain text. */
 const KINDS: Readonly<Record<string, string>> = {
   comment: 'comment',
   quote: 'comment',
@@ -37,7 +37,7 @@ const KINDS: Readonly<Record<string, string>> = {
 };
 const SPAN = /<span class="([\w-]+)[^"]*">|<\/span>/g;
 
-/** Its own types bring those of browsers along, everywhere. */
+/** Declared here, because highlight.js's own types would add browser types globally. */
 interface HighlightJs {
   configure(options: { readonly classPrefix: string }): void;
   getLanguage(name: string): unknown;
@@ -47,14 +47,14 @@ interface HighlightJs {
     options: { readonly language: string; readonly ignoreIllegals: boolean },
   ): { readonly value: string };
 }
-// Without waiting, because the parser does not: grammars come in the middle of a text.
+// Synchronous, because the parser is: grammars are needed in the middle of a text.
 const require = createRequire(import.meta.url);
 const highlightJs = require('highlight.js/lib/core') as HighlightJs;
 highlightJs.configure({ classPrefix: '' });
 
 /**
- * Code as HTML in which words have classes, `undefined` for a language that is not known. Grammars are loaded when a
- * text first needs them. For worker threads: nothing bounds the time that a grammar takes for hostile code.
+ * Highlights code as HTML with classes; `undefined` for an unknown language. Grammars are loaded on first use. For
+ * worker threads only: hostile code can make a grammar run for an unbounded time.
  */
 export function highlight(code: string, language: string): string | undefined {
   const grammars = grammarsOf(language);
@@ -66,7 +66,7 @@ export function highlight(code: string, language: string): string | undefined {
   return withClasses(highlightJs.highlight(code, { language: grammar, ignoreIllegals: true }).value);
 }
 
-/** Its classes become ours; the elements of kinds without one are left out. */
+/** Maps highlight.js's classes to ours and drops the elements of kinds without a style. */
 function withClasses(html: string): string {
   const open: string[] = [];
   return html.replace(SPAN, (_span, scope: string | undefined) => {

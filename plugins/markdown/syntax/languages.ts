@@ -1,12 +1,12 @@
-/** What a language is called, and what else people write after the three backticks. */
+/** A language's name, and other names that people write after the three backticks. */
 interface Language {
   readonly name: string;
   readonly aliases?: readonly string[];
-  /** Languages that stand inside of it. */
+  /** Languages that can be embedded in it. */
   readonly contains?: readonly string[];
 }
 
-/** The languages whose code is coloured, by the name of their grammar in highlight.js. */
+/** The languages that are highlighted, by the name of their grammar in highlight.js. */
 const LANGUAGES: Readonly<Record<string, Language>> = {
   apache: { name: 'Apache', aliases: ['apacheconf'] },
   arduino: { name: 'Arduino', aliases: ['ino'] },
@@ -92,7 +92,7 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   yaml: { name: 'YAML', aliases: ['yml'] },
 };
 
-/** Where another name than the grammar's own is what readers expect to see. */
+/** Display names for words for which the grammar's name is not what readers expect. */
 const SHOWN: Readonly<Record<string, string>> = {
   html: 'HTML',
   xml: 'XML',
@@ -114,12 +114,12 @@ const GRAMMARS = new Map(
   ),
 );
 
-/** The grammar for a word after the backticks, and those that it needs; none for a language that is not coloured. */
+/** The grammar for a word after the backticks, and those of embedded languages; empty if it is not highlighted. */
 export function grammarsOf(word: string): readonly string[] {
   const grammar = GRAMMARS.get(word);
   if (grammar === undefined) return [];
   return [grammar, ...(LANGUAGES[grammar]?.contains ?? []).flatMap((other) => grammarsOf(other))];
 }
 
-/** What readers are told the language is: its name, or the word as it was written. */
+/** The language's display name, or the word as written if it is unknown. */
 export const languageName = (word: string): string => SHOWN[word] ?? LANGUAGES[GRAMMARS.get(word) ?? '']?.name ?? word;

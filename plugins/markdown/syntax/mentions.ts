@@ -1,12 +1,12 @@
 import type { StateInline } from 'markdown-it';
 
-// As long as names may be; a full stop or hyphen at the end belongs to the sentence.
+// The length of usernames; a full stop or hyphen at the end belongs to the sentence.
 const NAME = /@([\p{L}\p{N}_][\p{L}\p{N}_.-]{1,28}[\p{L}\p{N}_])/uy;
-/** Letters that registration accepts: `@zoé` must not become a link to `@zo`. */
+/** The characters that registration accepts: `@zoé` must not become a link to `@zo`. */
 const POSSIBLE = /^[A-Za-z0-9_.-]+$/;
 const BEFORE = /[\p{L}\p{N}_/@.&-]/u;
 
-/** Inline rule: `@name` links to the member's page; e-mail addresses and links are left alone. */
+/** Inline rule: `@name` links to the member's page; email addresses and links are left alone. */
 export function mention(state: StateInline, silent: boolean): boolean {
   if (state.src.charCodeAt(state.pos) !== 0x40 || state.linkLevel > 0) return false;
   if (state.pos > 0 && BEFORE.test(state.src[state.pos - 1]!)) return false;

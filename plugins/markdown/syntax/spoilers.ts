@@ -2,18 +2,18 @@ import type MarkdownIt from 'markdown-it';
 import type { StateCore, StateInline } from 'markdown-it';
 import container from 'markdown-it-container';
 
-/** Begins and ends a few words that are hidden. */
+/** Starts and ends an inline spoiler. */
 export const SPOILER_MARK = '||';
-/** What is shown in place of the text; the word that is written for it, in every language. */
+/** Shown in place of the hidden text; also the keyword in Markdown, in every language. */
 const LABEL = 'Spoiler';
 const MAX_TITLE = 200;
 /**
- * Characters of plain text taken at once: what the rule for it has run past is looked at again, from the mark on, so a
- * text of many marks would otherwise take time by the square of its length.
+ * Maximum characters that the rule for plain text consumes at once. Text that it consumed beyond a spoiler mark is
+ * scanned again from the mark on, so texts with many marks would otherwise take quadratic time.
  */
 const MAX_RUN = 64;
 
-/** `||a few words||`, and `:::spoiler Title` … `:::` for blocks: closed until they are opened, by pointer or keyboard. */
+/** `||a few words||`, and `:::spoiler Title` … `:::` for blocks: hidden until opened by pointer or keyboard. */
 export function spoilers(markdown: InstanceType<typeof MarkdownIt>): void {
   markdown.inline.ruler.before('text', 'spoiler', words);
   stopAtMarks(markdown);
@@ -30,7 +30,7 @@ export function spoilers(markdown: InstanceType<typeof MarkdownIt>): void {
   });
 }
 
-/** Whether a token opens (1) or closes (-1) what is not to be read by accident. */
+/** Whether a token opens (1) or closes (-1) a spoiler. */
 export const spoilerNesting = ({ type, nesting }: { readonly type: string; readonly nesting: number }): number =>
   type.startsWith('spoiler_') || type.startsWith('container_spoiler_') ? nesting : 0;
 
@@ -54,7 +54,7 @@ function words(state: StateInline, silent: boolean): boolean {
 
 type InlineRule = (state: StateInline, silent: boolean) => boolean;
 
-/** The rule for plain text runs past these marks: what it took of them is given back. */
+/** Makes the rule for plain text stop at spoiler marks, by giving back what it consumed beyond one. */
 function stopAtMarks(markdown: InstanceType<typeof MarkdownIt>): void {
   const text = (markdown.inline.ruler.getRules('') as readonly InlineRule[]).find(({ name }) => name === 'text')!;
   markdown.inline.ruler.at('text', (state, silent) => {
@@ -71,7 +71,7 @@ function stopAtMarks(markdown: InstanceType<typeof MarkdownIt>): void {
   });
 }
 
-/** A paragraph cannot hold what is opened and closed. */
+/** A paragraph cannot contain `details`, so it becomes a `div`. */
 function paragraphs({ tokens }: StateCore): void {
   for (const [index, token] of tokens.entries()) {
     const [open, close] = [tokens[index - 1], tokens[index + 1]];

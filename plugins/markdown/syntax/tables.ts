@@ -1,14 +1,14 @@
 import type MarkdownIt from 'markdown-it';
 import type { StateBlock, StateCore, Token } from 'markdown-it';
 
-/** Characters of the name under which a table is announced. */
+/** Maximum characters of a table's accessible name. */
 const MAX_NAME = 100;
 
 type BlockRule = (state: StateBlock, start: number, end: number, silent: boolean) => boolean;
 
 /**
- * Tables that scroll sideways in a region of their own, named by their head. `env.cells` is how many cells all tables of
- * the text may still have.
+ * Tables in a region that scrolls sideways, named after their header row. `env.cells` is the number of cells that the
+ * tables of the text may still have.
  */
 export function tables(markdown: InstanceType<typeof MarkdownIt>, maxCells: number): void {
   boundCells(markdown, maxCells);
@@ -19,8 +19,8 @@ export function tables(markdown: InstanceType<typeof MarkdownIt>, maxCells: numb
 }
 
 /**
- * Lets the rule for tables see only as many lines as the cells left may still fill: a table that goes on beyond them
- * refuses the text.
+ * Limits the table rule to the lines that the remaining cells allow: if a table continues beyond them, the text is
+ * refused.
  */
 function boundCells(markdown: InstanceType<typeof MarkdownIt>, maxCells: number): void {
   const table = (markdown.block.ruler.getRules('') as readonly BlockRule[]).find(({ name }) => name === 'table')!;
@@ -53,7 +53,7 @@ function regions({ tokens }: StateCore): void {
     if (token.type === 'table_open') {
       table = token;
       name = [];
-      // Focusable, so that a wide one can be scrolled by keyboard.
+      // Focusable, so that a wide table can be scrolled by keyboard.
       table.attrSet('tabindex', '0');
     } else if (token.type === 'thead_close') {
       nameRegion(table, name.join(', '));

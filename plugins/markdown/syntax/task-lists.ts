@@ -3,7 +3,7 @@ import type { StateCore } from 'markdown-it';
 
 const BOX = /^\[([ xX])\] /;
 
-/** `- [ ]` and `- [x]` as boxes that nobody can tick, each with its item as its label. */
+/** `- [ ]` and `- [x]` as disabled check boxes, each with its item as its label. */
 export function taskLists(markdown: InstanceType<typeof MarkdownIt>): void {
   markdown.core.ruler.push('task_lists', boxes);
   markdown.renderer.rules['task_box'] = (tokens, index) =>

@@ -1,4 +1,4 @@
-// These two come without types of their own.
+// These two packages have no type declarations.
 declare module 'markdown-it-container' {
   import type MarkdownIt from 'markdown-it';
   import type { RendererRule } from 'markdown-it';
