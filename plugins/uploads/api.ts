@@ -21,9 +21,7 @@ export type UploadRecord = Static<typeof UploadRecord>;
 /** `post`: shown in posts; `avatar`: a member's picture. */
 export type Purpose = 'post' | 'avatar';
 
-/**
- * A user deleted an upload. Not raised when unused files are removed. `by`: the account that deleted it.
- */
+/** A user deleted an upload. Not raised when unused files are removed. `by`: the account that deleted it. */
 export const uploadDeleted = defineAction<{
   readonly upload: { readonly id: string; readonly owner_id: string; readonly type: string; readonly purpose: Purpose };
   readonly by: string;

@@ -28,21 +28,21 @@ interface StoredFile {
   readonly size: number;
   readonly path: string;
 }
-/** Without sessions: everyone who knows the URL may have the file. */
+/** Without sessions: everyone who knows the URL may fetch the file. */
 const files = defineSurface<AnonymousContext, StoredFile>('uploads', { prefix: '/uploads' });
 
-/** No file may run or load anything, or has access to the site. */
+/** A file may neither run or load anything nor access the site. */
 const FILE_POLICY: Policy = { ...DATA_POLICY, sandbox: [] };
 /**
- * The bytes of a URL never change, but they may be deleted: shared caches revalidate after five minutes, browsers after
- * a day.
+ * The content of a URL never changes, but it may be deleted: shared caches revalidate after five minutes, browsers
+ * after a day.
  */
 const CACHE_CONTROL = 'public, max-age=86400, s-maxage=300, immutable';
 
 interface FileSurfaceDeps {
   readonly http: Http;
   readonly protection: Protection;
-  /** Shows the error page. */
+  /** Sends the error page. */
   readonly web: Pick<Web, 'sendErrorPage'> | undefined;
 }
 
@@ -65,7 +65,7 @@ class FileSurface implements SurfaceBehaviour<AnonymousContext, StoredFile> {
       'Content-Disposition': createDisposition(name, { type: shown ? 'inline' : 'attachment' }),
       'Cache-Control': CACHE_CONTROL,
       ETag: etag,
-      // Feed readers and previews of links show pictures on pages of their own.
+      // Feed readers and link previews show pictures on pages of other origins.
       ...(shown && { 'Cross-Origin-Resource-Policy': 'cross-origin' }),
     });
     if (isFresh(req, etag)) return void res.status(304).end();
@@ -97,7 +97,7 @@ interface ServeFilesDeps extends FileSurfaceDeps {
   readonly files: FileStorage;
 }
 
-/** /uploads/{id}/{name}, and /uploads/{id}/{width}/{name} of smaller copies of pictures. */
+/** /uploads/{id}/{name}, and /uploads/{id}/{width}/{name} for smaller copies of pictures. */
 export function serveFiles(plugin: PluginHandle, { store, files: disk, ...deps }: ServeFilesDeps): void {
   plugin.surface(files, new FileSurface(deps));
   const found = async (file: Omit<StoredFile, 'size'>): Promise<StoredFile> => {
@@ -108,7 +108,7 @@ export function serveFiles(plugin: PluginHandle, { store, files: disk, ...deps }
   plugin.route(files, { method: 'get', path: '/:id/:name', can: 'public', summary: 'A file that a member uploaded' })(
     async ({ params }) => {
       const upload = await store.find(params['id'] ?? '');
-      // With a different name the URL could claim anything about the file.
+      // With an arbitrary name, the URL could claim anything about the file.
       if (!upload || params['name'] !== urlFileName(upload.name)) throw notFound('There is no such file');
       const { id, name, type } = upload;
       return found({ id, name, type, path: disk.pathOf(id) });

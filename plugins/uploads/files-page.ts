@@ -41,21 +41,19 @@ export interface PageDeps {
   quota(): Quota;
 }
 const FILES = '/settings/uploads';
-/** Rows of a page. */
+/** Rows per page. */
 const PAGE = 50;
-/** Behind what marks up a text, before what other plugins put there. */
+/** In the toolbar after the Markdown buttons, before the tools of other plugins. */
 const TOOL_ORDER = -20;
 
 export const FileForm = Type.Object({ part: Type.Unsafe<ReceivedPart>({}) });
-/**
- * Reads the form of a page; whether its file can be taken is told by the handler, which then knows whose form it is.
- */
+/** Reads a page's form without judging its file: the handler does that, since it knows the sender. */
 export const formOf = (reader: MultipartReader) => async (req: Request) => {
   const { fields, ...part } = await reader.form(req);
   return { ...fields, part };
 };
 
-/** How a file is shown, or linked to, in a text. */
+/** The Markdown that shows a file in a text, or links to it. */
 function markdownOf(upload: Upload): string {
   const name = upload.name.replace(/[\\[\]*_`<>]/g, '\\$&');
   return upload.type.startsWith('image/')
@@ -63,7 +61,7 @@ function markdownOf(upload: Upload): string {
     : `[${name}](${uploadPath(upload)})`;
 }
 
-/** /settings/uploads, and the way there from where texts are written. */
+/** /settings/uploads, and the ways to upload from writing fields. */
 export function filesPage({ plugin, access, limits, web, reader, processor, store, uploads, quota }: PageDeps): void {
   const { settings } = plugin;
   const mayUpload = (viewer: Viewer): boolean => access.allows(viewer, uploadFiles);
@@ -83,7 +81,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
     { id }: Viewer,
     { page = 1, retry }: { readonly page?: number; readonly retry?: Retry } = {},
   ): Promise<View> => {
-    // A guest gets here when their session has ended meanwhile.
+    // Rendered for a guest when a member's session ended in the meantime.
     const used = id === undefined ? { files: 0, bytes: 0 } : await store.used(id);
     const pager = pagerOf(page, Math.max(1, Math.ceil(used.files / PAGE)), (number) =>
       number > 1 ? `${FILES}?page=${number}` : FILES,
@@ -144,7 +142,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
     let count = 0;
     for (const one of new Set(chosen)) {
       const upload = await store.find(one);
-      // Files of others are deleted where moderators see them.
+      // Moderators delete files of other members elsewhere.
       if (upload?.accountId !== actor.id || upload?.purpose !== 'post') continue;
       await uploads.delete(upload, actor);
       count++;
@@ -162,9 +160,9 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
         if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
         return Promise.all(
           contexts.map(async ({ writes, discussion }) => {
-            // Files are put into a text: there is none where only title and fields of a discussion are changed.
+            // Editing a discussion's title and fields involves no text that files could be inserted into.
             if (writes === 'discussion' && discussion) return undefined;
-            // What only some read should have no file that is not for others: whoever has its address may have it.
+            // Warn in private messages: anyone who knows a file's URL can open it.
             const warn = writes === 'message';
             return web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES, warn });
           }),

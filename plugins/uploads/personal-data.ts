@@ -20,7 +20,10 @@ interface Parts {
   readonly uploads: Uploads;
 }
 
-/** A member's files, with their bytes. They go with the account, those in posts too: pictures show people. What stands in a setting stays. */
+/**
+ * A member's files and their bytes. All are erased with the account, including those in posts, since pictures show
+ * people; only files used in settings stay.
+ */
 export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
   name: 'uploads',
   async *entries(accountId) {
@@ -32,7 +35,7 @@ export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
     yield { path: 'uploads.json', content: jsonList(rows()) };
     for await (const { id, name } of rows()) {
       const path = files.pathOf(id);
-      // It may have been deleted since the list was begun.
+      // It may have been deleted since the list was started.
       if (await stat(path).catch(() => undefined))
         yield { path: `uploads/${id}-${urlFileName(name)}`, content: createReadStream(path) };
     }

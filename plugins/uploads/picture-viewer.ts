@@ -3,7 +3,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { postBefore } from 'parley-forum/plugins/discussions';
 import { fill, slotFillings, textBefore, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 
-/** Above each text with pictures, what shows them large; without script their links open the files. */
+/** Adds the viewer for enlarged pictures to each text with pictures. Without scripts their links open the files. */
 export function pictureViewer(plugin: PluginHandle, web: Web): void {
   const viewers = async (
     texts: readonly { readonly html?: unknown }[],

@@ -27,7 +27,7 @@ const BUCKET = { ...UPLOAD_BUCKET, limit: 'uploads.rate_limit' };
 
 /** /api/uploads. */
 export function uploadRoutes({ plugin, settings, access, reader, processor, store, uploads }: RouteDeps): void {
-  /** Everything that takes long, before a transaction begins. */
+  /** All slow work is done here, before the transaction starts. */
   const multipart = async (req: Request): Promise<Static<typeof UploadForm>> => ({
     file: await processor.upload(req, await reader.form(req)),
   });

@@ -5,8 +5,9 @@ import { copyPath, uploadPath } from './uploads.ts';
 const LINK_OR_PICTURE = /<a\b|<\/a>|<img src="[^"]*\/uploads\/([0-9a-f-]{36})\/[^"]*"[^>]*>/gi;
 
 /**
- * Of a text that is written: its files stay until it is stored. Gives pictures their width and height, so that a page does
- * not move when they come, their smaller copies, and a link to the whole file unless they are one already.
+ * For a text that is being written: renews its files until the text is stored. Adds to pictures their width and height,
+ * so that the layout does not shift when they load, their smaller copies, and a link to the full file unless they are
+ * already inside a link.
  */
 export async function showPictures(html: string, store: Pick<UploadStore, 'renew' | 'sizes'>): Promise<string> {
   const named = referencedUploads(html);

@@ -31,7 +31,7 @@ export class Uploads {
     this.#deps = deps;
   }
 
-  /** 409 where it would be more than the member may have. */
+  /** Throws 409 if the member's quota would be exceeded. */
   add(accountId: string, processed: ProcessedFile): Promise<Upload> {
     return this.#deps.store.add(accountId, 'post', processed);
   }
@@ -62,7 +62,7 @@ export class Uploads {
     );
   }
 
-  /** The member's picture from now on; the one before is removed. */
+  /** Replaces the member's avatar and removes the previous one. */
   async setAvatar(accountId: string, processed: ProcessedFile): Promise<void> {
     const { data, accounts, store } = this.#deps;
     const { id } = await data.transaction(async () => {
@@ -81,7 +81,10 @@ export class Uploads {
     });
   }
 
-  /** Their picture counts as one of their files. What the site shows by its settings, such as its icon, is the site’s. */
+  /**
+   * Removes all files of a member, including the avatar. Files that the site's settings use, such as its icon, belong
+   * to the site and stay.
+   */
   async removeAll(accountId: string): Promise<void> {
     const { data, accounts, store } = this.#deps;
     await store.exclusively(accountId, async () => {

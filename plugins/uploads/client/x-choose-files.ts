@@ -1,6 +1,6 @@
 import { define, loadElement, type ComposerTool } from '@forum/client';
 
-/** The button of a writing field's bar that chooses files for its text. */
+/** The toolbar button that chooses files for the text of a writing field. */
 class ChooseFiles extends HTMLElement implements ComposerTool {
   async use({ form }: HTMLTextAreaElement): Promise<void> {
     await loadElement('x-upload');

@@ -1,6 +1,9 @@
 import { button, define } from '@forum/client';
 
-/** Shows the pictures of its post large, in a dialog; their links are what it finds them by, and what works without it. */
+/**
+ * Shows the pictures of its post enlarged, in a dialog. It finds them by their links, which open the files without
+ * scripts.
+ */
 class PictureViewer extends HTMLElement {
   #post: Element | null = null;
   #links: readonly HTMLAnchorElement[] = [];
@@ -17,7 +20,7 @@ class PictureViewer extends HTMLElement {
   readonly #click = (event: Event): void => {
     const { button: pressed, ctrlKey, metaKey, shiftKey, altKey, target } = event as MouseEvent;
     const link = target instanceof Element ? target.closest<HTMLAnchorElement>('a.picture') : null;
-    // Whoever asks for another tab or a download gets it.
+    // Leaves clicks for a new tab or a download to the browser.
     if (!link || pressed !== 0 || ctrlKey || metaKey || shiftKey || altKey) return;
     event.preventDefault();
     this.#open(link);
@@ -63,12 +66,12 @@ class PictureViewer extends HTMLElement {
     bar.className = 'pictures-bar';
     bar.append(this.#position, this.#previous, this.#next, this.#zoom, this.#file, close);
     const figure = document.createElement('figure');
-    // Scrolled by arrow keys while it is shown in full size.
+    // Focusable, so that arrow keys scroll it at full size.
     figure.tabIndex = 0;
     figure.append(this.#picture, this.#caption);
     dialog.append(bar, figure);
     dialog.addEventListener('keydown', (event) => this.#key(event));
-    // On the picture's ground, not on what lies upon it.
+    // Closes on a click beside the picture, not on it.
     dialog.addEventListener('click', ({ target }) => {
       if (target === dialog || target === figure) dialog.close();
     });
@@ -79,7 +82,7 @@ class PictureViewer extends HTMLElement {
   }
 
   #key(event: KeyboardEvent): void {
-    // In full size the arrows move the picture.
+    // At full size the arrow keys scroll the picture.
     const larger = this.#dialog?.classList.contains('larger');
     const forward = getComputedStyle(this).direction === 'rtl' ? 'ArrowLeft' : 'ArrowRight';
     if (event.key === '+' || event.key === '-') this.#resize(event.key === '+');
@@ -97,7 +100,7 @@ class PictureViewer extends HTMLElement {
     const link = this.#links[this.#at];
     const small = link?.querySelector('img');
     if (!link || !small) return;
-    // Its size first: the dialog keeps its shape while the picture comes.
+    // Sets its size first, so that the dialog keeps its shape while the picture loads.
     for (const name of ['width', 'height']) this.#picture.setAttribute(name, small.getAttribute(name) ?? '');
     this.#picture.alt = small.alt;
     this.#picture.src = link.href;

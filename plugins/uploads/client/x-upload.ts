@@ -6,7 +6,7 @@ interface Sent {
   readonly url: string;
   readonly type: string;
 }
-/** A file that is in the text; of a picture what it shows, in words. */
+/** A file that is in the text; `description` only for pictures. */
 interface Placed {
   readonly name: string;
   readonly path: string;
@@ -14,24 +14,25 @@ interface Placed {
 }
 
 /**
- * Adds files to the text of its form: chosen, pasted or dropped. Until one is there, a line in the text holds its
- * place; a picture that is there is described in a field of its own, and of several files each can change its place.
+ * Adds files to the text of its form: chosen, pasted or dropped. A placeholder line in the text marks the place of each
+ * file until it is uploaded. Afterwards a picture gets a field for its description, and several files get buttons to
+ * reorder them.
  */
 class Upload extends HTMLElement {
   #area!: HTMLTextAreaElement;
   #input!: HTMLInputElement;
   readonly #under = new Set<XMLHttpRequest>();
-  /** Of files that are there, by their paths. */
+  /** Rows of the files in the text, by path. */
   readonly #rows = new Map<string, HTMLElement>();
   readonly #paste = (event: ClipboardEvent): void => this.#take(event, event.clipboardData);
   readonly #drop = (event: DragEvent): void => this.#take(event, event.dataTransfer);
-  /** What was written is gone: sent, or discarded. */
+  /** The text is gone: sent or discarded. */
   readonly #clear = (): void => {
     this.#rows.clear();
     for (const line of this.querySelectorAll('.upload-row, .problem')) line.remove();
   };
   readonly #written = (): void => this.#find();
-  /** What is sent with the line that holds a place keeps that for good. */
+  /** Prevents submitting during an upload: a placeholder that was submitted would stay in the text forever. */
   readonly #wait = (event: Event): void => {
     if (this.#under.size === 0) return;
     event.preventDefault();
@@ -88,7 +89,7 @@ class Upload extends HTMLElement {
 
   #take(event: Event, data: DataTransfer | null): void {
     const files = [...(data?.files ?? [])];
-    // A table copied from a document comes as text and as a picture of it.
+    // A table copied from a document comes both as text and as a picture of it.
     if (files.length === 0 || (event.type === 'paste' && data?.types.includes('text/plain'))) return;
     event.preventDefault();
     this.#add(files);
@@ -143,7 +144,7 @@ class Upload extends HTMLElement {
     request.send(body);
   }
 
-  /** What the text has: also that of a post that is edited, and of a draft. */
+  /** Syncs the rows with the files in the text, including those of an edited post or a draft. */
   #find(): void {
     const files = filesIn(this.#area.value);
     const paths = new Set(files.map(({ path }) => path));
@@ -157,7 +158,7 @@ class Upload extends HTMLElement {
       const says = text.slice(text.indexOf('[') + 1, text.lastIndexOf(']')).replace(/\\([!-/:-@[-`{-~])/g, '$1');
       this.#place({ name: fileName(path), path, description: text.startsWith('!') ? says : undefined });
     }
-    // One alone has nowhere to go, and a file alone nothing to be told.
+    // A single file cannot be reordered, and a row for one that is not a picture would be empty.
     this.classList.toggle('several', this.#rows.size > 1);
   }
 
@@ -191,7 +192,7 @@ class Upload extends HTMLElement {
     return button;
   }
 
-  /** The other one goes, so that the button that was pressed keeps the focus. */
+  /** Moves the other row, so that the pressed button keeps the focus. */
   #move({ name, path }: Placed, by: -1 | 1): void {
     const swap = swapIn(this.#area.value, new Set(this.#rows.keys()), path, by);
     if (!swap) return;
@@ -202,7 +203,7 @@ class Upload extends HTMLElement {
     announce(this.#text('moved', name).replace('{at}', String(swap.at)).replace('{count}', String(this.#rows.size)));
   }
 
-  /** In the text, as far as the picture is still in it. */
+  /** Updates the description in the text, if the picture is still there. */
   #describe(path: string, description: string): void {
     const end = this.#area.value.indexOf(`](${path})`);
     const begin = this.#area.value.lastIndexOf('![', end);
@@ -211,7 +212,7 @@ class Upload extends HTMLElement {
     this.#changed();
   }
 
-  /** Where the file itself is no reason, it can be sent again: into the line where the caret is by then. */
+  /** Unless the file itself is the cause, offers to send it again; it is then inserted at the caret. */
   #failed(file: File, status: number, reason: string): void {
     const line = this.#line(reason);
     if (status !== 0 && status < 429) return;
@@ -223,7 +224,7 @@ class Upload extends HTMLElement {
     line.append(' ', again);
   }
 
-  /** Puts a line where the caret is; names in it are told apart by invisible signs nobody types. */
+  /** Inserts a placeholder line at the caret, with a random fragment that distinguishes files with the same name. */
   #hold(name: string): string {
     const place = `![${this.#text('busy', name.replace(/[[\]()\\]/g, ''))}…](#${crypto.randomUUID().slice(0, 8)})`;
     const { selectionStart: at, value } = this.#area;
@@ -233,7 +234,7 @@ class Upload extends HTMLElement {
     return place;
   }
 
-  /** Where the writer has deleted the line meanwhile, nothing is put in its place. */
+  /** If the writer has deleted the placeholder in the meantime, nothing is inserted. */
   #replace(place: string, text: string): void {
     const at = this.#area.value.indexOf(place);
     if (at < 0) return;
@@ -269,7 +270,7 @@ function buttonOf(label: string, run: () => void): HTMLButtonElement {
   return button;
 }
 
-/** What the server says: the file that is there, or what is wrong, in `details` with the file. */
+/** The server's response: the uploaded file or an error, with problems of the file in `details`. */
 interface Answer {
   readonly upload?: Sent;
   readonly error?: string;
@@ -283,7 +284,7 @@ function answerOf({ responseText }: XMLHttpRequest): Answer {
   }
 }
 
-/** What a file is called, by its path; that may be what somebody typed. */
+/** The file name in a path, which may be text that somebody typed. */
 function fileName(path: string): string {
   const last = path.slice(path.lastIndexOf('/') + 1);
   try {
@@ -295,7 +296,7 @@ function fileName(path: string): string {
 
 const isPicture = ({ type }: Sent): boolean => type.startsWith('image/');
 const pathOf = ({ url }: Sent): string => new URL(url).pathname;
-/** What a picture is called until it is described. */
+/** The default description of a picture. */
 const nameOf = ({ name }: Sent): string => name.replace(/\.\w+$/, '');
 
 const markdownOf = (upload: Sent): string =>

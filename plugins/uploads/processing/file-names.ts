@@ -1,21 +1,21 @@
 import { slugOf } from 'parley-forum/plugins/api';
 
-/** Characters of a name before its extension. */
+/** Maximum characters of a name without its extension. */
 const MAX_STEM_LENGTH = 100;
 
 export interface FileName {
   /**
-   * Shown to people. Without folders, characters that cannot be seen or that turn the direction of text, and dots but
-   * the last.
+   * Shown to people. Contains no folders, no characters that are invisible or change the text direction, and no dots
+   * except the last.
    */
   readonly stem: string;
-  /** In lower case; empty where there is none. */
+  /** In lower case; empty if there is none. */
   readonly extension: string;
 }
 
 /**
- * Cleans a name that a client sent. One dot stays: "photo.php.png" must not look like a program to software that
- * reads names from left to right.
+ * Cleans a file name sent by a client. Only one dot is kept: "photo.php.png" must not look like a program to software
+ * that parses names from left to right.
  */
 export function parseFileName(given: string): FileName {
   const last = given.normalize('NFC').split(/[/\\]/).at(-1) ?? '';
@@ -30,10 +30,10 @@ export function parseFileName(given: string): FileName {
   return { stem: stem || 'file', extension: dot < 0 ? '' : plain.slice(dot + 1).toLowerCase() };
 }
 
-/** The name of a picture's smaller copies. */
+/** The file name of a picture's smaller copies. */
 export const copyName = (name: string): string => `${parseFileName(name).stem}.webp`;
 
-/** The last part of the file's URL: words that need no escaping in Markdown and in URLs. */
+/** The last segment of the file's URL: words that need no escaping in Markdown or URLs. */
 export const urlFileName = (name: string): string => {
   const { stem, extension } = parseFileName(name);
   return `${slugOf(stem, 'file')}.${extension}`;

@@ -1,4 +1,4 @@
-/** What a kind of file is, beyond its name. */
+/** A type of file, determined by its content rather than its name. */
 export interface Format {
   /** The content type it is served with. */
   readonly type: string;
@@ -14,8 +14,8 @@ const ooxml = 'application/vnd.openxmlformats-officedocument';
 const open = 'application/vnd.oasis.opendocument';
 
 /**
- * All that may be allowed. Left out for good is what browsers run or what loads something else: SVG, HTML, XML,
- * scripts, programs. AVIF becomes WebP, because writing it takes many times as long.
+ * All types that can be allowed. Deliberately excluded are types that browsers execute or that load other resources:
+ * SVG, HTML, XML, scripts, programs. AVIF is converted to WebP, because encoding it takes many times as long.
  */
 const FORMATS = {
   png: { type: 'image/png', extensions: ['png'], picture: 'png' },
@@ -42,7 +42,7 @@ const FORMATS = {
 export type Kind = keyof typeof FORMATS;
 export const KINDS = Object.keys(FORMATS) as Kind[];
 
-/** `undefined` where no kind that is allowed ends so. */
+/** `undefined` if no allowed kind has this extension. */
 export function formatOf(extension: string, allowed: readonly string[]): Format | undefined {
   const kind = KINDS.find(
     (one) => allowed.includes(one) && (FORMATS[one].extensions as readonly string[]).includes(extension),
@@ -52,10 +52,10 @@ export function formatOf(extension: string, allowed: readonly string[]): Format 
 
 export const pictureFormat = (picture: NonNullable<Format['picture']>): Format => FORMATS[picture];
 
-/** Every allowed extension, for messages and for the dialogue in which a file is chosen. */
+/** Every allowed extension, for messages and for the file chooser. */
 export const extensionsOf = (allowed: readonly string[]): readonly string[] =>
   KINDS.filter((kind) => allowed.includes(kind)).flatMap((kind) => FORMATS[kind].extensions);
 
-/** The kinds that are pictures, of those that are allowed. */
+/** The allowed kinds that are pictures. */
 export const picturesOf = (allowed: readonly string[]): readonly string[] =>
   KINDS.filter((kind) => 'picture' in FORMATS[kind] && allowed.includes(kind));

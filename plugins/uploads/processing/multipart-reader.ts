@@ -15,26 +15,26 @@ export interface ReceivedFile {
   readonly size: number;
   readonly sha256: string;
 }
-/** Why a file is refused, though the rest of its form can be read. */
+/** Why a file is refused although the rest of its form could be read. */
 type Refusal = 'file too large' | 'field too large' | 'too many parts';
-/** What a form has in its part named `file`, as plain data: it is part of the request's body. */
+/** The part of a form named `file`, as plain data: it becomes part of the request's body. */
 export interface ReceivedPart {
   readonly file: ReceivedFile | undefined;
   readonly refused: Refusal | undefined;
 }
-/** A multipart body. All parts but the file are fields. */
+/** A multipart body. All parts except the file are fields. */
 export interface ReceivedForm extends ReceivedPart {
   readonly fields: Readonly<Record<string, string>>;
 }
 
 interface MultipartReaderOptions {
-  /** Folder of files in progress. */
+  /** Folder for uploads in progress. */
   readonly folder: string;
   maxSize(): number;
 }
 /**
- * Bytes beyond the limit that are read and discarded, so that browsers, which read no response before they have sent
- * everything, show the error.
+ * Bytes beyond the limit that are read and discarded, so that browsers show the error: they read no response before
+ * they have sent the whole request.
  */
 const DRAIN_LIMIT = 32 * 1024 ** 2;
 const LIMITS = {
@@ -45,11 +45,14 @@ const LIMITS = {
   headerPairs: 50,
   headerSize: 16 * 1024,
 } satisfies BusboyConfig['limits'];
-/** Bytes for which one more chunk may come, as files are large: those of a network have a thousand bytes and more. */
+/**
+ * Bytes for which one additional chunk is accepted, since files are large; chunks from a network have a thousand bytes
+ * and more.
+ */
 const SMALL_CHUNK = 512;
 const ONE_FILE = 'must be one file, with at most 20 other fields';
 
-/** Reads multipart bodies: the file is streamed to disk and is never in memory as a whole. */
+/** Reads multipart bodies. The file is streamed to disk and never held in memory as a whole. */
 export class MultipartReader {
   readonly #options: MultipartReaderOptions;
 
@@ -57,7 +60,7 @@ export class MultipartReader {
     this.#options = deps;
   }
 
-  /** The file of a form; throws where there is none, or it was refused. */
+  /** The file of a form; throws if there is none, or if it was refused. */
   fileOf({ file, refused }: ReceivedPart): ReceivedFile {
     if (refused) throw this.#refusal(refused);
     if (!file) throw new InvalidInput([{ field: 'file', message: 'is missing: choose a file' }]);
@@ -67,13 +70,13 @@ export class MultipartReader {
   #refusal(refused: Refusal): HttpError {
     if (refused === 'too many parts') return new InvalidInput([{ field: 'file', message: ONE_FILE }]);
     if (refused === 'field too large') return new HttpError(413, 'A field beside the file is too long');
-    // What follows the response is not read, so the connection cannot be reused.
+    // The rest of the body is not read, so the connection cannot be reused.
     return new HttpError(413, `A file may have at most ${megabytes(this.#options.maxSize())}`, {
       headers: { Connection: 'close' },
     });
   }
 
-  /** Called once for each request. Throws 400, 413 or 415 where nothing of it can be read. */
+  /** Parses the body; called once per request. Throws 400, 413 or 415 if the body cannot be read. */
   async form(req: Request): Promise<ReceivedForm> {
     const maxBytes = this.#options.maxSize();
     const tooLarge = this.#refusal('file too large');
@@ -89,12 +92,12 @@ export class MultipartReader {
     });
     parser.on('file', (name, part, given) => {
       part.on('limit', () => (refused ??= 'file too large'));
-      // The whole body fails with it; without a listener the process would.
+      // The error also fails the whole body; without a listener it would crash the process.
       part.on('error', () => undefined);
       if (name !== 'file') return void part.resume();
       stream = part;
       writing = this.#write(part, given ?? '', req);
-      // It is awaited below, perhaps much later.
+      // Prevents an unhandled rejection: it is awaited below, perhaps much later.
       writing.catch(() => undefined);
     });
     for (const limit of ['filesLimit', 'fieldsLimit'] as const) parser.on(limit, () => (refused ??= 'too many parts'));
@@ -110,11 +113,11 @@ export class MultipartReader {
       throw error;
     }
     const file = await writing;
-    // Browsers send an empty part for a field in which nothing was chosen.
+    // Browsers send an empty part for a file field in which nothing was chosen.
     return { fields, file: file && (file.name !== '' || file.size > 0) ? file : undefined, refused };
   }
 
-  /** The file is removed when the request ends, unless it was moved away. */
+  /** Writes the file to disk; it is removed when the request ends, unless it was moved away. */
   async #write(part: BusboyFileStream, name: string, req: Request): Promise<ReceivedFile> {
     const { folder } = this.#options;
     const path = join(folder, crypto.randomUUID());
@@ -122,7 +125,7 @@ export class MultipartReader {
     const count = { size: 0 };
     try {
       await mkdir(folder, { recursive: true });
-      // Made before the part is read: a file that is still being made when the upload breaks off could not be removed.
+      // Created before the part is read: if the upload is aborted, a file still being created could not be removed.
       const file = await open(path, 'wx', 0o600);
       await pipeline(
         part,
@@ -130,7 +133,7 @@ export class MultipartReader {
         file.createWriteStream(),
       );
     } catch (error) {
-      // Otherwise the sender would wait for a reader.
+      // Otherwise the parser would wait for a reader.
       part.destroy(error as Error);
       await rm(path, { force: true }).catch(() => undefined);
       throw error;
@@ -175,15 +178,17 @@ const scattered = tooManyChunks();
 
 interface BodyLimits {
   readonly maxBytes: number;
-  /** The body has more than `maxBytes` bytes. */
+  /** Thrown if the body has more than `maxBytes` bytes. */
   readonly tooLarge: HttpError;
-  /** It has more parts than any form; the rest is discarded unread, as there may be a hundred thousand. */
+  /**
+   * Thrown if it has more parts than any form; the rest is discarded unparsed, since there may be a hundred thousand.
+   */
   readonly tooManyParts: HttpError;
 }
 
 /**
- * Resolves when the parser has read the whole body. Each chunk is parsed before the next is read, so that every error
- * it throws is caught.
+ * Resolves when the parser has consumed the whole body. Each chunk is parsed before the next is read, so that every
+ * error that the parser throws is caught.
  */
 async function feed(
   req: Request,

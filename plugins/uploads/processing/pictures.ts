@@ -6,15 +6,17 @@ import { pictureFormat, type Format } from './formats.ts';
 import { fileProblem } from './signature-check.ts';
 import { SerialQueue } from './serial-queue.ts';
 
-/** Seconds after which work on one picture is given up. */
+/** Seconds after which processing a picture is aborted. */
 const TIMEOUT_SECONDS = 20;
 const AVATAR = 256;
-/** Pixels of the copies of wide pictures: for phones, for a column of text, and for one on a dense screen. */
+/**
+ * Widths in pixels of the copies of wide pictures: for phones, for a text column, and for one on a high-density screen.
+ */
 const COPY_WIDTHS = [480, 960, 1_440];
-/** A copy is made only where it is this much narrower than the picture. */
+/** A copy is made only if it is at most this fraction of the picture's width. */
 const NARROWER = 0.8;
 const QUALITY = 82;
-/** Of WebP: above it files are hardly smaller, and 40 million pixels take 15 s instead of 3. */
+/** WebP effort: higher values hardly shrink files, and 40 million pixels take 15 s instead of 3. */
 const EFFORT = 2;
 
 /** A smaller copy of a picture, as WebP. */
@@ -22,7 +24,7 @@ export interface PictureCopy {
   readonly path: string;
   readonly width: number;
 }
-/** A picture that was written anew. */
+/** A picture that was re-encoded. */
 export interface Picture {
   readonly type: string;
   readonly extension: string;
@@ -36,12 +38,12 @@ type Rewrite = (source: Sharp) => Sharp;
 type Library = typeof SharpLibrary;
 
 /**
- * Readers of what may come in. What is found in the bytes decides, so no other reader can be reached, such as the one
- * of SVG.
+ * The decoders that may be used. sharp selects them by the content of the file, so all others must be blocked, such as
+ * the one for SVG.
  */
 const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((name) => `VipsForeignLoad${name}`);
 
-/** Writes pictures anew: nothing that came with them survives but what is seen. */
+/** Re-encodes pictures, so that nothing survives of the original but what is visible. */
 export class Pictures implements Thumbnails {
   readonly #maxPixels: () => number;
   readonly #log: Logger;
@@ -54,15 +56,15 @@ export class Pictures implements Thumbnails {
   }
 
   /**
-   * As the format says, turned as the camera meant it. Pictures that move go on moving. Throws 400 for what is no whole
-   * picture, or too large.
+   * Re-encodes a picture in the given format, rotated as the camera recorded. Animations are kept. Throws 400 for a
+   * file that is not a complete picture, or too large.
    */
   rewrite(from: string, to: string, format: Format): Promise<Picture> {
     const animated = format.picture === 'gif' || format.picture === 'webp';
     return this.#make(from, to, { animated }, format.picture ?? 'png', (source) => source);
   }
 
-  /** Narrower copies of a picture that was written anew and does not move, beside it, the smallest first. */
+  /** Creates narrower copies of a re-encoded picture that is not animated, in the same folder, the smallest first. */
   async copies(from: string, { width, moves }: Pick<Picture, 'width' | 'moves'>): Promise<readonly PictureCopy[]> {
     const copies: PictureCopy[] = [];
     for (const narrower of moves ? [] : COPY_WIDTHS.filter((one) => one <= width * NARROWER)) {
@@ -73,7 +75,7 @@ export class Pictures implements Thumbnails {
     return copies;
   }
 
-  /** The middle as a square. */
+  /** The centre of the picture as a square. */
   avatar(from: string, to: string): Promise<Picture> {
     return this.#make(from, to, {}, 'webp', (source) => source.resize(AVATAR, AVATAR, { fit: 'cover' }));
   }
@@ -100,7 +102,7 @@ export class Pictures implements Thumbnails {
     });
   }
 
-  /** Measures a picture, and lets `write` have it the right way up, with how many frames it has. */
+  /** Checks a picture's size and passes it to `write`, rotated upright, with its number of frames. */
   #read<T>(
     from: string | Uint8Array,
     options: SharpOptions,
@@ -114,7 +116,7 @@ export class Pictures implements Thumbnails {
         const source = sharp(from, { ...options, limitInputPixels: most, failOn: 'error' }).timeout({
           seconds: TIMEOUT_SECONDS,
         });
-        // Frames cannot be turned one by one; what moves has no camera's mark.
+        // Frames cannot be rotated individually; animations have no camera orientation.
         return await write(frames > 1 ? source : source.autoOrient(), frames);
       } catch (error) {
         throw this.#refused(error, most);
@@ -127,7 +129,7 @@ export class Pictures implements Thumbnails {
       return fileProblem(`has more than ${most / 1e6} million pixels; make it smaller`);
     if (messageOf(error).startsWith('timeout'))
       return fileProblem('takes too long to read; make it smaller, or a still picture of it');
-    // What is wrong with a picture and what is wrong with the disk cannot be told apart here.
+    // A damaged picture and a failing disk cannot be distinguished here.
     this.#log.info({ problem: messageOf(error) }, 'a picture could not be written anew');
     return fileProblem('cannot be read as a picture; it may be damaged');
   }
@@ -135,7 +137,7 @@ export class Pictures implements Thumbnails {
 
 class TooManyPixels extends Error {}
 
-/** From the header alone, before anything is unpacked. Resolves to how many frames there are. */
+/** Reads only the header, before anything is decoded. Resolves to the number of frames. */
 async function measure(source: Sharp, most: number): Promise<number> {
   const { width = 0, height = 0, pageHeight = height, pages = 1 } = await source.metadata();
   if (width * pageHeight * pages > most) throw new TooManyPixels();
@@ -155,7 +157,7 @@ function written(source: Sharp, picture: NonNullable<Format['picture']>): Sharp 
   }
 }
 
-/** With the first picture, because it takes a lot of memory that many processes never need. */
+/** Loaded with the first picture, because it takes a lot of memory that many processes never need. */
 async function load(): Promise<Library> {
   const { default: sharp } = await import('sharp');
   sharp.concurrency(1);

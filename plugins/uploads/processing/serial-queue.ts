@@ -1,14 +1,16 @@
 import { HttpError } from 'parley-forum';
 
-/** Most pending tasks. */
+/** The maximum number of pending tasks. */
 const MAX_PENDING = 16;
 
-/** Runs tasks one after the other: decoding a large picture takes a lot of memory, and two of them take twice as much. */
+/**
+ * Runs tasks one after the other: decoding a large picture takes a lot of memory, and two of them take twice as much.
+ */
 export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
   #pending = 0;
 
-  /** 503 if too many are pending. */
+  /** Throws 503 if too many are pending. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#pending >= MAX_PENDING)
       throw new HttpError(503, 'Many pictures are on their way in; try again soon', {

@@ -16,12 +16,10 @@ export async function checkSignature(path: string, format: Format): Promise<void
   );
 }
 
-/** 400 for the file itself. */
+/** A 400 error about the field `file`. */
 export const fileProblem = (message: string): InvalidInput => new InvalidInput([{ field: 'file', message }]);
 
-/**
- * The type by file signature; `undefined` for text and unknown types. The library is loaded with the first file.
- */
+/** The type by file signature; `undefined` for text and unknown types. The library is loaded with the first file. */
 async function typeOf(path: string): Promise<string | undefined> {
   const { fileTypeFromFile } = await import('file-type');
   const found = await fileTypeFromFile(path).catch(() => undefined);

@@ -3,8 +3,8 @@ import type { Request } from 'parley-forum';
 import { fileProblem } from './signature-check.ts';
 
 /**
- * Removes a file that has been made when its request ends, unless it was moved away by then. Throws where nobody waits
- * for an answer any more: it is removed at once.
+ * Removes a temporary file when its request ends, unless it was moved away by then. If the connection is already
+ * closed, removes it at once and throws.
  */
 export function removeWithRequest({ res }: Request, path: string): void {
   const remove = (): void => void rm(path, { force: true }).catch(() => undefined);

@@ -6,13 +6,13 @@ import { parseFileName } from './file-names.ts';
 import type { Picture, PictureCopy, Pictures } from './pictures.ts';
 import { removeWithRequest } from './temporary-files.ts';
 
-/** A file that may be stored as it is at `path`. */
+/** A file at `path` that may be stored as it is. */
 export interface ProcessedFile {
   readonly path: string;
   readonly name: string;
   readonly type: string;
   readonly size: number;
-  /** Of the file as it was received. */
+  /** Hash of the file as it was received. */
   readonly sha256: string;
   readonly width?: number;
   readonly height?: number;
@@ -21,7 +21,7 @@ export interface ProcessedFile {
 interface UploadProcessorDeps {
   readonly reader: MultipartReader;
   readonly pictures: Pictures;
-  /** The kinds that are allowed. */
+  /** The allowed kinds of files. */
   types(): readonly string[];
 }
 
@@ -33,7 +33,7 @@ export class UploadProcessor {
     this.#deps = deps;
   }
 
-  /** Any allowed type. Throws 400 naming `file` where its bytes, its name and the settings do not agree. */
+  /** Accepts any allowed type. Throws 400 naming `file` if its bytes, its name and the settings do not agree. */
   async upload(req: Request, part: ReceivedPart): Promise<ProcessedFile> {
     const { reader, pictures, types } = this.#deps;
     const file = reader.fileOf(part);
@@ -83,5 +83,5 @@ async function checkFile(
   return { stem, format };
 }
 
-/** Where a file is made of this one. */
+/** The path of the file that is generated from a received one. */
 const besides = ({ path }: ReceivedFile): string => `${path}.new`;

@@ -5,7 +5,7 @@ import type { FileStorage } from './file-storage.ts';
 import { columnsWithFiles, idsIn } from './file-texts.ts';
 import type { UploadStore } from './upload-store.ts';
 
-/** Rows in one statement. */
+/** Rows per statement. */
 const BATCH = 500;
 const DAY = 24 * 3_600_000;
 
@@ -20,8 +20,7 @@ interface CleanupDeps {
 }
 
 /**
- * Removes, once a day, unused files, those of deleted accounts, avatars that were replaced,
- * and what crashes left on the disk.
+ * Removes once a day unused files, files of deleted accounts, replaced avatars, and leftovers of crashes on the disk.
  */
 export class UploadCleanup {
   readonly #deps: CleanupDeps;
@@ -38,11 +37,11 @@ export class UploadCleanup {
     if (!signal.aborted) await files.removeLeftovers(clock.now(), (ids) => store.known(ids));
   }
 
-  /** Checks each row again when it is removed: a post may use it by now. */
+  /** Each row is checked again when it is removed, because a post may use it by then. */
   async #removeUnused(signal: AbortSignal): Promise<void> {
     const { clock, data, store, texts, unusedDays } = this.#deps;
     const now = clock.now();
-    // Two posts that drop the last uses concurrently each still see the other's.
+    // Needed because two concurrent transactions that drop the last two uses each still see the other's use.
     await data.all(sql`update upload u set unused_since = ${new Date(now)}
       where purpose = 'post' and unused_since is null
         and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
@@ -54,7 +53,7 @@ export class UploadCleanup {
         select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH}`)
       ).map(({ id }) => id);
       const kept = await idsIn(data, columns, unused);
-      // Looked at again after as many days.
+      // These are checked again after the same number of days.
       if (kept.length > 0)
         await data.all(sql`update upload set unused_since = ${new Date(now)}
           where id = any(${kept}::uuid[]) and unused_since is not null`);

@@ -1,12 +1,12 @@
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Milliseconds after which a file without a request, or without a row, is a leftover. */
+/** Milliseconds after which a file without a request or without a row is a leftover. */
 const LEFTOVER_AGE = 24 * 3_600_000;
 
 /**
- * The bytes of uploads, below the data directory: `files/<two letters>/<id>`, without an extension, `<id>.<width>` beside
- * it for smaller copies, and `incoming/` for uploads in progress.
+ * The bytes of uploads in the data directory: `files/<two letters>/<id>` without an extension, `<id>.<width>` beside it
+ * for smaller copies, and `incoming/` for uploads in progress.
  */
 export class FileStorage {
   readonly incoming: string;
@@ -17,12 +17,12 @@ export class FileStorage {
     this.#folder = join(folder, 'files');
   }
 
-  /** `width`: of a smaller copy. */
+  /** `width`: that of a smaller copy. */
   pathOf(id: string, width?: number): string {
     return join(this.#folder, id.slice(-2), width === undefined ? id : `${id}.${width}`);
   }
 
-  /** Moves a file here; when this resolves it is on the disk. */
+  /** Moves a file here; its content is synced to disk before this resolves. */
   async store(id: string, from: string, width?: number): Promise<void> {
     const file = await open(from, 'r+');
     try {
@@ -35,7 +35,7 @@ export class FileStorage {
     await rename(from, to);
   }
 
-  /** With their smaller copies. Missing files are ignored. */
+  /** Removes files with their smaller copies. Missing files are ignored. */
   async remove(ids: readonly string[]): Promise<void> {
     for (const [folder, some] of Map.groupBy(ids, (id) => dirname(this.pathOf(id)))) {
       const gone = new Set(some);
@@ -43,7 +43,7 @@ export class FileStorage {
     }
   }
 
-  /** Removes what a crash left behind: files whose id is not `known`, and unfinished ones. */
+  /** Removes leftovers of crashes: unfinished files and files whose id is not `known`. */
   async removeLeftovers(now: number, known: (ids: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
     for (const name of await names(this.incoming)) await removeIfOld(join(this.incoming, name), now);
     for (const shard of await names(this.#folder)) {

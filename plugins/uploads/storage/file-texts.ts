@@ -1,13 +1,16 @@
 import { sql, type Data } from 'parley-forum';
 import type { FileTexts } from 'parley-forum/ports/pictures';
 
-/** Where all files lie, as a path of this site. */
+/** The path on this site under which all files are served. */
 export const FILES_PATH = '/uploads/';
 
-/** All stored settings, also of plugins that are off. */
+/** All stored settings, including those of plugins that are off. */
 export const SETTINGS: FileTexts = { table: 'setting', column: 'value' };
 
-/** Those uploads that stand in texts of these columns. One statement: what moves between two of them is in one. */
+/**
+ * The given ids that appear in texts of these columns. A single statement, so that a text moved between two columns is
+ * seen in one of them.
+ */
 export async function idsIn(
   data: Data,
   columns: readonly FileTexts[],
@@ -16,7 +19,7 @@ export async function idsIn(
   const texts = columns.map(
     ({ table, column }) => sql`select ${sql.ref(column)}::text as text from ${sql.table(table)}`,
   );
-  // Most texts have no file at all: read once, those that have are compared with each path.
+  // Most texts contain no file at all: they are scanned once, and only texts with files are compared with each path.
   const rows = await data.all(sql<{ id: string }>`
     with texts as materialized (
       select text from (${sql.join(texts, sql` union all `)}) own where position(${FILES_PATH} in text) > 0
@@ -28,8 +31,8 @@ export async function idsIn(
 }
 
 /**
- * The columns that hold texts with files: those of plugins that run, which are remembered, and of plugins that are off.
- * Without those of plugins that were uninstalled.
+ * The columns with texts that may contain files: those of running plugins, which are recorded here, and recorded ones
+ * of plugins that are off. Columns of uninstalled plugins are dropped from the record.
  */
 export async function columnsWithFiles(data: Data, running: readonly FileTexts[]): Promise<readonly FileTexts[]> {
   await data.all(sql`insert into upload_text_column (table_name, column_name)

@@ -3,14 +3,14 @@ import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discuss
 
 const UPLOAD_URL = /\/uploads\/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\//gi;
 
-/** Ids of the uploads a text refers to, in lower case. */
+/** Ids of the uploads that a text refers to, in lower case. */
 export const referencedUploads = (html: string): readonly string[] => [
   ...new Set([...html.matchAll(UPLOAD_URL)].map(([, id = '']) => id.toLowerCase())),
 ];
 
 /**
  * Records, in the transaction that writes a post, which uploads it shows or links to. A deleted post keeps its
- * references, since it may be restored. One statement, whatever the number of posts.
+ * references, since it may be restored. One statement, regardless of the number of posts.
  */
 export class UploadReferences implements PostProjection {
   readonly #data: Data;
@@ -21,7 +21,7 @@ export class UploadReferences implements PostProjection {
     this.#clock = clock;
   }
 
-  /** Locking what is named makes the removal of unused files wait, or this for the removal. */
+  /** Locks the referenced rows, so that this and the removal of unused files wait for each other. */
   async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
     const ids = posts.map(({ id }) => id);
     const uses = posts.flatMap(({ id, html }) => referencedUploads(html).map((upload) => ({ id, upload })));

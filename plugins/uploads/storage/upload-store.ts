@@ -15,7 +15,7 @@ export interface Upload {
   readonly size: number;
   readonly width: number | null;
   readonly height: number | null;
-  /** Of smaller copies, in pixels, the smallest first. */
+  /** Widths of the smaller copies in pixels, the smallest first. */
   readonly widths: readonly number[];
   readonly createdAt: Date;
 }
@@ -32,13 +32,13 @@ interface UploadStoreDeps {
   readonly cache: Cache;
   readonly clock: Clock;
   readonly files: FileStorage;
-  /** Limits per member. */
+  /** The quota per member. */
   quota(): Quota;
 }
 const COLUMNS = sql.raw(
   'id, account_id as "accountId", purpose, name, type, size, width, height, widths, created_at as "createdAt"',
 );
-/** Cache tag of one upload: purged when it is gone. */
+/** Cache tag of one upload; purged when it is removed. */
 const tagOf = (id: string): string => `upload:${id}`;
 
 const DAY = 24 * 3_600_000;
@@ -52,8 +52,8 @@ export class UploadStore {
   }
 
   /**
-   * Moves the file to its place, together with the row or not at all. 409 where a file for posts would be more than the
-   * member may have.
+   * Adds the row and moves the file to its place, or does neither. Throws 409 if a file for posts would exceed the
+   * member's quota.
    */
   async add(
     accountId: string,
@@ -64,7 +64,7 @@ export class UploadStore {
     const quotaLimit = quota();
     let moved: string | undefined;
     try {
-      // Files are counted right, and of two avatars the one with the greater id is the last.
+      // Exclusive, so that the quota is counted correctly and the avatar with the greatest id is the latest.
       return await this.exclusively(accountId, async () => {
         const now = clock.now();
         const id = createId(now);
@@ -97,7 +97,7 @@ export class UploadStore {
     }
   }
 
-  /** A transaction in which nobody else changes the member's files or picture. */
+  /** Runs `work` in a transaction that excludes other changes of the member's files and picture. */
   exclusively<T>(accountId: string, work: () => Promise<T>): Promise<T> {
     const { data } = this.#deps;
     return data.transaction(async () => {
@@ -115,7 +115,7 @@ export class UploadStore {
     if (cached) return cached;
     const since = cache.version();
     const row = await data.one(sql<Upload>`select ${COLUMNS} from upload where id = ${id}`);
-    // Missing ids are not cached: requests for invented ids would fill the cache.
+    // Missing ids are not cached, since requests with made-up ids would fill the cache.
     if (row) cache.set(key, [key], row, since);
     return row;
   }
@@ -140,7 +140,7 @@ export class UploadStore {
     return { items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
   }
 
-  /** What a member uses of the quota, for posts. */
+  /** How much of the quota a member's uploads for posts use. */
   async used(accountId: string): Promise<Quota> {
     const row = await this.#deps.data.one(sql<Quota>`
       select count(*)::int as files, coalesce(sum(size), 0)::bigint as bytes from upload
@@ -148,15 +148,15 @@ export class UploadStore {
     return row!;
   }
 
-  /** 404 if it was deleted meanwhile. `also` joins the transaction. */
+  /** Throws 404 if it was deleted in the meantime. `also` runs in the same transaction. */
   async remove({ id }: Upload, also: () => Promise<void>): Promise<void> {
     const gone = await this.removeWhere(sql`id = ${id}`, also);
     if (gone.length === 0) throw notFound('There is no such file');
   }
 
   /**
-   * Resolves to the ids of those that were removed. Rows first, and files after the commit: a file without a row is
-   * removed later, a row without a file would be a dead link.
+   * Resolves to the ids of the removed uploads. Rows are deleted first and files after the commit: a file without a row
+   * is cleaned up later, while a row without a file would be a dead link.
    */
   async removeWhere(condition: RawBuilder<unknown>, also?: () => Promise<void>): Promise<readonly string[]> {
     const { data, cache, files } = this.#deps;
@@ -170,7 +170,7 @@ export class UploadStore {
     });
   }
 
-  /** Pixels of those of the ids that are pictures, and what their copies' URLs need. One statement. */
+  /** Dimensions of the pictures among the ids, and the data for the URLs of their copies. One statement. */
   async sizes(ids: readonly string[]): Promise<ReadonlyMap<string, PictureSizes>> {
     const rows = await this.#deps.data.all(sql<PictureSizes>`
       select id, name, width, height, widths from upload where id = any(${ids}::uuid[]) and width is not null
@@ -179,8 +179,8 @@ export class UploadStore {
   }
 
   /**
-   * What is named just now is not removed as unused before a text that names it can have been stored. One statement,
-   * which seldom finds anything to do.
+   * Keeps uploads that a text refers to from being removed as unused before the text can be stored. One statement,
+   * which rarely has anything to update.
    */
   async renew(ids: readonly string[]): Promise<void> {
     const now = this.#deps.clock.now();
@@ -188,7 +188,7 @@ export class UploadStore {
       where id = any(${ids}::uuid[]) and unused_since < ${new Date(now - DAY)}`);
   }
 
-  /** Those of the ids that are known. One statement. */
+  /** The ids that exist. One statement. */
   async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(
       sql<{ id: string }>`select id from upload where id = any(${ids.filter(isId)}::uuid[])`,

@@ -1,6 +1,6 @@
 import { sql, type Clock, type Counter, type Data } from 'parley-forum';
 
-/** Recounts whether a post uses a file: unused files are removed after a while. */
+/** Recounts whether posts use a file: unused files are removed after a while. */
 export const usageCounter = ({ data, clock }: { readonly data: Data; readonly clock: Clock }): Counter => {
   const used = sql`exists (select from upload_use x where x.upload_id = u.id)`;
   return {

@@ -1,4 +1,4 @@
-/** A picture or a link of Markdown: what it says, and where it leads. */
+/** A Markdown image or link: its text and its target. */
 const MARK = /!?\[(?:\\.|[^[\]\\])*\]\(([^()\s]+)\)/g;
 
 interface Mark {
@@ -7,13 +7,13 @@ interface Mark {
   readonly start: number;
   readonly end: number;
 }
-/** Of these files, in the order of the text. */
+/** The images and links to these files, in the order of the text. */
 export const marksIn = (text: string, paths: ReadonlySet<string>): readonly Mark[] =>
   [...text.matchAll(MARK)].flatMap(({ 0: mark, 1: path = '', index: start }) =>
     paths.has(path) ? [{ path, text: mark, start, end: start + mark.length }] : [],
   );
 
-/** The files of the forum that a text has; not those in what it quotes. */
+/** The forum's files in a text, except in quotations. */
 export const filesIn = (text: string): readonly Mark[] => {
   const paths = [...text.matchAll(MARK)].map(({ 1: path = '' }) => path);
   const marks = marksIn(text, new Set(paths.filter((path) => path.startsWith('/uploads/'))));
@@ -21,16 +21,16 @@ export const filesIn = (text: string): readonly Mark[] => {
 };
 
 interface Swap {
-  /** The file that changes its place with it. */
+  /** The file that it changes places with. */
   readonly other: string;
   readonly start: number;
   readonly end: number;
-  /** What stands from start to end afterwards. */
+  /** Replaces the text from start to end. */
   readonly text: string;
-  /** Its place from then on, counted from 1. */
+  /** Its new position, counted from 1. */
   readonly at: number;
 }
-/** How a file comes one place earlier (-1) or later (1) among these; undefined where it cannot. */
+/** Moves a file one position earlier (-1) or later (1) among `paths`; undefined if it cannot move. */
 export function swapIn(text: string, paths: ReadonlySet<string>, path: string, by: -1 | 1): Swap | undefined {
   const marks = marksIn(text, paths);
   const index = marks.findIndex((mark) => mark.path === path);
