@@ -21,7 +21,7 @@ import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import type { ModerationEntry } from 'parley-forum/plugins/moderation';
 import { defineSlot, type Phrase } from 'parley-forum/plugins/web';
 
-/** Payloads of the events about discussions and posts; integrators receive the same. */
+/** Payloads of the events about discussions and posts, which integrators receive as well. */
 export const DiscussionEvent = Type.Object({
   id: Type.String(),
   number: Type.Integer(),
@@ -46,43 +46,43 @@ export const PostEvent = Type.Object({
 type DiscussionPayload = Readonly<{ discussion: Static<typeof DiscussionEvent> }>;
 type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: string }>;
 
-/** A new discussion is visible. Its first post does not raise `post.created` as well. */
+/** A new discussion has become visible. `post.created` is not raised for its first post. */
 export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', {
   public: Type.Object({ discussion: DiscussionEvent }),
 });
 /**
- * Title, category, tags, pin or lock changed, or the discussion was restored (`was_deleted`). `from_category_id`: the
- * category that it left.
+ * The title, category, tags, pin or lock of a discussion changed, or the discussion was restored (`was_deleted`).
+ * `from_category_id` is the category it was moved from.
  */
 export const discussionUpdated = defineAction<
   DiscussionPayload & { readonly was_deleted?: boolean; readonly from_category_id?: string }
 >('discussion.updated', { public: Type.Object({ discussion: DiscussionEvent }) });
-/** A discussion is gone for readers, with its posts. */
+/** A discussion and its posts are no longer visible to readers. */
 export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', {
   public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }),
 });
 /**
- * A reply is visible. `reply_to_author_id`: who wrote the post that it answers, if it answers one. `was_held`: it was
- * written before, and `Discussions.publish` has let it appear.
+ * A reply has become visible. `reply_to_author_id` is the author of the post it replies to, if any. `was_held` means
+ * that it was held after it was sent and has now been published by `Discussions.publish`.
  */
 export const postCreated = defineAction<
   PostPayload & { readonly reply_to_author_id?: string; readonly was_held?: boolean }
 >('post.created', { public: Type.Object({ post: PostEvent }) });
-/** A post has another text, or is back after it was deleted. */
+/** The text of a post changed, or a deleted post was restored. */
 export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
-/** A single post is gone for readers. */
+/** A single post is no longer visible to readers. */
 export const postDeleted = defineAction<PostPayload>('post.deleted', {
   public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number', 'reply_to_number']) }),
 });
 
-/** A post that moved to another discussion, with the number that it had and the one that it has. */
+/** A post that was moved to another discussion, with its old and new number. */
 export interface MovedPost {
   readonly id: string;
   readonly author_id: string;
   readonly from_number: number;
   readonly number: number;
 }
-/** What integrators get of a move; what a receiver may not see is null. */
+/** The public payload of a move; anything the receiver may not see is null. */
 export const PostsMovedEvent = Type.Object({
   source: nullable(Type.Object({ id: Type.String(), number: Type.Integer() })),
   discussion: nullable(DiscussionEvent),
@@ -96,7 +96,8 @@ export const PostsMovedEvent = Type.Object({
   merged: Type.Boolean({ description: 'All posts left, for which `discussion.deleted` is raised, too' }),
 });
 /**
- * A moderator moved posts, which keep their ids, to another discussion, which may be new: then no `discussion.created` is raised. `by`: who did it.
+ * A moderator moved posts to another discussion; the posts keep their ids. The target may be a new discussion, for
+ * which `discussion.created` is not raised. `by` is the id of the moderator.
  */
 export const postsMoved = defineAction<{
   readonly source: { readonly id: string; readonly number: number };
@@ -106,13 +107,13 @@ export const postsMoved = defineAction<{
   readonly by: string;
 }>('posts.moved', { public: PostsMovedEvent });
 
-/** An administrator made or changed a category. */
+/** An administrator created or changed a category. */
 export const categorySaved = defineAction<{
   readonly id: string;
   readonly name: string;
   readonly actor: string | undefined;
 }>('category.saved');
-/** `into`: the category that took its discussions. */
+/** A category was deleted. `into` is the category that received its discussions. */
 export const categoryDeleted = defineAction<{
   readonly id: string;
   readonly into: string | undefined;
@@ -120,79 +121,79 @@ export const categoryDeleted = defineAction<{
 }>('category.deleted');
 
 /**
- * A moderator changed another member's post or discussion; pinned, locked or restored, it may be their own. Raised in the
- * transaction that does it, beside the action that says what changed.
+ * A moderator changed another member's post or discussion, or pinned, locked or restored one, which may be their own.
+ * Raised in the transaction of the change, in addition to the action that describes the change.
  */
 export const moderated = defineAction<{ readonly entry: ModerationEntry }>('discussion.moderated');
 
 /** schema.org data of a page. */
 export type StructuredData = Readonly<Record<string, unknown>>;
 /**
- * What a discussion's page says of itself to search engines, which are guests: first a DiscussionForumPosting with the
- * replies of the page as `comment`. What is returned takes its place.
+ * The structured data of a discussion's page, for search engines, which read it as guests. The initial value is a
+ * DiscussionForumPosting with the replies on the page as `comment`; the page contains what the last listener returns.
  */
 export const discussionStructuredData = defineFilter<StructuredData, { readonly discussion: DiscussionRecord }>(
   'discussion.structured-data',
 );
 
 /**
- * The posts of a page of a discussion, all at once, before they become its HTML. What is put into the `html` of a post
- * is shown as it is, so what comes from elsewhere must be escaped. Records of the API, feeds, events and emails have
- * the text alone.
+ * All posts on a page of a discussion, before they are rendered into the page. The `html` of a post is output
+ * unescaped, so listeners must escape any untrusted text they add. API records, feeds, events and emails are not
+ * filtered.
  */
 export const shownPosts = defineFilter<readonly (PostRecord | PostStub)[], { readonly discussion: DiscussionRecord }>(
   'discussion.shown-posts',
 );
 
 /**
- * What a form to write in begins with, by field: of a new discussion, a reply or a post that is changed, where its
- * address asks for the member's draft (`?draft=1`). `key` is that of `ComposerSlot`.
+ * Initial values, by field name, of the form for a new discussion, a reply or an edited post, when its URL asks for the
+ * member's draft (`?draft=1`). `key` is the one in `ComposerSlot`.
  */
 export const composerValues = defineFilter<
   Readonly<Record<string, unknown>>,
   { readonly key: string; readonly viewer: Viewer }
 >('composer.values');
 
-/** A draft before it is stored: throw `HttpError` to refuse it, or return it changed. */
+/** A draft before it is stored. Listeners may return it changed, or throw `HttpError` to reject it. */
 export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>(
   'discussion.draft',
   'abort',
 );
-/** A new discussion has both, a reply or an edited post no title, a discussion that gets another title no content. */
+/** New discussions have both; replies and edited posts have no title; a renamed discussion has no content. */
 type Draft = Readonly<{ title?: string; content?: string }>;
 
-/** What a member sent: it passed every check, and is about to be written. */
+/** A post that a member sent, after it has passed all checks and before it is written. */
 export interface SentPost {
   readonly author: Viewer;
   /**
-   * What was sent, for `Discussions.publish`; it can be stored as JSON. For who holds it to ask: rejects for fields that
-   * their plugins do not take.
+   * The draft to pass to `Discussions.publish` later; it can be stored as JSON. Only needed by a plugin that holds the
+   * post. Rejects if a plugin does not accept the value of its field.
    */
   draft(): Promise<NewDiscussion | NewReply>;
-  /** What would be written; a reply has no title. */
+  /** The title as it would be written; empty for a reply. */
   readonly title: string;
   readonly content: string;
   readonly html: string;
   readonly categoryId: string;
-  /** Of a reply. */
+  /** The discussion of a reply; absent for a new discussion. */
   readonly discussion?: DiscussionHead;
 }
-/** A post that is not written before the plugin that holds it has it published. */
+/** A post that is not written until the plugin that holds it publishes it. */
 export interface HeldPost {
   readonly id: string;
-  /** Of the page on which its author finds it. */
+  /** Path of the page on which the author finds it. */
   readonly path: string;
-  /** What its author is told. */
+  /** The message shown to the author. */
   readonly notice: Phrase;
 }
 /**
- * A reply or a discussion that a member sent by a page or the API, before anything of it is written: `null`, as it
- * comes, where nobody holds it. Who holds it stores its draft, and has that written later by `Discussions.publish`. Throw
- * `HttpError` to refuse it.
+ * A reply or discussion that a member sent through a page or the API, before any of it is written. The value is `null`
+ * unless a listener holds the post. A listener that holds it stores its draft, and publishes it later with
+ * `Discussions.publish`. Throw `HttpError` to reject the post.
  */
 export const postSent = defineFilter<HeldPost | null, SentPost>('discussion.sent', 'abort');
 
-/** What integrators receive of a post that is held: never its text. */
+/** The public payload of a held post, which never includes its text. */
 export const HeldPostEvent = Type.Object({
   id: Type.String(),
   discussion_id: nullable(Type.String({ description: 'Of a reply' })),
@@ -202,8 +203,8 @@ export const HeldPostEvent = Type.Object({
   created_at: Type.String(),
 });
 /**
- * What a member sent waits for a moderator. Raised, as the next one, by the plugin that holds it, in the transaction that
- * stores it; a reply has no `title`.
+ * A post that a member sent is waiting for a moderator. This action and `post.reviewed` are raised by the plugin that
+ * holds the post; this one in the transaction that stores it. The `title` of a reply is empty.
  */
 export const postHeld = defineAction<{
   readonly held_post: Static<typeof HeldPostEvent>;
@@ -211,50 +212,58 @@ export const postHeld = defineAction<{
   readonly content: string;
 }>('post.held', { public: Type.Object({ held_post: HeldPostEvent }) });
 
-/** What a moderator decided about a post that was held. */
+/** A moderator's decision about a held post. */
 export interface PostReview {
-  /** Of what was held. */
+  /** Id of the held post. */
   readonly id: string;
   readonly outcome: 'approved' | 'rejected';
   readonly author_id: string;
   readonly reviewer_id: string;
-  /** The moderator's, for the author; may be empty. */
+  /** The moderator's explanation to the author; may be empty. */
   readonly reason: string;
   readonly reviewed_at: string;
-  /** That of the post, or to which the reply would have gone. */
+  /** The discussion of the published post, or the one a rejected reply was sent to. */
   readonly discussion?: { readonly id: string; readonly number: number; readonly title: string } | undefined;
-  /** What became of it. */
+  /** The post that was published. */
   readonly post?: { readonly id: string; readonly number: number } | undefined;
 }
 /**
- * A moderator approved what was held, which is a post of a discussion now, or rejected it. Raised in the transaction
- * that does it.
+ * A moderator rejected a held post, or approved it, so that it is now a post of a discussion. Raised in the transaction
+ * of the decision.
  */
 export const postReviewed = defineAction<{ readonly review: PostReview }>('post.reviewed');
 
 /**
- * A field that another plugin adds to a record. The owner composes it into its request and result schemas, and so into
- * OpenAPI, while that plugin runs. `loadMany` gets all ids of a page at once and answers for each, in order.
+ * A field that another plugin adds to records. The owner of the records adds it to its request and result schemas, and
+ * thus to OpenAPI, while that plugin runs. `loadMany` is called once with the ids of all records on a page, and returns
+ * their values in the same order.
  */
 export interface Field {
   readonly name: string;
   readonly result: TSchema;
-  /** It is the reader's own: guests have none, and no more has a page that is rendered once for many. */
+  /**
+   * The value depends on the individual reader. It is omitted for guests, and from pages that are rendered once for
+   * many readers.
+   */
   readonly personal?: true;
   loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
   readonly body?: TSchema;
   /**
-   * How a form shows what is in a record, and sends it where nobody touches it, so that what others change meanwhile
-   * stays. Text, numbers and booleans need none.
+   * Formats the value for a form. The form also sends it back when the user did not touch the field, so that concurrent
+   * changes by others can be detected and kept. Not needed for text, numbers and booleans.
    */
   formValue?(value: unknown): string;
   /**
-   * The value of a discussion that is held, in whose place it is saved once that is published: what it names may have
-   * another name by then. Throws what `save` would for a value that it does not take.
+   * For a discussion that is held: returns the value to store and pass to `save` once the discussion is published.
+   * Things may have been renamed by then, so the value should refer to them by id. Throws whatever `save` would throw
+   * for a value it rejects.
    */
   keep?(value: unknown, viewer: Viewer): Awaitable<unknown>;
   save?(em: EntityManager, id: string, value: unknown, viewer: Viewer): Promise<void>;
-  /** As `save` for many records at once, for imports: by id, checked by `body` before. */
+  /**
+   * Like `save`, but for many records at once, for imports. Values are keyed by record id and have been validated
+   * against `body`.
+   */
   saveMany?(em: EntityManager, values: ReadonlyMap<string, unknown>): Promise<void>;
 }
 /** A post as a projection receives it. */
@@ -263,37 +272,37 @@ export interface ProjectedPost extends Readonly<
 > {
   readonly number: number;
   readonly createdAt: Date;
-  /** Deleted by itself: it stays so when its discussion comes back. */
+  /** The post itself was deleted, so it stays deleted when its discussion is restored. */
   readonly removed: boolean;
   /** Its discussion is deleted. */
   readonly discussionRemoved: boolean;
-  /** False once it or its discussion is deleted. */
+  /** False if the post or its discussion is deleted. */
   readonly visible: boolean;
-  /** The discussion that it left with this change, and whether all posts left it. */
+  /** The discussion the post was moved from by this change, and whether all of its posts left it. */
   readonly left?: { readonly discussionId: string; readonly whole: boolean };
 }
 /**
- * Signal on the live stream (`ports/live`): what plugins add to a post that is shown changed, though not the post. Its data
- * are `discussion_id` and `number`; open pages fetch the post anew.
+ * Signal on the live stream (`ports/live`): something that plugins display with a post changed, though not the post
+ * itself. Its data are `discussion_id` and `number`; open pages fetch the post again.
  */
 export const postLooksChanged = 'post.looks-changed';
 
 /**
- * A copy of all posts in another form, such as a search index. Called inside the transaction of each change (imports
- * too), so that the copy is exact; an error it throws refuses the change.
+ * A copy of all posts in another form, such as a search index. Called inside the transaction of each change, including
+ * imports, so that the copy never diverges; an error thrown here aborts the change.
  */
 export interface PostProjection {
-  /** New, edited, moved, deleted or restored posts; the same post may come again. */
+  /** Posts that are new, edited, moved, deleted or restored. The same post may be passed more than once. */
   posts(em: EntityManager, posts: readonly ProjectedPost[]): Promise<void>;
   /**
-   * Title, category, visibility or a field of a whole discussion changed, fields being saved before; its posts do not
-   * come one by one.
+   * The title, category, visibility or a field of a discussion changed. Called after the fields are saved; `posts` is
+   * not called for the posts of the discussion.
    */
   discussion(
     em: EntityManager,
     discussion: { readonly id: string; readonly title: string; readonly categoryId: string; readonly visible: boolean },
   ): Promise<void>;
-  /** All discussions of a category went to another one; they do not come one by one. */
+  /** All discussions of a category were moved to another one. The other methods are not called for them. */
   category(em: EntityManager, from: string, to: string): Promise<void>;
 }
 export const postProjections = defineExtensionPoint<PostProjection>(
@@ -319,7 +328,7 @@ export const categoryFields = defineExtensionPoint<Field>(
 
 export interface Category extends Readonly<Record<'id' | 'slug' | 'name' | 'description', string>> {
   readonly parentId: string | null;
-  /** Degrees on the colour wheel in steps of 15; lightness belongs to the theme. */
+  /** Hue on the colour wheel in degrees, in steps of 15; the theme chooses the lightness. */
   readonly hue: number;
   readonly icon: string;
   readonly position: number;
@@ -330,27 +339,37 @@ export interface Category extends Readonly<Record<'id' | 'slug' | 'name' | 'desc
 
 export type CategoryRights = Readonly<Record<'view' | 'create' | 'reply' | 'moderate', boolean>>;
 
-/** All categories are cached in memory and always current: a change replaces them before its request is answered. */
+/**
+ * All categories, cached in memory. The cache is always current: it is replaced before the request that changes a
+ * category is answered.
+ */
 export interface Categories {
-  /** To await before the others are used for a request: costs nothing unless another process changed a category. */
+  /**
+   * Await this before using the other methods in a request. Costs nothing unless another process has changed a
+   * category.
+   */
   refresh(): Promise<void> | undefined;
   all(): readonly Category[];
   visible(viewer: Viewer): readonly Category[];
-  /** By id or slug; undefined also when the viewer may not see it. */
+  /** Finds a category by id or slug; undefined also if the viewer may not see it. */
   find(idOrSlug: string, viewer: Viewer): Category | undefined;
   /** What the viewer may do in a category. */
   rights(category: Category, viewer: Viewer): CategoryRights;
   /**
-   * Creates, or changes where an id is given: what is not said stays, or gets its first value; a new one needs a name. 400
-   * naming the field. `done`, here and below, runs in the transaction of the change.
+   * Creates a category, or updates it if `id` is given. Omitted values keep their current value, or get their default
+   * in a new category, which needs a name. Throws 400 naming the invalid field. `done`, here and below, runs in the
+   * transaction of the change.
    */
   save(category: Partial<Category>, done?: (saved: Category) => Promise<void>): Promise<Category>;
-  /** Its discussions go to `moveTo`; without it only an empty category can be deleted (400). */
+  /**
+   * Deletes a category after moving its discussions to `moveTo`. Without `moveTo`, only an empty category can be
+   * deleted (400).
+   */
   remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void>;
 }
 export const Categories = defineToken<Categories>('Categories');
 
-/** A category as the API shows it to one viewer; fields of other plugins come on top. */
+/** A category as the API returns it to a viewer, before the fields of other plugins are added. */
 export const CategoryRecord = Type.Object({
   id: Type.String(),
   slug: Type.String(),
@@ -370,16 +389,16 @@ const Truncated = Type.Boolean({
   description:
     'The text is too long for this answer: `html` has its first words only, and so has `content` in lists. `GET /api/posts/{id}` has all of `content`',
 });
-/** Somebody who wrote in a discussion. */
+/** A member who has posted in a discussion. */
 export const ParticipantRecord = Type.Object({
   user: Author,
   post_count: Type.Integer({ description: 'Their posts in it; deleted ones do not count' }),
 });
 export type ParticipantRecord = Static<typeof ParticipantRecord>;
-/** Where a discussion is pinned: what is pinned everywhere is so in its category, too. */
+/** Where a discussion is pinned; `everywhere` includes its category. */
 export const PIN_PLACES = ['category', 'everywhere'] as const;
 export type PinPlace = (typeof PIN_PLACES)[number];
-/** A discussion as the API shows it; fields of other plugins come on top. */
+/** A discussion as the API returns it, before the fields of other plugins are added. */
 export const DiscussionRecord = Type.Object({
   id: Type.String(),
   number: Type.Integer(),
@@ -391,7 +410,7 @@ export const DiscussionRecord = Type.Object({
   category_id: Type.String(),
   category: Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() }),
   author: Author,
-  /** Who wrote last. */
+  /** Author of the last post. */
   last_author: Author,
   reply_count: Type.Integer(),
   view_count: Type.Integer(),
@@ -413,9 +432,7 @@ export const DiscussionRecord = Type.Object({
   url: Type.String(),
 });
 export type DiscussionRecord = Static<typeof DiscussionRecord>;
-/**
- * A post as the API shows it. A deleted one keeps its number; only moderators still get its author and text.
- */
+/** A post as the API returns it. A deleted post keeps its number; only moderators still see its author and text. */
 export const PostRecord = Type.Object({
   id: Type.String(),
   discussion_id: Type.String(),
@@ -468,34 +485,40 @@ export const SORTS = ['latest', 'oldest', 'newest', 'most_replied', 'most_viewed
 export type Sort = (typeof SORTS)[number];
 
 /**
- * A select of one column, ids of discussions, for other plugins' statements: ``where discussion_id in (${ids})``. It may
- * stand in a statement once or more and names no table outside of itself; which tables it reads is its maker's affair.
- * It is made for one statement and its viewer, so it is neither stored nor used again later.
+ * A one-column select of discussion ids, for use in other plugins' statements: ``where discussion_id in (${ids})``. It
+ * may be used several times in a statement, and refers to no table of the statement around it; which tables it reads is
+ * an internal matter of the plugin that made it. It is valid for one statement and one viewer only, so do not store or
+ * reuse it.
  */
 export type DiscussionIds = RawBuilder<{ readonly discussion_id: string }>;
-/** As `DiscussionIds`, of posts. */
+/** Like `DiscussionIds`, but for posts. */
 export type PostIds = RawBuilder<{ readonly post_id: string }>;
-/** A select of posts with their source, and with title and category of their discussion, for other plugins' statements. */
+/**
+ * A select of posts with their source and the title and category of their discussion, for use in other plugins'
+ * statements.
+ */
 export type ReadablePosts = RawBuilder<
   Readonly<Record<'id' | 'content' | 'discussion_id' | 'title' | 'category_id', string>> & { readonly number: number }
 >;
-/** A condition on a row of the table `discussion`, which it knows as `d`, tried in the order of the list it narrows. */
+/**
+ * A condition on a row of the `discussion` table, aliased as `d`. It is evaluated in the order of the list it narrows.
+ */
 export type DiscussionCondition = RawBuilder<boolean>;
 
-/** Filters, order and page of a list of discussions. */
+/** Filters, sort order and page of a list of discussions. */
 export interface ListRequest {
   /**
-   * Without it: last activity, pinned ones first where `category` is given; those that are pinned everywhere where
-   * `pinnedFirst` is, or `cursor` goes on in such a list.
+   * Defaults to last activity: pinned discussions come first if `category` is given, those pinned everywhere if
+   * `pinnedFirst` is set or `cursor` continues such a list.
    */
   readonly sort?: Sort | undefined;
   readonly category?: Category | undefined;
-  /** Of these categories only. */
+  /** Only discussions of these categories. */
   readonly categoryIds?: readonly string[] | undefined;
-  /** An author's discussions only. */
+  /** Only discussions by this author. */
   readonly authorId?: string | undefined;
   readonly pinnedFirst?: boolean | undefined;
-  /** Of these only: from the asking plugin's own table, or made by its owner for that. */
+  /** Only these discussions: selected from the calling plugin's own table, or by the plugin that owns the table. */
   readonly within?: DiscussionIds | undefined;
   readonly where?: DiscussionCondition | undefined;
   readonly limit: number;
@@ -503,18 +526,18 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
-/** The model of a list's template; `canonical` is for the page's head, `shown` what its rows are made of. */
+/** The model of the list template. `canonical` is for the page's head; `shown` contains the records of the rows. */
 export interface ListModel {
   readonly canonical: string;
   readonly shown: Page<DiscussionRecord>;
 }
-/** A part of a category's list that readers may choose, such as what is solved. */
+/** A filter that readers may apply to a category's list, such as solved discussions only. */
 export interface ListFilter {
-  /** Value of `filter` in URLs of pages and of the API. */
+  /** Value of the `filter` parameter in the URLs of pages and of the API. */
   readonly name: string;
   /** Text key. */
   readonly label: string;
-  /** Whether the list of this category offers it. */
+  /** Whether the filter is available in the list of this category. */
   offered(category: Category): Awaitable<boolean>;
   where(): Awaitable<DiscussionCondition>;
 }
@@ -524,30 +547,32 @@ export const listFilters = defineExtensionPoint<ListFilter>(
   { order: 'The place among the filters, behind all discussions.' },
 );
 
-/** A list on a page of its own, at `path`. */
+/** A list with a page of its own, at `path`. */
 export interface ListPage extends Omit<ListRequest, 'limit' | 'offset'> {
   readonly path: string;
-  /** Its number. With the `cursor` that the link of the page before has, it begins behind that page’s last row. */
+  /**
+   * The page number. With the `cursor` from the previous page's link, the page starts after the last row of that page.
+   */
   readonly page?: number | undefined;
-  /** How many discussions the whole list has; without it the pager knows the next page only. */
+  /** Total number of discussions in the list; without it, the pager only knows whether there is a next page. */
   readonly total?: number | undefined;
-  /** It has this one order: readers choose no other. */
+  /** The list has a fixed order: readers cannot choose another. */
   readonly oneOrder?: boolean | undefined;
-  /** What it can be narrowed to. */
+  /** The filters that readers may choose from. */
   readonly filters?: readonly Pick<ListFilter, 'name' | 'label'>[] | undefined;
-  /** The filter that was chosen, whose condition is `where`. */
+  /** The selected filter, whose condition is `where`. */
   readonly filter?: string | undefined;
 }
 
-/** What one viewer wants to see of the list of the whole forum. */
+/** One viewer's restrictions on the list of the whole forum. */
 export interface Narrowing {
-  /** Whoever has the same one sees the same. */
+  /** Viewers with the same key see the same list. */
   readonly key: string;
-  /** Ids of categories that are left out: what is left is read past none of them. */
+  /** Ids of the categories to exclude. The query skips them without reading their discussions. */
   readonly without: readonly string[];
-  /** What is left of the others; undefined: all. */
+  /** Condition for discussions in the remaining categories; undefined if all are shown. */
   readonly where: DiscussionCondition | undefined;
-  /** Says above the list that something is left out, and leads to where that is changed: text key and path. */
+  /** Notice above the list that something is hidden: text key, and path of the page where that can be changed. */
   readonly note: { readonly text: string; readonly href: string };
 }
 export const homeNarrowings = defineExtensionPoint<(viewer: Viewer) => Awaitable<Narrowing | undefined>>(
@@ -556,13 +581,13 @@ export const homeNarrowings = defineExtensionPoint<(viewer: Viewer) => Awaitable
   { order: 'The order in which they are asked.' },
 );
 
-/** A look at the discussions of the whole forum, one of several above the list of the front page. */
+/** A view of the discussions of the whole forum, shown as a tab above the list of the front page. */
 export interface ListTab {
   /** Text key. */
   readonly label: string;
-  /** Path of its page, which shows the tabs too: `Discussions.listPage` has them, and `Discussions.tabs`. */
+  /** Path of its page, which shows the tabs too, by `Discussions.listPage` or `Discussions.tabs`. */
   readonly href: string;
-  /** Called for each page; default: everyone sees it. Must be synchronous. */
+  /** Called for each page; visible to everyone by default. Must be synchronous. */
   visible?(viewer: Viewer): boolean;
 }
 export const listTabs = defineExtensionPoint<ListTab>(
@@ -571,28 +596,28 @@ export const listTabs = defineExtensionPoint<ListTab>(
   { order: 'The place among the tabs, behind that of all discussions.' },
 );
 
-/** Identity of a discussion, and everything that decides who may see it and act on it. */
+/** The identity of a discussion, and everything that decides who may see it and act on it. */
 export interface DiscussionHead extends Readonly<
   Record<'id' | 'title' | 'slug' | 'categoryId' | 'authorId' | 'firstPostId', string>
 > {
   readonly number: number;
   readonly locked: boolean;
   readonly pinned: boolean;
-  /** Only moderators get to see a head with `deleted`. */
+  /** Only moderators get a head that is `deleted`. */
   readonly deleted: boolean;
 }
 
-/** Identity of a post, and its discussion. */
+/** The identity of a post, with its discussion. */
 export interface PostHead {
   readonly id: string;
   readonly number: number;
   readonly authorId: string;
-  /** Only moderators get to see it then. */
+  /** Only moderators get a post that is deleted. */
   readonly deleted: boolean;
   readonly discussion: DiscussionHead;
 }
 
-/** Values for the fields of other plugins, by name; names that no plugin knows are ignored. */
+/** Values of other plugins' fields, by name; unknown names are ignored. */
 type Fields = Readonly<Record<string, unknown>>;
 export interface NewDiscussion {
   readonly title: string;
@@ -604,124 +629,137 @@ export interface NewDiscussion {
 export interface NewReply {
   readonly discussionId: string;
   readonly content: string;
-  /** Id or number of the post of the discussion that it answers; a reply to the first one answers none. */
+  /** Id or number of the post in the discussion to reply to. The first post counts as none. */
   readonly replyTo?: string | undefined;
 }
 export type CreatedDiscussion = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
 export type DiscussionUrl = Readonly<{ number: number; path: string; updatedAt: Date }>;
 export type CreatedReply = Readonly<{ id: string; number: number; path: string }>;
-/** `number` is the post's, `discussionNumber` that of its discussion, and `title` too. */
+/** `number` is the number of the post; `discussionNumber` and `title` belong to its discussion. */
 export type PublishedPost = Readonly<
   Record<'discussionId' | 'title' | 'postId' | 'path', string> & Record<'discussionNumber' | 'number', number>
 >;
 
-/** Discussions and their posts, as far as the viewer may see and change them. */
+/** Discussions and their posts, limited to what the viewer may see and change. */
 export interface Discussions {
-  /** With the fields that other plugins add, for the results of routes. */
+  /** The record schema including the fields of other plugins, for the result schemas of routes. */
   readonly record: typeof DiscussionRecord;
   /**
-   * Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. It is
-   * written at once, as by `reply`: what members send by pages and the API may be held (`discussion.sent`).
+   * Starts a discussion from Markdown. Throws 400 naming the invalid field, 403 if the viewer may not start discussions
+   * in the category, and 429 above the rate limit. Both `start` and `reply` write the post immediately; only posts that
+   * members send through pages or the API can be held (`discussion.sent`).
    */
   start(viewer: Viewer, draft: NewDiscussion): Promise<CreatedDiscussion>;
   /**
-   * 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 400 naming `reply_to_id` where
-   * that is no post to be answered, 429 above the rate.
+   * Writes a reply. Throws 404 for a discussion the viewer cannot see, 403 if it is locked or the viewer may not reply
+   * in it, 400 naming `reply_to_id` if there is no such post to reply to, and 429 above the rate limit.
    */
   reply(viewer: Viewer, draft: NewReply): Promise<CreatedReply>;
   /**
-   * Writes what was held when its author sent it, as new, with all that follows from a post. Checked once more, but for
-   * the rate: fails as `start` and `reply` do. What answered a post that is gone answers none.
+   * Writes a held post as if it were sent now, with all the usual consequences. It is checked again, except for the
+   * rate limit, and rejected with the same errors as by `start` and `reply`. If the post it replied to is gone, it
+   * becomes a plain reply.
    */
   publish(author: Viewer, draft: NewDiscussion | NewReply): Promise<PublishedPost>;
-  /** How many posts each of these members has in all categories, without deleted ones. One statement. */
+  /** Number of posts of each of these members in all categories, without deleted ones. One statement. */
   postCounts(authorIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
-  /** A discussion by id or public number, and a post by id, if the viewer may see it. */
+  /** Finds a discussion by id or public number, or a post by id, if the viewer may see it. */
   find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined>;
   findPost(id: string, viewer: Viewer): Promise<PostHead | undefined>;
-  /** What the viewer may see of a list. One statement, whatever its length. 400 for a cursor of another list. */
+  /**
+   * The part of a list that the viewer may see. One statement, however long the list. Throws 400 for a cursor from
+   * another list.
+   */
   list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>>;
-  /** In the order of `ids`, without those the viewer may not see. */
+  /** Records in the order of `ids`, without those the viewer may not see. */
   records(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]>;
   posts(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]>;
-  /** Records as the rows that `@discussions/rows` takes. */
+  /** Converts records to the rows that `@discussions/rows` expects. */
   listItems(records: readonly DiscussionRecord[]): Promise<readonly object[]>;
-  /** What `@discussions/list` takes besides `label` and `empty`. 404 for a page behind the last one. */
+  /** The arguments of `@discussions/list` apart from `label` and `empty`. Throws 404 for a page after the last one. */
   listPage(page: ListPage, viewer: Viewer): Promise<ListModel>;
-  /** What `@discussions/tabs` takes as `tabs`, on the page of a tab that is no list of discussions. */
+  /** The `tabs` argument of `@discussions/tabs`, for the page of a tab that is not a list of discussions. */
   tabs(path: string, viewer: Viewer): readonly object[];
-  /** Whether the viewer may reply to a discussion that was found for them. */
+  /** Whether the viewer may reply to a discussion that they were allowed to find. */
   canReply(discussion: DiscussionHead, viewer: Viewer): boolean;
-  /** Ids of those who wrote most of the posts that the viewer may see. One statement. */
+  /** Ids of the members with the most posts in what the viewer may see. One statement. */
   mostPosts(
     part: { readonly limit: number; readonly offset?: number | undefined; readonly cursor?: string | undefined },
     viewer: Viewer,
   ): Promise<Page<string>>;
-  /** All discussions, and all posts, that the viewer may see: to filter lists in other plugins' statements. */
+  /** All discussions, and all posts, that the viewer may see; for filtering lists in other plugins' statements. */
   visible(viewer: Viewer): Promise<DiscussionIds>;
   visiblePosts(viewer: Viewer): Promise<PostIds>;
   /**
-   * The posts that `posts` shows the viewer, to be joined with a few ids: deleted ones are not among them, for
-   * moderators either.
+   * The posts that `posts` would return to the viewer, for joining with a few ids. Deleted posts are excluded, even for
+   * moderators.
    */
   readablePosts(viewer: Viewer): Promise<ReadablePosts>;
-  /** URLs of what the viewer may see, by number: at most `limit` above `after` and up to `last`. One statement. */
+  /**
+   * URLs of visible discussions, ordered by number: at most `limit` with numbers above `after` and up to `last`. One
+   * statement.
+   */
   urls(
     range: { readonly after: number; readonly last: number; readonly limit: number },
     viewer: Viewer,
   ): Promise<readonly DiscussionUrl[]>;
-  /** Which ranges of `size` numbers have something the viewer may see; 0 is the first range. One statement. */
+  /** Which ranges of `size` numbers contain a discussion the viewer may see, as indexes from 0. One statement. */
   occupiedRanges(size: number, viewer: Viewer): Promise<readonly number[]>;
   /**
-   * Every post by id, deleted ones too; with `since`, those of discussions changed since that checkpoint. In a
-   * transaction it locks their discussions. Three statements at most.
+   * All posts by id, including deleted ones; with `since`, only those of discussions changed since that checkpoint.
+   * Locks their discussions if called in a transaction. At most three statements.
    */
   projectedPosts(after: string | undefined, limit: number, since?: string): Promise<readonly ProjectedPost[]>;
-  /** Where the backfill of a projection that stops now has to begin later. */
+  /** The checkpoint at which the backfill of a projection that stops now has to start later. */
   checkpoint(): Promise<string>;
-  /** For `plugin.backfill` of a plugin with a projection: passes on posts in batches of at most 500, by id. */
+  /** For `plugin.backfill` of a plugin with a projection: passes posts to it by id, in batches of at most 500. */
   postBackfill(projection: Pick<PostProjection, 'posts'>): Backfill;
 }
 export const Discussions = defineToken<Discussions>('Discussions');
 
-/** A whole discussion to import, such as from another forum. Its posts are in order, the first one opens it. */
+/**
+ * A complete discussion to import, such as from another forum. Its posts are in order, starting with the first post.
+ */
 export interface ImportedDiscussion {
   readonly title: string;
   readonly slug?: string;
   readonly categoryId: string;
-  /** Who wrote the first post. */
+  /** Author of the first post. */
   readonly authorId: string;
   readonly createdAt: Date;
   readonly views?: number;
-  /** Where; `true` is everywhere. */
+  /** Where it is pinned; `true` means everywhere. */
   readonly pinned?: boolean | PinPlace;
   readonly locked?: boolean;
   readonly fields?: Fields;
-  /** Both are stored as they are: they must come from `Importer.acceptContent`, or `html` from `Markdown.render`. */
+  /**
+   * `content` and `html` are stored as they are: they must come from `Importer.acceptContent`, or `html` from
+   * `Markdown.render`.
+   */
   readonly posts: readonly {
     readonly authorId: string;
     readonly content: string;
     readonly html: string;
     readonly createdAt: Date;
-    /** Number of the post before it that it answers. */
+    /** Number of the earlier post that this one replies to. */
     readonly replyTo?: number;
     readonly fields?: Fields;
   }[];
 }
-/** What an import tells while it goes on. */
+/** Callbacks of a running import. */
 export interface ImportListener {
-  /** Runs in the transaction of each batch, with the ids that its discussions got. */
+  /** Called in the transaction of each batch, with the ids assigned to its discussions. */
   written?(batch: readonly { readonly id: string; readonly source: ImportedDiscussion }[]): Promise<void>;
-  /** After each batch: how many there are by now. */
+  /** Called after each batch with the totals so far. */
   progress?(discussions: number, posts: number): void;
 }
-/** Imports many discussions fast. Emits no events and checks no permissions; all counters are right afterwards. */
+/** Imports many discussions quickly. Emits no events and checks no permissions; all counters are correct afterwards. */
 export interface Importer {
-  /** A title as it is stored. 400 naming what is wrong. */
+  /** Normalizes a title for storage. Throws 400 naming the problem. */
   acceptTitle(title: string): string;
-  /** What a post says as it is stored, and as it is shown. 400 naming what is wrong. */
+  /** Normalizes and renders the text of a post for storage. Throws 400 naming the problem. */
   acceptContent(content: string): Promise<{ readonly content: string; readonly html: string }>;
-  /** In batches, each a transaction. Resolves to how many were written. */
+  /** Imports in batches, each in its own transaction. Resolves to the numbers of discussions and posts written. */
   importDiscussions(
     discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>,
     listener?: ImportListener,
@@ -729,17 +767,18 @@ export interface Importer {
 }
 export const Importer = defineToken<Importer>('Importer');
 
-/** A table of counters with the columns `owner`, `category_id` and `count`, and how to count anew. */
+/** A table of counters with the columns `owner`, `category_id` and `count`, and how to count them again. */
 export interface CategoryCounterOptions extends Readonly<Record<'name' | 'table' | 'owner' | 'count', string>> {
   readonly data: Data;
-  /** What an owner is called in reports of mismatches. */
+  /** Noun for an owner in reports of mismatches. */
   readonly label: string;
   readonly keys: Counter['keys'];
   /**
-   * A select from the plugin's own tables of `owner`, `category_id` and the true `count` of these owners, without zeros.
+   * A select of `owner`, `category_id` and the true `count` of these owners from the plugin's own tables, without
+   * zeros.
    */
   actual(owners: readonly string[]): RawBuilder<{ readonly category_id: string }>;
-  /** Runs `correct` in a transaction, and then whatever has to follow a correction. */
+  /** Runs `correct` in a transaction, followed by whatever a correction requires. */
   repair(owners: readonly string[], correct: () => Promise<void>): Promise<void>;
 }
 /** A counter by owner and category, for `counters`. Its rows are locked in the order of their keys. */
@@ -765,7 +804,7 @@ export function categoryCounter({ data, actual, ...options }: CategoryCounterOpt
         await data.all(
           sql`select from ${table} where ${owner} = any(${owners}::uuid[]) order by ${owner}, category_id for update`,
         );
-        // Only now: transactions that held one of these rows have committed, and later ones wait.
+        // Count only after the rows are locked: transactions that held one of them have committed, and later ones wait.
         await data.all(sql`update ${table} k set ${count} = n.${count} from (
             select c.${owner}, c.category_id, coalesce(t.${count}, 0) as ${count} from ${table} c
             left join (${actual(owners)}) t using (${owner}, category_id)
@@ -775,43 +814,41 @@ export function categoryCounter({ data, actual, ...options }: CategoryCounterOpt
   };
 }
 
-/**
- * Cache tags of records and responses. A plugin purges them when its field or slot has something new to show.
- */
+/** Cache tags of records and responses. A plugin purges them when the content of its field or slot changes. */
 export const discussionCacheTags = {
   /** Every list of discussions. */
   lists: 'discussions',
-  /** Everything that shows any discussion, post or list, such as when a member has a new name. */
+  /** Everything that shows a discussion, a post or a list; purged when, for example, a member is renamed. */
   all: 'discussion-records',
   categories: 'categories',
-  /** All that shows one discussion or its posts. */
+  /** Everything that shows one discussion or its posts. */
   discussion: (id: string): string => `discussion:${id}`,
   /**
-   * Lists that show how often discussions were viewed, or are in that order. Views are counted every few seconds: pages,
-   * which do not show them, are cached all the same.
+   * Lists that show or are sorted by view counts. Views are written every few seconds, so pages, which do not show
+   * them, can still be cached.
    */
   views: 'discussion-views',
-  /** What shows how often one discussion was viewed. */
+  /** Everything that shows the view count of one discussion. */
   viewsOf: (id: string): string => `discussion-views:${id}`,
 } as const;
 
 /**
- * A slot in the form of a discussion or a post; what fills it may contain inputs, which the form submits under their
- * names.
+ * A slot in the form of a discussion or a post. Its content may include inputs, which are submitted with the form under
+ * their own names.
  */
 export interface ComposerSlot {
   /**
-   * A whole discussion with its title and fields, or a single post. Of a discussion that is there already its text is
-   * not part of the form. `message`: what only those read to whom it is written, and what is no post.
+   * A whole discussion with its title and fields, or a single post. The form of an existing discussion does not include
+   * its text. `message`: something that is not a post and is read only by its recipients.
    */
   readonly writes: 'discussion' | 'post' | 'message';
   /** Absent for a new discussion. */
   readonly discussion?: DiscussionHead | undefined;
   /** Submitted values by field name, when the form is shown again. */
   readonly values: Readonly<Record<string, unknown>>;
-  /** What is wrong with them, by field name. */
+  /** Validation errors, by field name. */
   readonly wrong?: Readonly<Record<string, string>> | undefined;
-  /** Under which drafts of the form are kept; absent where none are. */
+  /** Key under which drafts of the form are stored; absent if drafts are not kept. */
   readonly key?: string | undefined;
 }
 export const cardTitle = defineSlot<DiscussionRecord>(
@@ -830,7 +867,7 @@ export const cardEnd = defineSlot<DiscussionRecord>(
   'discussion-card.end',
   'At the end of each row of a list of discussions, beside its numbers.',
 );
-/** Posts of a discussion on one of its pages. */
+/** Number of posts on a page of a discussion. */
 export const POSTS_PER_PAGE = 20;
 /** A discussion on a page with some of its posts. */
 export interface ShownDiscussion extends DiscussionRecord {
@@ -859,7 +896,7 @@ export const postActions = defineSlot<PostRecord>(
 );
 /** A post whose menu is open. */
 export interface MenuPost extends PostRecord {
-  /** Path of the post on the page of its discussion. */
+  /** Path of the post on its discussion's page. */
   readonly url: string;
 }
 export const postMenu = defineSlot<MenuPost>('post.menu', 'At the end of each post’s menu: list items.');
@@ -887,9 +924,9 @@ export const discussionRail = defineSlot<DiscussionRecord>(
   'rail.discussion',
   'Beside the page of a discussion: small panels.',
 );
-/** A slot in the administrators’ form of a category. */
+/** A slot in the administrators’ form for a category. */
 export interface CategoryFormSlot {
-  /** Absent for a new one. */
+  /** Absent for a new category. */
   readonly category?: Category | undefined;
   /** Submitted values by field name, when the form is shown again. */
   readonly values: Readonly<Record<string, unknown>>;
@@ -911,7 +948,7 @@ export const composerAfterTitle = defineSlot<ComposerSlot>(
   'In the form of a new discussion, below the field of its title: what there is to know before one writes on.',
 );
 export const homeBanner = defineSlot<object>('home.banner', 'On the front page, above the list of discussions.');
-/** What discussions are listed by on a page of its own. */
+/** The subject of a list of discussions with a page of its own. */
 export interface ListSubject {
   readonly kind: 'tag';
   readonly id: string;
@@ -925,7 +962,7 @@ export const categoryActions = defineSlot<CategoryRecord>(
   'On the page of a category, beside its name: buttons.',
 );
 export const categoryRail = defineSlot<CategoryRecord>('rail.category', 'Beside the page of a category: small panels.');
-/** A tab above a list of discussions, as it is shown. */
+/** A tab above a list of discussions, as rendered. */
 export interface ShownListTab {
   readonly label: string;
   readonly href: string;

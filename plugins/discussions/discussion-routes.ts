@@ -44,14 +44,14 @@ export interface RouteDeps {
   readonly mover: PostMover;
   readonly web: Web | undefined;
 }
-/** Tags of a response that shows a list. */
+/** Cache tags of a response that shows a list. */
 export const listCacheTags: readonly string[] = [
   discussionCacheTags.lists,
   discussionCacheTags.all,
   discussionCacheTags.categories,
   accessTag,
 ];
-/** Tags of a response that shows one discussion. */
+/** Cache tags of a response that shows one discussion. */
 export const cacheTagsOf = (id: string): readonly string[] => [
   discussionCacheTags.discussion(id),
   discussionCacheTags.all,
@@ -59,7 +59,7 @@ export const cacheTagsOf = (id: string): readonly string[] => [
   accessTag,
 ];
 
-/** /api/discussions and what lies below it. */
+/** The routes under /api/discussions. */
 export function discussionRoutes(deps: RouteDeps): void {
   const { plugin, environment, settings, clock, categories, reader, records, rights, writer, editor, web } = deps;
   const Discussion = withFields(plugin, discussionFields, DiscussionRecord);

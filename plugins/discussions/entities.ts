@@ -1,7 +1,7 @@
 import { defineEntity, p } from 'parley-forum';
 import type { Audience } from 'parley-forum/plugins/access';
 
-/** For rare writes; the lists and the counting are SQL. */
+/** Entities for infrequent writes; lists and counting use SQL. */
 export const CategoryEntity = defineEntity({
   name: 'Category',
   tableName: 'category',

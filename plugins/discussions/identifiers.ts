@@ -8,17 +8,17 @@ export function numberOf(text: string): number | undefined {
   return number <= MAX_INTEGER ? number : undefined;
 }
 
-/** A discussion's page, as a path of this site. */
+/** Path of a discussion's page. */
 export const discussionPath = ({ number, slug }: { readonly number: number; readonly slug: string }): string =>
   `/d/${number}-${encodeURIComponent(slug)}`;
 
-/** Who wrote in a discussion. */
+/** Path of the page that lists the participants of a discussion. */
 export const peoplePath = (discussion: number): string => `/d/${discussion}/people`;
 
-/** A place in a discussion by its number: unlike the address of a post, it leads nowhere else where the post has moved. */
+/** Path of a position in a discussion by number. Unlike a post's URL, it does not redirect if the post has moved. */
 export const placePath = (discussion: number, place: number): string =>
   place === 1 ? `/d/${discussion}` : `/d/${discussion}/${place}?here=1#post-${place}`;
 
-/** A post's own address: it opens the page of the discussion that has it. */
+/** A post's permalink: it opens the page of the discussion that contains the post. */
 export const postPath = (discussion: number, post: number): string =>
   post === 1 ? `/d/${discussion}` : `/d/${discussion}/${post}#post-${post}`;

@@ -3,7 +3,7 @@ import type { Shortcut } from 'parley-forum/plugins/web';
 
 const member = (viewer: Viewer): boolean => !isGuest(viewer);
 
-/** The keys of lists and discussions. */
+/** Keyboard shortcuts of lists and discussions. */
 export const keysOf = (mayStart: (viewer: Viewer) => boolean): readonly Shortcut[] => [
   {
     id: 'discussions.new',

@@ -18,13 +18,13 @@ import type { PostRow } from './rows.ts';
 
 export interface PageDeps extends RouteDeps {
   readonly markdown: Markdown;
-  /** Milliseconds from their first post for which authors are new. */
+  /** Milliseconds after their first post for which authors are marked as new. */
   newFor(): number;
 }
-/** Rows of a list on one page. */
+/** Number of rows on one page of a list. */
 export const PAGE_SIZE = 20;
 
-/** Finds the discussion of a page's path: its number, with or without the slug. */
+/** Returns a `load` function that finds the discussion of a page's path by its number, with or without the slug. */
 export function findByPath({ reader }: Pick<PageDeps, 'reader'>) {
   return ({
     actor,
@@ -38,17 +38,17 @@ export function findByPath({ reader }: Pick<PageDeps, 'reader'>) {
   };
 }
 
-/** The number of a discussion in the address of a page. */
+/** The number of a discussion in the path of a page. */
 export const numberInPath = (address = ''): number | undefined => numberOf(/^(\d+)(?:-.*)?$/.exec(address)?.[1] ?? '');
 
-/** As `findByPath`; else the discussion into which that one was merged. */
+/** Like `findByPath`, but falls back to the discussion into which that one was merged. */
 export function findOrMerged({ reader }: Pick<PageDeps, 'reader'>) {
   const find = findByPath({ reader });
   return async (call: Parameters<typeof find>[0]): Promise<DiscussionHead | undefined> =>
     (await find(call)) ?? reader.mergedInto(String(numberInPath(call.params['address'])), call.actor);
 }
 
-/** As `findByPath`; else the address to which that of a merged discussion leads, or that of a post that has moved. */
+/** Like `findByPath`, but falls back to the path to redirect to if the discussion was merged or the post has moved. */
 export function findOrFollow({ reader }: Pick<PageDeps, 'reader'>) {
   const find = findByPath({ reader });
   return async (call: Parameters<typeof find>[0]): Promise<DiscussionHead | string | undefined> => {
@@ -59,7 +59,7 @@ export function findOrFollow({ reader }: Pick<PageDeps, 'reader'>) {
   };
 }
 
-/** The values of a form: initial ones, or those of a refused submission with its problems. */
+/** The values of a form: the initial ones, or those of a rejected submission with its problems. */
 export interface FormDraft {
   readonly values: Readonly<Record<string, unknown>>;
   readonly message?: string | undefined;
@@ -67,7 +67,7 @@ export interface FormDraft {
   readonly preview?: SafeHtml | undefined;
 }
 export const draftOf = ({ body, message, problems }: Retry): FormDraft => ({ values: body, message, problems });
-/** Problems by field, for the inputs. */
+/** Problems by field name, for the inputs. */
 export const problemsByField = ({ problems = [] }: FormDraft): Readonly<Record<string, string>> =>
   errorsByField(problems);
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -75,7 +75,7 @@ export const textOf = (value: unknown): string => (typeof value === 'string' ? v
 /** The time zone in which the site counts days. */
 export const siteZone = ({ settings }: Pick<PageDeps, 'settings'>): string =>
   String(settings.get('site.timezone') ?? 'UTC');
-/** The pin of a discussion as fields of a form: where, and the last day. */
+/** A discussion's pin as form fields: the place, and the last day. */
 export const pinValues = (
   { pinned_in: place, pinned_until: until }: Pick<DiscussionRecord, 'pinned_in' | 'pinned_until'>,
   zone: string,
@@ -93,10 +93,10 @@ interface ComposerInput {
   readonly rows?: number;
   readonly discussion?: DiscussionHead;
 }
-/** Of a reply to a discussion, wherever it is written. */
+/** Draft key of a reply to a discussion, on whichever page it is written. */
 export const replyKey = ({ id }: DiscussionHead): string => `reply-${id}`;
 
-/** What the writing field is given; a draft that comes back brings its problem and its preview along. */
+/** Arguments of the composer partial; a rejected or previewed draft includes its problem and its preview. */
 export function composer(draft: FormDraft, given: ComposerInput): object {
   const { values, preview } = draft;
   const wrong = problemsByField(draft);
@@ -111,7 +111,7 @@ export function composer(draft: FormDraft, given: ComposerInput): object {
   };
 }
 
-/** What a form begins with: with the member's draft where the address asks for it. */
+/** The initial values of a form, including the member's draft if the URL asks for it. */
 export const initialValues = async (
   { plugin }: Pick<PageDeps, 'plugin'>,
   values: FormDraft['values'],
@@ -121,15 +121,15 @@ export const initialValues = async (
 });
 
 /**
- * What a text looks like, for those who pressed the button without script; a text that cannot be rendered says why in
- * its problem instead.
+ * Renders a preview, for those who pressed the button without script. If the text cannot be rendered, the reason is
+ * returned as a problem instead.
  */
 export const previewOf = async (markdown: Markdown, values: Readonly<Record<string, unknown>>): Promise<FormDraft> => {
   const content = textOf(values['content']);
   return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
 };
 
-/** What stands in the place of a post that is deleted, or that is another discussion’s now. */
+/** The model of the stub of a post that was deleted, or moved to another discussion. */
 function placeModel(
   post: PostRecord | PostStub,
   head: DiscussionHead,
@@ -137,11 +137,11 @@ function placeModel(
 ): object {
   const place = { id: post.id, number: post.number, is_deleted: true };
   if (!('author' in post) && post.moved_post_id !== undefined) {
-    // Its former address leads to it, wherever it is by then.
+    // Its former URL redirects to it, wherever it is by then.
     return { ...place, moved: { ...moved, to: post.moved_post_id !== null && `/d/${head.number}/${post.number}` } };
   }
   return {
-    // Moderators, who may restore it, see its text; to others it is a stub.
+    // Moderators, who may restore it, see its text; others only see the stub.
     ...(moderates && 'author' in post && { author: post.author, html: new SafeHtml(post.html) }),
     ...place,
     url: postPath(head.number, post.number),
@@ -149,7 +149,7 @@ function placeModel(
   };
 }
 
-/** A post with its HTML and what the viewer may do with it; `moved`: what is said of one that is elsewhere. */
+/** A post with its HTML and the actions available to the viewer; `moved` describes where a moved post is now. */
 export function postModel(
   post: PostRecord | PostStub,
   head: DiscussionHead,
@@ -175,7 +175,7 @@ export function postModel(
   };
 }
 
-/** What the post answers, and what answers it. */
+/** The post that this one answers, and the replies to it. */
 function linksOf(post: PostRecord, head: DiscussionHead): object {
   const { reply_to_number: number, reply_to_author: author, reply_count: count, replies = [] } = post;
   const list = replies.map((reply) => ({ ...reply, url: postPath(head.number, reply.number) }));
@@ -185,7 +185,7 @@ function linksOf(post: PostRecord, head: DiscussionHead): object {
   };
 }
 
-/** What the menu of a post offers, as URLs. */
+/** The actions in a post's menu, as URLs. */
 export const postActions = (
   { id, number, author_id: authorId, edited_at: editedAt }: Pick<PostRow, 'id' | 'number' | 'author_id' | 'edited_at'>,
   head: DiscussionHead,
@@ -206,7 +206,7 @@ export const postActions = (
   };
 };
 
-/** Text of another post as a quotation with a link to it. */
+/** Quotes the text of another post, with a link to it. */
 export function quotation(post: PostRecord, head: DiscussionHead): string {
   const quoted = post.content
     .split('\n')
@@ -215,6 +215,6 @@ export function quotation(post: PostRecord, head: DiscussionHead): string {
   return `> [@${post.author.username}](${postPath(head.number, post.number)}):\n${quoted}\n\n`;
 }
 
-/** The query as text, without what came twice. */
+/** The query as strings, without repeated parameters. */
 export const queryOf = (req: Request): Readonly<Record<string, string | undefined>> =>
   req.query as Record<string, string | undefined>;

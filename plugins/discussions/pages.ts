@@ -29,7 +29,7 @@ interface AddPagesDeps {
   readonly admin: Admin | undefined;
 }
 
-/** All pages of discussions, and what they add to other plugins' pages. */
+/** Adds all pages about discussions, and their parts of other plugins' pages. */
 export function addPages(
   deps: PageDeps,
   { data, statistics, views, access, accounts, web, admin }: AddPagesDeps,

@@ -7,7 +7,7 @@ import { RevisionRecord } from './revisions/revisions.ts';
 import { heldAnswer, HeldAnswer, ReasonField, withFields } from './schemas.ts';
 import { cacheTagsOf, type RouteDeps } from './discussion-routes.ts';
 
-/** /api/posts and what lies below it. */
+/** The routes under /api/posts. */
 export function postRoutes({
   plugin,
   environment,

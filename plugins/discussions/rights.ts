@@ -12,16 +12,16 @@ import type { CategoryService } from './categories/category-service.ts';
 
 /** Settings of this plugin. */
 export interface Rates {
-  /** Posts of one member in ten minutes. */
+  /** Maximum number of posts per member in ten minutes. */
   readonly 'posts.rate_limit': number;
-  /** Discussions of one member in an hour. */
+  /** Maximum number of discussions per member in an hour. */
   readonly 'discussions.rate_limit': number;
   /** Whether everyone who may read a post may read its revisions. */
   readonly 'posts.public_history': boolean;
-  /** Minutes in which authors may bring back what they deleted. */
+  /** Minutes during which authors may restore what they deleted. */
   readonly 'posts.undo_minutes': number;
 }
-/** Of a post or a discussion: whose it is, and since when who has deleted it. */
+/** A post or discussion: its author, and by whom and when it was deleted. */
 interface Deletable {
   readonly authorId: string;
   readonly deletedAt?: Date | null | undefined;
@@ -31,7 +31,7 @@ const POSTS: Bucket = { name: 'posts', window: 600 };
 const DISCUSSIONS: Bucket = { name: 'discussions', window: 3_600 };
 const NOTHING: CategoryRights = { view: false, create: false, reply: false, moderate: false };
 
-/** Permissions and rate limits for writing. */
+/** Checks permissions and rate limits for writing. */
 export class Rights {
   readonly #access: Access;
   readonly #categories: CategoryService;
@@ -60,7 +60,7 @@ export class Rights {
     return category ? this.#categories.rights(category, viewer) : NOTHING;
   }
 
-  /** Whether any category lets the viewer start a discussion; decides whether the button is shown. */
+  /** Whether the viewer may start a discussion in any category; decides whether the button is shown. */
   canStartAnywhere(viewer: Viewer): boolean {
     return (
       this.#access.allows(viewer, startDiscussion) &&
@@ -77,7 +77,10 @@ export class Rights {
     return moderates || (reply && !discussion.locked && !discussion.deleted);
   }
 
-  /** Edit or delete something of `authorId` in a discussion: one's own while it is open, anyone's as a moderator. */
+  /**
+   * Whether the viewer may edit or delete something by `authorId` in a discussion: their own while it is open, anyone's
+   * as a moderator.
+   */
   canEdit(
     discussion: Pick<DiscussionHead, 'categoryId' | 'locked' | 'deleted'>,
     authorId: string,
@@ -87,14 +90,14 @@ export class Rights {
     return viewer.id === authorId && !discussion.locked && !discussion.deleted && this.#access.allows(viewer, editPost);
   }
 
-  /** Whether a viewer who deletes something may bring it back, for a while at least. */
+  /** Whether a viewer who deletes something may restore it, at least for a while. */
   canUndo(discussion: DiscussionHead, viewer: Viewer): boolean {
     return this.#rates['posts.undo_minutes'] > 0 || this.inCategory(discussion.categoryId, viewer).moderate;
   }
 
   /**
-   * Throws 403 for what the viewer may not bring back. Moderators may bring back everything; authors what they deleted
-   * themselves, for a while, unless the discussion was locked.
+   * Throws 403 unless the viewer may restore it. Moderators may restore everything; authors may restore what they
+   * deleted themselves, for a while, unless the discussion was locked.
    */
   requireRestore(
     { authorId, deletedAt, deletedBy }: Deletable,
@@ -110,7 +113,7 @@ export class Rights {
       throw new HttpError(403, 'It is too late to bring this back yourself; moderators still can');
   }
 
-  /** Read what something of `authorId` that the viewer may read said before. */
+  /** Whether the viewer may read the revisions of something by `authorId` that is visible to them. */
   canReadHistory(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
     return (
       viewer.id === authorId ||
@@ -119,7 +122,7 @@ export class Rights {
     );
   }
 
-  /** Throws 403 with what stands in the way. */
+  /** Throws 403 with the reason if the viewer may not reply. */
   requireReply(discussion: DiscussionHead, viewer: Viewer): void {
     if (this.canReply(discussion, viewer)) return;
     if (discussion.locked && this.inCategory(discussion.categoryId, viewer).reply)
@@ -127,7 +130,7 @@ export class Rights {
     throw new HttpError(403, 'You may not reply in this category');
   }
 
-  /** Takes one from the viewer's share; throws 429 when there is none left. */
+  /** Counts one use towards the viewer's rate limit; throws 429 above it. */
   async consumeRateLimit(kind: 'post' | 'discussion', viewer: Viewer): Promise<void> {
     const [bucket, rate] =
       kind === 'post' ? [POSTS, this.#rates['posts.rate_limit']] : [DISCUSSIONS, this.#rates['discussions.rate_limit']];

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'parley-forum';
 import { MAX_HTML_BYTES } from 'parley-forum/plugins/markdown';
 
-/** A discussion with what its first post says, as the database gives it. */
+/** A discussion with the text of its first post, as selected from the database. */
 export interface DiscussionRow {
   readonly id: string;
   readonly number: number;
@@ -25,7 +25,7 @@ export interface DiscussionRow {
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
   readonly content: string;
-  /** Null where the text is too long for the answer it is read for. */
+  /** Null if the text exceeds the response size limit. */
   readonly html: string | null;
 }
 
@@ -40,47 +40,47 @@ export interface PostRow {
   readonly updated_at: Date;
   readonly edited_at: Date | null;
   readonly deleted_at: Date | null;
-  /** Of what stands in the place of a post that is another discussion’s now: that post. */
+  /** For a stub in the place of a post that was moved to another discussion: the id of that post. */
   readonly moved_post_id: string | null;
   readonly reply_to_number: number | null;
-  /** What is known of the post that it answers. */
+  /** The post that this one answers. */
   readonly answered: { readonly author_id: string; readonly is_deleted: boolean } | null;
-  /** How many that are not deleted answer it. */
+  /** Number of replies to this post that are not deleted. */
   readonly reply_count: number;
-  /** The first of these, where they were read. */
+  /** The first of these replies, if they were selected. */
   readonly replies?: readonly ReplyRow[] | null;
-  /** Of the author’s first post, where it was read. */
+  /** Date of the author’s first post, if it was selected. */
   readonly author_since?: Date | null;
 }
-/** A post that answers another one. */
+/** A reply to a post. */
 interface ReplyRow {
   readonly number: number;
   readonly author_id: string;
-  /** As JSON has it. */
+  /** A date in JSON format. */
   readonly created_at: string;
 }
 
-/** Bytes of sources and HTML that one answer carries. Written as JSON they may take twice that. */
+/** Maximum number of bytes of sources and HTML in one response. Encoded as JSON they may take up twice that. */
 export const MAX_TEXT_BYTES = 512 * 1024;
-/** Characters of a source of which only the beginning is read. */
+/** Characters read of a source that is too long. */
 export const PREVIEW_LENGTH = 500;
 
 const column = (post: 'f' | 'p', name: 'content' | 'html'): RawBuilder<unknown> => sql.ref(`${post}.${name}`);
-/** Whether the HTML is as small as what is written today. Sizes are known without unpacking a text. */
+/** Whether the HTML is within the current limit for new posts. Its size is known without decompressing it. */
 const withinHtmlLimit = (post: 'f' | 'p'): RawBuilder<unknown> =>
   sql`octet_length(${column(post, 'html')}) <= ${sql.lit(MAX_HTML_BYTES)}`;
 
-/** Bytes of a post's source and HTML, as far as they are shown. */
+/** Bytes of a post's source and of its HTML if that is shown. */
 export const textSize = (post: 'f' | 'p'): RawBuilder<unknown> =>
   sql`(octet_length(${column(post, 'content')}) + case when ${withinHtmlLimit(post)} then octet_length(${column(post, 'html')}) else 0 end)`;
 
-/** Source and HTML of a post by itself: the source is always whole. */
+/** Source and HTML of a single post; the source is never truncated. */
 const ownText = (post: 'f' | 'p'): RawBuilder<unknown> =>
   sql`${column(post, 'content')}, case when ${withinHtmlLimit(post)} then ${column(post, 'html')} end as html`;
 
 /**
- * Source and HTML of one of `count` posts in a list: each has its share of the answer, and of a longer one only the
- * beginning is read.
+ * Source and HTML of one of `count` posts in a list: each has an equal share of the response size limit, and only the
+ * beginning of a longer one is read.
  */
 function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
   const fits = sql`(${withinHtmlLimit(post)} and ${textSize(post)} <= ${Math.floor(MAX_TEXT_BYTES / count)})`;
@@ -88,7 +88,7 @@ function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
     case when ${fits} then ${column(post, 'html')} end as html`;
 }
 
-/** Columns of `d` (discussion) joined with `f` (its first post), of `count` discussions at most. */
+/** Columns of `d` (discussion) joined with `f` (its first post), for at most `count` discussions. */
 export const discussionColumns = (
   count: number,
 ): RawBuilder<DiscussionRow> => sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id,
@@ -96,23 +96,23 @@ export const discussionColumns = (
   d.is_pinned_everywhere, d.pinned_until, d.is_locked, d.lock_reason, d.last_post_at,
   d.created_at, d.updated_at, d.deleted_at, ${count === 1 ? ownText('f') : sharedText('f', count)}`;
 
-/** Posts that answer `p`, as `r`. */
+/** Replies to `p`, aliased as `r`. */
 const REPLIES = sql`post r where r.discussion_id = p.discussion_id and r.reply_to_number = p.number
   and r.deleted_at is null`;
-/** Posts that a page names of those that answer one of its own. */
+/** Maximum number of replies that a page lists for each of its posts. */
 const MOST_REPLIES = 20;
-/** The first replies to `p`; null where it has none. */
+/** The first replies to `p`; null if there are none. */
 export const FIRST_REPLIES = sql`(
   select jsonb_agg(jsonb_build_object('number', f.number, 'author_id', f.author_id, 'created_at', f.created_at)
       order by f.number)
   from (select r.number, r.author_id, r.created_at
       from ${REPLIES} order by r.number limit ${sql.lit(MOST_REPLIES)}) f)`;
-/** The post that `p` answers, as `a`. */
+/** The post that `p` answers, aliased as `a`. */
 const ANSWERED = sql`post a where a.discussion_id = p.discussion_id and a.number = p.reply_to_number`;
 /** Its number, unless it is deleted. */
 export const VISIBLE_REPLY_TO = sql`(select a.number from ${ANSWERED} and a.deleted_at is null)`;
 
-/** Columns of `p` (post), of `count` posts at most; 1 where each may have its full text. */
+/** Columns of `p` (post), for at most `count` posts; 1 if each may have its full text. */
 export const postColumns = (
   count: number,
 ): RawBuilder<PostRow> => sql<PostRow>`p.id, p.discussion_id, p.number, p.author_id, p.created_at, p.updated_at,

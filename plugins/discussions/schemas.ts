@@ -12,8 +12,8 @@ import type { Category, Field, HeldPost } from 'parley-forum/plugins/discussions
 import { MAX_POSITION } from './categories/category-service.ts';
 
 /**
- * An object schema with the fields that other plugins add: read anew each time, so that OpenAPI follows plugins that
- * come and go. Their fields are never required, because they may leave at any moment.
+ * An object schema with the fields that other plugins add. The fields are looked up on each access, so that OpenAPI
+ * reflects the running plugins. They are never required, because their plugin may stop at any time.
  */
 export function withFields<S extends TObject>(
   plugin: PluginHandle,
@@ -26,7 +26,7 @@ export function withFields<S extends TObject>(
   const properties = (): object => {
     const now = plugin.extensions(point);
     if (now !== known) {
-      // What imports alone can store is nothing that anybody sends.
+      // Fields that only imports can store are not accepted in requests.
       const taken = part === 'body' ? now.filter(({ value }) => value.save !== undefined) : now;
       const fields = taken.flatMap(({ value }) => (value[part] ? [[value.name, value[part]] as const] : []));
       [known, composed] = [now, { ...schema.properties, ...Object.fromEntries(fields) }];
@@ -36,7 +36,7 @@ export function withFields<S extends TObject>(
   return Object.defineProperty({ ...schema }, 'properties', { enumerable: true, get: properties }) as S;
 }
 
-/** The answer where a plugin holds what was sent. */
+/** The response if a plugin holds the post. */
 export const HeldAnswer = Type.Object({
   held: Type.Literal(true),
   held_post: Type.Object(
@@ -52,7 +52,7 @@ export const ReasonField = Type.Optional(
   Type.String({ maxLength: 500, description: 'Why, where a moderator changes what others wrote' }),
 );
 
-/** What readers are told of why a discussion is locked. */
+/** The reason readers are given for the lock of a discussion. */
 export const LockReasonField = Type.Optional(
   nullable(
     Type.String({
@@ -76,7 +76,7 @@ const Audience = Type.Union(
     description: 'everyone, members, staff, or ids of groups: a list, or one text with spaces between',
   },
 );
-/** What administrators say of a category; a form's inputs have the same names. */
+/** A category as administrators enter it; the form's inputs have the same names. */
 export const CategoryBody = Type.Object({
   id: Type.Optional(Type.String({ maxLength: 64 })),
   name: Type.String({ minLength: 1, maxLength: 80 }),
@@ -91,7 +91,7 @@ export const CategoryBody = Type.Object({
   reply: Type.Optional(Audience),
 });
 
-/** A category as it is stored, without counts. */
+/** A category as stored, without counts. */
 export const plainCategory = ({
   id,
   slug,

@@ -25,7 +25,7 @@ interface ServiceDeps {
   readonly statistics: AuthorStatistics;
 }
 
-/** The service that other plugins use. */
+/** Creates the service that other plugins use. */
 export const createService = ({
   plugin,
   data,

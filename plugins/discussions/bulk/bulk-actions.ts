@@ -7,17 +7,17 @@ import type { ChangedBy } from '../writing/moderation-log.ts';
 /** What moderators do with several discussions at once. Each may be done again where it was done: it changes nothing then. */
 export const BULK_ACTIONS = [...SWITCH_ACTIONS, 'move', 'delete', 'restore'] as const;
 export type BulkAction = (typeof BULK_ACTIONS)[number];
-/** How many at once: each is a transaction, events and notifications of its own. */
+/** Maximum number of discussions at once: each has its own transaction, events and notifications. */
 export const MAX_BULK = 50;
 
 export interface BulkRequest {
-  /** Of discussions; more than once is once. */
+  /** Ids of discussions; duplicates are ignored. */
   readonly ids: readonly string[];
   readonly action: BulkAction;
-  /** Where they are moved, by id or slug. */
+  /** Target category of a move, by id or slug. */
   readonly categoryId?: string | undefined;
 }
-/** What became of one of them; `error` says why nothing did. */
+/** The result for one discussion; `error` says why nothing was done. */
 export interface BulkResult {
   readonly id: string;
   readonly discussion?: DiscussionHead;
@@ -25,9 +25,9 @@ export interface BulkResult {
 }
 
 /**
- * Does it to one after the other; what stands in the way of one is its result, and the others go on. Throws 400 for a
- * move without a category that the viewer sees, and what is no fault of a discussion, such as a database that cannot be
- * reached: what was done before stays.
+ * Applies the action to one discussion after another. An error that concerns one discussion is reported in its result,
+ * and the others continue. Throws 400 for a move without a category that the viewer can see, and any error that is not
+ * about a single discussion, such as a lost database connection; actions already done are kept.
  */
 export async function doInBulk(
   { reader, rights, categories, editor }: Pick<RouteDeps, 'reader' | 'rights' | 'categories' | 'editor'>,

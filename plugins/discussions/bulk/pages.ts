@@ -10,10 +10,10 @@ import type { PageDeps } from '../page-parts.ts';
 import { doInBulk, MAX_BULK, type BulkAction, type BulkResult } from './bulk-actions.ts';
 import { BulkBody } from './routes.ts';
 
-/** The page; the lists of the forum lead moderators to it. */
+/** Path of the page, which lists of discussions link to for moderators. */
 const BULK_PATH = '/mod/discussions';
 
-/** What the page lists: names as its addresses and its form have them. */
+/** Filters of the page's list, named as in its URLs and its form. */
 const Filter = {
   category: Type.Optional(Type.String({ maxLength: 100 })),
   author: Type.Optional(Type.String({ maxLength: 64 })),
@@ -25,22 +25,22 @@ interface Listed {
   readonly page?: number | undefined;
 }
 
-/** What the form was sent with, and what came of it. */
+/** The submitted values of the form, and the outcome. */
 interface Shown {
   readonly retry?: Retry;
   readonly outcome?: object;
-  /** Ids whose boxes are ticked. */
+  /** Ids of the selected discussions. */
   readonly chosen?: readonly string[];
 }
 
-/** The address of a part of the page's list. */
+/** The URL of a page of the filtered list. */
 export const bulkPath = ({ category, author, page = 1 }: Listed): string => {
   const query = new URLSearchParams({ ...(category && { category }), ...(author && { author }) });
   if (page > 1) query.set('page', String(page));
   return query.size > 0 ? `${BULK_PATH}?${query}` : BULK_PATH;
 };
 
-/** What the form did, and how to take it back where that is one step. */
+/** The outcome of the form, and how to undo it where a single step does that. */
 const outcomeOf = (action: BulkAction, results: readonly BulkResult[], say: (failure: string) => string): object => {
   const [done, failed] = [results.filter(({ error }) => !error), results.filter(({ error }) => error)];
   return {
@@ -55,7 +55,7 @@ const outcomeOf = (action: BulkAction, results: readonly BulkResult[], say: (fai
   };
 };
 
-/** /mod/discussions: a list to choose from, and what is done with what was chosen. */
+/** /mod/discussions: a list to select discussions from, and a form to act on them. */
 export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pick<Accounts, 'idsByUsername'> }): void {
   const { plugin, categories, reader, rights, web } = deps;
   plugin.extend(navigation, {
@@ -66,7 +66,7 @@ export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pic
     visible: (viewer) => rights.canModerate(viewer),
   });
 
-  /** The rows of the page; none for a category or a member that is not there. */
+  /** The rows of the page; none if the category or the member does not exist. */
   const rowsOf = async (
     viewer: Viewer,
     { category: slug, author, page = 1 }: Listed,
@@ -135,7 +135,7 @@ export function bulkPages(deps: PageDeps, { accounts }: { readonly accounts: Pic
       { ids, action, categoryId: category_id || undefined },
       { viewer: actor, reason },
     );
-    // What did not work stays chosen, to be tried in another way.
+    // Failed discussions stay selected, so that something else can be tried.
     const chosen = results.filter(({ error }) => error).map(({ id }) => id);
     const outcome = outcomeOf(action, results, (message) => web?.failure(message) ?? message);
     return show(actor, { ...listed, page: 1 }, { outcome, chosen });

@@ -5,7 +5,7 @@ import type { RouteDeps } from '../discussion-routes.ts';
 import { ReasonField } from '../schemas.ts';
 import { BULK_ACTIONS, doInBulk, MAX_BULK } from './bulk-actions.ts';
 
-/** What bodies of the API and of the form have in common. */
+/** Fields shared by the bodies of the API and of the form. */
 export const BulkBody = {
   action: Type.Enum([...BULK_ACTIONS]),
   category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Where they are moved: id or slug' })),

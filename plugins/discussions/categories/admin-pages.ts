@@ -29,7 +29,7 @@ import { shownFields } from '../writing/opened-form.ts';
 import { queryOf, draftOf, problemsByField, type PageDeps, type FormDraft } from '../page-parts.ts';
 
 const AUDIENCE_WORDS = ['everyone', 'members', 'staff'] as const;
-/** Names of the 24 steps around the colour wheel, from 0° on. */
+/** Names of the 24 steps around the colour wheel, starting at 0°. */
 const HUES = [
   'pink',
   'rose',
@@ -59,7 +59,7 @@ const HUES = [
 const given = (text: string | null | undefined): string | undefined =>
   text === '' || text === null ? undefined : text;
 
-/** One of the three words, or groups: a form's choice has them with spaces between, programs name them one by one. */
+/** Parses an audience word or group ids: a form's select has them separated by spaces, API clients send an array. */
 function audienceOf(value: string | readonly string[] | undefined): Audience | undefined {
   if (value === undefined || Array.isArray(value)) return value as Audience | undefined;
   return AUDIENCE_WORDS.find((word) => word === value) ?? (value as string).split(' ');
@@ -70,7 +70,10 @@ interface Option {
   readonly value: string | number;
   readonly label: string;
 }
-/** A form that does not offer what is stored would show something else, and store that when it is saved. */
+/**
+ * Adds the stored values to the options: a form that does not offer them would display something else, and overwrite
+ * them when saved.
+ */
 const withStored = (options: readonly Option[], stored: readonly Option[]): readonly Option[] => [
   ...options,
   ...stored.filter(
@@ -111,7 +114,7 @@ export function adminPages(
   const can = manageCategories;
   const say = (key: string): string => web.say(phrase(`discussions:${key}`));
 
-  /** A form for the category of `typed`, or for a new one; below it the list. */
+  /** The form for the category in `typed`, or for a new one, with the list below it. */
   const shown = (draft: FormDraft, edited: Category | undefined): View => {
     const groups = access
       .groups()
@@ -257,7 +260,7 @@ export function adminPages(
   });
 }
 
-/** Without what is undefined: the service's type tells absent from undefined. */
+/** Removes undefined properties: the service's type distinguishes absent from undefined. */
 const withoutUndefined = <T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(value).filter(([, own]) => own !== undefined)) as {
     readonly [K in keyof T]: Exclude<T[K], undefined>;

@@ -25,9 +25,9 @@ import { CategoryEntity } from '../entities.ts';
 import type { Projections } from '../projections/projections.ts';
 
 const KEY = 'discussions.categories';
-/** As forms and programs may give it. */
+/** The largest position that forms and API clients may set. */
 export const MAX_POSITION = 10_000;
-/** What a fresh forum begins with. */
+/** The categories of a new forum. */
 const DEFAULT_CATEGORIES: readonly Partial<Category>[] = [
   {
     name: 'Announcements',
@@ -55,7 +55,7 @@ export interface CategoryCount {
 }
 const NOTHING: CategoryCount = { discussions: 0, posts: 0 };
 
-/** The categories of the database, held in memory as one snapshot. */
+/** The categories stored in the database, held in memory as one snapshot. */
 export class CategoryService implements Categories {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -84,7 +84,7 @@ export class CategoryService implements Categories {
     this.#projections = projections;
   }
 
-  /** Reads them; a database without any gets the first ones. */
+  /** Loads the categories; creates the default ones in a database without any. */
   async open(): Promise<void> {
     await this.refresh();
     if (this.#snapshot.length > 0) return;
@@ -130,7 +130,7 @@ export class CategoryService implements Categories {
     };
   }
 
-  /** How much is in each; by category id. */
+  /** The numbers of discussions and posts, by category id. */
   async counts(): Promise<(id: string) => CategoryCount> {
     const counts = await this.#cache.remember(
       'discussions.category-counts',
@@ -203,13 +203,13 @@ export class CategoryService implements Categories {
     await this.#data.all(sql`delete from discussion_author where category_id = ${id}`);
   }
 
-  /** As they are stored: nobody else, of whichever process, writes one until the transaction ends. */
+  /** The categories as stored, under a lock: no other process can write one until the transaction ends. */
   async #locked(): Promise<readonly Category[]> {
     await this.#data.lock('discussions:categories');
     return this.#stored();
   }
 
-  /** Inside a transaction that holds the lock; `stored`: those that are there. */
+  /** Must be called in a transaction that holds the lock; `stored` are the existing categories. */
   async #write(changes: Partial<Category>, stored: readonly Category[]): Promise<Category> {
     const known = stored.find((category) => category.id === changes.id);
     if (changes.id !== undefined && !known) throw notFound('There is no such category');
@@ -275,7 +275,7 @@ export class CategoryService implements Categories {
 
 const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
 
-/** What is not said stays as it was, or gets its first value. */
+/** Omitted values keep the stored value, or get their default. */
 function withDefaults(
   changes: Partial<Category>,
   known: Category | undefined,

@@ -5,7 +5,7 @@ import { categoryFields, CategoryRecord, discussionCacheTags } from 'parley-foru
 import { withFields } from '../schemas.ts';
 import type { RouteDeps } from '../discussion-routes.ts';
 
-/** /api/categories: all that the caller may see. */
+/** /api/categories: all categories that the caller may see. */
 export function categoryRoutes({ plugin, categories, records }: RouteDeps): void {
   const Category = withFields(plugin, categoryFields, CategoryRecord);
   const cacheTags = (): readonly string[] => [
@@ -25,7 +25,7 @@ export function categoryRoutes({ plugin, categories, records }: RouteDeps): void
     result: Type.Object({ categories: Type.Array(Category), ...pagingResult }),
   })(async ({ actor, query }) => {
     await categories.refresh();
-    // All of them unless a page is asked for: the interface promises all categories.
+    // Unpaged by default, because the API promises all categories.
     const page = pageOf(categories.visible(actor), query);
     const items = await records.categories(page.items, actor);
     return { categories: [...items], ...pageFields(page) };

@@ -6,35 +6,35 @@ interface ChangedPost {
   readonly number: number;
   readonly reply_to_number?: number | null;
 }
-/** What an event of the stream says of posts that went from a discussion to another one. */
+/** The part used here of an event on the live stream about posts that moved to another discussion. */
 interface MovedPosts {
   readonly source: { readonly id: string } | null;
   readonly discussion: { readonly id: string } | null;
   readonly posts: readonly { readonly from_number: number | null }[];
   readonly merged: boolean;
 }
-/** What an event of the stream says of posts, or a signal. */
+/** An event or signal on the live stream about posts. */
 type Message = ChangedPost | { readonly data: { readonly post: ChangedPost } | MovedPosts };
-/** What the posts of a page ask to keep them. */
+/** The element that keeps the posts on a page up to date. */
 export interface PostChanges extends HTMLElement {
-  /** Whether somebody has a part of a post in hand, which stays as it is for now. */
+  /** Whether the user is interacting with a part of a post, which must not be replaced now. */
   inUse: (part: Element) => boolean;
   heard(event: Event): void;
-  /** A post was changed here. */
+  /** Call it after a post was changed on this page. */
   changedHere(number: string): void;
 }
 /**
- * Milliseconds within which changes are collected, and up to which pages wait at random, so that they do not all ask at
- * once.
+ * Milliseconds during which changes are collected, and the upper bound of a random delay that keeps pages from all
+ * sending their requests at once.
  */
 const COLLECT = 500;
 const SPREAD = 1_000;
-/** Milliseconds after which is tried again what somebody was about to use. */
+/** Milliseconds after which parts that were in use are updated again. */
 const AGAIN = 5_000;
 
 /**
- * Keeps posts of an open page as they are: those that are edited, deleted, restored or answered are fetched from their
- * page, and new ones where the end of the discussion is read.
+ * Keeps the posts of an open page up to date: posts that were edited, deleted, restored or answered are fetched again
+ * from their page, and new ones are appended if the end of the discussion is in view.
  */
 class Changes extends HTMLElement implements PostChanges {
   inUse = (_part: Element): boolean => false;
@@ -51,7 +51,7 @@ class Changes extends HTMLElement implements PostChanges {
     document.querySelector('x-replies a')?.removeEventListener('click', this.#clicked);
   }
 
-  /** Whoever asks for the new replies gets them without leaving the page, and what they write in it. */
+  /** Loads the new replies into the page when their link is clicked, so that the user keeps what they are writing. */
   readonly #clicked = (event: Event): void => {
     const { ctrlKey, metaKey, shiftKey, altKey } = event as MouseEvent;
     if (ctrlKey || metaKey || shiftKey || altKey) return;
@@ -79,14 +79,14 @@ class Changes extends HTMLElement implements PostChanges {
     if (event.type.endsWith('.created')) this.#expect(time);
   }
 
-  /** The page of a discussion that was merged is gone, so it stays as it is. */
+  /** The page of a merged discussion no longer exists, so its posts are left alone. */
   #moved({ source, discussion, posts, merged }: MovedPosts, time: number): void {
     const own = texts()['discussion'];
     if (source?.id === own && !merged) for (const { from_number: number } of posts) this.#wait(`post-${number}`, time);
     if (discussion?.id === own) this.#expect(time);
   }
 
-  /** New posts are fetched where the end of the discussion is read. */
+  /** New posts are fetched if the end of the discussion is in view. */
   #expect(time: number): void {
     if (!readsEnd()) return postsChanged();
     this.#came = true;
@@ -116,7 +116,7 @@ class Changes extends HTMLElement implements PostChanges {
     const posts = [...this.#changed].map((id) => document.getElementById(id)).filter((post) => post !== null);
     this.#changed.clear();
     for (const [page, own] of Map.groupBy(posts, pageOf)) {
-      // The next visit shows what cannot be fetched now.
+      // Anything that cannot be fetched now is shown on the next visit.
       const part = await fragment(page).catch(() => undefined);
       const fresh = own.flatMap((post) => runOf(part?.querySelector(`#${post.id}`) ?? null));
       for (const now of new Set(fresh)) {
@@ -125,7 +125,7 @@ class Changes extends HTMLElement implements PostChanges {
       }
       if (part && last && own.includes(last)) this.#announce(append(part, page));
     }
-    // Where none came, that is known as well.
+    // Listeners are told even if there were no new posts.
     if (came) postsChanged();
   }
 
@@ -146,13 +146,13 @@ class Changes extends HTMLElement implements PostChanges {
   }
 }
 
-/** What the page says of replies that have come, and of which discussion. */
+/** The announcement of new replies and the id of the discussion, from data attributes. */
 const texts = (): DOMStringMap => document.querySelector<HTMLElement>('x-replies')?.dataset ?? {};
 
-/** The address of the page that a post is on. */
+/** The URL of the page that a post is on. */
 const pageOf = (post: HTMLElement): string => post.dataset['page'] ?? location.pathname + location.search;
 
-/** A post, with those that one line tells of together with it: posts that went to another discussion. */
+/** A post, together with its neighbours that share one line with it because they were moved to another discussion. */
 function runOf(post: Element | null): readonly HTMLElement[] {
   let first = post as HTMLElement | null;
   while (first?.matches('.along')) first = first.previousElementSibling as HTMLElement | null;
@@ -164,7 +164,7 @@ function runOf(post: Element | null): readonly HTMLElement[] {
   return run;
 }
 
-/** Puts those posts of a page that are not shown yet behind those that are; the first of them. */
+/** Appends those posts of a page that are not shown yet; returns the first of them. */
 function append(part: ParentNode, page: string): HTMLElement | undefined {
   const last = postsIn(document).at(-1)!;
   const fresh = postsIn(part).filter((post) => numberOf(post) > numberOf(last));
@@ -173,7 +173,7 @@ function append(part: ParentNode, page: string): HTMLElement | undefined {
   return fresh[0];
 }
 
-/** Whether both say the same: how long ago something was, this page tells by itself. */
+/** Whether both have the same content. Relative times are ignored, because this page keeps them current itself. */
 function sameAs(one: Element, other: Element): boolean {
   const [plain, then] = [one, other].map((element) => {
     const copy = element.cloneNode(true) as Element;
@@ -187,7 +187,10 @@ function sameAs(one: Element, other: Element): boolean {
   return plain!.isEqualNode(then!);
 }
 
-/** Replaces the parts that differ; true where one of them is in use and stays. What stays is not moved, or it would lose the focus. */
+/**
+ * Replaces the parts that differ; returns true if one of them was in use and therefore kept. Parts that stay are not
+ * moved in the DOM, because they would lose the focus.
+ */
 function mend(post: Element, now: Element, inUse: (part: Element) => boolean): boolean {
   const kept = new Set<Element>();
   let [last, left]: [Element | undefined, boolean] = [undefined, false];
@@ -199,7 +202,7 @@ function mend(post: Element, now: Element, inUse: (part: Element) => boolean): b
     left ||= used !== undefined;
     const shown: Element = same ?? used ?? part;
     if (shown === part) {
-      // A list that was opened stays so.
+      // A list that was open stays open.
       if (own.some((one) => one.className === part.className && one.matches('[open]'))) part.setAttribute('open', '');
       if (last) last.after(part);
       else post.prepend(part);
@@ -207,7 +210,7 @@ function mend(post: Element, now: Element, inUse: (part: Element) => boolean): b
     kept.add(shown);
     last = shown;
   }
-  // What is offered for a selection goes with that.
+  // The popover offered for a selection is removed along with it.
   for (const part of before) if (!kept.has(part) && !part.matches(':popover-open')) part.remove();
   return left;
 }

@@ -3,22 +3,22 @@ import type { Dock } from './parts/dock.ts';
 import { focusOn, readPost } from './parts/posts.ts';
 import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
 
-/** What may change which post is answered. */
+/** Events of the form after which it may answer another post. */
 const CHANGES = ['input', 'change', 'reset'];
 
 /**
- * Keeps a form at the foot of the window while one goes on reading: that of a reply, which stands below the posts and is
- * there again where it is closed, or that of a post that is edited, which is put away then.
+ * Keeps a form at the bottom of the window while the user reads on. This is either the reply form, which returns to its
+ * place below the posts when closed, or the form of an edited post, which is put away.
  */
 class FormDock extends HTMLElement implements Dock {
   readonly #head = document.createElement('p');
   readonly #title = document.createElement('span');
   readonly #remove = button(this.dataset['remove'] ?? '', () => this.#answerNone());
-  /** Posts that are edited, by the addresses of their forms. */
+  /** Panels of posts being edited, by the URL of their form. */
   readonly #edited = new Map<string, Promise<HTMLElement>>();
   #panel: HTMLElement | undefined;
   #opener: HTMLElement | undefined;
-  /** What is on its way. */
+  /** The link whose form is being loaded. */
   #opening: HTMLElement | undefined;
   readonly #size = new ResizeObserver(([entry]) =>
     document.documentElement.style.setProperty('--docked', `${(entry!.target as HTMLElement).offsetHeight}px`),
@@ -33,18 +33,18 @@ class FormDock extends HTMLElement implements Dock {
   }
 
   disconnectedCallback(): void {
-    // A page that came in place of this one has nothing docked.
+    // If the page was replaced by another one, nothing is docked there.
     document.documentElement.classList.remove('docking');
     this.#size.disconnect();
   }
 
   async open(link: HTMLAnchorElement): Promise<void> {
-    // A second press would quote it twice.
+    // A second click would insert the quotation twice.
     if (this.#opening === link) return;
     this.#opener = this.#opening = link;
     const asked = link.pathname.endsWith('/edit') ? this.#editing(link.pathname) : this.#replying(link);
     const panel = await asked.finally(() => (this.#opening = undefined));
-    // Something else was asked for meanwhile, and may be written in already.
+    // Another form was requested in the meantime, and may already contain text.
     if (this.#opener !== link) return;
     if (panel !== this.#panel) {
       this.#undock();
@@ -62,10 +62,10 @@ class FormDock extends HTMLElement implements Dock {
     const area = this.#reply.querySelector('textarea')!;
     const { searchParams: asked } = new URL(href);
     const [to, quoted] = [asked.get('to') ?? asked.get('quote'), asked.has('quote')];
-    // It brings a draft back first.
+    // Wait for `x-composer`: it restores the draft first.
     const [page] = await Promise.all([quoted ? fragment(href) : undefined, loadElement('x-composer')]);
     if (page) appendTo(area, page.querySelector('textarea')?.value ?? '');
-    // Whoever goes on with what is written goes on answering the same post.
+    // A reply that already contains text keeps the post it answers, unless another one is given.
     if (to !== null || area.value.trim() === '') answer(area.form!, to);
     return this.#reply;
   }
@@ -88,14 +88,14 @@ class FormDock extends HTMLElement implements Dock {
     const form = brought.querySelector('form')!;
     form.addEventListener('forum:sent', () => {
       form.reset();
-      // Something else may be docked by then.
+      // Another form may have been docked in the meantime.
       if (panel === this.#panel) this.#close();
       else this.#putAway(panel);
       document.dispatchEvent(new CustomEvent('discussions:edited', { detail: postAt(path)?.dataset['number'] }));
     });
     form.querySelector('.composer-foot a')?.addEventListener('click', (event) => {
       event.preventDefault();
-      // With it goes its draft.
+      // Resetting the form discards its draft.
       if (brought.isChanged) form.reset();
       this.#close();
     });
@@ -125,7 +125,10 @@ class FormDock extends HTMLElement implements Dock {
     if (panel !== this.#reply) this.#putAway(panel);
   }
 
-  /** What was written waits there; else the form is that of the post as it is by the next time. */
+  /**
+   * Hides the panel if it contains changes, so that they are there when it is opened again. Otherwise it is removed,
+   * and the form is fetched again next time with the current text.
+   */
   #putAway(panel: HTMLElement): void {
     panel.hidden = true;
     const brought = panel.querySelector<PageForm>('x-form')!;
@@ -137,19 +140,19 @@ class FormDock extends HTMLElement implements Dock {
   #close(): void {
     const post = this.#post;
     this.#undock();
-    // The bar below and a menu that is closed by now are no places for the keyboard to go on from.
+    // Keyboard navigation should not continue from the bar below or from a menu that has closed.
     if (this.#opener?.closest('.post')) this.#opener.focus({ preventScroll: true });
     else focusOn(post ?? readPost()!);
   }
 
-  /** The post that is answered, or edited. */
+  /** The post being answered or edited. */
   get #post(): HTMLElement | null {
     const form = this.#panel!.querySelector('form')!;
     if (this.#panel !== this.#reply) return postAt(form.getAttribute('action')!);
     return document.getElementById(`post-${answeredBy(form)}`);
   }
 
-  /** Which post is answered, or edited. */
+  /** Shows which post is being answered or edited. */
   readonly #say = (): void => {
     if (!this.#panel) return;
     const post = this.#post;
@@ -162,7 +165,7 @@ class FormDock extends HTMLElement implements Dock {
     this.#remove.ariaLabel = `${this.#remove.textContent}: ${this.#title.textContent}`;
   };
 
-  /** The reply is one to the discussion, and its draft is so too. */
+  /** Makes the reply, and thus its draft, one to the discussion instead of a post. */
   #answerNone(): void {
     const area = this.#reply.querySelector('textarea')!;
     answer(area.form!, null);
@@ -170,14 +173,14 @@ class FormDock extends HTMLElement implements Dock {
     area.focus({ preventScroll: true });
   }
 
-  /** Leaves lists and menus that are open within to themselves, and what an input method composes. */
+  /** Closes the dock on Escape, except if a list or menu is open in it, or an input method is composing text. */
   readonly #key = (event: KeyboardEvent): void => {
     if (event.key !== 'Escape' || event.defaultPrevented || event.isComposing) return;
     if (!document.querySelector(':popover-open')) this.#close();
   };
 }
 
-/** The post whose form has this address. */
+/** The post whose edit form has this URL. */
 const postAt = (path: string): HTMLElement | null =>
   document.querySelector(`.post [data-menu][href="${path.replace(/edit$/, 'menu')}"]`)?.closest<HTMLElement>('.post') ??
   null;

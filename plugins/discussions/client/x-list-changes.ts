@@ -1,17 +1,23 @@
 import { announce, button, define, fragment, t } from '@forum/client';
 
-/** What changes a list. */
+/** Events that change a list. */
 const EVENTS = ['post.created', 'discussion.created', 'discussion.updated', 'discussion.deleted', 'posts.moved'];
-/** Milliseconds after which a change is looked for, and the most that grows to while others follow. */
+/**
+ * Milliseconds after which the page checks for changes, and the maximum to which this delay grows while more events
+ * follow.
+ */
 const FIRST = 2_000;
 const LONGEST = 300_000;
 
-/** A row, with how far its discussion has come. */
+/** Identifies a row and the state of its discussion. */
 const stateOf = (row: Element): string =>
   `${row.getAttribute('aria-labelledby')} ${(row as HTMLElement).dataset['last']}`;
 const rowsIn = (root: ParentNode): readonly Element[] => [...root.querySelectorAll('.feed .card')];
 
-/** Says that the list has something new or updated, and shows it when asked: no row moves by itself. */
+/**
+ * Announces that the list has new or updated discussions, and shows them on request: rows never move without being
+ * asked for.
+ */
 class ListChanges extends HTMLElement {
   #gone: AbortController | undefined;
   #waiting: ReturnType<typeof setTimeout> | undefined;
@@ -37,7 +43,7 @@ class ListChanges extends HTMLElement {
     clearTimeout(this.#waiting);
   }
 
-  /** Pages ask at different times, and less and less often while nobody wants to see what came. */
+  /** Pages check at different times, and less and less often while the user does not ask for the changes. */
   #wait(): void {
     if (!this.#changed || document.hidden) return;
     this.#waiting ??= setTimeout(() => void this.#look(), this.#delay * (1 + Math.random()));
@@ -66,7 +72,7 @@ class ListChanges extends HTMLElement {
       const main = this.parentElement!;
       if (!main.querySelector('.feed')) return location.reload();
       main.querySelector('.feed-more')?.remove();
-      // The pager first: the list looks for it.
+      // The pager goes first, because the list looks for it.
       for (const name of ['.pager', '.feed']) {
         const [now, before] = [part.querySelector(name), main.querySelector(name)];
         if (now) before?.replaceWith(now);

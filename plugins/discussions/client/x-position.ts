@@ -1,17 +1,21 @@
 import { define } from '@forum/client';
 
-/** Milliseconds after which what was chosen by key counts. */
+/** Milliseconds after the last key press before the slider's value takes effect. */
 const SETTLE = 400;
 
 /**
- * Says where in a discussion one is, and leads elsewhere: by its links, which work without script, and by a slider.
- * `data-last` is the number of the last post, `data-size` how many a page has, `data-path` the first page.
+ * Shows the reader's position in the discussion, and navigates by links, which work without script, or by a slider.
+ * `data-last` is the number of the last post, `data-size` the number of posts per page, `data-path` the path of the
+ * first page.
  */
 class Position extends HTMLElement {
   readonly #range = document.createElement('input');
   #gone: AbortController | undefined;
   #settling: ReturnType<typeof setTimeout> | undefined;
-  /** Where the page put the slider; moved from there it does not follow the page. */
+  /**
+   * The value that the page last set. If the user has moved the slider away from it, the slider does not follow the
+   * page.
+   */
   #put = '';
 
   connectedCallback(): void {
@@ -54,7 +58,7 @@ class Position extends HTMLElement {
     this.#say();
   }
 
-  /** The day of a post is known while it is on the page. */
+  /** The date of a post is only known while the post is on the page. */
   #say(): void {
     const number = this.#range.value;
     const time = document.querySelector<HTMLTimeElement>(`#post-${number} .post-when time`);
@@ -64,7 +68,7 @@ class Position extends HTMLElement {
     this.querySelector('p')?.replaceChildren(text);
   }
 
-  /** Asks for a post, which may be on another page. */
+  /** Navigates to a post, which may be on another page. */
   #go(number: number, focus: boolean): void {
     this.#put = '';
     const page = Math.ceil(number / Number(this.dataset['size']));
@@ -73,7 +77,7 @@ class Position extends HTMLElement {
   }
 }
 
-/** Without the year where it is this one. */
+/** Formats a date, omitting the current year. */
 const day = (date: Date): string =>
   new Intl.DateTimeFormat(document.documentElement.lang, {
     day: 'numeric',

@@ -1,7 +1,10 @@
 import { define } from '@forum/client';
 import { goTo } from './parts/posts.ts';
 
-/** Links from post to post of the discussion, whose posts begin with `data-path`: to one that is shown, they lead without leaving the page. */
+/**
+ * Makes links between posts of the discussion, whose URLs start with `data-path`, scroll to posts that are on the page
+ * instead of loading it.
+ */
 class PostLinks extends HTMLElement {
   #gone: AbortController | undefined;
 
@@ -16,7 +19,7 @@ class PostLinks extends HTMLElement {
 
   #clicked(event: MouseEvent): void {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
-    // What names a post is its address: to be opened, copied and passed on.
+    // The permalink of a post is excluded: it is there to be opened, copied and shared.
     const link = (event.target as Element).closest<HTMLAnchorElement>('.stream > .post a:not(.post-link)');
     const path = this.dataset['path'] ?? '';
     if (!link || link.target || link.origin !== location.origin || !link.pathname.startsWith(path)) return;

@@ -3,10 +3,12 @@ import { dock } from './parts/dock.ts';
 import { postsChanged } from './parts/posts.ts';
 import type { PostChanges } from './x-changes.ts';
 
-/** What happens to posts, or to what they are shown with. */
+/** Live events about posts, or about what is shown with them. */
 const CHANGES = ['post.created', 'post.updated', 'post.deleted', 'post.looks-changed', 'posts.moved'];
 
-/** The posts of a discussion, as they are now. What one may do with a post is fetched into one menu for all of them. */
+/**
+ * The posts of a discussion, kept up to date. The actions for a post are fetched into one menu that all posts share.
+ */
 class Posts extends HTMLElement {
   readonly #menu = Object.assign(document.createElement('div'), { className: 'menu', popover: 'auto' });
   readonly #items = new Map<string, Promise<string>>();
@@ -21,7 +23,7 @@ class Posts extends HTMLElement {
   };
 
   connectedCallback(): void {
-    // Beside the posts: among them there are posts alone.
+    // Next to the posts, because their container may contain only posts.
     this.parentElement?.append(this.#menu);
     this.#gone = new AbortController();
     const { signal } = this.#gone;
@@ -36,13 +38,13 @@ class Posts extends HTMLElement {
     for (const name of CHANGES) document.addEventListener(`parley:${name}`, changed, { signal });
     document.addEventListener('discussions:edited', (event) => edited(event as CustomEvent<string>), { signal });
     document.addEventListener('selectionchange', this.#selects, { signal });
-    // By the time of the click its items are on their way.
+    // Prefetch, so that the items are already on their way when the click arrives.
     this.addEventListener('pointerdown', (event) => this.#prefetch(event));
     this.addEventListener('focusin', (event) => this.#prefetch(event));
     const pressed = (event: MouseEvent): void => this.#press(event);
     this.addEventListener('click', pressed);
     this.#menu.addEventListener('click', pressed, { signal });
-    // Its module comes when it is pointed at, and a press may be sooner.
+    // The module of `x-dock` is loaded when the user points at it, and a click may come before that.
     document.querySelector<HTMLElement>('x-dock')?.addEventListener('click', pressed, { signal });
   }
 
@@ -51,7 +53,7 @@ class Posts extends HTMLElement {
     this.#menu.remove();
   }
 
-  /** What keeps posts as they are comes with the first change. */
+  /** The element that updates the posts is loaded with the first change. */
   async #keep(): Promise<PostChanges> {
     await loadElement('x-changes');
     if (!this.#changes) {
@@ -62,7 +64,7 @@ class Posts extends HTMLElement {
     return this.#changes;
   }
 
-  /** Whether the focus, a selection or the open menu is at this part of a post. */
+  /** Whether the focus, a selection or the open menu is in this part of a post. */
   #inUse(part: Element): boolean {
     const selection = getSelection();
     return (
@@ -105,7 +107,7 @@ class Posts extends HTMLElement {
   async #open(link: HTMLAnchorElement, event: MouseEvent): Promise<void> {
     try {
       const items = await this.#fetch(link.href);
-      // The next time it is what it may be then.
+      // Fetched again next time, because the available actions may have changed by then.
       this.#items.delete(link.href);
       this.#menu.replaceChildren(toFragment(items));
       this.#opener = link;

@@ -2,9 +2,12 @@ import { announce, button, define, escapeMarkdown, loadElement, toast } from '@f
 import { dock } from './parts/dock.ts';
 import { answer, answeredBy, appendTo } from './parts/reply-text.ts';
 
-/** Milliseconds in which what is selected did not change. */
+/** Milliseconds for which the selection must stay unchanged. */
 const PAUSE = 150;
-/** Pixels below the selection, so that what a telephone puts there does not cover it, and at the edges. */
+/**
+ * Distance in pixels below the selection, so that the selection menu of a phone does not cover the button, and from the
+ * edges.
+ */
 const BELOW = 12;
 const EDGE = 8;
 
@@ -16,15 +19,15 @@ interface Selected {
 }
 
 /**
- * Text that is selected within a post goes into the reply as a quotation, behind what is written there already, and the
- * first one opens the reply.
+ * Inserts text selected in a post into the reply as a quotation, after what has already been written. The first
+ * quotation opens the reply.
  */
 class Quote extends HTMLElement {
   readonly #offer = Object.assign(document.createElement('div'), { className: 'quote-offer', popover: 'manual' });
   #selected: Selected | undefined;
-  /** What is quoted, or about to be. */
+  /** The selection that was quoted last, or is being quoted. */
   #quoted: Selected | undefined;
-  /** What is answered because it was quoted. */
+  /** The post that the reply answers because it was quoted. */
   #answered: string | null = null;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   readonly #later = (): void => {
@@ -33,7 +36,7 @@ class Quote extends HTMLElement {
   };
   readonly #press = (event: KeyboardEvent): void => {
     if (event.key === 'Escape') this.#hide();
-    // Wherever the Tab key would begin: whoever selected with the keyboard has the focus at no element of the text.
+    // Tab goes to the button from anywhere: after a selection by keyboard, no element of the text has the focus.
     if (event.key !== 'Tab' || event.shiftKey || !this.#offer.matches(':popover-open')) return;
     if (this.#offer.contains(document.activeElement) || document.activeElement?.matches('input, textarea')) return;
     event.preventDefault();
@@ -41,7 +44,7 @@ class Quote extends HTMLElement {
   };
 
   connectedCallback(): void {
-    // What is selected stays so while its button is pressed.
+    // Keeps the selection while the button is pressed.
     this.#offer.addEventListener('mousedown', (event) => event.preventDefault());
     document.addEventListener('selectionchange', this.#later);
     document.addEventListener('keydown', this.#press);
@@ -62,7 +65,7 @@ class Quote extends HTMLElement {
     if (selected) this.#show(this.dataset['label'] ?? '', () => void this.#quote());
   }
 
-  /** Behind the text of the post, where the Tab key goes on. */
+  /** Placed after the text of the post, where the Tab key continues. */
   #show(label: string, run: () => void): void {
     const { prose, range } = this.#selected!;
     const focused = this.#offer.contains(document.activeElement);
@@ -85,7 +88,10 @@ class Quote extends HTMLElement {
     this.#selected = undefined;
   }
 
-  /** Whoever quotes one post answers it, unless they said that they answer another; of several it is none. */
+  /**
+   * A reply that quotes a single post answers it, unless the user has chosen another one; a reply that quotes several
+   * answers none.
+   */
   #answer(form: HTMLFormElement, quoted: ReadonlySet<string>): void {
     if (answeredBy(form) !== this.#answered) return;
     this.#answered = quoted.size === 1 ? [...quoted][0]! : null;
@@ -97,7 +103,7 @@ class Quote extends HTMLElement {
     const area = this.parentElement?.querySelector('textarea');
     if (!selected || !area || selected === this.#quoted) return;
     this.#quoted = selected;
-    // It brings a draft back first.
+    // Wait for `x-composer`: it restores the draft first.
     await loadElement('x-composer').catch(() => undefined);
     const text = `${quotation(selected)}\n\n`;
     this.#answer(area.form!, quotedIn(area.value + text));
@@ -106,7 +112,7 @@ class Quote extends HTMLElement {
     if (this.#selected !== selected) return toast(done);
     announce(done);
     if (!area.closest('.docked') && dock()) {
-      // It is not offered again while the reply opens.
+      // Clears the selection, so that it is not offered again while the reply opens.
       document.getSelection()?.removeAllRanges();
       return this.#hide();
     }
@@ -118,11 +124,11 @@ class Quote extends HTMLElement {
   }
 }
 
-/** Numbers of the posts that a reply quotes; the address of the first one has none. */
+/** Numbers of the posts quoted in a reply; the URL of the first post has no number. */
 const quotedIn = (text: string): ReadonlySet<string> =>
   new Set([...text.matchAll(/^> \[@[^\]]*\]\([^\s#]*(?:#post-(\d+))?\):/gm)].map(([, number = '1']) => number));
 
-/** Of one post, and nothing of what stands around its text. */
+/** The selected text, if the selection lies within the text of a single post. */
 function selectedText(): Selected | undefined {
   const selection = document.getSelection();
   if (!selection || selection.isCollapsed) return undefined;
@@ -134,7 +140,10 @@ function selectedText(): Selected | undefined {
   return post && prose && range && text !== '' ? { post, prose, range, text } : undefined;
 }
 
-/** Three clicks select a paragraph up to the beginning of what comes next, though that is no text; the offer may stand between. */
+/**
+ * A triple click selects a paragraph up to the start of the next element, which is not part of the text; the quote
+ * button may be in between.
+ */
 function within(prose: HTMLElement, selected: Range): Range | undefined {
   const range = selected.cloneRange();
   if (prose.contains(range.endContainer)) return range;
@@ -146,12 +155,12 @@ function within(prose: HTMLElement, selected: Range): Range | undefined {
   return rest.textContent?.trim() === '' ? range : undefined;
 }
 
-/** What begins a line and would make it something else than text. */
+/** Characters at the start of a line that Markdown would treat as markup. */
 const BEGINNING = /^(\s*)(?:([#+=-])|(\d+)([.)]))/;
 
-/** As the link that quotes a whole post has it: those who are quoted are told by it. */
+/** Uses the same link as the quotation of a whole post, so that the quoted author is notified. */
 function quotation({ post, text }: Selected): string {
-  // Whatever name they go by, it is their username that a mention has.
+  // A mention needs the username, whichever name is displayed.
   const author = decodeURIComponent(post.querySelector('.post-by a')?.getAttribute('href')?.split('/').at(-1) ?? '');
   const path = post.querySelector('.post-link')?.getAttribute('href') ?? '';
   const lines = text

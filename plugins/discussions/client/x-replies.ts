@@ -12,8 +12,8 @@ interface MovedPosts {
 }
 
 /**
- * Says that replies have come since the page was made, and leads to the first of them, unless they come to the page by
- * themselves. Without a stream it stays empty.
+ * Announces replies that arrived after the page was rendered, with a link to the first of them, unless they are
+ * appended automatically. Stays empty without the live stream.
  */
 class Replies extends HTMLElement {
   readonly #onReply = (event: Event): void => this.#show((event as CustomEvent<NewPost>).detail.data.post);
@@ -42,7 +42,10 @@ class Replies extends HTMLElement {
     this.#newest = Math.max(this.#newest, number);
   }
 
-  /** Whether they come by themselves is known by then. Numbers have no gaps, so the newest says how many there are; what was loaded meanwhile is no longer new. */
+  /**
+   * By now it is known whether the replies were appended automatically. Post numbers have no gaps, so the newest number
+   * gives the count; posts loaded since then are no longer new.
+   */
   readonly #update = (): void => {
     const link = this.querySelector('a');
     const shown = [...document.querySelectorAll('.stream > .post')].at(-1)?.id.slice('post-'.length) ?? 0;

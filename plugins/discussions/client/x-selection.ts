@@ -1,6 +1,9 @@
 import { define } from '@forum/client';
 
-/** Boxes that are ticked together: one for all of them, a press with Shift for those between, how many are, and the way to what is done with them. */
+/**
+ * A group of checkboxes with one to select all, Shift-click to select a range, the number selected, and a link to act
+ * on them.
+ */
 class Selection extends HTMLElement {
   #last: HTMLInputElement | undefined;
 

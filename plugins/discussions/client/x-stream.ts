@@ -2,55 +2,55 @@ import { announce, define, fragment, inPages, t } from '@forum/client';
 import { focusOn, isUsedBelow, keepingPlace, numberOf, postsIn, readPost, postsChanged, topOf } from './parts/posts.ts';
 
 type Way = 'prev' | 'next';
-/** A post, and how far below the top of the screen it begins. */
+/** A post, and the distance of its top from the top of the screen. */
 interface Place {
   readonly post: string;
   readonly top: number;
 }
-/** Posts in a row, and the links to those around them. */
+/** Consecutive posts, with the links to the posts before and after them. */
 interface Part {
   readonly posts: readonly HTMLElement[];
   readonly prev: HTMLAnchorElement | null;
   readonly next: HTMLAnchorElement | null;
 }
-/** Where the reader wants to go: a post, and the address of its page. */
+/** The post that the reader wants to go to, and the URL of its page. */
 interface Target {
   readonly number: number;
   readonly href: string;
-  /** Whether the keyboard goes along. */
+  /** Whether to move the keyboard focus there. */
   readonly focus: boolean;
 }
 
 /**
- * Loads each way that come by themselves until the link is pressed again, so that the foot of the page stays within
- * reach.
+ * Number of automatic loads in each direction until the link is clicked again, so that the footer of the page stays
+ * within reach.
  */
 const BY_THEMSELVES = 3;
-/** Posts from which on the links lead to pages of their own: one with many more takes long to draw. */
+/** Number of posts from which on the links lead to other pages, because rendering many more takes long. */
 const MOST_POSTS = 200;
-/** Pixels beyond the screen within which posts are loaded. */
+/** Distance from the screen in pixels within which posts are loaded. */
 const NEAR = 1_000;
-/** Milliseconds between two changes of the address. */
+/** Milliseconds between two updates of the address. */
 const THROTTLE = 250;
 
 const linkIn = (root: ParentNode, way: Way) => root.querySelector<HTMLAnchorElement>(`.stream-more > [rel="${way}"]`);
 
 /**
- * Makes the pages of a discussion one: posts before and after those that are shown come when one is near, and the
- * address follows what is read. It stands above the posts, with the link to those before them; `data-at` is the number
- * of the post that is read, and `data-page` of a post the address of the page with which it came.
+ * Joins the pages of a discussion into one: posts before and after those shown are loaded when the reader comes near,
+ * and the address follows the reading position. The element stands above the posts, with the link to earlier ones.
+ * `data-at` is the number of the post being read; `data-page` on a post is the URL of the page it was loaded with.
  */
 class Stream extends HTMLElement {
   readonly #loads = { prev: 0, next: 0 };
   #gone: AbortController | undefined;
   #loading: Promise<void> | undefined;
   #writing: ReturnType<typeof setTimeout> | undefined;
-  /** Whether the reader moves, rather than the browser that goes to where the address points. */
+  /** Whether the reader is scrolling, as opposed to the browser going to the target of the URL. */
   #reads = false;
   #before = scrollY;
-  /** Whether the reader has asked for what is being loaded. */
+  /** Whether the reader asked for the posts being loaded. */
   #asked = false;
-  /** Posts that came when they would have pushed away what somebody saw above them, or did below. */
+  /** Loaded posts that are held back, because inserting them would have moved what the reader sees or is doing. */
   #held: Partial<Record<Way, Part | undefined>> = {};
 
   connectedCallback(): void {
@@ -77,7 +77,10 @@ class Stream extends HTMLElement {
     this.#writing ??= setTimeout(() => this.#follow(), THROTTLE);
   }
 
-  /** Loads what is near where one reads to. Nothing comes by itself between posts and what is seen above them. */
+  /**
+   * Loads posts that the reader is approaching. Nothing is inserted automatically between the posts and something
+   * visible above them.
+   */
   #look(way: Way): void {
     const link = linkIn(document, way);
     if (!link || this.#loading || this.#rests(way) || (way === 'next' && isUsedBelow(link))) return;
@@ -88,7 +91,7 @@ class Stream extends HTMLElement {
   #rests(way: Way): boolean {
     return this.#loads[way] >= BY_THEMSELVES || this.#full;
   }
-  /** Whether links lead to pages of their own. */
+  /** Whether links lead to other pages instead of loading posts. */
   get #full(): boolean {
     return inPages() || postsIn(document).length >= MOST_POSTS;
   }
@@ -111,7 +114,7 @@ class Stream extends HTMLElement {
     });
   }
 
-  /** One load at a time. Where it fails the link leads to the page that could not be fetched. */
+  /** Loads one part at a time. If it fails, the browser follows the link to the page that could not be fetched. */
   #load(way: Way): Promise<void> {
     this.#loads[way]++;
     const busy = (value: string | null): void => void (document.querySelector('.stream')!.ariaBusy = value);
@@ -150,7 +153,9 @@ class Stream extends HTMLElement {
     postsChanged();
   }
 
-  /** What an address shows, and up to the post `until` what follows: long posts of a page come in several parts. */
+  /**
+   * Fetches the posts at a URL and those that follow, up to post `until`: a page of long posts comes in several parts.
+   */
   async #fetch(from: string, until: number): Promise<Part> {
     const posts: HTMLElement[] = [];
     let prev: HTMLAnchorElement | null | undefined;
@@ -172,12 +177,12 @@ class Stream extends HTMLElement {
     const list = document.querySelector('.stream')!;
     const row = Object.assign(document.createElement('p'), { className: 'stream-more' });
     row.append(...links);
-    // Another one, rather than the one before that would be seen to jump.
+    // Insert a new link row rather than moving the old one, which would visibly jump.
     if (list.nextElementSibling?.classList.contains('stream-more')) list.nextElementSibling.remove();
     list.after(row);
   }
 
-  /** Tells where one is, and puts it into the address. */
+  /** Announces the reading position, and writes it to the address. */
   #follow(): void {
     clearTimeout(this.#writing);
     this.#writing = undefined;
@@ -187,12 +192,12 @@ class Stream extends HTMLElement {
     if (!this.#reads) return;
     const address = `${post.dataset['page']}${numberOf(post) > 1 ? `#${post.id}` : ''}`;
     const place: Place = { post: post.id, top: topOf(post) };
-    // The browser would go to so many pixels of a page that has other posts by then.
+    // The browser would restore a pixel offset, but the page has other posts by then.
     history.scrollRestoration = 'manual';
     history.replaceState({ ...(history.state as object | null), stream: place }, '', address);
   }
 
-  /** Says which post is read, in `data-at`: with the last one in view there is nothing further. */
+  /** Publishes the post being read in `data-at`; it is the last one if the end of the discussion is in view. */
   #publish(post: HTMLElement): void {
     const last = postsIn(document).at(-1)!;
     const end = !linkIn(document, 'next') && last.getBoundingClientRect().bottom <= innerHeight;
@@ -200,7 +205,7 @@ class Stream extends HTMLElement {
     document.dispatchEvent(new CustomEvent('discussions:at'));
   }
 
-  /** To a post that may be far away: then those around it take the place of those that are shown. */
+  /** Goes to a post. If it is far away, the posts around it replace those shown. */
   async #go({ number, href, focus }: Target): Promise<void> {
     const find = () => document.getElementById(`post-${number}`);
     await this.#loading;
@@ -234,11 +239,11 @@ class Stream extends HTMLElement {
     postsChanged();
   }
 
-  /** Back to where one was on this page, which has now the posts of its address alone. */
+  /** Returns to the earlier position on this page, which now has only the posts of its URL. */
   async #return(place: Place | undefined): Promise<void> {
     const post = place && document.getElementById(place.post);
     if (post) {
-      // It was read, not looked up.
+      // Marks the post as returned to, rather than linked to.
       post.parentElement!.classList.add('returned');
       const put = (): void => scrollBy({ top: topOf(post) - place.top, behavior: 'instant' });
       put();

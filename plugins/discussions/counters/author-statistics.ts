@@ -10,17 +10,17 @@ export interface AuthorCounts {
   readonly posts: number;
 }
 
-/** A member and how many posts they have. */
+/** A member and the number of their posts. */
 interface Row {
   readonly id: string;
   readonly posts: number;
 }
-/** A place in the order by posts: how many, and whose. */
+/** A position in the order by number of posts: the number, and the member's id. */
 type Place = readonly [posts: number, id: string];
 
 /**
- * Members that are read at once, four times as many each time, before all are counted; and the last row that is looked for
- * so.
+ * Sizes of the first and the last batch of members to read, each four times the one before, before all are counted
+ * instead; and the last row of the list for which this is tried.
  */
 const MIN_BATCH = 100;
 const MAX_BATCH = 8_000;
@@ -30,7 +30,7 @@ const isAfter = ([posts, id]: Place, [before, beforeId]: Place): boolean =>
   posts === before ? id < beforeId : posts < before;
 const byPosts = (a: Row, b: Row): number => (isAfter([a.posts, a.id], [b.posts, b.id]) ? 1 : -1);
 
-/** How many discussions and posts members wrote in categories the viewer may read. */
+/** Numbers of discussions and posts that members wrote in categories the viewer may read. */
 export class AuthorStatistics {
   readonly #data: Data;
   readonly #categories: CategoryService;
@@ -40,7 +40,7 @@ export class AuthorStatistics {
     this.#categories = categories;
   }
 
-  /** In the order of `ids`, in one statement. */
+  /** Counts in the order of `ids`, in one statement. */
   async of(ids: readonly string[], viewer: Viewer): Promise<readonly AuthorCounts[]> {
     await this.#categories.refresh();
     const visible = this.#categories.visible(viewer).map((category) => category.id);
@@ -53,7 +53,7 @@ export class AuthorStatistics {
     return ids.map((id) => found.get(id) ?? { discussions: 0, posts: 0 });
   }
 
-  /** How many posts they have in all categories. */
+  /** Number of their posts in all categories. */
   async totals(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#data.all(
       sql<Row>`select user_id as id, posts from discussion_author_total where user_id = any(${ids}::uuid[])
@@ -63,7 +63,7 @@ export class AuthorStatistics {
     return new Map(ids.map((id) => [id, found.get(id) ?? 0]));
   }
 
-  /** Those with the most posts there; of equally many the one with the greater id. */
+  /** Members with the most posts in the categories the viewer may read; ties are broken by the greater id. */
   async most(
     { limit, offset = 0, cursor }: Parameters<Discussions['mostPosts']>[0],
     viewer: Viewer,
@@ -82,9 +82,9 @@ export class AuthorStatistics {
   }
 
   /**
-   * The first rows of that order, by an index: nobody has more posts in some categories than in all of them, so members are
-   * read in the order of all their posts until those that follow cannot be among the rows. Undefined where too many would
-   * have to be read, as most of their posts are in other categories.
+   * The first rows of that order, using an index. Nobody has more posts in some categories than in all of them, so
+   * members are read in the order of their totals until the remaining ones cannot be among the rows. Undefined if too
+   * many members would have to be read because most of their posts are in other categories.
    */
   async #nearest(visible: readonly string[], after: Place | undefined, wanted: number): Promise<Row[] | undefined> {
     const all = visible.length === this.#categories.all().length;
@@ -109,7 +109,7 @@ export class AuthorStatistics {
     return undefined;
   }
 
-  /** The same rows, counted among all members. */
+  /** The same rows, by counting all members. */
   #counted(visible: readonly string[], after: Place | undefined, limit: number, offset: number): Promise<Row[]> {
     const beyond = after ? sql` and (sum(posts), user_id) < (${after[0]}::bigint, ${after[1]}::uuid)` : sql``;
     return this.#data.all(sql<Row>`
@@ -118,7 +118,7 @@ export class AuthorStatistics {
         limit ${limit} offset ${offset}`);
   }
 
-  /** `discussion_count` and `post_count` of the user record. */
+  /** The fields `discussion_count` and `post_count` of the user record. */
   fields(): readonly UserField[] {
     const field = (name: string, read: (written: AuthorCounts) => number): UserField => ({
       name,
@@ -130,7 +130,7 @@ export class AuthorStatistics {
   }
 }
 
-/** The number of posts and the id of the last member of a part of such a list; 400 for anything else. */
+/** Decodes a cursor to the number of posts and the id of the last member on a page; throws 400 for anything else. */
 export function readCursor(cursor: string): Place {
   const [posts, id] = decodeCursor(cursor, 2);
   if (!Number.isSafeInteger(posts) || typeof id !== 'string' || !isId(id)) throw badCursor();

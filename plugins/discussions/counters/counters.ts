@@ -1,18 +1,19 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
 
 /*
- * The one order in which rows are locked, by every write of this plugin and of plugins with a projection or a counter.
- * A transaction takes them from above to below, and several rows of one table by their keys, so that no two can wait
- * for one another:
+ * The global lock order of rows, followed by every write of this plugin and of plugins with a projection or a counter.
+ * A transaction locks tables from left to right, and several rows of one table in the order of their keys, so that
+ * there are no deadlocks:
  *
- *  category → discussion → discussion_participant → category_count (category, part) → discussion_author (category, user)
- *  → discussion_author_total (user) → tag → discussion_tag (discussion, tag) → tag_count (tag, category) → search_post → upload → notification (user,
- * id) → notification_count (user, category)
+ *  category → discussion → discussion_participant → category_count (category, part)
+ *  → discussion_author (category, user) → discussion_author_total (user) → tag → discussion_tag (discussion, tag)
+ *  → tag_count (tag, category) → search_post → upload → notification (user, id)
+ *  → notification_count (user, category)
  *
- * The totals follow when the statement ends that changes what they are of.
+ * The totals are updated at the end of the statement that changes the rows they sum up.
  *
- * Only a transaction that has locked a discussion writes its posts. Reactions stand alone: reaction_count (post, type) →
- * reaction.
+ * Only a transaction that has locked a discussion writes its posts. Reactions are separate: reaction_count (post, type)
+ * → reaction.
  */
 
 /** A change of one category's counters. */
@@ -27,14 +28,14 @@ const columns = (
 ) => sql`unnest(${changes.map(({ categoryId }) => categoryId)}::uuid[], ${changes.map(({ discussions }) => discussions)}::int[],
   ${changes.map(({ posts }) => posts)}::int[]) as t (category_id, discussions, posts)`;
 
-/** What ends an insert of counts, which are added to those that are there. */
+/** The end of an insert of counts, which are added to the existing ones. */
 export const ADDED_TO_CATEGORIES = sql`on conflict (category_id, part) do update
     set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`;
 export const ADDED_TO_AUTHORS = sql`on conflict (user_id, category_id) do update
     set discussions = discussion_author.discussions + excluded.discussions,
       posts = discussion_author.posts + excluded.posts`;
 
-/** Any row of a category will do, so the lowest is used. */
+/** Any row of a category will do, so the lowest one is used. */
 const categoryCounts = (
   changes: RawBuilder<unknown>,
 ) => sql`insert into category_count (category_id, part, discussions, posts)
@@ -45,7 +46,7 @@ export async function addToCategoryCounts(data: Data, changes: readonly CounterC
 }
 
 /**
- * Adds a whole discussion to categories (`1`) or subtracts it (`-1`): in the counters of the categories, of its author,
+ * Adds a whole discussion to categories (`1`) or subtracts it (`-1`), in the counters of the categories, of its author
  * and of every participant.
  */
 export async function addDiscussionCounts(
@@ -71,8 +72,8 @@ export async function addDiscussionCounts(
 }
 
 /**
- * Posts of one author come or go; with `discussions` also what they count as started, which a category does not lose
- * with its first post.
+ * Adds or removes posts of one author. `discussions` also changes the number of discussions they started; that of the
+ * category is left alone, because it does not lose a discussion when only the first post goes.
  */
 export async function addPostCounts(data: Data, authorId: string, changes: readonly CounterChange[]): Promise<void> {
   await data.all(sql`with counted as (
@@ -84,7 +85,8 @@ export async function addPostCounts(data: Data, authorId: string, changes: reado
 }
 
 /**
- * Posts of one author were deleted, the first one among them or not: the discussion's numbers and its last post follow.
+ * Called when posts of one author were deleted, possibly including the first post; updates the numbers and the last
+ * post of the discussion.
  */
 export async function removeParticipantPosts(
   data: Data,
@@ -101,7 +103,7 @@ export async function removeParticipantPosts(
   await updateDiscussionCounts(data, discussionId, { replies: -replies, participants: left?.posts === 0 ? -1 : 0 });
 }
 
-/** A reply was restored. */
+/** Called when a reply was restored. */
 export async function restoreParticipantPost(data: Data, discussionId: string, authorId: string): Promise<void> {
   const joined = await data.one(sql<{
     posts: number;
@@ -111,9 +113,9 @@ export async function restoreParticipantPost(data: Data, discussionId: string, a
 }
 
 /**
- * The last post of a discussion, whose id the statement knows as `discussion`. Of posts that came from elsewhere behind its
- * own last one the newest counts, so that an old post that moves in does not make it look as long ago as that. Where no
- * post is left, the first one was the last.
+ * Selects the last post of a discussion, whose id is given by `discussion`. Among its own last post and later posts
+ * moved in from elsewhere, the newest one counts, so that moving in an old post does not make the discussion look
+ * inactive. If no post is left, the first one is the last.
  */
 export const lastPostOf = (discussion: RawBuilder<unknown>): RawBuilder<unknown> => sql`(
   select o.id, o.author_id, o.created_at from post o

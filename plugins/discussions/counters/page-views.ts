@@ -3,26 +3,28 @@ import { messageOf, sql, type Cache, type Clock, type Data, type Logger } from '
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { PageViewListener } from 'parley-forum/plugins/web';
 
-/** Milliseconds between writes: views are visible well within ten seconds. */
+/** Milliseconds between writes, so that views become visible well within ten seconds. */
 const WRITE_INTERVAL = 5_000;
-/** Milliseconds in which one visitor counts once for a discussion. */
+/** Milliseconds during which repeated views of a discussion by one visitor count once. */
 const VISIT_WINDOW = 30 * 60_000;
-/** Visits in memory at most; the oldest are dropped and may count again. */
+/** Maximum number of visits in memory; the oldest are dropped and may be counted again. */
 const MAX_VISITS = 100_000;
 const PAGE = /^\/d\/([1-9]\d{0,8})(?:-[^/?]*)?(?:\?|$)/;
-/** User agents of programs. */
+/** User agents of programs rather than people. */
 const BOT =
   /bot\b|bot\/|crawl|spider|slurp|preview|fetch|monitor|curl|wget|python|java\/|go-http|headless|facebookexternalhit|^$/i;
 
 type PageView = Parameters<PageViewListener['onPageView']>[0];
 
-/** Counts page views by people: in memory as they come, in the database every few seconds. */
+/** Counts page views by people in memory, and writes them to the database every few seconds. */
 export class PageViewCounter implements PageViewListener {
   readonly #data: Data;
   readonly #cache: Cache;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** When each visitor was last counted. By size, because `max` would allocate room for all of them at once. */
+  /**
+   * When each visitor was last counted. Limited by size, because `max` would allocate memory for all entries up front.
+   */
   readonly #recentVisits = new LRUCache<string, number>({ maxSize: MAX_VISITS, sizeCalculation: () => 1 });
   #pending = new Map<number, number>();
   #writing: Promise<void> = Promise.resolve();
@@ -34,7 +36,7 @@ export class PageViewCounter implements PageViewListener {
     this.#log = log;
   }
 
-  /** Writes every few seconds until the returned function is called, which writes the rest. */
+  /** Starts writing every few seconds. The returned function stops it, after writing the rest. */
   start(): () => Promise<void> {
     const timer = setInterval(() => void this.flush(), WRITE_INTERVAL).unref();
     return () => {
@@ -46,7 +48,7 @@ export class PageViewCounter implements PageViewListener {
   readonly onPageView = ({ path, viewer, ip, userAgent }: PageView): void => {
     const number = Number(PAGE.exec(path)?.[1]);
     if (!number || BOT.test(userAgent)) return;
-    // Not by a cookie: a first visit has none yet, and would count again at the second.
+    // Not identified by cookie: there is none on the first visit, so the second one would be counted again.
     const visit = `${number} ${viewer.id ?? `${ip} ${userAgent}`}`;
     const now = this.#clock.now();
     const before = this.#recentVisits.peek(visit);
@@ -55,7 +57,7 @@ export class PageViewCounter implements PageViewListener {
     this.#pending.set(number, (this.#pending.get(number) ?? 0) + 1);
   };
 
-  /** Resolves when everything counted so far is stored. What cannot be stored now waits for the next time. */
+  /** Resolves when all views counted so far are stored. Those that cannot be stored are kept for the next write. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
@@ -74,7 +76,7 @@ export class PageViewCounter implements PageViewListener {
     }
   }
 
-  /** Rows are locked in the order of their ids, so that two processes cannot wait for one another. */
+  /** Rows are locked in the order of their ids, so that two processes cannot deadlock. */
   #add(counted: ReadonlyMap<number, number>): Promise<{ id: string }[]> {
     return this.#data.all(sql<{ id: string }>`
       with seen as (select * from unnest(${[...counted.keys()]}::int[], ${[...counted.values()]}::int[]) as t (number, views)),

@@ -16,7 +16,7 @@ const mismatches = async (data: Data, query: RawBuilder<MismatchRow>): Promise<r
 const idsOf = async (data: Data, query: RawBuilder<{ id: string }>): Promise<readonly string[]> =>
   (await data.all(query)).map(({ id }) => id);
 
-/** Every counter of this plugin. Categories come last: they are compared with what participants have. */
+/** All counters of this plugin. Categories come last, because they are compared with the counts of participants. */
 export const discussionCounters = ({ data, cache }: RecountDeps): readonly Counter[] => {
   const repairAndPurge = (work: () => Promise<unknown>) =>
     data
@@ -33,7 +33,7 @@ export const discussionCounters = ({ data, cache }: RecountDeps): readonly Count
 
 type RepairAndPurge = (work: () => Promise<unknown>) => Promise<void>;
 
-/** In order, or with `descending` from the last one on. */
+/** Keys in ascending order, or descending from the last one if `descending` is set. */
 const keysOf =
   (data: Data, table: string): Counter['keys'] =>
   ({ after, limit, descending = false }) =>
@@ -155,7 +155,7 @@ function authors(data: Data, repairAndPurge: RepairAndPurge): Counter {
           sql`select from discussion_author where user_id = any(${keys}::uuid[])
             order by category_id, user_id for update`,
         );
-        // Only now: transactions that held one of these rows have committed, and later ones wait.
+        // Count only after the rows are locked: transactions that held one of them have committed, and later ones wait.
         await data.all(sql`update discussion_author k set discussions = t.discussions, posts = t.posts from (
           select a.user_id, a.category_id, coalesce(w.discussions, 0) as discussions, coalesce(w.posts, 0) as posts
           from discussion_author a left join (${actual(keys)}) w using (user_id, category_id)

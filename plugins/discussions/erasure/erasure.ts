@@ -20,16 +20,16 @@ export interface ErasureDeps {
   readonly editor: DiscussionEditor;
   readonly redaction: Redaction;
   readonly projections: Projections;
-  /** In place of every title that is erased. */
+  /** The text that replaces every erased title. */
   title(): string;
 }
 interface Author {
   readonly id: string;
   readonly username: string;
 }
-/** Replies that can be read; they have an index. */
+/** Readable replies; they have an index. */
 const VISIBLE_REPLY = sql`p.number > 1 and p.deleted_at is null`;
-/** Posts that have a text or revisions. */
+/** Posts that have text or revisions. */
 const HAS_TEXT = sql`(p.content <> '' or p.html <> ''
   or exists (select 1 from post_revision r where r.post_id = p.id))`;
 
@@ -38,8 +38,8 @@ const headOf = (d: string): RawBuilder<DiscussionHead> =>
   ${d}.author_id as "authorId", ${d}.is_locked as locked, ${d}.is_pinned as pinned, ${d}.deleted_at is not null as deleted`);
 
 /**
- * Erases everything a member wrote. Visible posts are deleted first, with the usual events; then the rows that stay as
- * stubs are emptied. A discussion in which others have replied stays, without its title and its first post.
+ * Erases everything a member wrote. Visible posts are deleted first, with the usual events; then the rows that remain
+ * as stubs are emptied. A discussion in which others have replied remains, without its title and its first post.
  */
 export class Erasure {
   readonly #deps: ErasureDeps;
@@ -76,7 +76,7 @@ export class Erasure {
     return own.length;
   }
 
-  /** Others have replied, and those replies are there. It is locked, so that nobody replies until it is erased. */
+  /** Whether the discussion has visible replies by others. Locks it, so that nobody can reply until it is erased. */
   async #isShared({ id, authorId }: DiscussionHead): Promise<boolean> {
     const { data } = this.#deps;
     await data.one(sql`select id from discussion where id = ${id} for no key update`);
@@ -85,7 +85,7 @@ export class Erasure {
     return reply !== undefined;
   }
 
-  /** Replies, and what was deleted before. */
+  /** Replies, and posts that were deleted earlier. */
   async #posts(author: Author, limit: number, condition: RawBuilder<unknown>): Promise<number> {
     const { data, redaction } = this.#deps;
     const rows = await data.all(
@@ -101,7 +101,7 @@ export class Erasure {
     return rows.length;
   }
 
-  /** For discussions that were deleted before: emits no event. */
+  /** Renames a discussion that was deleted earlier: emits no event. */
   async #rename({ id, number }: DiscussionHead): Promise<void> {
     const { data, cache, projections, title } = this.#deps;
     const text = title();
@@ -116,7 +116,10 @@ export class Erasure {
     await cache.purge(headTag(id), headTag(number), discussionCacheTags.discussion(id));
   }
 
-  /** Deletes the first post alone: its author no longer counts as one who started the discussion or wrote in it. */
+  /**
+   * Deletes the first post alone, so that its author no longer counts as having started the discussion or written in
+   * it.
+   */
   async #stub({ id, number, authorId }: DiscussionHead): Promise<void> {
     const { data, cache, clock, projections } = this.#deps;
     const now = new Date(clock.now());

@@ -29,16 +29,16 @@ interface OwnRevision {
   readonly replaced_at: Date;
 }
 
-/** Posts in one Markdown file. */
+/** Number of posts in one Markdown file. */
 const IN_A_FILE = 1_000;
-/** Deleted ones come after the others, which have an index of their own. */
+/** Deleted posts come after the others, which have an index of their own. */
 const STATES = [sql`is null`, sql`is not null`];
 
 const markdownOf = ({ discussion, number, content, created_at: at }: OwnPost): string =>
   `## /d/${discussion}/${number} – ${at.toISOString()}\n\n${content}\n\n`;
 
 /**
- * What a member wrote, as JSON and, what is not deleted, as Markdown. Of others' discussions it says no more than the
+ * Everything a member wrote, as JSON and, unless deleted, as Markdown. Discussions of others are only referred to by
  * number.
  */
 class WrittenContent {
@@ -89,7 +89,7 @@ class WrittenContent {
     );
   }
 
-  /** All files read on from where the one before them ended. */
+  /** Each file continues where the previous one ended. */
   async *#markdown(): AsyncGenerator<PersonalFile, void> {
     const posts = this.#posts(STATES.slice(0, 1));
     let next = await posts.next();
@@ -106,6 +106,6 @@ class WrittenContent {
 export const discussionsData = (data: Data, erasure: Erasure): PersonalData => ({
   name: 'discussions and posts',
   entries: (accountId) => new WrittenContent(data, accountId).files(),
-  // The account is anonymised elsewhere, so nothing has to change here.
+  // Anonymising needs no changes here, because it changes the account only.
   erase: async (accountId, mode, signal) => (mode === 'remove' ? erasure.erase(accountId, signal) : undefined),
 });

@@ -37,8 +37,8 @@ interface PostAuthor {
 }
 
 /**
- * Empties posts of one author, their revisions included, and deletes those replies that were not deleted. Many in one
- * transaction.
+ * Empties posts of one author, including their revisions, and deletes those replies that were not deleted yet. Many
+ * posts in one transaction.
  */
 export class Redaction {
   readonly #deps: RedactionDeps;
@@ -50,14 +50,14 @@ export class Redaction {
   async redact(ids: readonly string[], author: PostAuthor): Promise<void> {
     const { data, cache } = this.#deps;
     const changed = await data.transaction(async (em) => {
-      // As every writer does: the discussions first, in one order.
+      // Lock the discussions first, in order of id, as every writer does.
       const discussions =
         await data.all(sql<Stored>`select id, number, title, category_id as "categoryId", deleted_at as "deletedAt"
           from discussion
         where id in (select discussion_id from post where id = any(${ids}::uuid[])) order by id for no key update`);
       const visibleReplies = await this.#visibleReplies(ids);
       const rows = Map.groupBy(await this.#write(ids), (row) => row.discussion_id);
-      // Posts may have moved while this waited; those who erase come again.
+      // Posts may have been moved while this waited for locks; the caller retries.
       if ([...rows.keys()].some((id) => !discussions.some((locked) => locked.id === id))) throw movedMeanwhile();
       await this.#count(discussions, { rows, visibleReplies, author });
       for (const discussion of discussions)
@@ -71,7 +71,7 @@ export class Redaction {
       );
   }
 
-  /** The replies among them that are not deleted. */
+  /** Those of the posts that are replies and not deleted. */
   async #visibleReplies(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(
       sql<{ id: string }>`select id from post where id = any(${ids}::uuid[]) and number > 1 and deleted_at is null`,

@@ -12,7 +12,7 @@ interface Named {
   readonly slug: string;
 }
 
-/** The payload of a discussion; `baseUrl` makes its URL absolute. */
+/** The event payload of a discussion; `baseUrl` makes its URL absolute. */
 export function discussionEvent(
   baseUrl: string,
   discussion: Named & {
@@ -36,7 +36,7 @@ export function discussionEvent(
   };
 }
 
-/** The payload of a post. */
+/** The event payload of a post. */
 export function postEvent(
   baseUrl: string,
   post: {

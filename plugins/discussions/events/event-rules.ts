@@ -41,7 +41,7 @@ interface DiscussionNow extends IdRow {
 interface PostNow extends IdRow {
   readonly discussion_id: string;
   readonly number: number;
-  /** Number of its discussion. */
+  /** Number of the discussion the post is in. */
   readonly discussion: number;
   readonly content: string;
   readonly html: string;
@@ -49,11 +49,11 @@ interface PostNow extends IdRow {
 }
 
 /**
- * Events about discussions and posts are visible to viewers who may read them now, as they are today. Of deleted ones
- * only the deletion is visible.
+ * Events about discussions and posts are visible to viewers who may read them now, with their current content. Of
+ * deleted ones, only the deletion is visible.
  */
 export function discussionRules({ data, categories, environment }: EventRulesDeps): readonly EventRule[] {
-  /** Rows about those ids that lie where the viewer may read, by id. */
+  /** The selected rows in categories that the viewer may read, by id. */
   const readable = async <T extends IdRow>(
     viewer: Viewer,
     select: (categoryIds: readonly string[]) => RawBuilder<T>,
@@ -117,7 +117,7 @@ export function discussionRules({ data, categories, environment }: EventRulesDep
     return requested.map((id) => known.has(id));
   };
 
-  /** Whoever sees only one of the two discussions does not learn of the other. */
+  /** A viewer who can see only one of the two discussions must not learn about the other. */
   const moves = async (about: readonly object[], viewer: Viewer): Promise<readonly (boolean | object)[]> => {
     const requested = about as readonly Static<typeof PostsMovedEvent>[];
     const ids = requested.flatMap(({ source, discussion }) => [source?.id, discussion?.id]);

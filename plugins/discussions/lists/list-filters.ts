@@ -1,14 +1,14 @@
 import { InvalidInput, type PluginHandle } from 'parley-forum';
 import { listFilters, type Category, type ListFilter, type ListRequest } from 'parley-forum/plugins/discussions';
 
-/** What the list of a category offers, what was chosen of it, and the condition for that. */
+/** The filters that the list of a category offers, the selected one, and its condition. */
 export interface FilterChoice {
   readonly filters: readonly ListFilter[];
   readonly filter: string | undefined;
   readonly where: ListRequest['where'];
 }
 
-/** 400 naming `filter` for one that the list does not offer. */
+/** Throws 400 naming `filter` for a filter that the list does not offer. */
 export async function chooseFilter(
   plugin: Pick<PluginHandle, 'extensions'>,
   category: Category | undefined,

@@ -1,17 +1,17 @@
 import type { Category, DiscussionRecord } from 'parley-forum/plugins/discussions';
 import { discussionPath } from '../identifiers.ts';
 
-/** A row of a list as templates take it. */
+/** A row of a list, as templates expect it. */
 export type ListItem = Omit<DiscussionRecord, 'category' | 'last_author'> & {
-  /** Absent in the list of that category. */
+  /** Absent in the list of the category itself. */
   readonly category: (DiscussionRecord['category'] & { readonly hue: number | undefined }) | undefined;
-  /** Absent while there is no reply. */
+  /** Absent if there are no replies. */
   readonly last_author: DiscussionRecord['last_author'] | undefined;
 };
 
 /**
- * Records as rows of a list show them: with the hue of their category, and links that stay on this site. In the list of a
- * category, rows need not say that they are in it, and what is pinned in it alone is so.
+ * Converts records to the rows of a list: with the hue of their category, and relative links. In the list of a
+ * category, rows omit the category and show discussions pinned in it as pinned.
  */
 export function listItems(
   records: readonly DiscussionRecord[],

@@ -18,10 +18,12 @@ interface ListDeps {
   readonly reader: DiscussionReader;
   readonly categories: CategoryService;
 }
-/** The orders as a row of links, the usual one first. */
+/** The sort orders as a row of links, starting with the default. */
 const TABS: readonly Sort[] = ['latest', 'newest', 'most_replied', 'most_viewed', 'oldest'];
 
-/** The URL of a page of a list; the first page, the usual order and the whole list have the plain one. */
+/**
+ * The URL of a page of a list. Parameters are omitted for the first page, the default order and the unfiltered list.
+ */
 const pathOf = (
   path: string,
   { page, sort, filter, cursor }: Pick<ListPage, 'page' | 'sort' | 'filter' | 'cursor'>,
@@ -35,7 +37,7 @@ const pathOf = (
   return query.size > 0 ? `${path}?${query}` : path;
 };
 
-/** The tabs, on the pages that they are about; none where the viewer has only that of all discussions. */
+/** The tabs, on the pages they lead to; none if the viewer has no tab besides all discussions. */
 export function tabsOf({ plugin }: Pick<ListDeps, 'plugin'>, path: string, viewer: Viewer): readonly ShownListTab[] {
   const own = plugin.extensions(listTabs).flatMap(({ value }) => (value.visible?.(viewer) === false ? [] : [value]));
   const tabs = [{ label: 'discussions:tabs.all', href: '/' }, ...own];
@@ -45,8 +47,8 @@ export function tabsOf({ plugin }: Pick<ListDeps, 'plugin'>, path: string, viewe
 }
 
 /**
- * One page of the list and the number of the last one; without a total that is the next one, if there is any. By cursor
- * it begins behind the last row of the page before, whatever has moved meanwhile.
+ * Reads one page of the list, and determines the last page number; without a total, that is the next page, if there is
+ * one. With a cursor, the page starts after the last row of the previous page, regardless of what has moved since.
  */
 async function readPage(
   { reader }: ListDeps,
@@ -66,7 +68,7 @@ async function readPage(
   return { shown, last: end ?? (shown.hasMore ? page + 1 : page) };
 }
 
-/** The rows that stand above the others because they are pinned; none where there are no others to tell them from. */
+/** The pinned rows at the top of the list; none if there are no other rows to separate them from. */
 function pinnedAbove(
   rows: readonly ListItem[],
   { sort, category, pinnedFirst }: Pick<ListPage, 'sort' | 'category' | 'pinnedFirst'>,
@@ -76,11 +78,11 @@ function pinnedAbove(
   return rows.slice(0, Math.max(0, others));
 }
 
-/** What the list's template shows: rows, orders to choose from, pages. 404 for a page behind the last one. */
+/** The model of the list template: rows, sort orders and pages. Throws 404 for a page after the last one. */
 export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer): Promise<ListModel> {
   const { path, oneOrder = false, filters = [], ...request } = list;
   const { page = 1, filter } = list;
-  // As addresses have it: where there is one order, none says it.
+  // URLs do not name the order of a list that has only one.
   const chosen = oneOrder ? undefined : list.sort;
   const { shown, last } = await readPage(deps, request, viewer);
   const rows = listItems(shown.items, deps.categories.all(), list.category);
@@ -89,13 +91,14 @@ export async function listModel(deps: ListDeps, list: ListPage, viewer: Viewer):
     shown,
     pinned,
     discussions: rows.slice(pinned.length),
-    // Another order, or a part, is another look at the same list.
+    // A different order or filter is another view of the same list.
     canonical:
       chosen === undefined && filter === undefined ? pathOf(path === '/discussions' ? '/' : path, { page }) : path,
     first: page === 1,
     pager: {
       ...pagerOf(page, last, (number) => pathOf(path, { page: number, sort: chosen, filter })),
-      // Whoever goes on from page to page sees each row once; a number leads to where it is by then.
+      // The link to the next page uses a cursor, so that no row is shown twice or skipped; links with page numbers lead
+      // to whatever is on that page by then.
       next: page < last ? pathOf(path, { page: page + 1, sort: chosen, filter, cursor: shown.nextCursor }) : undefined,
     },
     tabs: tabsOf(deps, path, viewer),

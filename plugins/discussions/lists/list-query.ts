@@ -6,22 +6,24 @@ import { discussionColumns, type DiscussionRow } from '../rows.ts';
 interface Query {
   readonly request: ListRequest;
   readonly order: OrderName;
-  /** Ids of the categories that the viewer may see and has asked for, and how many categories there are. */
+  /** Ids of the requested categories that the viewer may see, and the total number of categories. */
   readonly visible: readonly string[];
   readonly all: number;
 }
 /**
- * Of one category, by its id as a literal: for a parameter PostgreSQL keeps one plan for all categories, and reads all
- * discussions in the order of the list where one has few.
+ * Condition for one category, with its id as a literal: with a parameter PostgreSQL would use one plan for all
+ * categories, and read all discussions in list order for a category that has few.
  */
 const inCategory = (id: string): RawBuilder<unknown> => sql`d.category_id = ${sql.lit(id)}`;
-/** Categories that are read beside one another; planning more would take longer than reading past what is hidden. */
+/**
+ * Maximum number of categories read separately and merged; planning more would take longer than skipping hidden rows.
+ */
 const MAX_MERGED_CATEGORIES = 50;
 
 /**
- * The page's ids come from indexes alone, so that a far offset does not read the rows it skips. One more than the page
- * tells whether there is a next. The few rows of a page are then found one by one: joined plainly, a forum of a few
- * thousand discussions would read all of them.
+ * The ids of the page come from indexes alone, so that a large offset does not read the rows it skips. One row more
+ * than requested tells whether there is a next page. The few rows of a page are then looked up one by one: with a plain
+ * join, a forum with a few thousand discussions would read all of them.
  */
 export function listQuery(query: Query): RawBuilder<DiscussionRow> {
   const {
@@ -35,8 +37,8 @@ export function listQuery(query: Query): RawBuilder<DiscussionRow> {
 }
 
 /**
- * Where the rows of a list come from. Where some categories are hidden, those that are not are each read in the order
- * of the list and merged: what is hidden is not read past, however much there is of it.
+ * The source of a list's rows. If some categories are hidden, each visible one is read in list order and the results
+ * are merged, so that hidden rows are never read, however many there are.
  */
 function candidates({
   request: { category, authorId, within, where: condition, cursor, limit, offset = 0 },
@@ -64,7 +66,7 @@ function candidates({
 }
 
 /**
- * So many rows or somewhat more, up to a power of two. As a literal, since for a parameter the planner would have to
- * guess, and could choose to sort everything; of few different sizes, since each is a statement of its own to prepare.
+ * Rounds up to a power of two. It is a literal, because for a parameter the planner would have to guess, and could
+ * choose to sort everything. Only a few different values are used, because each makes a separate prepared statement.
  */
 const atLeast = (rows: number): RawBuilder<unknown> => sql.raw(String(2 ** Math.ceil(Math.log2(rows))));

@@ -6,7 +6,7 @@ interface Narrowed extends Omit<Narrowing, 'note'> {
   readonly notes: readonly Narrowing['note'][];
 }
 
-/** What all plugins together leave of the front page's list; undefined where that is all of it. */
+/** Combines the restrictions of all plugins on the front page's list; undefined if there are none. */
 export async function narrowingOf(
   plugin: Pick<PluginHandle, 'extensions'>,
   viewer: Viewer,

@@ -18,10 +18,10 @@ const ListQuery = Type.Object({
   cursor: Paging.cursor,
 });
 
-/** The front page, the categories, and the list of each. */
+/** The front page, the list of categories, and the page of each category. */
 export function listPages(deps: PageDeps, access: Access): void {
   const { plugin, settings, categories, reader, records, rights, web } = deps;
-  /** Who alone begins discussions in a category that is not for all members. */
+  /** Names who may start discussions in a category that is not open to all members. */
   const lockOf = ({ create }: Category): string | undefined =>
     web && create !== 'everyone' && create !== 'members'
       ? web.say(phrase('discussions:categories.only', { who: audienceName(create, access, web) }))
@@ -40,7 +40,7 @@ export function listPages(deps: PageDeps, access: Access): void {
       const build = async (actor: Viewer): Promise<View> => {
         await categories.refresh();
         const shown = categories.visible(actor).filter(({ id }) => narrowed?.without.includes(id) !== true);
-        // How much is left of the categories nobody has counted.
+        // No counter tells how many discussions a narrowing's condition leaves.
         const total = narrowed?.where ? undefined : await countOf(shown);
         const list = await listModel(
           deps,

@@ -11,7 +11,7 @@ const pageOf = (query: Readonly<Record<string, string | undefined>>): number =>
 const path = (profile: Author, tab: string, page: number): string =>
   `/u/${encodeURIComponent(profile.username)}/${tab}${page > 1 ? `?page=${page}` : ''}`;
 
-/** What a member wrote, as tabs of their profile. */
+/** Profile tabs with the discussions and posts of a member. */
 export function profileTabsOf(
   { reader, categories, markdown }: PageDeps,
   web: Web,

@@ -4,12 +4,14 @@ import type { Sort } from 'parley-forum/plugins/discussions';
 
 import type { DiscussionRow } from '../rows.ts';
 
-/** The first two are last activity behind what moderators pinned: in its category, or everywhere. */
+/**
+ * The first two sort by last activity, after the discussions that moderators pinned in their category or everywhere.
+ */
 export type OrderName = 'pinned' | 'pinned_everywhere' | Sort;
 type Kind = 'flag' | 'time' | 'count';
 type Column = 'is_pinned' | 'is_pinned_everywhere' | 'last_post_at' | 'created_at' | 'reply_count' | 'view_count';
 
-/** Sort keys before the id, which breaks ties in the same direction, as the indexes have them. */
+/** Sort keys before the id, which breaks ties in the same direction, matching the indexes. */
 const ORDERS: Readonly<
   Record<OrderName, { readonly keys: readonly (readonly [Column, Kind])[]; readonly ascending?: true }>
 > = {
@@ -33,11 +35,11 @@ const ORDERS: Readonly<
 };
 const CASTS: Readonly<Record<Kind, string>> = { flag: 'boolean', time: 'timestamptz', count: 'integer' };
 
-/** What `orderBy` reads, of the discussion table under `alias`. */
+/** The columns that `orderBy` uses, of the discussion table under `alias`. */
 export const columnsOf = (name: OrderName, alias: string): RawBuilder<unknown> =>
   sql.raw([...ORDERS[name].keys.map(([column]) => column), 'id'].map((column) => `${alias}.${column}`).join(', '));
 
-/** `order by` for the discussion table under `alias`. */
+/** The `order by` list for the discussion table under `alias`. */
 export function orderBy(name: OrderName, alias: string): RawBuilder<unknown> {
   const { keys, ascending } = ORDERS[name];
   return sql.raw(
@@ -47,7 +49,7 @@ export function orderBy(name: OrderName, alias: string): RawBuilder<unknown> {
   );
 }
 
-/** The condition for what comes after `cursor`. 400 for a cursor of another order. */
+/** The condition for rows after `cursor`. Throws 400 for a cursor of another order. */
 export function after(name: OrderName, cursor: string): RawBuilder<unknown> {
   const { keys, ascending } = ORDERS[name];
   const values = decodeCursor(cursor, keys.length + 2);
@@ -58,7 +60,7 @@ export function after(name: OrderName, cursor: string): RawBuilder<unknown> {
   return sql`(${sql.raw(columns)}) ${sql.raw(ascending ? '>' : '<')} (${sql.join([...bounds, sql`${id}::uuid`])})`;
 }
 
-/** Which of the two default orders of all categories a cursor belongs to. */
+/** The default order of all categories that a cursor belongs to. */
 export function orderOfCursor(cursor: string): OrderName {
   try {
     const [name] = decodeCursor(cursor, ORDERS.pinned_everywhere.keys.length + 2);
@@ -68,7 +70,7 @@ export function orderOfCursor(cursor: string): OrderName {
   }
 }
 
-/** Where the page that ends with `row` goes on. */
+/** The cursor after `row`, the last one of a page. */
 export function cursorAfter(name: OrderName, row: DiscussionRow): string {
   const keys = ORDERS[name].keys.map(([column]) => Number(row[column]));
   return encodeCursor([name, ...keys, row.id]);

@@ -15,19 +15,19 @@ interface FoundByTitle extends Row {
   /** Name of its category. */
   readonly category: string | undefined;
 }
-/** More words than these narrow nothing. */
+/** Further words would not narrow the result. */
 const MAX_WORDS = 8;
 
-/** What discussions are found among. */
+/** The services needed to find discussions by title. */
 interface TitleDeps {
   readonly data: Data;
   readonly categories: Categories;
 }
 
 /**
- * Discussions that the viewer may see in whose title words begin like those of a text, which is in lower case with
- * single spaces: those that begin with all of it first, then the latest. A word begins after a space; so the index of
- * parts of titles finds beginnings of two letters, too.
+ * Finds visible discussions with title words that start with the words of `text`, which is in lower case with single
+ * spaces: first those whose title starts with all of it, then the most recently active. A word starts after a space, so
+ * the trigram index of titles also finds prefixes of two letters.
  */
 export async function findByTitle(
   { data, categories }: TitleDeps,
@@ -42,7 +42,7 @@ export async function findByTitle(
     .split(' ')
     .slice(0, MAX_WORDS)
     .map((word) => sql`${title} like ${`% ${word.replace(/[\\%_]/g, '\\$&')}%`}`);
-  // Found first: in the order of activity the planner would read titles until some fit.
+  // Materialized, because in order of activity the planner would scan titles until enough of them match.
   const rows = await data.all(sql<Row>`
     with found as materialized (
       select d.id, d.number, d.slug, d.title, d.category_id, d.last_post_at from discussion d
@@ -54,7 +54,7 @@ export async function findByTitle(
   return rows.map((row) => ({ ...row, category: visible.find(({ id }) => id === row.category_id)?.name }));
 }
 
-/** What a search field suggests of them. */
+/** The discussions that a search field suggests. */
 export const titleSuggestions = (data: Data, categories: Categories): SuggestionSource => ({
   label: 'discussions:home.title',
   tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],

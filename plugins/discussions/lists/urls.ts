@@ -10,7 +10,7 @@ interface UrlsDeps {
 }
 type Row = Readonly<{ number: number; slug: string; updatedAt: Date }>;
 
-/** URLs of visible discussions in ranges of numbers: numbers never change, so neither do the ranges. */
+/** URLs of visible discussions in ranges of numbers. Numbers never change, so neither do the ranges. */
 export class DiscussionUrls {
   readonly #deps: UrlsDeps;
 
@@ -29,7 +29,7 @@ export class DiscussionUrls {
     return rows.map(({ number, slug, updatedAt }) => ({ number, path: discussionPath({ number, slug }), updatedAt }));
   }
 
-  /** Reads each range only until its first visible discussion. */
+  /** Reads each range only up to its first visible discussion. */
   async occupiedRanges(size: number, viewer: Viewer): Promise<readonly number[]> {
     const rows = await this.#deps.data.all(sql<{ stretch: number }>`
       select stretch::int

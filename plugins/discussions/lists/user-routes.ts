@@ -22,7 +22,7 @@ const query = Type.Object({
   user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Another member; admins only' })),
 });
 
-/** /api/users/discussions and /api/users/posts: what the caller, or for admins anybody, wrote. */
+/** /api/users/discussions and /api/users/posts: what the caller wrote, or for admins, what any member wrote. */
 export function userRoutes({ plugin, settings, reader }: RouteDeps, accounts: Pick<Accounts, 'find'>): void {
   const whose = async (viewer: Viewer, userId: string | undefined): Promise<string> => {
     if (userId === undefined || userId === viewer.id) return viewer.id!;

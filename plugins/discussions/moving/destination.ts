@@ -1,10 +1,10 @@
 import { InvalidInput } from 'parley-forum';
 import type { Destination } from './post-mover.ts';
 
-/** Posts that move at a time. */
+/** Maximum number of posts moved at once. */
 export const MAX_CHOSEN = 200;
 
-/** Where what was sent says that posts go. 400 unless it says one thing. */
+/** The destination given in a request. Throws 400 unless exactly one is given. */
 export function destinationOf({
   discussion_id: discussionId,
   title,
@@ -24,16 +24,16 @@ export function destinationOf({
 
 const NAMES = [/(?:^|\/)d\/(\d+)/, /^#?(\d+)$/, /^([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i];
 
-/** Id or number of the discussion that somebody names by either, or by an address that they pasted; undefined for words. */
+/** Id or number of a discussion that was entered as such or as a pasted URL; undefined for other text. */
 export function namedDiscussion(text: string): string | undefined {
   const name = text.trim();
   return NAMES.map((pattern) => pattern.exec(name)?.[1]).find((found) => found !== undefined);
 }
 
-/** Letters of at least one word by which titles are looked for. */
+/** Minimum number of letters in at least one word of a title search. */
 const MIN_LETTERS = 2;
 
-/** Words as titles are looked for by them; undefined where they are too short, or a discussion is named. */
+/** The words to search titles for; undefined if they are too short, or if the text identifies a discussion. */
 export function titleWords(text: string): string | undefined {
   const words = text.toWellFormed().toLowerCase().trim().replace(/\s+/g, ' ');
   const enough = words.split(' ').some(({ length }) => length >= MIN_LETTERS);

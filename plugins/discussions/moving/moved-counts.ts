@@ -2,12 +2,12 @@ import { sql, type Data } from 'parley-forum';
 import { ADDED_TO_AUTHORS, addToCategoryCounts, lastPostOf, type CounterChange } from '../counters/counters.ts';
 import type { Move } from './rows.ts';
 
-/** A change of what a member has in a category. */
+/** A change of one member's counters in a category. */
 interface AuthorChange extends CounterChange {
   readonly userId: string;
 }
 
-/** Brings every number up to date once posts have moved: locks in the order that counters.ts documents. */
+/** Updates all counters after posts have moved, taking locks in the order documented in counters.ts. */
 export async function countMoved(data: Data, move: Move): Promise<void> {
   await countParticipants(data, move);
   await countPlaces(data, move);
@@ -40,7 +40,7 @@ async function countParticipants(data: Data, move: Move): Promise<void> {
   await data.all(sql`delete from discussion_participant where discussion_id = ${source.id} and posts = 0`);
 }
 
-/** Both discussions. One that was merged is deleted: its first post is what stands in the place of the one that left. */
+/** Updates both discussions. A merged discussion is deleted: its first post is the stub of the one that was moved. */
 async function countPlaces(data: Data, move: Move): Promise<void> {
   const { source, place, posts, merged, fresh, by, now } = move;
   const visible = visibleOf(move);
@@ -63,7 +63,10 @@ async function countPlaces(data: Data, move: Move): Promise<void> {
     ) t where d.id = t.id`);
 }
 
-/** What a discussion counts for its author comes and goes with its first post, unless that is deleted. */
+/**
+ * The started discussion is added to and removed from its author's counters with the first post, unless that is
+ * deleted.
+ */
 function authorChanges(move: Move): readonly AuthorChange[] {
   const { source, place, posts, merged, fresh } = move;
   const changes: AuthorChange[] = visibleOf(move).flatMap(({ authorId: userId }) => [
@@ -85,7 +88,7 @@ async function countAuthors(data: Data, changes: readonly AuthorChange[]): Promi
     order by category_id, user_id ${ADDED_TO_AUTHORS}`);
 }
 
-/** One change for each key, without those that change nothing. */
+/** Combines the changes with the same key, and drops those that cancel out. */
 function combined<T extends CounterChange>(changes: readonly T[], keyOf: (change: T) => string): readonly T[] {
   const sums = new Map<string, T>();
   for (const change of changes) {

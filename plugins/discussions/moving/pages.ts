@@ -9,19 +9,19 @@ import { findByTitle } from '../lists/suggestions.ts';
 import { MAX_CHOSEN, namedDiscussion, titleWords } from './destination.ts';
 import type { Moved } from './post-mover.ts';
 
-/** Posts to choose from on one page. */
+/** Number of posts on one page of the selection. */
 const PAGE = 50;
-/** Characters of each. */
+/** Characters shown of each post. */
 const EXCERPT = 160;
-/** Discussions that are offered where words were typed. */
+/** Maximum number of discussions offered for a title search. */
 const MOST_FOUND = 10;
 const Text = Type.Optional(Type.String({ maxLength: 2_000 }));
 
-/** Where posts are to go: whoever names the other discussion, and no title, need not choose it as well. */
+/** The chosen kind of destination: naming an existing discussion, without a title for a new one, implies the choice. */
 const meant = ({ to, title, discussion_id: other }: Readonly<Record<string, unknown>>): 'new' | 'existing' =>
   to === 'existing' || (textOf(other).trim() !== '' && textOf(title).trim() === '') ? 'existing' : 'new';
 
-/** How the form names the other discussion: as it is typed, or as one of those found for what was typed before. */
+/** How the form identifies the other discussion: as typed, or as one of those found for the text typed before. */
 interface Chosen {
   readonly discussion_id?: string | undefined;
   readonly found_for?: string | undefined;
@@ -30,13 +30,13 @@ interface Chosen {
 
 const pageOf = (number: number): number => Math.ceil(number / PAGE);
 
-/** /d/…/move: which posts, and where to; or all of them, which merges the discussion. */
+/** /d/…/move: which posts to move and where to, or all of them to merge the discussion. */
 export function movePages(deps: PageDeps, { data }: { readonly data: Data }): void {
   const { plugin, categories, reader, mover, markdown, records } = deps;
   const load = findByPath(deps);
   const authorize = ({ target }: { readonly target: DiscussionHead }): boolean => !target.deleted;
 
-  /** Others whose titles have the words that were typed; none where they name one. */
+  /** Other discussions whose titles match the words typed; none if the text identifies a discussion. */
   const foundBy = async (head: DiscussionHead, text: string, viewer: Viewer) => {
     const words = titleWords(text);
     const found = words === undefined ? [] : await findByTitle({ data, categories }, words, viewer, MOST_FOUND + 1);
@@ -107,7 +107,7 @@ export function movePages(deps: PageDeps, { data }: { readonly data: Data }): vo
     return moveView(head, actor, page ?? (post ? pageOf(post.row.number) : 1), { values });
   });
 
-  /** The discussion that the form names: itself, or one of those that were found by the words in it. */
+  /** The discussion that the form identifies, directly or as one of those found for the words in it. */
   const named = async (head: DiscussionHead, body: Chosen, viewer: Viewer): Promise<string> => {
     const wrong = (message: string): InvalidInput => new InvalidInput([{ field: 'discussion_id', message }]);
     const { discussion_id: text = '', found_for: words, found_id: chosen = '' } = body;

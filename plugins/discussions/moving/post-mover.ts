@@ -59,24 +59,24 @@ export interface PostMoverDeps {
   readonly revisions: Revisions;
   readonly rights: Rights;
 }
-/** Where posts go: to a discussion, by id or number, or to a new one. */
+/** The destination of posts: an existing discussion, by id or number, or a new one. */
 export type Destination = { readonly discussionId: string } | Fresh;
-/** Where they are now. */
+/** The posts, and the discussion they are in now. */
 export interface Moved {
   readonly discussion: { readonly id: string; readonly number: number };
   readonly posts: readonly MovedPost[];
 }
-/** A discussion that is to be made. */
+/** A discussion to be created. */
 interface Fresh {
   readonly title: string;
   readonly categoryId: string;
 }
-/** A destination that the moderator may write in. */
+/** A destination in which the moderator is allowed to write. */
 type Target = { readonly head: DiscussionHead } | { readonly fresh: Fresh };
 
 /**
- * Moves posts to another discussion, and merges whole discussions. Callers check that the viewer moderates the one that
- * the posts leave.
+ * Moves posts to another discussion, and merges whole discussions. Callers check that the viewer may moderate the
+ * discussion that the posts leave.
  */
 export class PostMover {
   readonly #deps: PostMoverDeps;
@@ -86,8 +86,8 @@ export class PostMover {
   }
 
   /**
-   * Replies that are not deleted, in their order, to the end of the other discussion. 400 for others, and where they are
-   * there already; 404 for a discussion that the viewer cannot see.
+   * Moves replies, in order, to the end of the other discussion. Throws 400 for posts that are not replies or are
+   * deleted, and if the destination is their own discussion; 404 for a discussion that the viewer cannot see.
    */
   async move(source: DiscussionHead, postIds: readonly string[], to: Destination, by: ChangedBy): Promise<Moved> {
     const target =
@@ -97,7 +97,9 @@ export class PostMover {
     return this.#carryOut(source, target, { by, postIds });
   }
 
-  /** All posts, deleted ones as such; what is left of the discussion leads to the other one. */
+  /**
+   * Moves all posts, keeping deleted ones deleted; the URL of the merged discussion then redirects to the other one.
+   */
   async merge(source: DiscussionHead, into: string, by: ChangedBy): Promise<Moved> {
     return this.#carryOut(source, { head: await this.#head(source, into, by.viewer, 'into') }, { by });
   }
@@ -122,7 +124,7 @@ export class PostMover {
     return { title: await drafts.acceptTitle(title, viewer, category.id), categoryId: category.id };
   }
 
-  /** One transaction, whose statements are as many for one post as for 200. */
+  /** One transaction, with as many statements for one post as for 200. */
   async #carryOut(
     head: DiscussionHead,
     target: Target,
@@ -162,7 +164,7 @@ export class PostMover {
     return { discussion: result.place, posts: result.posts };
   }
 
-  /** As they are now; 409 where somebody changed one since it was found. */
+  /** Locks and reads both discussions. Throws 409 if one has changed since the caller loaded it. */
   async #lock(head: DiscussionHead, target: Target): Promise<readonly [Place, Place | undefined]> {
     const { data } = this.#deps;
     const other = 'head' in target ? target.head : undefined;
@@ -183,7 +185,7 @@ export class PostMover {
     return [source, existing];
   }
 
-  /** A discussion that begins with this post, and has none so far. */
+  /** Inserts a discussion that starts with this post, without posts so far. */
   #start({ title, categoryId }: Fresh, first: PostToMove, now: Date): Promise<Place> {
     const id = createId(now.getTime());
     return insertDiscussion(this.#deps.data, { id, title, slug: slugOf(title, 'discussion'), categoryId, now }, first);
@@ -226,7 +228,7 @@ export class PostMover {
     );
   }
 
-  /** Everything that shows one of the two, or says where a post is now. */
+  /** Purges everything that shows one of the two discussions, or where a post has moved to. */
   #purge({
     source,
     place,
@@ -246,13 +248,13 @@ export class PostMover {
   }
 }
 
-/** What readers may know of them: deleted ones are not named. */
+/** The moved posts as readers may see them: deleted ones are left out. */
 const shown = (posts: readonly MovingPost[]): readonly MovedPost[] =>
   posts
     .filter(({ deletedAt }) => !deletedAt)
     .map(({ id, authorId, from, number }) => ({ id, author_id: authorId, from_number: from, number }));
 
-/** Who wrote all of them. */
+/** The author, if there is only one. */
 function onlyAuthor(posts: readonly MovingPost[]): string | undefined {
   const authors = new Set(posts.map(({ authorId }) => authorId));
   return authors.size === 1 ? posts[0]!.authorId : undefined;

@@ -7,7 +7,7 @@ import { ReasonField, withFields } from '../schemas.ts';
 import { destinationOf, MAX_CHOSEN } from './destination.ts';
 import type { Moved } from './post-mover.ts';
 
-/** Moving posts to another discussion, and merging discussions. */
+/** Routes that move posts to another discussion, and merge discussions. */
 export function moveRoutes({ plugin, reader, mover }: Omit<RouteDeps, 'web'>): void {
   const load = ({ actor, params }: { actor: Viewer; params: { id: string } }): Promise<DiscussionHead | undefined> =>
     reader.find(params.id, actor);

@@ -1,7 +1,7 @@
 import { HttpError, InvalidInput, sql, type Data, type RawBuilder } from 'parley-forum';
 import { isId } from 'parley-forum/plugins/api';
 
-/** A discussion that posts leave, or come to. */
+/** A discussion that posts leave or enter. */
 export interface Place {
   readonly id: string;
   readonly number: number;
@@ -14,7 +14,7 @@ export interface Place {
   readonly createdAt: Date;
   readonly deletedAt: Date | null;
 }
-/** A post before it moves. */
+/** A post before the move. */
 export interface PostToMove {
   readonly id: string;
   readonly number: number;
@@ -22,7 +22,7 @@ export interface PostToMove {
   readonly createdAt: Date;
   readonly deletedAt: Date | null;
 }
-/** With the numbers that it had and gets, and the row that takes its place. */
+/** A post with its old and new number, and the id of the stub that takes its place. */
 export interface MovingPost extends PostToMove {
   readonly from: number;
   readonly stubId: string;
@@ -31,26 +31,26 @@ export interface Move {
   readonly source: Place;
   readonly place: Place;
   readonly posts: readonly MovingPost[];
-  /** All posts leave. */
+  /** Whether all posts leave the discussion. */
   readonly merged: boolean;
-  /** The place was made for them. */
+  /** Whether the target discussion was created for this move. */
   readonly fresh: boolean;
   readonly by: string | null;
   readonly now: Date;
 }
 
-/** Posts of a discussion that is merged, deleted ones included. */
+/** Maximum number of posts, including deleted ones, in a discussion to be merged. */
 const MAX_MERGED = 1_000;
 const PLACE = sql<Place>`id, number, title, slug, category_id as "categoryId", author_id as "authorId",
   first_post_id as "firstPostId",
   last_number as "lastNumber", created_at as "createdAt", deleted_at as "deletedAt"`;
 const POST = sql<PostToMove>`id, number, author_id as "authorId", created_at as "createdAt", deleted_at as "deletedAt"`;
 
-/** Until the transaction ends; in the one order, so that of two opposite moves one waits for the other. */
+/** Locks discussions until the transaction ends, in order of id, so that two opposite moves cannot deadlock. */
 export const lockDiscussions = (data: Data, ids: readonly string[]): Promise<readonly Place[]> =>
   data.all(sql<Place>`select ${PLACE} from discussion where id = any(${ids}::uuid[]) order by id for no key update`);
 
-/** The posts of a locked discussion that were chosen, in their order. 400 where one of them cannot move by itself. */
+/** The selected posts of a locked discussion, in order. Throws 400 if one of them cannot be moved by itself. */
 export async function chosenPosts(
   data: Data,
   { id }: Place,
@@ -66,7 +66,7 @@ export async function chosenPosts(
   return posts;
 }
 
-/** All posts of a locked discussion, but what stands in the place of those that have moved. 409 for too many. */
+/** All posts of a locked discussion, except the stubs of posts that have already moved. Throws 409 for too many. */
 export async function postsToMerge(data: Data, { id }: Place): Promise<readonly PostToMove[]> {
   const posts = await data.all(sql<PostToMove>`select ${POST} from post
     where discussion_id = ${id} and moved_post_id is null order by number limit ${MAX_MERGED + 1}`);
@@ -78,7 +78,10 @@ export async function postsToMerge(data: Data, { id }: Place): Promise<readonly 
   return posts;
 }
 
-/** Who wrote the first of its posts began it, at that time. What it has is counted when they are there. */
+/**
+ * Inserts a discussion; the author and time of its first post become its own. Its counters are updated once it has its
+ * posts.
+ */
 export async function insertDiscussion(
   data: Data,
   { id, title, slug, categoryId, now }: Pick<Place, 'id' | 'title' | 'slug' | 'categoryId'> & { readonly now: Date },
@@ -94,9 +97,9 @@ export async function insertDiscussion(
 }
 
 /**
- * Gives the posts their new place and number, and puts a row into each place that they leave. One statement, because
- * replies that stay refer to these places. An answer goes on answering what moves along; what answers a first post
- * answers none.
+ * Gives the posts their new discussion and numbers, and inserts a stub in each place they leave. One statement, because
+ * replies that stay refer to these places. A reply keeps referring to a post that moves along with it; a reply to a
+ * first post refers to none.
  */
 export async function moveRows(data: Data, { source, place, posts, by, now }: Move): Promise<void> {
   await data.all(sql`
@@ -114,13 +117,13 @@ export async function moveRows(data: Data, { source, place, posts, by, now }: Mo
       ${by}::uuid, id from moved`);
 }
 
-/** Discussions in which one of the posts stood, whose pages say where it is. */
+/** Discussions in which one of the posts used to be, whose pages show where it is now. */
 export const formerPlaces = (data: Data, postIds: readonly string[]): Promise<readonly string[]> =>
   idsOf(
     data,
     sql<Id>`select distinct discussion_id as id from post where moved_post_id = any(${postIds}::uuid[]) order by id`,
   );
-/** The same of all posts of a discussion. */
+/** The same for all posts of a discussion. */
 export const formerPlacesIn = (data: Data, discussionId: string): Promise<readonly string[]> =>
   idsOf(
     data,

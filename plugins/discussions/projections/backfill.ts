@@ -3,14 +3,14 @@ import { discussionCacheTags, type PostProjection } from 'parley-forum/plugins/d
 import type { Projections } from './projections.ts';
 
 /**
- * Posts processed in one transaction: their discussions cannot be changed meanwhile, so it must be short. On the
- * embedded database nothing else goes on in the process, either.
+ * Number of posts processed in one transaction. Their discussions cannot change meanwhile, so it must be short; with
+ * the embedded database, it also blocks everything else in the process.
  */
 const [BATCH, EMBEDDED_BATCH] = [500, 100];
 
 /**
- * Passes posts to a projection in the order of their ids. What was cached meanwhile may show the projection without
- * them, so it goes when all have been passed.
+ * Passes posts to a projection in order of id. Responses cached meanwhile may be based on the incomplete projection, so
+ * caches are purged at the end.
  */
 export const postBackfill = (
   { data, cache, projections }: { readonly data: Data; readonly cache: Cache; readonly projections: Projections },

@@ -10,19 +10,25 @@ import {
 import { postProjections, type ProjectedPost } from 'parley-forum/plugins/discussions';
 
 /**
- * Milliseconds that a checkpoint reaches back: other processes may have written without a projection for a moment, and their
- * clocks may differ.
+ * Milliseconds subtracted from the time of a checkpoint: other processes may have written without the projection for a
+ * moment, and their clocks may differ.
  */
 const CHECKPOINT_MARGIN = 60_000;
-/** So many changed discussions are gone through one by one; of more, all posts are read in their order once. */
+/**
+ * Maximum number of changed discussions whose posts are read individually; above it, all posts are scanned once in
+ * order.
+ */
 const MAX_SINGLY_READ = 1_000;
-/** Posts that a batch passes at most to find changed ones: to read on to the end may take longer than a statement may. */
+/**
+ * Maximum number of posts scanned in a batch to find changed ones: scanning to the end may exceed the statement
+ * timeout.
+ */
 const MAX_PASSED = 10_000;
 
-/** Posts whose texts are in memory at a time while they move. */
+/** Number of moved posts whose texts are in memory at a time. */
 const MAX_TEXTS = 200;
 
-/** Posts behind `after`, up to `end`, of the discussions that changed since the checkpoint. */
+/** Posts after `after` and up to `end` of the discussions that changed since the checkpoint. */
 interface ProjectedRange {
   readonly after: string | undefined;
   readonly limit: number;
@@ -54,8 +60,8 @@ interface ProjectedSource {
 }
 
 /**
- * Passes every change to the projections of other plugins, inside the transaction of the change. Without a projection
- * no statement is sent.
+ * Passes every change to the projections of other plugins, inside the transaction of the change. Sends no statements if
+ * there is no projection.
  */
 export class Projections {
   readonly #plugin: PluginHandle;
@@ -72,7 +78,7 @@ export class Projections {
     await this.postsOfMany(em, () => posts.map((post) => projectionOf(discussion, post)));
   }
 
-  /** As `posts`, of several discussions; `copies` is called only where there is a projection. */
+  /** Like `posts`, but for several discussions; `copies` is called only if there is a projection. */
   async postsOfMany(em: EntityManager, copies: () => readonly ProjectedPost[]): Promise<void> {
     const found = this.#plugin.extensions(postProjections);
     if (found.length === 0) return;
@@ -80,7 +86,10 @@ export class Projections {
     for (const { value } of found) await value.posts(em, posts);
   }
 
-  /** Posts that have moved, and the discussion that they left where it was merged. Each projection ends before the next begins, as elsewhere. */
+  /**
+   * Passes on posts that were moved, and the discussion they left if it was merged. As elsewhere, each projection is
+   * finished before the next one starts.
+   */
   async moved(em: EntityManager, { source, place, ids, merged }: MovedPosts): Promise<void> {
     const left = { discussionId: source.id, whole: merged };
     let read: { readonly part: number; readonly posts: readonly ProjectedSource[] } | undefined;
@@ -118,7 +127,7 @@ export class Projections {
     for (const { value } of this.#plugin.extensions(postProjections)) await value.category(em, from, to);
   }
 
-  /** The newest discussion's number and the time. */
+  /** The checkpoint consists of the newest discussion's number and the time. */
   async checkpoint(): Promise<string> {
     const row = await this.#data.one(
       sql<{ number: number }>`select coalesce(max(number), 0) as number from discussion`,
@@ -134,7 +143,9 @@ export class Projections {
     return this.#projected({ after, limit, since, changed: await this.#changed(since) });
   }
 
-  /** As `projectedPosts`, in short statements: there may be fewer, and `next` says after which to go on. */
+  /**
+   * Like `projectedPosts`, but in short statements: may return fewer posts, with `next` as the id to continue after.
+   */
   async projectedBatch(
     after: string | undefined,
     limit: number,
@@ -167,7 +178,7 @@ export class Projections {
         : sql`select p.id, p.discussion_id from post p join discussion d on d.id = p.discussion_id
           where ${beyond} and p.moved_post_id is null
             and ${since === undefined ? sql`true` : sql`(${createdSince(since)} or ${updatedSince(since)})`} order by p.id limit ${limit}`;
-    // Two statements: what the first had to wait for is seen by the second.
+    // Two statements, because only the second one sees the changes that the first one had to wait for.
     const ids = await this.#data.all(
       sql<{
         id: string;
@@ -184,7 +195,10 @@ export class Projections {
       order by p.id`);
   }
 
-  /** Ids of discussions changed since the checkpoint: all where they are `limit` at most. Each half by its index. */
+  /**
+   * Ids of discussions changed since the checkpoint, complete unless there are more than `limit`. Each half uses its
+   * own index.
+   */
   async #changedSince(checkpoint: string, limit: number): Promise<readonly string[]> {
     const rows = await this.#data.all(sql<{ id: string }>`
       (select id from discussion d where ${createdSince(checkpoint)} order by number limit ${limit})
@@ -194,7 +208,7 @@ export class Projections {
   }
 }
 
-/** Discussions that came later, old ones by an import too. */
+/** Discussions created later, including old ones that were imported. */
 const createdSince = (checkpoint: string): RawBuilder<unknown> =>
   sql`d.number > ${Number(checkpoint.split(' ', 1)[0])}`;
 /** Discussions in which anything changed. */

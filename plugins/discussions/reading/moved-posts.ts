@@ -3,15 +3,15 @@ import type { NewPlace } from './reader.ts';
 
 type Post = PostRecord | PostStub;
 
-/** The post that has moved, which may be one that cannot be seen (null); undefined of one that is where it was. */
+/** Id of the post that moved, null if the viewer cannot see it; undefined for a post that has not moved. */
 const movedId = (post: Post): string | null | undefined => ('author' in post ? undefined : post.moved_post_id);
 
-/** Ids of posts that stood here and can be seen elsewhere. */
+/** Ids of posts that used to be here and that the viewer can see elsewhere. */
 export const movedIds = (posts: readonly Post[]): readonly string[] => posts.flatMap((post) => movedId(post) ?? []);
 
 /**
- * What is said of posts that were moved, by number: of those that stood one behind the other and are in one discussion
- * by now, the first says it of all of them (`count`), and the others nothing (`along`).
+ * Descriptions of moved posts, by number. For consecutive posts that are now in the same discussion, the first one
+ * describes all of them (`count`), and the others are marked `along`.
  */
 export function movedPosts(posts: readonly Post[], places: ReadonlyMap<string, NewPlace>): ReadonlyMap<number, object> {
   const said = new Map<number, object>();

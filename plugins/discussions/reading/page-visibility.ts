@@ -21,7 +21,7 @@ interface PageVisibilityDeps {
 }
 
 /**
- * Titles of discussions and categories whose pages visitors have open, as far as the viewer may see them. One
+ * Titles of discussions and categories on pages that visitors have open, as far as the viewer may see them. One
  * statement.
  */
 export const pageVisibility = ({ data, access, categories }: PageVisibilityDeps): PageVisibilityRule => ({

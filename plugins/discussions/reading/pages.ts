@@ -23,15 +23,15 @@ import { composer, findOrFollow, pinValues, postModel, replyKey, siteZone, type 
 
 const pageOf = (number: number): number => Math.ceil(number / POSTS_PER_PAGE);
 const pathOf = (head: DiscussionHead, page: number): string => discussionPath(head) + (page > 1 ? `?page=${page}` : '');
-/** The rest of a page whose posts are too long to be shown at once, from this number on. */
+/** Path of the rest of a page, starting with this number, if its posts are too long to be shown at once. */
 const pathFrom = (head: DiscussionHead, from: number): string =>
   `${discussionPath(head)}?page=${pageOf(from)}&from=${from}`;
 const firstOf = (page: number): number => (page - 1) * POSTS_PER_PAGE + 1;
 
-/** /d/…: reading a discussion. `zone`: in which its reader counts days. */
+/** /d/…: reading a discussion. `zone` is the time zone in which the reader counts days. */
 export function discussionPages(deps: PageDeps, zone: () => string): void {
   const { plugin, reader, records, categories, markdown } = deps;
-  /** The discussion, or the address to which that of one leads that was merged. */
+  /** The discussion, or the path to which that of a merged one redirects. */
   const load = findOrFollow(deps);
   const cacheTags = ({ target }: { readonly target: DiscussionHead | string }) =>
     typeof target === 'string' ? undefined : cacheTagsOf(target.id);
@@ -64,7 +64,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
     return shared(build, { variant: own ? 'author' : '' });
   });
 
-  /** `owner`: the viewer, or the author of the discussion where they are the one. */
+  /** `owner`: the viewer, or the discussion's author if that is the viewer. */
   const discussionView = async (
     head: DiscussionHead,
     { page, from }: { readonly page: number; readonly from: number },
@@ -84,7 +84,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
     const { record, lastNumber } = found;
     const last = pageOf(lastNumber);
     if (page > last || from > lastNumber) throw notFound('The discussion ends before this page');
-    // One may have been written between the two.
+    // A post may have been written between the two reads.
     const posts = read.filter(({ number }) => number <= lastNumber);
     const moved = movedPosts(posts, await reader.newPlaces(movedIds(posts), actor));
     const next = from + posts.length;
@@ -124,7 +124,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
         canonical: pathOf(head, page),
         current: `/c/${encodeURIComponent(category.slug)}`,
         picture: firstImage(record.html),
-        // For search engines, which are guests.
+        // Only for guests, because search engines read as guests.
         ...(isGuest(actor) && {
           structuredData: await plugin.filter(discussionStructuredData, structuredData(record, posts, markdown), {
             discussion: record,
@@ -171,7 +171,7 @@ export function discussionPages(deps: PageDeps, zone: () => string): void {
   });
 }
 
-/** What the foot of the page offers: a writing field, or why there is none. */
+/** The footer of the page: a field to reply, or why there is none. */
 function replyModel(head: DiscussionHead, { rights }: PageDeps, viewer: Viewer): object {
   if (rights.canReply(head, viewer)) {
     return {
@@ -182,7 +182,7 @@ function replyModel(head: DiscussionHead, { rights }: PageDeps, viewer: Viewer):
   return { guest: isGuest(viewer), closed: head.locked ? 'locked' : 'category' };
 }
 
-/** What the viewer may do with the discussion as a whole, as links and forms. */
+/** The actions that the viewer may take on the discussion as a whole, as links and forms. */
 function toolsModel(
   head: DiscussionHead,
   { record, firstPostId }: FoundDiscussion,
@@ -213,10 +213,10 @@ function toolsModel(
   };
 }
 
-/** Characters of a post that search engines are given. */
+/** Characters of a post in the structured data. */
 const EXCERPT = 500;
 
-/** The discussion with the replies of the page under way. */
+/** Structured data of the discussion with the replies on the current page. */
 function structuredData(
   record: DiscussionRecord,
   posts: readonly (PostRecord | PostStub)[],
@@ -257,7 +257,7 @@ function structuredData(
   };
 }
 
-/** The first picture of a post, as its HTML has it. */
+/** The first picture in the HTML of a post. */
 function firstImage(html: string): PagePicture | undefined {
   const [tag] = /<img [^>]*>/.exec(html) ?? [];
   const attribute = (name: string): string | undefined =>

@@ -1,6 +1,6 @@
 import { decodePosition, encodeCursor } from 'parley-forum/plugins/api';
 
-/** What a page of posts may be asked for. */
+/** The paging parameters of a request for posts. */
 export interface PostsRequest {
   readonly limit: number;
   readonly offset?: number | undefined;
@@ -9,7 +9,7 @@ export interface PostsRequest {
   readonly descending?: boolean;
 }
 export interface PostWindow {
-  /** Numbers of the first and last post of the page, both included; `from` above `to` for an empty page. */
+  /** Numbers of the first and last post on the page, both inclusive; `from` is greater than `to` for an empty page. */
   readonly from: number;
   readonly to: number;
   readonly descending: boolean;
@@ -18,8 +18,8 @@ export interface PostWindow {
 }
 
 /**
- * Which numbers a page of posts has. Numbers have no gaps, so an offset costs nothing. `near` opens the page that has
- * that post; a number beyond the end opens the last one.
+ * The range of post numbers on a page. Numbers have no gaps, so an offset costs nothing. `near` selects the page
+ * containing that post, or the last page for a number beyond the end.
  */
 export function postWindow(
   last: number,
@@ -33,7 +33,7 @@ export function postWindow(
     const hasMore = to >= from && from > 1;
     return { from, to, descending, hasMore, nextCursor: hasMore ? encodeCursor([from]) : undefined };
   }
-  // Far beyond the end no number fits the database's integers.
+  // Clamped, because a number far beyond the end would not fit into the database's integers.
   const from = Math.min(last, (position ?? 0) + skipped) + 1;
   const to = Math.min(last, from + limit - 1);
   const hasMore = to >= from && to < last;

@@ -8,10 +8,10 @@ import { discussionPath, peoplePath } from '../identifiers.ts';
 import { findByPath, type PageDeps } from '../page-parts.ts';
 import type { Participants } from './participants.ts';
 
-/** People on one page. */
+/** Number of people on one page. */
 const PAGE_SIZE = 50;
 
-/** Who wrote in a discussion: GET /api/discussions/{id}/participants and /d/{number}/people. */
+/** The participants of a discussion: GET /api/discussions/{id}/participants and /d/{number}/people. */
 export function participantRoutes(
   { plugin, reader, settings }: Pick<PageDeps, 'plugin' | 'reader' | 'settings'>,
   participants: Participants,

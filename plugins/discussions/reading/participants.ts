@@ -18,7 +18,7 @@ export interface ParticipantList {
   readonly cursor?: string | undefined;
 }
 
-/** Those who wrote in a discussion. The caller checks who may read it. */
+/** The participants of a discussion. The caller checks who may read it. */
 export class Participants {
   readonly #deps: ParticipantsDeps;
 
@@ -26,7 +26,7 @@ export class Participants {
     this.#deps = deps;
   }
 
-  /** Those with the most posts first; of equally many the one with the greater id. Two statements. */
+  /** Those with the most posts first; ties are broken by the greater id. Two statements. */
   async list(discussionId: string, { limit, offset = 0, cursor }: ParticipantList): Promise<Page<ParticipantRecord>> {
     const { accounts, data } = this.#deps;
     const after = cursor === undefined ? undefined : readCursor(cursor);

@@ -4,8 +4,8 @@ import { postPath } from '../identifiers.ts';
 import { postActions, type PageDeps } from '../page-parts.ts';
 
 /**
- * /p/…/menu: what one may do with a post. A page by itself without script; with script, its items in the one menu of a
- * discussion’s page, fetched when it is opened.
+ * /p/…/menu: the actions for a post. Without script, this is a page of its own; with script, its items are fetched into
+ * the menu of the discussion's page when that is opened.
  */
 export function postMenuPage(deps: PageDeps, web: Web): void {
   const { plugin, reader, records, rights } = deps;

@@ -37,18 +37,18 @@ export interface ReaderDeps {
   readonly categories: CategoryService;
   readonly records: Records;
 }
-/** Tag of what decides who may see a discussion; replies leave it alone. */
+/** Cache tag of everything that decides who may see a discussion; not purged by replies. */
 export const headTag = (idOrNumber: string | number): string => `discussion-head:${idOrNumber}`;
-/** Tag of what says how much is in a category, beside lists. */
+/** Cache tag of the numbers of discussions and posts in a category, in addition to the tags of lists. */
 export const countTag = (categoryId: string): string => `category-count:${categoryId}`;
 
-/** A discussion as it is stored. */
+/** A discussion as stored. */
 interface StoredHead extends DiscussionHead {
-  /** Its first post, where that is another discussion’s now: it was merged, and nobody sees it any more. */
+  /** Its first post, if that has moved to another discussion: this one was merged, and nobody can see it any more. */
   readonly movedPostId: string | null;
   readonly deletedBy: string | null;
 }
-/** A post and where it is. */
+/** A post and its discussion. */
 export interface FoundPost {
   readonly row: PostRow;
   readonly discussion: DiscussionHead;
@@ -59,22 +59,22 @@ export interface AnswerablePost {
   readonly number: number;
   readonly authorId: string;
 }
-/** A discussion as its page needs it: the record, and how many posts it has, deleted ones included. */
+/** A discussion as its page needs it: the record, and the number of its posts, including deleted ones. */
 export interface FoundDiscussion {
   readonly record: DiscussionRecord;
   readonly lastNumber: number;
   readonly firstPostId: string;
 }
 
-/** The discussion of a category in which somebody wrote last. */
+/** The most recently active discussion of a category. */
 export interface LatestDiscussion extends Pick<DiscussionHead, 'number' | 'slug' | 'title'> {
   readonly at: Date;
 }
 
-/** The discussion that a post has moved to. */
+/** The discussion to which a post has moved. */
 export type NewPlace = Pick<DiscussionHead, 'id' | 'title'>;
 
-/** A reply to choose. */
+/** A reply in the selection of posts to move. */
 export interface MovableRow {
   readonly id: string;
   readonly number: number;
@@ -93,11 +93,13 @@ interface AuthorPostsPage {
   readonly before: string | undefined;
 }
 
-/** When the author of a post `p` wrote first: the index of an author's posts begins with it. */
+/** When the author of a post `p` first posted; an index on author and id finds it at once. */
 const AUTHOR_SINCE = sql`(select a.created_at from post a where a.author_id = p.author_id and a.deleted_at is null
   order by a.id limit 1)`;
 
-/** Reads discussions and posts for a viewer. Nothing they may not see appears in a list, a count or an error. */
+/**
+ * Reads discussions and posts for a viewer. Anything the viewer may not see is absent from lists, counts and errors.
+ */
 export class DiscussionReader {
   readonly #deps: ReaderDeps;
 
@@ -105,7 +107,7 @@ export class DiscussionReader {
     this.#deps = deps;
   }
 
-  /** That of each of these categories, by its id; an empty category has none. */
+  /** The most recently active discussion of each category, by category id; empty categories are absent. */
   async latestIn(categoryIds: readonly string[]): Promise<ReadonlyMap<string, LatestDiscussion>> {
     const rows = await this.#deps.data.all(sql<LatestDiscussion & { readonly categoryId: string }>`
       select c.id as "categoryId", d.number, d.slug, d.title, d.last_post_at as at
@@ -116,13 +118,15 @@ export class DiscussionReader {
     return new Map(rows.map(({ categoryId, ...latest }) => [categoryId, latest]));
   }
 
-  /** By id or public number. Cached until it is renamed, moved, locked, pinned, deleted or restored. */
+  /**
+   * Finds a discussion by id or public number. Cached until it is renamed, moved, locked, pinned, deleted or restored.
+   */
   async find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
     const head = await this.#head(idOrNumber);
     return head && head.movedPostId === null && this.#canSee(head, viewer) ? head : undefined;
   }
 
-  /** As `find`; authors also what they deleted themselves, which they may bring back for a while. */
+  /** Like `find`, but also returns to authors what they deleted themselves, and may restore for a while. */
   async findRestorable(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
     const head = await this.#head(idOrNumber);
     const own = head?.authorId === viewer.id && head?.deletedBy === viewer.id;
@@ -131,7 +135,10 @@ export class DiscussionReader {
       : this.find(idOrNumber, viewer);
   }
 
-  /** Where the address of a discussion that was merged leads, or that of a post that has moved, whoever may see where it was. */
+  /**
+   * The path to which that of a merged discussion or moved post redirects, for viewers who could see the original
+   * place.
+   */
   async formerPlace(number: string, post: number | undefined, viewer: Viewer): Promise<string | undefined> {
     const head = await this.#head(number);
     if (!head) return undefined;
@@ -147,7 +154,7 @@ export class DiscussionReader {
     return id === null ? undefined : this.placeOf(id, viewer);
   }
 
-  /** The discussion, as the viewer sees it, into which the one of that number was merged. */
+  /** The discussion into which the one with this number was merged, if the viewer may see it. */
   async mergedInto(number: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
     const former = await this.#head(number);
     if (!former || former.movedPostId === null) return undefined;
@@ -157,7 +164,7 @@ export class DiscussionReader {
     return row && this.find(row.id, viewer);
   }
 
-  /** The address of a post, deleted or not, whose discussion the viewer may see. */
+  /** The path of a post, deleted or not, if the viewer may see its discussion. */
   async placeOf(postId: string, viewer: Viewer): Promise<string | undefined> {
     const row = await this.#deps.data.one(
       sql<{
@@ -180,7 +187,7 @@ export class DiscussionReader {
     return discussion && { row, discussion };
   }
 
-  /** As `findPost`; authors also what they deleted themselves. */
+  /** Like `findPost`, but also returns to authors what they deleted themselves. */
   async findRestorablePost(id: string, viewer: Viewer): Promise<FoundPost | undefined> {
     if (!isId(id) || viewer.id === undefined) return undefined;
     const row = await this.#deps.data.one(
@@ -191,7 +198,7 @@ export class DiscussionReader {
     return discussion ? { row, discussion } : this.findPost(id, viewer);
   }
 
-  /** A post of the discussion by its number, as URLs name it. */
+  /** A post of the discussion by its number, as given in a URL. */
   async postNumbered(head: DiscussionHead, text: string, viewer: Viewer): Promise<FoundPost | undefined> {
     const number = numberOf(text);
     const row =
@@ -205,7 +212,10 @@ export class DiscussionReader {
     return { row, discussion: head };
   }
 
-  /** What a reply in a discussion that was found for the viewer may answer: a post by id or number that is not deleted. */
+  /**
+   * The post that a reply may answer, by id or number, if it is not deleted. The discussion must be visible to the
+   * viewer.
+   */
   answerable({ id }: DiscussionHead, idOrNumber: string): Promise<AnswerablePost | undefined> {
     const number = numberOf(idOrNumber);
     if (number === undefined && !isId(idOrNumber)) return Promise.resolve(undefined);
@@ -262,8 +272,8 @@ export class DiscussionReader {
   }
 
   /**
-   * A page of a discussion's posts: fewer than were asked for where they are long, and the cursor goes on with the next
-   * one.
+   * A page of a discussion's posts. Contains fewer posts than requested if they are long; the cursor continues with the
+   * next one.
    */
   async posts(
     { head, lastNumber }: { readonly head: DiscussionHead; readonly lastNumber: number },
@@ -295,7 +305,7 @@ export class DiscussionReader {
     };
   }
 
-  /** The first post that was written then or later; the last where there is none. */
+  /** Number of the first post written at that time or later, or of the last post if there is none. */
   async numberSince(head: DiscussionHead, since: Date): Promise<number> {
     const row = await this.#deps.data.one(sql<{ number: number }>`
       select coalesce(
@@ -304,7 +314,7 @@ export class DiscussionReader {
     return row!.number;
   }
 
-  /** Bytes of text in the posts from one number to another, and what post stood at the last one, if it is elsewhere now. */
+  /** Total bytes of text in a range of posts; and the post whose stub is the last one, if that has moved. */
   async upTo(
     { id }: DiscussionHead,
     { from, to }: Omit<Range, 'descending'>,
@@ -317,8 +327,8 @@ export class DiscussionReader {
   }
 
   /**
-   * Posts whose number lies between `from` and `to`, both included, in the order asked for: as many as one answer may
-   * carry, and always the first. Deleted ones keep their place as stubs.
+   * Posts with numbers from `from` to `to`, both inclusive, in the requested order, up to the response size limit but
+   * always at least one. Deleted posts are returned as stubs.
    */
   async postsBetween(
     head: DiscussionHead,
@@ -348,7 +358,7 @@ export class DiscussionReader {
     });
   }
 
-  /** Replies between two numbers that are not deleted, with how they begin. */
+  /** Replies in a range of numbers that are not deleted, with the beginning of their text. */
   movable({ id }: DiscussionHead, { from, to }: Omit<Range, 'descending'>): Promise<readonly MovableRow[]> {
     return this.#deps.data
       .all(sql<MovableRow>`select id, number, author_id, left(content, ${sql.lit(PREVIEW_LENGTH)}) as content from post
@@ -356,7 +366,7 @@ export class DiscussionReader {
       order by number`);
   }
 
-  /** The newest first; `before` is the id with which the page before ended. */
+  /** An author's posts, newest first; `before` is the id of the last post on the previous page. */
   async postsBy(
     authorId: string,
     { limit, offset, before }: AuthorPostsPage,
@@ -386,7 +396,7 @@ export class DiscussionReader {
     return sql`select id as post_id from post where discussion_id in (${await this.visible(viewer)})${notDeleted}`;
   }
 
-  /** A select of what `postsOf` finds. */
+  /** A select of the posts that `postsOf` finds. */
   async readablePosts(viewer: Viewer): Promise<ReadablePosts> {
     return sql`select p.id, p.number, p.content, p.discussion_id, d.title, d.category_id from post p
       join discussion d on d.id = p.discussion_id
@@ -394,7 +404,7 @@ export class DiscussionReader {
         and d.category_id = any(${await this.#visible(viewer)}::uuid[])`;
   }
 
-  /** The discussions in which these posts are by now, by post; those that the viewer may not see are missing. */
+  /** The discussions that these posts are in now, by post id, except those the viewer may not see. */
   async newPlaces(ids: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, NewPlace>> {
     if (ids.length === 0) return new Map();
     const rows = await this.#deps.data.all(
@@ -411,7 +421,7 @@ export class DiscussionReader {
     return category !== undefined && (!head.deleted || this.#deps.access.allows(viewer, moderate));
   }
 
-  /** Ids of the categories, or of the one that is asked for, that the viewer may see. */
+  /** Ids of the categories that the viewer may see, or of the requested one. */
   async #visible(viewer: Viewer, only?: string): Promise<readonly string[]> {
     const { categories } = this.#deps;
     await categories.refresh();

@@ -30,13 +30,16 @@ export interface RecordsDeps {
   readonly markdown: Pick<Markdown, 'excerpt'>;
 }
 
-/** Milliseconds after which another plugin's field is left out of the page. */
+/** Milliseconds after which a slow field of another plugin is omitted from the page. */
 const FIELD_TIMEOUT = 2_000;
 
-/** Characters of a text that is too long for its answer. */
+/** Characters shown of a text that exceeds the response size limit. */
 const EXCERPT = 300;
 
-/** Turns rows into what the API and the pages show: authors from memory, other plugins' fields in one call each. */
+/**
+ * Converts rows to the records that the API and the pages show, adding authors from memory and the fields of other
+ * plugins with one call each.
+ */
 export class Records {
   readonly #deps: RecordsDeps;
 
@@ -49,7 +52,7 @@ export class Records {
     return addFields(rows.map((row) => this.#discussion(row, authors)));
   }
 
-  /** Deleted ones are stubs, unless `whole`: then the viewer is a moderator. */
+  /** Deleted posts become stubs, unless `whole` is set because the viewer is a moderator. */
   async posts(rows: readonly PostRow[], viewer: Viewer, whole: boolean): Promise<readonly (PostRecord | PostStub)[]> {
     const shown = rows.filter((row) => row.moved_post_id === null && (whole || !row.deleted_at));
     const [authors, addFields] = await Promise.all([
@@ -63,7 +66,7 @@ export class Records {
     );
   }
 
-  /** Rows of posts with their authors alone. */
+  /** Adds authors, but no fields, to rows of posts. */
   async withAuthors<T extends { readonly author_id: string }>(
     rows: readonly T[],
   ): Promise<readonly (T & { readonly author: AuthorRecord })[]> {
@@ -167,7 +170,7 @@ export class Records {
     };
   }
 
-  /** A text too long for the answer is cut to an excerpt. */
+  /** Text that exceeds the response size limit is cut to an excerpt. */
   #text({ content, html }: Pick<PostRow, 'content' | 'html'>): Pick<PostRecord, 'content' | 'html' | 'is_truncated'> {
     if (html !== null) return { content, html, is_truncated: false };
     return {
@@ -177,13 +180,16 @@ export class Records {
     };
   }
 
-  /** Loads other plugins' fields of these; what it returns adds them to their records, in the same order. */
+  /**
+   * Loads other plugins' fields for these rows; the returned function adds them to their records, given in the same
+   * order.
+   */
   async #fields(
     point: ExtensionPoint<Field>,
     rows: readonly { readonly id: string }[],
     viewer: Viewer,
   ): Promise<<T extends object>(records: readonly T[]) => readonly T[]> {
-    // Guests stand for themselves.
+    // A guest is their own representative.
     const standsForMany = this.#deps.access.representative(viewer)?.id === viewer.id;
     const fields = this.#deps.plugin.extensions(point).filter(({ value }) => !(value.personal && standsForMany));
     if (fields.length === 0 || rows.length === 0) return (records) => records;
@@ -199,7 +205,7 @@ export class Records {
         return values && ([field.name, values] as const);
       }),
     );
-    // A plugin that stopped meanwhile has taken the description of its field along.
+    // A plugin that stopped in the meantime has removed the schema of its field, so its values are dropped too.
     const here = new Set(this.#deps.plugin.extensions(point).map(({ value }) => value.name));
     const loaded = columns.filter((column) => column !== undefined).filter(([name]) => here.has(name));
     return (records) =>

@@ -1,41 +1,41 @@
 import { diffArrays, diffWordsWithSpace } from 'diff';
 
-/** A stretch of a line. */
+/** A segment of a line. */
 interface DiffSegment {
   readonly text: string;
   readonly changed: boolean;
 }
 /**
- * A line that stayed, a number of lines that stayed and are left out, or a line before and after: without one of them
- * it was added or taken away.
+ * An unchanged line, a number of omitted unchanged lines, or a line before and after; without one of the two, it was
+ * added or removed.
  */
 export type DiffRow = Readonly<
   { same: string } | { gap: number } | { before?: readonly DiffSegment[]; after?: readonly DiffSegment[] }
 >;
 
-/** Lines around a change that are shown though they stayed. */
+/** Number of unchanged lines shown around a change. */
 const CONTEXT = 2;
-/** Lines and words that may differ before the search for what stayed is given up: its time grows with their square. */
+/** Maximum numbers of differing lines and words before the comparison is abandoned: its time grows quadratically. */
 const [MAX_LINE_EDITS, MAX_WORD_EDITS] = [100, 40];
-/** Characters in which words are compared; what is beyond them is shown as whole lines. */
+/** Number of characters compared word by word; changes beyond that are shown as whole lines. */
 const MAX_COMPARED_CHARACTERS = 5_000;
-/** Rows of one change that are shown. */
+/** Maximum number of rows shown of one change. */
 const MAX_ROWS = 400;
 
 const wholeLine = (text: string): readonly DiffSegment[] => [{ text, changed: true }];
 
-/** How many characters may still be looked into. */
+/** Number of characters that may still be compared word by word. */
 interface Budget {
   left: number;
 }
 
-/** What two versions of a line share, and what not. */
+/** Compares two versions of a line word by word. */
 function diffLine(before: string, after: string, budget: Budget): DiffRow {
   const needed = before.length + after.length;
   if (needed > budget.left) return { before: wholeLine(before), after: wholeLine(after) };
   budget.left -= needed;
   const words = diffWordsWithSpace(before, after, { maxEditLength: MAX_WORD_EDITS });
-  // Nothing shared but spaces: two lines that have nothing to do with each other.
+  // The lines share nothing but spaces, so they are unrelated.
   if (!words?.some(({ added, removed, value }) => !added && !removed && value.trim() !== ''))
     return { before: wholeLine(before), after: wholeLine(after) };
   return {
@@ -44,7 +44,7 @@ function diffLine(before: string, after: string, budget: Budget): DiffRow {
   };
 }
 
-/** Lines that were replaced, side by side; those that are left over stand alone. */
+/** Replaced lines side by side; the surplus lines of the longer side stand alone. */
 function replaced(before: readonly string[], after: readonly string[], budget: Budget): readonly DiffRow[] {
   return Array.from({ length: Math.max(before.length, after.length) }, (_, at): DiffRow => {
     const [old, fresh] = [before[at], after[at]];
@@ -53,7 +53,7 @@ function replaced(before: readonly string[], after: readonly string[], budget: B
   });
 }
 
-/** Lines that stayed, of which those far from any change are left out. */
+/** Unchanged lines, without those far from any change. */
 function unchanged(lines: readonly string[], first: boolean, last: boolean): readonly DiffRow[] {
   const [head, tail] = [first ? 0 : CONTEXT, last ? 0 : CONTEXT];
   const show = (shown: readonly string[]): readonly DiffRow[] => shown.map((same) => ({ same }));
@@ -63,8 +63,8 @@ function unchanged(lines: readonly string[], first: boolean, last: boolean): rea
 }
 
 /**
- * How a text became another: by lines, and within lines by words. Bounded in time and length; `cut` says that rows are
- * missing at the end.
+ * Compares two texts by lines, and within lines by words. Bounded in time and length; `cut` means that rows are missing
+ * at the end.
  */
 export function diffText(before: string, after: string): { readonly rows: readonly DiffRow[]; readonly cut: boolean } {
   const [old, fresh] = [before.split('\n'), after.split('\n')];

@@ -8,14 +8,14 @@ import type { FoundPost } from '../reading/reader.ts';
 import type { Change } from './revisions.ts';
 import type { PageDeps } from '../page-parts.ts';
 
-/** Changes on one page: each is compared anew. */
+/** Number of changes on one page; each is compared on every request. */
 const SHOWN = 5;
 const Query = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) });
 
-/** A row as the template tells its kinds apart. */
+/** Marks the rows that are changes, for the template. */
 const rowModel = (row: DiffRow): object => ('before' in row || 'after' in row ? { ...row, changed: true } : row);
 
-/** /p/{id}/history: what a post said before it was changed. */
+/** /p/{id}/history: earlier versions of a post. */
 export function historyPages({ plugin, reader, categories, rights, revisions }: PageDeps): void {
   const load = async ({
     actor,
@@ -29,7 +29,7 @@ export function historyPages({ plugin, reader, categories, rights, revisions }: 
   };
 
   const shown = async ({ content, title, category, ...change }: Change, viewer: Viewer): Promise<object> => {
-    // With the library that compares: few ever look here.
+    // Imported here with the diff library, because the page is rarely opened.
     const { diffText } = await import('./diff.ts');
     const nameOf = (id: string) => categories.find(id, viewer)?.name;
     const difference = content && diffText(...content);
@@ -53,7 +53,7 @@ export function historyPages({ plugin, reader, categories, rights, revisions }: 
     const changes: object[] = [];
     for (const change of items) {
       changes.push(await shown(change, actor));
-      // Others are answered between two comparisons.
+      // Let other requests run between two comparisons.
       await turn();
     }
     const model = {

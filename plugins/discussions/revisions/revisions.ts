@@ -7,8 +7,8 @@ import type { ChangedBy } from '../writing/moderation-log.ts';
 import { MAX_TEXT_BYTES } from '../rows.ts';
 
 /**
- * A change of a post, or of the title or category that came with a first post: what stood there before, and null where
- * that stayed.
+ * A change of a post, or of the title or category edited along with a first post. Has the previous values, and null for
+ * those that did not change.
  */
 export const RevisionRecord = Type.Object({
   id: Type.String(),
@@ -22,7 +22,7 @@ export const RevisionRecord = Type.Object({
 });
 export type RevisionRecord = Static<typeof RevisionRecord>;
 
-/** What stood there before a change; what is undefined stayed. */
+/** The values before a change; undefined ones did not change. */
 interface Before {
   readonly content?: string | undefined;
   readonly title?: string | undefined;
@@ -43,7 +43,7 @@ interface Replaced extends RevisionRow {
   readonly next_title: string;
   readonly next_category_id: string;
 }
-/** A change with what it put in the place of what stood there. */
+/** A change with the old and the new values. */
 export interface Change {
   readonly id: string;
   readonly editor: Author | null;
@@ -51,7 +51,7 @@ export interface Change {
   readonly at: string;
   readonly content: readonly [before: string, after: string] | undefined;
   readonly title: readonly [before: string, after: string] | undefined;
-  /** Ids. */
+  /** Category ids. */
   readonly category: readonly [before: string, after: string] | undefined;
 }
 interface Part {
@@ -68,13 +68,13 @@ interface RevisionsDeps {
 const COLUMNS = sql<RevisionRow>`r.id, r.post_id, r.editor_id, r.content, r.title, r.category_id, r.reason,
   r.created_at`;
 
-/** What of a column came after a change: what the next change to it replaced, or what stands there now. */
+/** The value of a column after a change: the old value of the next change to it, or the current value. */
 const next = (column: string, now: RawBuilder<unknown>): RawBuilder<unknown> => sql`coalesce((
   select n.${sql.ref(column)} from post_revision n where n.post_id = r.post_id and n.id > r.id
     and n.${sql.ref(column)} is not null order by n.id limit 1
 ), ${now})`;
 
-/** What posts said before they were edited, the newest change first. Callers check who may read them. */
+/** Earlier versions of posts, newest change first. Callers check who may read them. */
 export class Revisions {
   readonly #deps: RevisionsDeps;
 
@@ -82,7 +82,7 @@ export class Revisions {
     this.#deps = deps;
   }
 
-  /** Inside the transaction of the change. Nothing where nothing changed. */
+  /** Must be called in the transaction of the change. Does nothing if nothing changed. */
   async add(
     postId: string,
     { content, title, categoryId }: Before,

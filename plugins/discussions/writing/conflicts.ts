@@ -1,12 +1,13 @@
 import { HttpError } from 'parley-forum';
 
-// What changes while a request waits for its rows: 409, so that callers ask again and get the answer that fits.
+// Errors for changes that happen while a request waits for its rows: 409, so that callers retry and get the appropriate
+// response.
 
-/** Locked, moved or deleted. */
+/** The discussion was locked, moved or deleted. */
 export const changedMeanwhile = (): HttpError =>
   new HttpError(409, 'This discussion has just been changed by a moderator; try again');
 
-/** What one has changed in a form is not as one saw it there. */
+/** A value edited in a form has changed since the form was opened. */
 export const editedMeanwhile = (): HttpError =>
   new HttpError(409, 'This discussion was changed meanwhile. Save once more to put what you entered in place of that.');
 

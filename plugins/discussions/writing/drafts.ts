@@ -14,25 +14,25 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { discussionFields, draftAccepted, type Field } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 
-/** Characters of a title, the same for forms, the API and the database's index of titles. */
+/** Maximum length of a title in characters, shared by forms, the API and the database's index of titles. */
 const TITLE_LENGTH = 200;
-/** Bytes of a post: the bound under which Markdown is rendered. */
+/** Maximum size of a post in bytes: the limit for rendering Markdown. */
 const CONTENT_BYTES = 65_536;
 
-/** A part that is not written is absent. */
+/** Absent parts are not written. */
 interface Draft {
   readonly title?: string;
   readonly content?: string;
 }
-/** A draft that was validated, passed every plugin's filter, and was rendered. */
+/** A draft that has been validated, filtered by plugins and rendered. */
 export interface AcceptedDraft {
   readonly title: string;
   readonly content: string;
   readonly html: string;
 }
-/** Stores one field of another plugin in the transaction that writes the discussion. */
+/** Stores the value of another plugin's field in the transaction that writes the discussion. */
 export type SaveField = (em: EntityManager, id: string) => Promise<void>;
-/** What `body` says of one of these fields: as it was given, and as its plugin takes it. */
+/** The value that `body` contains for a field: as given, and as parsed by the schema of its plugin. */
 interface GivenField {
   readonly field: Field;
   readonly given: unknown;
@@ -51,21 +51,25 @@ function problems({ title, content }: Draft): FieldProblem[] {
 }
 
 /**
- * Text as it is stored: without control characters, which show nothing and which XML and PostgreSQL do not take, and
- * lines end alike wherever they were typed.
+ * Text as stored: line endings are normalized, and control characters removed, because they are invisible and neither
+ * XML nor PostgreSQL accepts them.
  */
 const normalize = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
-/** Nor with what turns the direction of what follows: a title stands on one line with names, dates and other titles. */
+/**
+ * Also removes characters that change the text direction: a title shares its line with names, dates and other titles.
+ */
 const normalizeTitle = (title: string): string => withoutDirections(normalize(title)).replace(/\s+/g, ' ').trim();
 
-/** Without the blank lines around it: white space before the first word may make it a block of code. */
+/**
+ * Removes leading and trailing blank lines, but not the indentation of the first word, which may make it a code block.
+ */
 function withoutBlankLines(text: string): string {
   const end = text.trimEnd().length;
   const after = text.indexOf('\n', end);
   return end === 0 ? '' : text.slice(0, after < 0 ? undefined : after).replace(/^\s*\n/, '');
 }
 
-/** As it is stored. 400 naming each field that is wrong. */
+/** Normalizes a draft for storage. Throws 400 naming each invalid field. */
 export function checked({ title, content }: { readonly [K in keyof Draft]?: string | undefined }): Draft {
   const draft = {
     ...(title !== undefined && { title: normalizeTitle(title) }),
@@ -86,7 +90,7 @@ export class Drafts {
     this.#markdown = markdown;
   }
 
-  /** 400 naming each field that is wrong, or the error with which a filter of `discussion.draft` refuses it. */
+  /** Throws 400 naming each invalid field, or the error with which a filter of `discussion.draft` rejects it. */
   async accept(
     draft: Draft & { readonly content: string },
     author: Viewer,
@@ -96,12 +100,12 @@ export class Drafts {
     return { title, content, html: await this.#markdown.render(content) };
   }
 
-  /** As `accept`, for a new title of a discussion that is there. */
+  /** Like `accept`, for a new title of an existing discussion. */
   async acceptTitle(title: string, author: Viewer, categoryId: string): Promise<string> {
     return (await this.#filtered({ title }, author, categoryId)).title ?? title;
   }
 
-  /** What filters make of a draft is checked as what was sent. */
+  /** The result of the filters is validated like the original draft. */
   async #filtered(draft: Draft, author: Viewer, categoryId: string): Promise<Draft> {
     const sent = checked(draft);
     const { title = sent.title, content = sent.content } = await this.#plugin.filter(draftAccepted, sent, {
@@ -111,12 +115,14 @@ export class Drafts {
     return checked({ title, content });
   }
 
-  /** The fields of other plugins that `body` has values for. 400 for a value its plugin does not take. */
+  /**
+   * The fields of other plugins for which `body` has values. Throws 400 for a value that its plugin does not accept.
+   */
   fields(body: Readonly<Record<string, unknown>>, viewer: Viewer): readonly SaveField[] {
     return fieldSaves(this.#plugin.extensions(discussionFields), body, viewer);
   }
 
-  /** These fields as their plugins keep them, to be saved later. */
+  /** The values of these fields in the form that their plugins can save later. */
   async keptFields(
     body: Readonly<Record<string, unknown>>,
     viewer: Viewer,
@@ -139,7 +145,9 @@ const givenFields = (
     return [{ field, given, value: checkedValue(field, given) }];
   });
 
-/** What stores the fields that `body` has values for. 400 for a value that a field's plugin does not take. */
+/**
+ * Functions that store the fields for which `body` has values. Throws 400 for a value that its plugin does not accept.
+ */
 export const fieldSaves = (
   fields: readonly Extension<Field>[],
   body: Readonly<Record<string, unknown>>,
@@ -153,7 +161,7 @@ export const fieldSaves = (
 
 const bodies = new WeakMap<Field, TSchema>();
 
-/** What was given for a field, as its plugin takes it; 400 naming the field otherwise. */
+/** The value given for a field, as parsed by its schema; throws 400 naming the field if it is invalid. */
 export function checkedValue(field: Field, given: unknown): unknown {
   const body = bodies.get(field) ?? Type.Object(field.body ? { [field.name]: field.body } : {});
   bodies.set(field, body);

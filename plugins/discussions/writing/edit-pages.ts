@@ -41,9 +41,9 @@ import {
 } from '../page-parts.ts';
 
 const Text = Type.Optional(Type.String());
-/** Where it is pinned; empty: nowhere. */
+/** Where the discussion is pinned; empty if it is not. */
 const PinnedIn = Type.Optional(Type.Enum(['', ...PIN_PLACES]));
-/** The last day on which it is pinned; empty: without an end. */
+/** The last day on which it is pinned; empty for no end. */
 const PinEnd = Type.Optional(Type.Union([Type.Literal(''), Type.String({ format: 'date' })]));
 interface PinFields {
   readonly pinned_in?: PinPlace | '' | undefined;
@@ -53,13 +53,13 @@ const Reason = Type.Object({ reason: ReasonField });
 /** What moderators do to a discussion by a button of its menu. */
 const MENU_ACTIONS = [...SWITCH_ACTIONS, 'restore'] as const;
 
-/** What a form says of a pin; nothing where it does not ask for it. */
+/** The changes to a pin that a form asks for; none for absent fields. */
 const pinIn = ({ pinned_in: place, pinned_until: day }: PinFields, zone: string): Changes => ({
   pinnedIn: place === '' ? null : place,
   pinnedUntil: day === undefined ? undefined : day === '' ? null : endOfDay(day, zone),
 });
 
-/** Moderators are asked why they change what somebody else wrote. */
+/** Moderators are asked for a reason when they change someone else's text. */
 const reasonOf = (viewer: Viewer, authorId: string, draft?: FormDraft): object =>
   viewer.id === authorId ? {} : { asks: true, reason: textOf(draft?.values['reason']) };
 
@@ -68,14 +68,14 @@ const confirmView = (title: Phrase, model: object, draft?: FormDraft): View => {
   return view('@discussions/confirm', { name: 'confirm', title, noindex: true }, { ...model, ...trouble });
 };
 
-/** What its author or a moderator sees once a discussion is deleted. */
+/** Where the author or a moderator is redirected after deleting a discussion. */
 const deletedDiscussion = ({ rights }: PageDeps, head: DiscussionHead, viewer: Viewer): Redirect =>
   redirect(rights.canModerate(viewer) ? discussionPath(head) : '/', {
     notice: phrase('discussions:deleted.discussion'),
     undo: rights.canUndo(head, viewer) ? `/p/${head.firstPostId}/restore` : undefined,
   });
 
-/** /p/…: a post by itself, and changing it. */
+/** /p/…: the permalink of a post, and the pages to change it. */
 export function postPages(deps: PageDeps): void {
   const { plugin, reader, rights, editor, markdown } = deps;
   const load = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
@@ -110,7 +110,7 @@ export function postPages(deps: PageDeps): void {
     const post = await load(retry);
     if (!post) throw notFound();
     const draft = draftOf(retry);
-    // Whoever has been told of another change may replace it.
+    // Once told about a concurrent change, the user may overwrite it.
     const { updated_at: _seen, ...values } = draft.values;
     return editView(post, retry.actor, retry.status === 409 ? { ...draft, values } : draft);
   };
@@ -210,7 +210,7 @@ export function postPages(deps: PageDeps): void {
   });
 }
 
-/** /d/…/edit, delete and moderate: changing a discussion as a whole. */
+/** /d/…/edit, delete and moderate: changing a whole discussion. */
 export function managePages(deps: PageDeps): void {
   const { plugin, categories, reader, rights, editor, clock } = deps;
   const load = findByPath(deps);
@@ -268,7 +268,8 @@ export function managePages(deps: PageDeps): void {
     if (!head) throw notFound();
     const draft = draftOf(retry);
     if (retry.status !== 409) return editView(head, retry.actor, draft);
-    // Whoever has been told of another change may replace it; what they have not touched is shown as it is now.
+    // Once told about a concurrent change, the user may overwrite it. Fields they have not touched show the current
+    // values.
     const now = initialForm(await shownOf(head, retry.actor));
     return editView(head, retry.actor, { ...draft, values: { ...now, ...touchedFields(draft.values) } });
   };

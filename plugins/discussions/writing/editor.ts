@@ -57,17 +57,17 @@ export interface EditorDeps {
   readonly revisions: Revisions;
   readonly rights: Rights;
 }
-/** What may be changed of a discussion; what is undefined stays. */
+/** Changes to a discussion; undefined properties are left as they are. */
 export interface Changes {
   readonly title?: string | undefined;
   readonly categoryId?: string | undefined;
   readonly pinned?: boolean | undefined;
-  /** Pins it there; null: unpins it. */
+  /** Pins the discussion there; null unpins it. */
   readonly pinnedIn?: PinPlace | null | undefined;
-  /** A moment pins it until then; null: without an end. */
+  /** The time at which the pin ends; null for no end. */
   readonly pinnedUntil?: Date | null | undefined;
   readonly locked?: boolean | undefined;
-  /** Told to readers for as long as it is locked; nothing: no longer. */
+  /** The reason shown to readers while it is locked; null removes it. */
   readonly lockReason?: string | null | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -120,13 +120,13 @@ const stateOf = (stored: StoredDiscussion): DiscussionState => ({
   pinnedIn: pinPlaceOf(stored),
   isLocked: stored.isLocked,
 });
-/** Whether the changes pin or unpin; undefined: it stays as it is. */
+/** Whether the changes pin or unpin; undefined if they do neither. */
 function pins({ pinned, pinnedIn, pinnedUntil }: Changes): boolean | undefined {
   if (pinned !== undefined) return pinned;
   if (pinnedIn !== undefined) return pinnedIn !== null;
   return pinnedUntil ? true : undefined;
 }
-/** Throws 400 for what contradicts itself, and for an end that is over. */
+/** Throws 400 for contradictory changes, and for an end in the past. */
 function refuseBadPin(changes: Changes, now: number): void {
   const { pinned, pinnedIn, pinnedUntil } = changes;
   if (pinned !== undefined && pinnedIn !== undefined && pinned !== (pinnedIn !== null))
@@ -136,7 +136,7 @@ function refuseBadPin(changes: Changes, now: number): void {
   if (pinnedUntil && pins(changes) && pinnedUntil.getTime() <= now)
     throw new InvalidInput([{ field: 'pinned_until', message: 'must be in the future' }]);
 }
-/** The pin after the change: one that is set anew ends when it says, or not at all. */
+/** The pin after the change. A new pin has the end that was given, or none. */
 function pinOf(stored: StoredDiscussion, changes: Changes): object {
   const isPinned = pins(changes) ?? stored.isPinned;
   if (!isPinned) return { isPinned, isPinnedEverywhere: false, pinnedUntil: null };
@@ -147,13 +147,15 @@ function pinOf(stored: StoredDiscussion, changes: Changes): object {
     pinnedUntil: changes.pinnedUntil === undefined ? kept : changes.pinnedUntil,
   };
 }
-/** As it is now: others may have written while this waited for the discussion, or moved the post to another one. */
+/**
+ * The post as it is now: others may have changed it, or moved it to another discussion, while this waited for the lock.
+ */
 async function postIn(em: EntityManager, id: string, discussion: StoredDiscussion) {
   const post = await em.findOne(PostEntity, { id, discussionId: discussion.id });
   if (!post) throw movedMeanwhile();
   return post;
 }
-/** What of it is moderation: nothing where authors take back their own deletion. */
+/** The moderation action of a restore; none if authors undo their own deletion. */
 const restoring = (
   action: ActionName,
   { authorId, deletedBy }: Pick<StoredPost, 'authorId' | 'deletedBy'>,
@@ -162,7 +164,7 @@ const restoring = (
 /** The old value if the new one differs. */
 const changed = (before: string, now: string): string | undefined => (before === now ? undefined : before);
 
-/** The lock after the change; why it is locked goes with it. */
+/** The lock after the change; its reason is removed along with it. */
 function lockOf(stored: StoredDiscussion, { locked, lockReason }: Changes): object {
   const isLocked = locked ?? stored.isLocked;
   const said = lockReason === undefined ? stored.lockReason : lockReason?.trim() || null;
@@ -170,8 +172,8 @@ function lockOf(stored: StoredDiscussion, { locked, lockReason }: Changes): obje
 }
 
 /**
- * Edits, deletes and restores discussions and posts. Callers check permissions, except those that only
- * moderators have, and who may restore what.
+ * Edits, deletes and restores discussions and posts. Callers check permissions, except those reserved for moderators,
+ * and who may restore what.
  */
 export class DiscussionEditor {
   readonly #deps: EditorDeps;
@@ -180,7 +182,7 @@ export class DiscussionEditor {
     this.#deps = deps;
   }
 
-  /** `check` runs while nobody else can change the discussion, and may refuse. */
+  /** `check` runs while nobody else can change the discussion, and may throw to reject the change. */
   async change(head: DiscussionHead, changes: Changes, by: ChangedBy, check?: () => Promise<void>): Promise<void> {
     const { rights, drafts, projections, revisions, moderationLog } = this.#deps;
     const { viewer } = by;
@@ -224,14 +226,14 @@ export class DiscussionEditor {
     );
   }
 
-  /** Unpins what was to be pinned until now; how many that were. */
+  /** Unpins discussions whose pins have expired; returns their number. */
   async endPins(limit: number): Promise<number> {
     const { data, clock } = this.#deps;
     const ended = await data.all(sql<DiscussionHead>`select id, number, category_id as "categoryId" from discussion
       where pinned_until <= ${new Date(clock.now())} order by pinned_until, id limit ${limit}`);
     for (const head of ended) {
       await this.#write(head, async (_em, stored, now) => {
-        // It may have been pinned anew meanwhile.
+        // It may have been pinned again in the meantime.
         if (!stored.pinnedUntil || stored.pinnedUntil > now) return;
         Object.assign(stored, pinOf(stored, { pinned: false }));
         if (!stored.deletedAt) await this.#updated(stored);
@@ -240,7 +242,7 @@ export class DiscussionEditor {
     return ended.length;
   }
 
-  /** As filters have it, which do not stand in the way of work that is done regardless. */
+  /** The new title as filtered by plugins. Filters are skipped for changes made `regardless`. */
   async #newTitle(
     head: DiscussionHead,
     { title }: Changes,
@@ -251,7 +253,7 @@ export class DiscussionEditor {
     return regardless ? title : this.#deps.drafts.acceptTitle(title, viewer, categoryId);
   }
 
-  /** The category that a discussion goes to, by id or slug. */
+  /** The category to move a discussion to, by id or slug. */
   #target(idOrSlug: string, { categoryId }: DiscussionHead, viewer: Viewer): Category {
     const { categories } = this.#deps;
     const target = categories.find(idOrSlug, viewer);
@@ -261,7 +263,7 @@ export class DiscussionEditor {
     return target;
   }
 
-  /** Takes it out of lists, feeds and search; it can be brought back. */
+  /** Removes the discussion from lists, feeds and search; it can be restored. */
   async remove(head: DiscussionHead, by: ChangedBy): Promise<void> {
     await this.#write(head, async (em, stored, now) => {
       if (stored.deletedAt) return;
@@ -292,7 +294,7 @@ export class DiscussionEditor {
     });
   }
 
-  /** `seen`: when the text that it replaces was written. 409 where another one is there by now. */
+  /** `seen` is the time at which the replaced text was written. Throws 409 if it has changed since. */
   async edit({ row, discussion }: FoundPost, content: string, by: ChangedBy, seen?: string): Promise<void> {
     const { drafts, revisions, moderationLog } = this.#deps;
     const accepted = await drafts.accept({ content }, by.viewer, discussion.categoryId);
@@ -311,7 +313,7 @@ export class DiscussionEditor {
   }
 
   /**
-   * Deleting a first post deletes its discussion. Posts of a deleted discussion do not count until it is
+   * Deleting a first post deletes its discussion. The posts of a deleted discussion are not counted until it is
    * restored.
    */
   async removePost({ row, discussion }: FoundPost, by: ChangedBy): Promise<void> {
@@ -356,8 +358,8 @@ export class DiscussionEditor {
   }
 
   /**
-   * One writer at a time: the discussion's row is locked first, as replies do. Everything that shows it is purged
-   * before the answer.
+   * Serializes writers: the discussion's row is locked first, as it is by replies. Everything that shows it is purged
+   * before the response is sent.
    */
   async #write(
     head: DiscussionHead,
@@ -366,7 +368,7 @@ export class DiscussionEditor {
   ): Promise<void> {
     const { data, cache, clock } = this.#deps;
     const { categoryIds, shownIn } = await data.transaction(async (em) => {
-      // Locked, so that the target category cannot be deleted meanwhile.
+      // Lock the target category so that it cannot be deleted meanwhile.
       if (to !== undefined) await data.one(sql`select id from category where id = ${to} for key share`);
       await data.one(sql`select id from discussion where id = ${head.id} for no key update`);
       const stored = (await em.findOneOrFail(DiscussionEntity, { id: head.id })) as StoredDiscussion;
@@ -378,7 +380,7 @@ export class DiscussionEditor {
         from !== stored.categoryId || title !== stored.title || Boolean(deleted) !== Boolean(stored.deletedAt);
       return {
         categoryIds: new Set([from, stored.categoryId]),
-        // Where posts of it stood is said whether they can be seen, and what it is called.
+        // Discussions from which posts were moved here show whether this one is visible, and its title.
         shownIn: seenByOthers ? await formerPlacesIn(data, stored.id) : [],
       };
     });
@@ -392,8 +394,8 @@ export class DiscussionEditor {
   }
 
   /**
-   * Callers asked of the discussion as it was found. While its text was rendered, and while this waited for others, a
-   * moderator may have locked, deleted or moved it: then 409 for authors.
+   * Callers check the discussion as they found it. While its text was rendered or this waited for a lock, a moderator
+   * may have locked, deleted or moved it; authors then get 409.
    */
   #requireStill(
     head: DiscussionHead,
@@ -415,7 +417,7 @@ export class DiscussionEditor {
     ]);
   }
 
-  /** Its first post leaves a discussion only when all of it goes to another one. */
+  /** The first post leaves a discussion only when the whole discussion is merged into another. */
   async #wasMerged({ firstPostId }: StoredDiscussion): Promise<boolean> {
     const left = await this.#deps.data.one(
       sql`select 1 as left from post where id = ${firstPostId} and moved_post_id is not null`,

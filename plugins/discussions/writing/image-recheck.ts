@@ -2,7 +2,7 @@ import { sql, Type, type Cache, type Data, type PluginHandle } from 'parley-foru
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 
-/** Posts checked in one transaction. */
+/** Number of posts checked in one transaction. */
 const BATCH = 1_000;
 
 interface ImageRecheckDeps {
@@ -13,18 +13,18 @@ interface ImageRecheckDeps {
 }
 
 /**
- * Images in stored HTML were checked when it was written. When the rules for images have changed since all of it was
- * checked last, because they became stricter or the site has another URL, a background job checks it again, in batches
- * that survive a stop.
+ * The images in stored HTML were checked when it was written. If the rules for images have since changed, because they
+ * became stricter or the site has a new URL, a background job checks all of it again, in batches that survive a
+ * restart.
  */
 export async function recheckImages({ plugin, data, cache, markdown: { permitted } }: ImageRecheckDeps): Promise<void> {
   const job = plugin.job<{ readonly rule: string; readonly after?: string }>('pictures', {
     schema: Type.Object({ rule: Type.String(), after: Type.Optional(Type.String()) }),
     key: ({ rule }) => rule,
     perKey: 1,
-    // One batch an attempt, which leaves the rest to the next one in the same transaction.
+    // Each attempt does one batch, and schedules the next one in the same transaction.
     run: async ({ rule, after }, { continueWith }) => {
-      // What it has checked so far, it has checked by rules that are no more; there is another one for these.
+      // The rules have changed again, and another job checks by the current ones.
       if (rule !== permitted.rule) return;
       const changed = await data.transaction(async () => {
         const posts = await data.all(sql<{
@@ -36,7 +36,7 @@ export async function recheckImages({ plugin, data, cache, markdown: { permitted
         for (const { id, html } of posts) {
           const checked = html === null ? null : permitted.images(html);
           if (checked === html) continue;
-          // What was edited meanwhile was checked then.
+          // Posts edited in the meantime were checked when they were edited.
           await data.all(sql`update post set html = ${checked} where id = ${id} and html = ${html}`);
           some = true;
         }
@@ -47,7 +47,7 @@ export async function recheckImages({ plugin, data, cache, markdown: { permitted
       if (changed) await cache.purge(discussionCacheTags.lists, discussionCacheTags.all);
     },
   });
-  // Where there is no post yet, all of them are written under this rule.
+  // If there are no posts yet, all future ones are written under this rule.
   await data.all(sql`update post_pictures set rule = ${permitted.rule} where not exists (select 1 from post)`);
   const due = await data.one(sql`select 1 as due from post_pictures where rule is distinct from ${permitted.rule}`);
   if (due) await job.add({ rule: permitted.rule }, { once: true });

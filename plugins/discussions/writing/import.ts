@@ -25,8 +25,8 @@ import { checked, checkedValue } from './drafts.ts';
 import type { Projections } from '../projections/projections.ts';
 
 /**
- * Posts in one batch: large enough that a statement's fixed cost vanishes, small enough for memory and time-outs. The
- * embedded database lets nothing else go on in the process during a statement.
+ * Number of posts in one batch: large enough to make the fixed cost of a statement negligible, small enough for memory
+ * and timeouts. The embedded database blocks everything else in the process during a statement.
  */
 const [BATCH, EMBEDDED_BATCH] = [5_000, 250];
 
@@ -41,7 +41,7 @@ interface Prepared {
   readonly participants: ReadonlyMap<string, number>;
 }
 
-/** Many discussions in few statements: each column goes as one array. */
+/** Writes many discussions with few statements, passing each column as one array. */
 export class BatchImporter implements Importer {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -104,7 +104,7 @@ export class BatchImporter implements Importer {
       if (size >= this.#batch) await send();
     }
     if (batch.length > 0) await send();
-    // Until the database looks by itself, its planner knows nothing of what came in.
+    // Until autovacuum runs, the planner has no statistics about the imported rows.
     if (total.posts > 0) await this.#data.all(sql`analyze`);
     await this.#cache.purge(discussionCacheTags.lists, discussionCacheTags.all);
     return total;
@@ -130,7 +130,7 @@ export class BatchImporter implements Importer {
     );
   }
 
-  /** Each plugin gets all values of its field at once. */
+  /** Passes all values of a field to its plugin at once. */
   async #saveFields(
     em: EntityManager,
     point: ExtensionPoint<Field>,
@@ -178,7 +178,7 @@ export class BatchImporter implements Importer {
         discussionId: id,
         source,
         number: index + 1,
-        // What answers the first one answers none.
+        // A reply to the first post is a plain reply.
         replyTo: post.replyTo === 1 ? null : (post.replyTo ?? null),
       })),
     );
@@ -246,7 +246,7 @@ function prepare(source: ImportedDiscussion): Prepared {
       { field: 'content', message: `makes more than ${MAX_HTML_BYTES / 1024} KiB of HTML, in “${source.title}”` },
     ]);
   }
-  // Who began it is counted, and erased, with the first post.
+  // The author who started it is counted, and erased, by the first post.
   if (source.posts[0]?.authorId !== source.authorId)
     throw new InvalidInput([{ field: 'authorId', message: `did not write the first post of “${source.title}”` }]);
   if (source.posts.some(({ replyTo }, index) => replyTo !== undefined && !(replyTo >= 1 && replyTo <= index)))

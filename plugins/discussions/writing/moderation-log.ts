@@ -4,14 +4,14 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { moderated, type PinPlace } from 'parley-forum/plugins/discussions';
 import type { ActionName } from 'parley-forum/plugins/moderation';
 
-/** Who changes something, and their reason. */
+/** The member who makes a change, and their reason. */
 export interface ChangedBy {
   readonly viewer: Viewer;
   readonly reason?: string | undefined;
-  /** Of work that no lock, no moderator and no filter of drafts stands in the way of. */
+  /** The change is made regardless of locks, moderators' rights and draft filters. */
   readonly regardless?: boolean;
 }
-/** What of a discussion a moderator may have changed. */
+/** The properties of a discussion that moderators may change. */
 export interface DiscussionState {
   readonly title: string;
   readonly categoryId: string;
@@ -19,12 +19,12 @@ export interface DiscussionState {
   readonly isLocked: boolean;
 }
 interface Subject {
-  /** Undefined where it is about more than one. */
+  /** Undefined if posts of several authors are concerned. */
   readonly authorId: string | undefined;
   readonly discussion: { readonly id: string; readonly number: number; readonly title: string };
   readonly post?: { readonly id: string; readonly number: number };
 }
-/** Actions that authors may take on their own posts; then they are no moderation. */
+/** Actions that authors may take on their own posts, in which case they are not moderation. */
 const AUTHORS: readonly ActionName[] = [
   'post.edited',
   'post.deleted',
@@ -33,7 +33,7 @@ const AUTHORS: readonly ActionName[] = [
   'discussion.deleted',
 ];
 
-/** The moderator actions that lead from one state of a discussion to another. */
+/** The moderation actions that lead from one state of a discussion to another. */
 export function changesBetween(before: DiscussionState, after: DiscussionState): readonly ActionName[] {
   const actions: ActionName[] = [];
   if (before.title !== after.title) actions.push('discussion.renamed');
@@ -43,7 +43,7 @@ export function changesBetween(before: DiscussionState, after: DiscussionState):
   return actions;
 }
 
-/** Raises an action for each thing that moderators do; the moderation log records them. */
+/** Raises an action for each thing that moderators do, which the moderation log records. */
 export class ModerationLog {
   readonly #plugin: PluginHandle;
   readonly #clock: Clock;
@@ -53,7 +53,7 @@ export class ModerationLog {
     this.#clock = clock;
   }
 
-  /** Call it inside the transaction of the change. */
+  /** Must be called in the transaction of the change. */
   async record(
     actions: readonly ActionName[],
     { authorId, discussion: { id, number, title }, post }: Subject,

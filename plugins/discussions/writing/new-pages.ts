@@ -21,27 +21,27 @@ import {
 } from '../page-parts.ts';
 
 const Text = Type.Optional(Type.String());
-/** Characters of what is answered, as the form shows it. */
+/** Characters shown of the post being answered. */
 const ANSWERED = 400;
-/** Categories that are shown as cards to choose from; more are a list that opens. */
+/** Maximum number of categories shown as cards; more are shown in a drop-down list. */
 const MOST_CARDS = 12;
 interface AnsweredPost {
   readonly author: PostRecord['author'];
   readonly number: number;
   readonly url: string;
   readonly excerpt: string;
-  /** Every reply is one to the first post. */
+  /** False for the first post, because every reply answers it. */
   readonly removable: boolean;
 }
-/** Number of the post that an address says is answered: who quotes one answers it. */
+/** Number of the post that a URL says is answered; quoting a post answers it. */
 const answeredIn = (query: Readonly<Record<string, string | undefined>>): string | undefined =>
   query['to'] || query['quote'] || undefined;
 const ReplyForm = Type.Object({ content: Text, preview: Text, remove: Text });
 
-/** /new and /d/…/reply: writing. */
+/** /new and /d/…/reply: pages to write new posts. */
 export function writingPages(deps: PageDeps): void {
   const { plugin, categories, writer, reader, records, rights, markdown } = deps;
-  // Whoever was writing while it was merged loses nothing.
+  // If the discussion was merged while the user was writing, their text is not lost.
   const load = findOrMerged(deps);
   const NewForm = withFields(
     plugin,
@@ -51,7 +51,8 @@ export function writingPages(deps: PageDeps): void {
   );
 
   const newView = (viewer: Viewer, draft: FormDraft): View => {
-    // A guest is here only when a session ended while they wrote: their text must come back, and the choice with it.
+    // Guests only get here if their session ended while they were writing: their text and their choice of category must
+    // be preserved.
     const open = categories
       .visible(viewer)
       .filter((category) => isGuest(viewer) || categories.rights(category, viewer).create);
@@ -106,7 +107,7 @@ export function writingPages(deps: PageDeps): void {
     return held ? redirect(held.path, { notice: held.notice }) : redirect(written.path);
   });
 
-  /** What is answered: the post that the address names, if it is there, else the first one. */
+  /** The post being answered: the one given in the URL, if it exists, or the first one. */
   const answered = async (
     head: DiscussionHead,
     viewer: Viewer,
@@ -139,7 +140,7 @@ export function writingPages(deps: PageDeps): void {
       discussion: head,
       back: cancel,
       answered: post,
-      // Without a post that is gone, so that what was refused for it is taken the next time.
+      // Omits a post that is gone, so that a rejected form succeeds the next time.
       action: `/d/${head.number}/reply${post?.removable ? `?to=${post.number}` : ''}`,
       composer: composer(draft, { key: replyKey(head), writes: 'post', cancel, rows: 10, discussion: head }),
     };
@@ -150,7 +151,10 @@ export function writingPages(deps: PageDeps): void {
     );
   };
 
-  /** Which post of this discussion is answered: numbers of one that was merged into it are others'. */
+  /**
+   * The post of this discussion that is answered. For a discussion merged into it, the number in the URL refers to
+   * another post, so it is ignored.
+   */
   const named = (head: DiscussionHead, { params, req }: Pick<Retry, 'params' | 'req'>) =>
     numberInPath(params['address']) === head.number ? queryOf(req) : {};
 

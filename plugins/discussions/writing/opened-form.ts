@@ -3,16 +3,16 @@ import { discussionFields, type DiscussionRecord, type Field } from 'parley-foru
 import { openedForm, openedIn, touchedIn } from 'parley-forum/plugins/web';
 import { pinValues } from '../page-parts.ts';
 
-// The forms of discussions and categories say what they were opened with: what nobody touched in one stays as others
-// have made it since.
+// The forms of discussions and categories include the values they were opened with, so that fields the user has not
+// touched keep the changes that others made since.
 
 type Values = Readonly<Record<string, unknown>>;
-/** By the names of the fields; those of other plugins where they can be said as text. */
+/** Form values by field name; fields of other plugins are included if they can be shown as text. */
 export type FormValues = Readonly<Record<string, string>>;
 
-/** Where it is pinned and until when are changed together. */
+/** Fields of the pin, which are changed together. */
 const PIN = ['pinned_in', 'pinned_until'];
-/** What the form asks for itself; other plugins fill their fields. */
+/** The form's own fields; other plugins add theirs. */
 const OWN = ['title', 'category_id', ...PIN];
 
 const isPlain = (value: unknown): boolean => ['string', 'number', 'boolean'].includes(typeof value);
@@ -21,7 +21,7 @@ function shownText(field: Field, value: unknown): string | undefined {
   return field.formValue?.(value) ?? (isPlain(value) ? String(value) : undefined);
 }
 
-/** What a form shows of other plugins' fields of a record, as it sends it. */
+/** The text that a form shows, and submits, for other plugins' fields of a record. */
 export const shownFields = (fields: readonly Extension<Field>[], record: Values): FormValues =>
   Object.fromEntries(
     fields.flatMap(({ value: field }) => {
@@ -30,7 +30,7 @@ export const shownFields = (fields: readonly Extension<Field>[], record: Values)
     }),
   );
 
-/** What the form shows of a discussion, as it sends it. */
+/** The text that the form shows, and submits, for a discussion. */
 export const formValues = (plugin: PluginHandle, record: DiscussionRecord & Values, zone: string): FormValues => ({
   title: record.title,
   category_id: record.category_id,
@@ -38,7 +38,7 @@ export const formValues = (plugin: PluginHandle, record: DiscussionRecord & Valu
   ...shownFields(plugin.extensions(discussionFields), record),
 });
 
-/** What the form begins with: its own fields, and that it was opened with all that it shows. */
+/** The form's initial values: its own fields, and all values it was opened with. */
 export const initialForm = (values: FormValues): FormValues => ({
   ...Object.fromEntries(OWN.map((name) => [name, values[name] ?? ''])),
   _opened: openedForm(values),
@@ -46,7 +46,10 @@ export const initialForm = (values: FormValues): FormValues => ({
 
 export const touchedFields = <T extends Values>(sent: T): Partial<T> => touchedIn(sent, PIN);
 
-/** Whether somebody else has meanwhile made something else of what was changed in the form. */
+/**
+ * Whether someone else has changed a field to a different value since the form was opened, and the user has changed it
+ * too.
+ */
 export function collides(sent: Values, now: FormValues): boolean {
   const opened = openedIn(sent);
   return Object.entries(touchedFields(sent)).some(

@@ -50,15 +50,15 @@ export interface WriterDeps {
   readonly reader: DiscussionReader;
   readonly rights: Rights;
 }
-/** A reply with the row that was written. */
+/** A reply with the inserted row. */
 export interface WrittenReply extends CreatedReply {
   readonly row: PostRow;
 }
-/** What became of a post that a member sent: a plugin holds it, or it is written. */
+/** The outcome of a post that a member sent: it was held by a plugin, or written. */
 export type SentOutcome<Written> =
   | { readonly held: HeldPost; readonly written?: never }
   | { readonly written: Written; readonly held?: never };
-/** Rows over which a category's counters are spread. */
+/** Number of rows over which a category's counters are spread. */
 const COUNTER_PARTS = 8;
 
 interface NewPost {
@@ -69,24 +69,27 @@ interface NewPost {
   readonly now: Date;
   readonly replyTo: number | null;
 }
-/** A discussion that was accepted. */
+/** A discussion that has been accepted. */
 interface AcceptedDiscussion extends AcceptedDraft {
   readonly category: Category;
   readonly fields: readonly SaveField[];
 }
-/** A reply that was accepted. */
+/** A reply that has been accepted. */
 interface AcceptedReply {
   readonly discussion: DiscussionHead;
   readonly content: string;
   readonly html: string;
   readonly answered: AnswerablePost | undefined;
-  /** It is published, and was written before. */
+  /** The reply was held before and is now published. */
   readonly held?: boolean;
 }
-/** Which of a category's counter rows to use: any will do, their sum counts. */
+/** A random counter row of the category: any will do, because their sum counts. */
 const randomPart = (): number => Math.floor(Math.random() * COUNTER_PARTS);
 
-/** New discussions and replies: one statement each, so that a popular discussion is locked as briefly as can be. */
+/**
+ * Writes new discussions and replies with one statement each, so that a busy discussion is locked as briefly as
+ * possible.
+ */
 export class DiscussionWriter {
   readonly #deps: WriterDeps;
 
@@ -106,7 +109,7 @@ export class DiscussionWriter {
     return this.#writeReply(viewer, accepted);
   }
 
-  /** As `start`, for what a member sends: a plugin may hold it. */
+  /** Like `start`, but for what a member sends: a plugin may hold it. */
   async sendDiscussion(viewer: Viewer, draft: NewDiscussion): Promise<SentOutcome<CreatedDiscussion>> {
     const { drafts, rights } = this.#deps;
     const accepted = await this.#acceptDiscussion(viewer, draft);
@@ -128,7 +131,7 @@ export class DiscussionWriter {
     return held ? { held } : { written: await this.#writeDiscussion(viewer, accepted) };
   }
 
-  /** As `reply`, for what a member sends. */
+  /** Like `reply`, but for what a member sends. */
   async sendReply(viewer: Viewer, draft: NewReply): Promise<SentOutcome<WrittenReply>> {
     const { rights } = this.#deps;
     const accepted = await this.#acceptReply(viewer, draft);
@@ -146,7 +149,7 @@ export class DiscussionWriter {
     return held ? { held } : { written: await this.#writeReply(viewer, accepted) };
   }
 
-  /** What was held before. Its rate was counted when it was sent. */
+  /** Writes a held post. The rate limit was applied when it was sent. */
   async publish(author: Viewer, draft: NewDiscussion | NewReply): Promise<PublishedPost> {
     if ('title' in draft) {
       const accepted = await this.#acceptDiscussion(author, draft);
@@ -246,7 +249,10 @@ export class DiscussionWriter {
     return { id: row.id, number: row.number, path: postPath(discussion.number, row.number), row };
   }
 
-  /** Undefined for the first post as for none. What cannot be seen is refused as what is not there. */
+  /**
+   * Undefined for the first post, as for none. A post that the viewer cannot see is rejected like one that does not
+   * exist.
+   */
   async #answered(
     discussion: DiscussionHead,
     replyTo: string | undefined,
@@ -289,9 +295,9 @@ export class DiscussionWriter {
 }
 
 /**
- * Each part reads from the one before, because PostgreSQL promises no order for parts that no other reads: so
- * the locks are taken in the one order that counters.ts documents. What a moderator writes in a deleted discussion counts
- * once it is restored. The writer that locks the discussion's row gets the next number, so numbers have no gaps.
+ * Each part reads from the previous one, because PostgreSQL guarantees no order of execution otherwise; this way, locks
+ * are taken in the order documented in counters.ts. Posts that a moderator writes in a deleted discussion are counted
+ * once it is restored. The transaction that locks the discussion's row gets the next number, so numbers have no gaps.
  */
 function replyStatement(
   { id, author, content, html, now, replyTo }: NewPost,

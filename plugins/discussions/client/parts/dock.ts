@@ -1,12 +1,15 @@
 import { loadElement } from '@forum/client';
 
-/** Where a reply is written while one goes on reading. */
+/** The panel in which a reply is written while reading on. */
 export interface Dock extends HTMLElement {
-  /** By what asks for it: the address of a reply, or of the form below. Rejects where what is quoted cannot be had. */
+  /**
+   * Opens the dock for a link: the URL of a reply or of an edit form, or a link to the form below. Rejects if the
+   * quoted text cannot be fetched.
+   */
   open(link: HTMLAnchorElement): Promise<void>;
 }
 
-/** Opens the dock, instead of following a link; false where there is none, or no room for it. */
+/** Opens the dock instead of following a link; returns false if there is no dock, or no room for it. */
 export function dock(link?: HTMLAnchorElement): boolean {
   const element = document.querySelector<Dock>('x-dock');
   if (!element?.checkVisibility()) return false;

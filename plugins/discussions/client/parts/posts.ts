@@ -1,4 +1,4 @@
-/** The posts of a discussion's page, by script. */
+/** Helpers for the posts on a discussion's page. */
 
 export const numberOf = (post: Element | undefined): number => Number(post?.id.slice('post-'.length) ?? 0);
 export const topOf = (element: Element): number => element.getBoundingClientRect().top;
@@ -9,7 +9,7 @@ export const postsIn = (root: ParentNode): readonly HTMLElement[] => [
 const pixels = (element: Element, property: string): number =>
   parseFloat(getComputedStyle(element).getPropertyValue(property)) || 0;
 
-/** The post that is read: it stands where one that an address names would be put. */
+/** The post being read: the one at the position to which the browser scrolls the target of a URL. */
 export function readPost(): HTMLElement | undefined {
   const posts = postsIn(document);
   const [first] = posts;
@@ -25,18 +25,18 @@ export function readPost(): HTMLElement | undefined {
   return posts[low];
 }
 
-/** Changes other posts without moving the one that is read. */
+/** Runs a change to other posts without moving the post being read. */
 export function keepingPlace(change: () => void): void {
   const post = readPost();
   const before = post && topOf(post);
   change();
-  // Browsers that keep the place by themselves have done so by now.
+  // Browsers with scroll anchoring have already adjusted the position by now.
   if (post?.isConnected) scrollBy({ top: topOf(post) - before!, behavior: 'instant' });
 }
 
 /**
- * Whether somebody writes, or goes by keyboard, where posts that come behind an element would push it out of view. The
- * dock stays where it is.
+ * Whether the user is writing or using the keyboard after this element, so that posts inserted behind it would push
+ * their place out of view. The dock does not move, so it does not count.
  */
 export function isUsedBelow(element: Element): boolean {
   const focused = document.activeElement!;
@@ -46,28 +46,28 @@ export function isUsedBelow(element: Element): boolean {
   return bottom > 0 && top < innerHeight;
 }
 
-/** Whether there are posts behind those that are shown, as far as the page knows. */
+/** Whether there are posts after those shown, as far as the page knows. */
 export const hasNext = (): boolean => document.querySelector('.stream-more > [rel="next"]') !== null;
 
-/** Whether the end of the discussion is in view, where what is written meanwhile may come by itself. */
+/** Whether the end of the discussion is in view, so that new posts may be appended automatically. */
 export function readsEnd(): boolean {
   const last = postsIn(document).at(-1);
   if (!last || document.hidden || hasNext()) return false;
   return last.getBoundingClientRect().bottom <= innerHeight && !isUsedBelow(last);
 }
 
-/** Says that the page has other posts than before. */
+/** Announces that the posts on the page have changed. */
 export function postsChanged(): void {
   document.dispatchEvent(new CustomEvent('discussions:posts'));
 }
 
-/** Lets the keyboard go on from a post. */
+/** Moves the focus to a post, so that keyboard navigation continues there. */
 export function focusOn(post: HTMLElement): void {
   post.tabIndex = -1;
   post.focus({ preventScroll: true });
 }
 
-/** To a post that is shown, whose address is given; the keyboard goes along. */
+/** Scrolls to a post that is on the page, given its URL, and moves the keyboard focus there. */
 export function goTo(post: HTMLElement, href: string): void {
   if (document.querySelector('x-stream:defined')) {
     const detail = { number: numberOf(post), href, focus: true };

@@ -1,7 +1,7 @@
-/** The form's address says which post a reply answers. */
+/** The URL of the form's action, which says which post a reply answers. */
 const addressOf = (form: HTMLFormElement): URL => new URL(form.action);
 
-/** Number of the post that a reply answers; null where it answers none. */
+/** Number of the post that a reply answers; null if it answers none. */
 export const answeredBy = (form: HTMLFormElement): string | null => addressOf(form).searchParams.get('to');
 
 export function answer(form: HTMLFormElement, number: string | null): void {
@@ -11,7 +11,7 @@ export function answer(form: HTMLFormElement, number: string | null): void {
   form.action = address.pathname + address.search;
 }
 
-/** Puts text behind what is written in a reply already. */
+/** Appends text to what has already been written in a reply. */
 export function appendTo(area: HTMLTextAreaElement, text: string): void {
   const before = area.value.trimEnd();
   area.setRangeText(`${before === '' ? '' : '\n\n'}${text}`, before.length, area.value.length, 'end');
