@@ -10,7 +10,7 @@ import {
 import { digest, randomToken } from './identifiers.ts';
 import type { AccountsService } from './accounts/service.ts';
 
-/** Milliseconds between two updates of when a token was last used. */
+/** Milliseconds between updates of the time a token was last used. */
 const USE_INTERVAL = 60_000;
 
 export interface ApiTokensDeps {
@@ -21,23 +21,23 @@ export interface ApiTokensDeps {
   readonly emit: PluginHandle['emit'];
 }
 
-/** What a member sees of their token. */
+/** The state of a token, as shown to its owner. */
 export interface TokenState {
-  /** Exact to a minute. */
+  /** With a precision of one minute. */
   readonly usedAt: Date | undefined;
 }
 
-/** Bearer tokens: one for each account, stored as a digest only. */
+/** Bearer tokens: one per account, of which only a digest is stored. */
 export class ApiTokens implements TokenStore {
   readonly #deps: ApiTokensDeps;
-  /** By account, when its token was noted last. */
+  /** When the use of a token was last recorded, by account. */
   readonly #lastNoted = new Map<string, number>();
 
   constructor(deps: ApiTokensDeps) {
     this.#deps = deps;
   }
 
-  /** A new token in place of the old one. This is the only time it can be read. */
+  /** Replaces the token by a new one, which can only be read now. */
   async issue(id: string): Promise<string> {
     const token = `parley_${randomToken()}`;
     await this.#replace(id, digest(token), id);
@@ -48,7 +48,7 @@ export class ApiTokens implements TokenStore {
     await this.#replace(id, null, by);
   }
 
-  /** `undefined` where there is no token. */
+  /** `undefined` if there is no token. */
   async state(id: string): Promise<TokenState | undefined> {
     const row = await this.#deps.data.one(sql<{ usedAt: Date | null }>`
       select api_token_used_at as "usedAt" from account where id = ${id} and api_token is not null`);
@@ -56,7 +56,7 @@ export class ApiTokens implements TokenStore {
   }
 
   /**
-   * The account of a token that was just used. Known tokens are cached under the account's tag, unknown ones are not
+   * The account whose token is used in a request. Known tokens are cached under the account's tag; unknown ones are not
    * cached.
    */
   async authenticate(token: string): Promise<Account | undefined> {
@@ -85,7 +85,7 @@ export class ApiTokens implements TokenStore {
     this.#lastNoted.delete(id);
   }
 
-  /** At most once a minute and process. Emits nothing: no cached response shows it. */
+  /** At most once a minute in each process. Emits no event, because no cached response shows it. */
   async #recordUse(id: string): Promise<void> {
     const { data, clock } = this.#deps;
     const now = clock.now();

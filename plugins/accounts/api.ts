@@ -18,32 +18,32 @@ import type { Access, Requirement, Viewer } from 'parley-forum/plugins/access';
 import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import { defineSlot, type SafeHtml } from 'parley-forum/plugins/web';
 
-/** `disabled` accounts cannot log in, and their sessions and tokens count for nothing. */
+/** Accounts that are `disabled` cannot log in, and their sessions and tokens are not accepted. */
 export type AccountStatus = 'active' | 'disabled';
 
-/** A member as stored. /api/users says which of this may reach a client. */
+/** A member as stored. The schema of /api/users determines what may be sent to clients. */
 export interface Account {
   readonly id: string;
   readonly username: string;
   readonly email: string;
   readonly groupId: string;
-  /** A name of the member's own choice, shown in place of the username. */
+  /** A name chosen by the member, shown instead of the username. */
   readonly displayName: string | null;
   readonly bio: string;
   readonly avatarUrl: string | null;
-  /** In which they read pages and mails; null: as their browser asks, and mails in the site's. */
+  /** Language of pages and mails; null to follow the browser on pages, and the site's language in mails. */
   readonly language: string | null;
-  /** In which they are told times; null: the site's. */
+  /** Time zone in which times are shown; null for the site's. */
   readonly timezone: string | null;
   readonly status: AccountStatus;
-  /** Changes with group, password and status; a session that saw another value is over. */
+  /** Changes with group, password and status; sessions with another value are no longer valid. */
   readonly permissionsVersion: number;
   readonly joinedAt: Date;
 }
 
 /**
- * How a person appears beside what they wrote: by `display_name`, if they chose one; URLs and mentions have the
- * username, which is unique.
+ * A person as shown next to what they wrote: by `display_name` if they chose one. URLs and mentions use the username,
+ * which is unique.
  */
 export const Author = Type.Object({
   id: Type.String(),
@@ -59,19 +59,22 @@ export interface Author {
 }
 
 /**
- * Controls, line ends, what turns the direction of writing or is not seen at all, what no one has assigned, and heaps
- * of marks. How an emoji is drawn may be said.
+ * Control characters, line breaks, characters that change the text direction or are invisible, unassigned code points,
+ * and long runs of combining marks. Emoji variation selectors are allowed.
  */
 const UNSEEN =
   /[\p{Cc}\p{Cf}\p{Cn}\p{Co}\p{Cs}\p{Zl}\p{Zp}[\p{Default_Ignorable_Code_Point}--[\u{FE0E}\u{FE0F}]]]|\p{M}{5}/v;
-/** Whether a name or another short text of a member is one line of what can be seen, and changes no other text. */
+/**
+ * Whether a name or another short text by a member is a single line of visible characters that does not affect the text
+ * around it.
+ */
 export const isPlainLine = (text: string): boolean => !UNSEEN.test(text);
 
-/** The name of a member as a sentence has it: the chosen one, and the username beside it. */
+/** A member's name for use in sentences: the display name, if there is one, followed by the username. */
 export const nameOf = ({ username, display_name: name }: Pick<Author, 'username' | 'display_name'>): string =>
   name === null ? username : `${name} (@${username})`;
 
-/** A user as the API shows them to one viewer; fields of other plugins come on top. */
+/** A user as the API returns them to a viewer, before the fields of other plugins are added. */
 export const UserRecord = Type.Object({
   id: Type.String(),
   username: Type.String(),
@@ -91,11 +94,11 @@ export const UserRecord = Type.Object({
 });
 export type UserRecord = Static<typeof UserRecord>;
 
-/** `last_seen` leaves out who hides when they were last here. */
+/** `last_seen` omits members who hide when they were last here. */
 export const MEMBER_SORTS = ['newest', 'name', 'last_seen'] as const;
 export interface MemberListRequest {
   readonly sort: (typeof MEMBER_SORTS)[number];
-  /** Only those whose username or display name begins with it, in any case. */
+  /** Only members whose username or display name starts with this, ignoring case. */
   readonly name?: string | undefined;
   readonly limit: number;
   readonly offset?: number | undefined;
@@ -103,8 +106,8 @@ export interface MemberListRequest {
 }
 
 /**
- * `user.registered`: a member signed up. Raised at sign-up, also while their e-mail is not verified yet. `by`: who else
- * made the account.
+ * `user.registered`: a member signed up, although their e-mail address may not be confirmed yet. `by` is set if someone
+ * else created the account.
  */
 export const userRegistered = defineAction<{
   readonly user: { readonly id: string; readonly username: string; readonly joined_at: string };
@@ -112,53 +115,58 @@ export const userRegistered = defineAction<{
 }>('user.registered', {
   public: Type.Object({ user: Type.Object({ id: Type.String(), username: Type.String(), joined_at: Type.String() }) }),
 });
-/** Group, name, status, password or profile of an account changed, or it was removed. */
+/** The group, name, status, password or profile of an account changed, or the account was removed. */
 export const userChanged = defineAction<{ readonly id: string }>('user.changed');
 
-/** A change of an account; `by` is who made it, an account or `commandLine`, absent where the forum itself did. */
+/**
+ * A change of an account. `by` is the account that made it, or `commandLine`; absent if the forum did it automatically.
+ */
 export interface AccountChangePayload {
-  /** The account that it is about. */
+  /** The account that was changed. */
   readonly id: string;
   readonly by?: string | undefined;
 }
-/** Where it came from: the client's IP address. */
+/** The client's IP address. */
 type RequestOrigin = Readonly<{ address: string }>;
-/** A session of a member began: password and every further step were right. */
+/** A session of a member started, after the password and all further steps were accepted. */
 export const loggedIn = defineAction<{ readonly id: string } & RequestOrigin>('account.logged-in');
 /**
- * A password was not accepted, at login or (`confirming`) where a member had to give it again. `id` is absent where no
- * account has the name.
+ * A password was rejected, at login or (`confirming`) when a member had to enter it again. `id` is absent if there is
+ * no such account.
  */
 export const loginRefused = defineAction<
   { readonly id?: string | undefined; readonly confirming: boolean } & RequestOrigin
 >('account.login-refused');
 /**
- * A member showed again in their session that it is them, by the password or in another way, and by the code of a second
- * factor where there is one.
+ * A member confirmed their identity again in a session, by password or another method, and by a second factor if they
+ * use one.
  */
 export const identityConfirmed = defineAction<{ readonly id: string } & RequestOrigin>('account.confirmed');
-/** A member ended their session themselves. */
+/** A member logged out. */
 export const loggedOut = defineAction<{ readonly id: string } & RequestOrigin>('account.logged-out');
 /**
- * A session broke a rule: `fingerprint`, `address`, `idle`, `lifetime`, `permissions changed`, `account disabled` and
- * the like.
+ * A session was ended because of a violated rule: `fingerprint`, `address`, `idle`, `lifetime`, `permissions changed`,
+ * `account disabled` and so on.
  */
 export const sessionEnded = defineAction<{ readonly id: string; readonly cause: string } & RequestOrigin>(
   'account.session-ended',
 );
-/** Sessions were ended: one of the member's own, all of their own but the current one, or all. */
+/** Sessions were revoked: one of the member's own, all of their own except the current one, or all. */
 export const sessionsRevoked = defineAction<AccountChangePayload & { readonly which: 'one' | 'others' | 'all' }>(
   'account.sessions-revoked',
 );
-/** An account has another password: its owner’s own choice, by a link in a mail, or set at the shell. */
+/** The password of an account was changed by its owner, through a link in a mail, or on the command line. */
 export const passwordChanged = defineAction<AccountChangePayload>('account.password-changed');
-/** An account has another e-mail address. */
+/** The e-mail address of an account was changed. */
 export const emailChanged = defineAction<AccountChangePayload>('account.email-changed');
-/** An account has a new API token. */
+/** A new API token was issued for an account. */
 export const tokenIssued = defineAction<AccountChangePayload>('account.token-issued');
-/** The API token of an account is no longer good. */
+/** The API token of an account was revoked. */
 export const tokenRevoked = defineAction<AccountChangePayload>('account.token-revoked');
-/** `partOf`: the plugin whose action it belongs to, such as a ban; that plugin notifies the member itself. */
+/**
+ * An account was moved to another group. `partOf` names the plugin whose action caused this, such as a ban; that plugin
+ * notifies the member itself.
+ */
 export const groupChanged = defineAction<
   AccountChangePayload & {
     readonly address?: string | undefined;
@@ -167,24 +175,29 @@ export const groupChanged = defineAction<
     readonly partOf?: string | undefined;
   }
 >('account.group-changed');
-/** An account was disabled, or enabled again. */
+/** An account was disabled or enabled again. */
 export const statusChanged = defineAction<
   AccountChangePayload & { readonly from: AccountStatus; readonly to: AccountStatus }
 >('account.status-changed');
-/** `by` was shown the IP addresses of these members. */
+/** The IP addresses of these members were shown to `by`. */
 export const ipAddressesViewed = defineAction<{ readonly ids: readonly string[]; readonly by: string }>(
   'account.addresses-viewed',
 );
 
-/** Does this domain take mail? Asked at registration; without an answer the DNS is. */
+/** Whether a domain accepts mail. Asked at registration; if there is no answer, the DNS is queried. */
 export const mailDomainAccepted = defineQuery<{ readonly domain: string }, boolean>('user.mail-domain-accepted');
 
-/** Does the site have pages in this language? Asked before a member chooses it; without an answer it has not. */
+/**
+ * Whether the site has pages in a language. Asked before a member chooses it; if there is no answer, it is not offered.
+ */
 export const languageOffered = defineQuery<{ readonly language: string }, boolean>('user.language-offered');
 
-/** The time zones that this machine knows, by name. */
+/** Names of the time zones known to the runtime. */
 export const timezones = (): readonly string[] => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
-/** A time zone as `timezones` has it, by whichever of its names, such as Asia/Kolkata; undefined for none of them. */
+/**
+ * Resolves the name of a time zone, which may be an alias such as Asia/Kolkata, to the one in `timezones`; undefined if
+ * there is none.
+ */
 export function timezoneNamed(name: string): string | undefined {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
@@ -194,39 +207,39 @@ export function timezoneNamed(name: string): string | undefined {
   }
 }
 
-/** Cache tag of whatever shows this account: purged when it changes. */
+/** Cache tag of everything that shows this account; purged when it changes. */
 export const accountTag = (id: string): string => `account:${id}`;
-/** Cache tag of whatever shows accounts without saying beforehand which. */
+/** Cache tag of everything that shows accounts that are not known in advance. */
 export const accountsTag = 'accounts';
 
 export interface NewAccount {
   readonly username: string;
   readonly email: string;
-  /** Left out, the account has none: whoever has it logs in by another of the `loginMethods`. */
+  /** If omitted, the account has no password, and its owner logs in by another of the `loginMethods`. */
   readonly password?: string;
   readonly groupId?: string;
   readonly bio?: string;
   readonly joinedAt?: Date;
-  /** 400 for one that the site does not offer. */
+  /** Throws 400 for a language that the site does not offer. */
   readonly language?: string | undefined;
-  /** IP address at sign-up; 0.0.0.0 is not stored. */
+  /** IP address of the sign-up; 0.0.0.0 is not stored. */
   readonly ip?: string;
-  /** Who makes it for them: an account or `commandLine`. */
+  /** Who creates the account for them: another account or `commandLine`. */
   readonly by?: string | undefined;
 }
 
-/** A member of another forum. No one can log in as them until a password is set. */
+/** A member imported from another forum. No one can log in as them until a password is set. */
 export interface ImportedAccount {
   readonly username: string;
   readonly email: string;
-  /** Default: the group of members. */
+  /** Defaults to the members' group. */
   readonly groupId?: string;
   readonly displayName?: string;
   readonly bio?: string;
   readonly joinedAt?: Date;
 }
 
-/** What others see of a member beside username and picture. */
+/** The parts of a profile, other than username and picture, that others can see. */
 export interface ProfileChanges {
   readonly displayName?: string | undefined;
   readonly bio?: string | undefined;
@@ -234,68 +247,69 @@ export interface ProfileChanges {
 
 /** The language and time zone of a member. */
 export type LocaleSettings = Pick<Account, 'language' | 'timezone'>;
-/** What is undefined stays, and null goes. */
+/** Undefined properties are left as they are; null removes a value. */
 export interface LocaleChanges {
   readonly language?: string | null | undefined;
   readonly timezone?: string | null | undefined;
 }
 
-/** What a new password must be, for forms that ask for one. */
+/** The rules for new passwords, for forms that ask for one. */
 export interface PasswordPolicy {
-  /** Characters at least. */
+  /** Minimum length in characters. */
   readonly minimum: number;
-  /** For the `pattern` attribute. */
+  /** Regular expression for the `pattern` attribute. */
   readonly pattern: string;
-  /** As a checklist beside the field; patterns are read with the `v` flag. Labels are text keys, given `minimum`. */
+  /**
+   * The rules as a checklist to show next to the field. Patterns use the `v` flag. Labels are text keys, which get
+   * `minimum` as a parameter.
+   */
   readonly rules: readonly { readonly pattern: string; readonly label: string }[];
 }
 
-/** The members: found, made, changed, listed. */
+/** Finds, creates, changes and lists members. */
 export interface Accounts {
   readonly passwordPolicy: PasswordPolicy;
   /**
-   * Checks policy and uniqueness (400 naming the field) and raises `user.registered`. Reserved names and the MX look-up
-   * are the form's.
+   * Checks policy and uniqueness (400 naming the field) and raises `user.registered`. Reserved names and the mail
+   * domain are only checked by the sign-up form.
    */
   create(account: NewAccount): Promise<Account>;
-  /** Cached; `undefined` also for a malformed id. */
+  /** Cached; resolves to `undefined` also for a malformed id. */
   find(id: string): Promise<Account | undefined>;
   /**
-   * The viewers that these accounts would be now, for work done on their behalf in the background; inactive accounts
-   * are missing. One statement, and for staff what their requirements ask.
+   * The viewers that these accounts would be now, for background work on their behalf; inactive accounts are missing.
+   * One statement, plus the checks of the staff requirements for staff.
    */
   viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
-  /** Those of these accounts that can log in: active, with a password or another of the `loginMethods`. */
+  /** Those of the accounts that can log in: they are active, with a password or another of the `loginMethods`. */
   ableToLogIn(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Those of these accounts that have a password. One statement. */
+  /** Those of the accounts that have a password. One statement. */
   withPassword(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * The e-mail addresses of these accounts; inactive accounts are missing, and those of which nobody has shown yet that
-   * the address is theirs. One statement, and what that asks. Never to be shown or logged.
+   * The e-mail addresses of these accounts. Inactive accounts and those with an unconfirmed address are missing. One
+   * statement, plus the check for confirmation. Never show or log these addresses.
    */
   emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** The ids of active accounts by username in lower case. One statement. */
+  /** Ids of active accounts by username in lower case. One statement. */
   idsByUsername(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /**
-   * A username as near to what somebody is called elsewhere as the rules allow, with a number where somebody has it,
-   * where it is a name of the forum itself, or among `besides`, in lower case. Undefined where nothing of it can stay.
+   * The available username closest to a name from elsewhere, with a number appended if it is taken, reserved, or among
+   * `besides` (in lower case). Undefined if too little of the name can be used.
    */
   freeUsername(name: string, besides?: ReadonlySet<string>): Promise<string | undefined>;
-  /** By username or e-mail, regardless of case. Always asks the database. */
+  /** Finds an account by username or e-mail address, ignoring case. Always queries the database. */
   findByIdentifier(identifier: string): Promise<Account | undefined>;
-  /**
-   * The authors of a page of posts by id, cached: at most one statement. Unknown ids are missing from the map.
-   */
+  /** The authors of a page of posts by id, cached: at most one statement. Unknown ids are missing from the map. */
   authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>>;
-  /** With the fields that other plugins add, for the results of routes. */
+  /** The record schema including the fields of other plugins, for the result schemas of routes. */
   readonly record: typeof UserRecord;
-  /** In the order of `ids`; inactive accounts are missing, and no one’s e-mail or IP address is among it. */
+  /** Records in the order of `ids`. Inactive accounts are missing, and no e-mail or IP addresses are included. */
   records(ids: readonly string[], viewer: Viewer): Promise<readonly UserRecord[]>;
-  /** Ids of active accounts. One statement, whatever its length. 400 for a cursor of another list. */
+  /** Ids of active accounts. One statement, however long the list. Throws 400 for a cursor from another list. */
   list(request: MemberListRequest): Promise<Page<string>>;
   /**
-   * Active accounts whose username or display name contains `text`, in any case: those that begin with it first, then by
-   * username.
+   * Active accounts whose username or display name contains `text`, ignoring case: names that start with it first, then
+   * by username.
    */
   searchNames(find: {
     readonly text: string;
@@ -303,8 +317,8 @@ export interface Accounts {
     readonly offset: number;
   }): Promise<readonly Account[]>;
   /**
-   * For administrators: whose name or address contains `text`, by name; `total` counts all of them. `namesOnly`: for
-   * whoever may not see addresses, and so must not find out about them either.
+   * For administrators: accounts whose name or e-mail address contains `text`, by name; `total` counts all of them. Set
+   * `namesOnly` for callers who may not see e-mail addresses, because matches would reveal them.
    */
   search(find: {
     readonly text: string;
@@ -314,56 +328,57 @@ export interface Accounts {
     readonly offset: number;
   }): Promise<{ readonly accounts: readonly Account[]; readonly total: number }>;
   /**
-   * Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group.
+   * Ends every session of the account on its next request. Throws 404 for an unknown account, 400 for an unknown group.
    * `by`, here and below: the account that does it, or `commandLine`. `partOf`: the plugin that notifies the owner
-   * itself; `address`: the IP address it was done from.
+   * itself. `address`: the IP address of the request.
    */
   setGroup(id: string, groupId: string, by?: string, partOf?: string, address?: string): Promise<void>;
   /**
    * Ends every session of the account and, unless its owner wishes to keep them, every token (`tokenStores`); calls
-   * `accountChangeListeners`. 400 when the policy refuses the password.
+   * `accountChangeListeners`. Throws 400 if the password violates the policy.
    */
   setPassword(id: string, password: string, by?: string, options?: { readonly keepTokens?: boolean }): Promise<void>;
-  /** As `setPassword`, for an owner who followed a reset link: no token stays. */
+  /** Like `setPassword`, for an owner who followed a reset link: all tokens are revoked. */
   resetPassword(id: string, password: string): Promise<void>;
   /**
-   * Calls `accountChangeListeners` with the old address. 400 naming `email` for what is no address or is taken, in
-   * any case. No session ends.
+   * Calls `accountChangeListeners` with the old address. Throws 400 naming `email` if the address is invalid or taken,
+   * ignoring case. Sessions are kept.
    */
   setEmail(id: string, email: string, by?: string): Promise<void>;
   /**
-   * What is undefined stays, and what is empty goes. 400 naming `display_name` for one that is too long, cannot be seen,
-   * or is the username of another member.
+   * Undefined properties are left as they are, empty ones are removed. Throws 400 naming `display_name` if it is too
+   * long, has invisible characters, or is the username of another member.
    */
   setProfile(id: string, changes: ProfileChanges): Promise<void>;
-  /** 400 naming what the site does not offer. */
+  /** Throws 400 naming a language or time zone that the site does not offer. */
   setLocale(id: string, changes: LocaleChanges): Promise<void>;
   /** The languages and time zones of these members, cached: at most one statement. Unknown ids are missing. */
   localeSettings(ids: readonly string[]): Promise<ReadonlyMap<string, LocaleSettings>>;
-  /** The path or URL of the picture; `undefined`: none. */
+  /** Sets the path or URL of the picture; `undefined` removes it. */
   setAvatar(id: string, url: string | undefined): Promise<void>;
   /**
-   * Thousands at once in a few statements: no event, no mail, no policy. Of display names, what they may not
-   * have is left out, and those of others and of the staff are none. Resolves to their ids, in order. 400 for a username or address that is taken.
+   * Imports thousands of accounts with a few statements: emits no events, sends no mail and applies no policy.
+   * Characters that are not allowed in display names are dropped, and so are names of other members or of the staff.
+   * Resolves to the new ids, in order. Throws 400 for a username or e-mail address that is taken.
    */
   importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
   /** Ends every session of the account. */
   setStatus(id: string, status: AccountStatus, by?: string): Promise<void>;
   /**
-   * Ends every session and every token (`tokenStores`) of the account and calls `accountChangeListeners`, unless it
-   * is `partOf` an action of a plugin that notifies the owner itself.
+   * Ends every session and every token (`tokenStores`) of the account and calls `accountChangeListeners`, unless it is
+   * `partOf` an action of a plugin that notifies the owner itself.
    */
   endSessions(id: string, by?: string, partOf?: string): Promise<void>;
   /**
-   * Removes from an account all that identifies its owner, and every way in; it stays, disabled, under a generated
-   * name, so that its posts have an author. No one is notified; it cannot be undone. Sessions are over, and go when
-   * personal data are erased. 404 for an unknown account.
+   * Removes everything that identifies the owner of an account, and every way to log in. The account remains, disabled
+   * and with a generated name, as the author of its posts. No one is notified, and it cannot be undone. Sessions stop
+   * working, and are deleted when personal data are erased. Throws 404 for an unknown account.
    */
   anonymise(id: string): Promise<void>;
-  /** Whether the account has logged in since then. */
+  /** Whether there was a login to the account since then. */
   loggedInSince(id: string, moment: Date): Promise<boolean>;
   /**
-   * The IP addresses of the sign-up and of the last login. Raises `account.addresses-viewed`; the caller checks
+   * The IP addresses of the sign-up and of the last login. Raises `account.addresses-viewed`; the caller must check
    * `seeAddresses` first.
    */
   ipAddresses(id: string, by: string): Promise<IpAddresses | undefined>;
@@ -371,21 +386,24 @@ export interface Accounts {
 export type IpAddresses = Readonly<Record<'registration' | 'lastLogin', string | undefined>>;
 export const Accounts = defineToken<Accounts>('Accounts');
 
-/** What somebody signs up with whom another service has identified. */
+/** The sign-up of a person who has been identified by another service. */
 export interface IdentifiedSignUp {
   readonly username: string;
   readonly email: string;
   readonly language?: string | undefined;
-  /** That service has shown that the address is theirs, so that they need not confirm it. */
+  /** Whether that service has verified the e-mail address, so that it need not be confirmed. */
   readonly emailProven: boolean;
 }
-/** The new member, or how the address is confirmed first: then nothing says whether there is a new member. */
+/**
+ * The new member or, if the address must be confirmed first, how: in that case the result does not reveal whether an
+ * account was created.
+ */
 export type Registered = { readonly account: Account } | { readonly confirmation: EmailConfirmation };
-/** Signing up in other ways than by the form with a password. */
+/** Signing up in other ways than with the form and a password. */
 export interface Registrations {
   /**
-   * Makes an account without a password, by the rules, limits and events of the form. `stored` runs in the transaction
-   * that stores it. 400 naming the field, 429.
+   * Creates an account without a password, with the same rules, limits and events as the form. `stored` runs in the
+   * transaction that stores it. Throws 400 naming the invalid field, or 429.
    */
   registerIdentified(
     signUp: IdentifiedSignUp,
@@ -395,9 +413,9 @@ export interface Registrations {
 }
 export const Registrations = defineToken<Registrations>('Registrations');
 
-/** A way to log in beside the password, such as an account elsewhere. */
+/** A way to log in other than by password, such as an account with another service. */
 export interface LoginMethod {
-  /** Those of these accounts that can log in by it now. */
+  /** Those of the accounts that can currently log in by this method. */
   available(accountIds: readonly string[]): Promise<ReadonlySet<string>>;
 }
 export const loginMethods = defineExtensionPoint<LoginMethod>(
@@ -405,9 +423,9 @@ export const loginMethods = defineExtensionPoint<LoginMethod>(
   'Ways to log in beside the password: who has one can log in without a password.',
 );
 
-/** Accounts in one query. */
+/** Number of accounts per query. */
 const BATCH_SIZE = 100;
-/** Who holds a permission now, in parts: those of the groups alone that may. */
+/** The members who currently have a permission, in batches; reads only the groups that have it. */
 export async function* holdersOf(
   permission: Permission,
   { access, accounts }: { readonly access: Access; readonly accounts: Pick<Accounts, 'search' | 'viewers'> },
@@ -424,24 +442,25 @@ export async function* holdersOf(
   }
 }
 
-/** To whoever would act on an account that does not stand below them. */
+/** Error for callers who try to act on an account that does not rank below them. */
 export const notBelow = ({ username }: Pick<Account, 'username'>): HttpError =>
   new HttpError(403, `${username} is not below you; ask an administrator`);
 
 /**
- * `reset`: the password, by a link in a mail. `first`: by such a link a first one, of which its owner is not told.
- * `sessions`: another person ended all sessions and tokens.
+ * `reset`: the password was reset through a link in a mail. `first`: a first password was set through such a link; the
+ * owner is not notified. `sessions`: someone else ended all sessions and tokens.
  */
 export type AccountChange = 'password' | 'reset' | 'first' | 'email' | 'sessions';
 
 /**
- * Hears of changes of an account: notifies its owner by mail, for instance, or revokes what should not outlive them.
- * Called in the transaction of the change, so that both happen or neither; what it throws undoes the change.
+ * Called when an account changes: for example, to notify its owner by mail, or to revoke credentials that should not
+ * outlive the change. Runs in the transaction of the change, so that both happen or neither; an error thrown here rolls
+ * back the change.
  */
 export interface AccountChangeListener {
   /**
-   * `to` is the e-mail address to notify: after a change, the old one. `tokensKept`: the owner chose to keep the
-   * tokens. A first password that somebody else sets is no change.
+   * `to` is the e-mail address to notify; if the address was changed, this is the old one. `tokensKept`: the owner
+   * chose to keep the tokens. Not called for a first password set by someone else.
    */
   changed(what: AccountChange, account: Account, to: string, tokensKept: boolean): Promise<void>;
 }
@@ -451,9 +470,9 @@ export const accountChangeListeners = defineExtensionPoint<AccountChangeListener
   { order: 'The order in which they are called; what one throws undoes the change.' },
 );
 
-/** Tokens that let programs in as a member, without a password or a session. */
+/** Tokens with which programs act as a member, without a password or a session. */
 export interface TokenStore {
-  /** Ends all of the account's, in the transaction under way. `by`: an account or `commandLine`. */
+  /** Revokes all tokens of the account, in the current transaction. `by`: an account or `commandLine`. */
   revokeAll(accountId: string, by: string | undefined): Promise<void>;
 }
 export const tokenStores = defineExtensionPoint<TokenStore>(
@@ -462,20 +481,20 @@ export const tokenStores = defineExtensionPoint<TokenStore>(
 );
 
 /**
- * What a member must do between the right password and a session, such as giving a code. When it is required, no
- * session begins: the browser gets a pending login for ten minutes and is sent to `path`; a program gets `{ success:
- * true, <name>: true }`. Failures there are counted by the step's own plugin.
+ * Something a member must do between entering the right password and getting a session, such as entering a code. While
+ * a step is required, no session starts: a browser gets a pending login for ten minutes and is redirected to `path`; a
+ * program gets `{ success: true, <name>: true }`. The plugin of the step is responsible for limiting failed attempts.
  */
 export interface LoginStep {
-  /** The key that programs get as true, such as `two_factor`. */
+  /** The property that is set to true in responses to programs, such as `two_factor`. */
   readonly name: string;
-  /** The page that asks; open to guests. */
+  /** Path of the page for the step, which must be open to guests. */
   readonly path: string;
-  /** Asked at each login and after each step, in the order of the list. What it throws refuses the login. */
+  /** Called at each login and after each step, in the order of the list. An error thrown here rejects the login. */
   required(account: Account): Promise<boolean>;
   /**
-   * Checks the code that a member for whom the step is required gives beside the password to confirm their identity.
-   * Throws 400 naming `code`, or 429. Without it no code is asked for there.
+   * Checks the code that a member for whom the step is required enters along with the password to confirm their
+   * identity. Throws 400 naming `code`, or 429. If this is not implemented, no code is asked for.
    */
   confirm?(account: Account, code: string, address: string): Promise<void>;
 }
@@ -486,11 +505,11 @@ export const loginSteps = defineExtensionPoint<LoginStep>(
 );
 
 /**
- * Reduces staff who do not meet a requirement to the rights of members until they do. Checked at each of their
- * requests, and whenever something is done on their behalf, such as a mail.
+ * Reduces staff who do not meet a requirement to the rights of members until they do. Checked on each of their
+ * requests, and whenever something is done on their behalf, such as sending a mail.
  */
 export interface StaffRequirement extends Requirement {
-  /** What it throws refuses the request. */
+  /** An error thrown here rejects the request. */
   unmet(accountId: string): Promise<boolean>;
 }
 export const staffRequirements = defineExtensionPoint<StaffRequirement>(
@@ -499,18 +518,18 @@ export const staffRequirements = defineExtensionPoint<StaffRequirement>(
   { order: 'Of several that are unmet the first is named to them.' },
 );
 
-/** A login in this browser whose password was right and which needs a further step. */
+/** A login in this browser whose password was right but which needs a further step. */
 export interface PendingLogin {
   readonly account: Account;
-  /** `name` of the step. */
+  /** The `name` of the step. */
   readonly step: string;
-  /** A path of this site, where they wanted to go. */
+  /** Path on this site to return to after the login. */
   readonly returnTo: string;
 }
 
 /**
- * The response for programs after a step; `next` is the page of a further step while one is left, and then no session
- * has begun.
+ * The response to programs after a step. `next` is the page of the next step; as long as there is one, no session has
+ * started.
  */
 export interface LoginResult {
   readonly success: true;
@@ -519,23 +538,25 @@ export interface LoginResult {
 }
 
 /**
- * Makes people who sign up, or change their e-mail address, prove first that the address is theirs. While that is
- * required, signing up does not log in, and the response is the same whether the address was new or in use.
+ * Requires people who sign up or change their e-mail address to prove that the address is theirs. While that is
+ * required, signing up does not log in, and the response does not reveal whether the address was already in use.
  */
 export interface EmailConfirmation {
-  /** The key that programs get as true. */
+  /** The property that is set to true in responses to programs. */
   readonly name: string;
-  /** Where browsers are sent after signing up; open to guests. */
+  /** Path of the page after signing up, which must be open to guests. */
   readonly path: string;
-  /** Asked at each sign-up and each change of address. */
+  /** Called at each sign-up and each change of address. */
   required(): boolean;
-  /** In the transaction that stores the account. */
+  /** Called in the transaction that stores the account. */
   begin(account: Pick<Account, 'id' | 'username' | 'email'>): Promise<void>;
-  /** Another person signed up with the e-mail address of this member. */
+  /** Called when another person signed up with the e-mail address of this member. */
   emailTaken(account: Account): Promise<void>;
-  /** A member changes to this address; the present one stays until they have confirmed it. Throws 429. */
+  /** Called when a member changes their address; the current one stays until the new one is confirmed. Throws 429. */
   changeEmail(account: Account, email: string): Promise<void>;
-  /** Those of these accounts that have not confirmed their address: they get no mail but that which asks for it. */
+  /**
+   * Those of the accounts that have not confirmed their address. They receive no mail except the request to confirm it.
+   */
   unconfirmed?(accountIds: readonly string[]): Promise<ReadonlySet<string>>;
 }
 export const emailConfirmations = defineExtensionPoint<EmailConfirmation>(
@@ -544,108 +565,113 @@ export const emailConfirmations = defineExtensionPoint<EmailConfirmation>(
   { order: 'The first that is required counts.' },
 );
 
-/** What a login is asked for with. */
+/** The parameters of a login. */
 export interface LoginRequest {
   readonly remember: boolean;
   /**
-   * When they showed who they are, where that was elsewhere and not just now. From then on they count as confirmed, if no
-   * further step follows.
+   * When the person was identified, if another service did so and not just now. Counts as the time of their last
+   * confirmation, unless a further step follows.
    */
   readonly identifiedAt?: Date | undefined;
   /** A path of this site. */
   readonly returnTo: string;
 }
 
-/** What follows the right password, or whatever else showed who it is. */
+/** What happens after the password or another method has identified the person. */
 export interface LoginOutcome {
-  /** Where a browser goes. */
+  /** Where to redirect a browser. */
   readonly redirectTo: string;
-  /** The response for programs. */
+  /** The response to programs. */
   readonly json: LoginResult;
-  /** False while a step is left. */
+  /** False if further steps are required. */
   readonly complete: boolean;
 }
 
 /** Login sessions and bearer tokens. */
 export interface Sessions {
-  /** To run before `authenticate`; costs nothing for a request without a session cookie. */
+  /** Must run before `authenticate`; costs nothing for a request without a session cookie. */
   readonly middleware: RequestHandler;
   /**
-   * The session's member, or the guest. Ends a session that broke its rules (fingerprint, address, version, age) and
-   * clears its cookie. `idle`: the page asks by itself, so the session does not last longer for it and the member was
-   * not seen.
+   * The session's member, or the guest. Ends a session that violates its rules (fingerprint, address, version, age) and
+   * clears its cookie. `idle`: the request was sent by the page automatically, so it neither extends the session nor
+   * counts as activity of the member.
    */
   authenticate(req: Request, res: Response, options?: { readonly idle?: boolean }): Promise<Viewer>;
-  /** True when `authenticate` found a session and ended it: reads go on as a guest, everything else is 401. */
+  /** True if `authenticate` found a session and ended it: reads then continue as a guest, everything else gets 401. */
   ended(req: Request): boolean;
   /**
-   * For responses that go on after `authenticate`, such as streams: the viewer that the same request would have now;
-   * undefined once its session is over. Changes nothing.
+   * For responses that continue after `authenticate`, such as streams: the viewer that the same request would have now,
+   * or undefined once its session is over. Has no side effects.
    */
   reauthenticate(req: Request): Promise<Viewer | undefined>;
-  /** Whose session it is, after `authenticate`. */
+  /** The account of the session, after `authenticate`. */
   accountOf(req: Pick<Request, 'headers'>): Account | undefined;
-  /** The token's owner; `undefined`: 401. */
+  /** The owner of the token; `undefined` means 401. */
   authenticateBearer(token: string): Promise<Viewer | undefined>;
   /**
-   * True when the request carries a cookie that could be a session's: it must not be served as a guest's without
-   * asking.
+   * True if the request has a cookie that may belong to a session, so that it must not be treated as a guest's without
+   * checking.
    */
   hasCookie(header: string | undefined): boolean;
   /**
-   * True when the member confirmed within 15 minutes, in this session, that it is them: by a login with all its steps,
-   * or at /login/confirm.
+   * True if the member confirmed their identity in this session within the last 15 minutes, by a login with all its
+   * steps or at /login/confirm.
    */
   confirmed(req: Request): boolean;
-  /** Until when that lasts; undefined where it does not. */
+  /** When that confirmation expires; undefined if there is none. */
   confirmedUntil(req: Request): Date | undefined;
-  /** The pending login of this browser; `undefined` without one, after ten minutes and once the session has begun. */
+  /**
+   * The pending login of this browser; `undefined` if there is none, after ten minutes, and once the session has
+   * started.
+   */
   pendingLogin(req: Request): Promise<PendingLogin | undefined>;
   /**
-   * The step of this name is done: begins the session of the pending login, once, and resolves to the response for
-   * programs. 401 without a pending login, or when it waits for another step, so that no plugin can complete another's.
+   * Completes the step with this name: starts the session of the pending login, once, and resolves to the response for
+   * programs. Throws 401 if there is no pending login or it is waiting for another step, so that no plugin can complete
+   * another's.
    */
   completeStep(req: Request, res: Response, step: string): Promise<LoginResult>;
   /**
-   * Who it is was shown, by the password or in another way: begins the session, or a pending login that waits for the
-   * first step. 401 for an account that is not active.
+   * Starts a session, or a pending login for the first step, after the person was identified by password or another
+   * method. Throws 401 for an account that is not active.
    */
   beginLogin(req: Request, res: Response, account: Account, request: LoginRequest): Promise<LoginOutcome>;
-  /** Whether this member gives a code besides when they confirm that it is them. */
+  /** Whether this member must also enter a code when confirming their identity. */
   asksForCode(account: Account): Promise<boolean>;
-  /** Checks that code, where one is asked for: 400 naming `code`, 429. */
+  /** Checks that code, if one is required: throws 400 naming `code`, or 429. */
   checkCode(account: Account, code: string | undefined, address: string): Promise<void>;
-  /** A member has shown that it is them, in every way that is asked for: counts for 15 minutes, as at /login/confirm. */
+  /**
+   * Records that a member has confirmed their identity in every way required: valid for 15 minutes, as at
+   * /login/confirm.
+   */
   confirmIdentity(req: Request): Promise<void>;
 }
 export const Sessions = defineToken<Sessions>('Sessions');
 
-/**
- * Shows a visitor, on the next page that they see, why their session is over. `text` is the sentence to show.
- */
+/** Tells a visitor, on the next page that they see, why their session has ended. `text` is the sentence to show. */
 export type LogoutNotice = (req: Request, res: Response, text: string) => void;
 export const logoutNotices = defineExtensionPoint<LogoutNotice>(
   'accounts.logout-notices',
   'Shows a visitor on the next page that they see why their session is over.',
 );
 
-/** Forgery protection for members (bound to the session) and guests (bound to a signed cookie, no session). */
+/** CSRF protection for members (bound to the session) and guests (bound to a signed cookie, without a session). */
 export interface Csrf {
-  /** The token for this visitor's forms and meta tag; sets the guest cookie where there is none. */
+  /** The token for this visitor's forms and meta tag; sets the guest cookie if there is none. */
   token(req: Request, res: Response): string;
   /**
    * Checks the header X-CSRF-Token, or `given` (a form's `_csrf`), against the visitor, and the Origin of the request.
    */
   verify(req: Request, given?: string): boolean;
   /**
-   * False where no token can be valid: the request comes from another site, or without a cookie that a token belongs
-   * to. Asked before a body is read for its token; a cookie that is not good any more is enough, so that a form can
-   * come back with what was typed.
+   * False if no token can be valid, because the request comes from another site or has no cookie that a token belongs
+   * to. Checked before a body is read for its token. An expired cookie is sufficient, so that the form can be shown
+   * again with the values entered.
    */
   verifiable(req: Request): boolean;
   /**
-   * For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where
-   * one is needed. `overHttps`: the request did; the site's origin may say so too.
+   * For responses from cached bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send if one
+   * is needed. `overHttps`: whether the request used HTTPS; the site's origin may imply it as well.
    */
   guestToken(
     cookieHeader: string | undefined,
@@ -655,14 +681,17 @@ export interface Csrf {
 export const Csrf = defineToken<Csrf>('Csrf');
 
 /**
- * A field that another plugin adds to the user record. `loadMany` gets all ids of an answer at once and answers for
- * each, in order.
+ * A field that another plugin adds to the user record. `loadMany` is called once with the ids of all users in a
+ * response, and returns their values in the same order.
  */
 export interface UserField {
   readonly name: string;
   readonly result: TSchema;
   loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
-  /** Cache tags that are purged whenever a value may have changed; without them no response that shows it is cached. */
+  /**
+   * Cache tags that are purged whenever a value may have changed; without them, responses that show the field are not
+   * cached.
+   */
   readonly tags?: readonly string[];
 }
 export const userFields = defineExtensionPoint<UserField>(
@@ -672,15 +701,15 @@ export const userFields = defineExtensionPoint<UserField>(
 );
 
 /**
- * Which members hide from others when they were last here; they themselves, and those who may see e-mail and IP
- * addresses, see it all the same.
+ * Members who hide from others when they were last here. They themselves, and those who may see e-mail and IP
+ * addresses, still see it.
  */
 export interface LastSeenRule {
-  /** Those of these members. Called once for a list. */
+  /** Those of the members who hide it. Called once for a list. */
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * The same as a condition on the id of an account, for lists in the order of when members were last here: whoever
-   * hides it has no place in them.
+   * The same as a condition on the id of an account, for lists ordered by when members were last here, which leave them
+   * out.
    */
   hides(account: RawBuilder<string>): RawBuilder<boolean>;
 }
@@ -689,15 +718,15 @@ export const lastSeenRules = defineExtensionPoint<LastSeenRule>(
   'Which members hide from others when they were last here; called once for a list.',
 );
 
-/** A tab of the profile page, at /u/{username}/{id}; the first one also at /u/{username}. */
+/** A tab of the profile page, at /u/{username}/{id}; the first one is also at /u/{username}. */
 export interface ProfileTab {
   readonly id: string;
   readonly label: string;
-  /** Whether there is anything on it for this viewer; without it, always. */
+  /** Whether the tab has anything to show this viewer; always shown if omitted. */
   shown?(profile: Author, viewer: Viewer): Promise<boolean>;
-  /** The number beside the label. */
+  /** The number shown next to the label. */
   count?(profile: Author, viewer: Viewer): Promise<number>;
-  /** `query` is the page's own, for paging. */
+  /** `query` is the query of the page, for paging. */
   render(profile: Author, viewer: Viewer, query: Readonly<Record<string, string | undefined>>): Promise<SafeHtml>;
 }
 export const profileTabs = defineExtensionPoint<ProfileTab>(
@@ -728,7 +757,7 @@ export const registerFields = defineSlot<object>(
   'auth.register.fields',
   'In the form that signs up, above its button: inputs, which the form submits under their names.',
 );
-/** The page that a login, or a sign-up, leads to: a path, or empty. */
+/** The page to go to after a login or sign-up: a path, or empty. */
 export interface LoginSlot {
   readonly return_to: string;
 }
@@ -740,7 +769,7 @@ export const registerBefore = defineSlot<LoginSlot>(
   'auth.register.before',
   'On the page to sign up, above the form: other ways to do so.',
 );
-/** What is confirmed for: the page to go back to, the form that waits for it, sealed, and whether a code is asked for. */
+/** The context of a confirmation: the page to return to, the sealed pending form, and whether a code is required. */
 export interface ConfirmSlot extends LoginSlot {
   readonly pending: string;
   readonly coded: boolean;

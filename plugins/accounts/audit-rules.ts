@@ -18,7 +18,7 @@ import {
 import { auditRules, audited, type AuditEntry } from 'parley-forum/ports/audit';
 
 const member = (id: string): NonNullable<AuditEntry['subject']> => ({ type: 'account', id });
-/** A change of an account, perhaps one's own. */
+/** An entry about a change of an account, possibly one's own. */
 const about = <A extends string>(
   action: A,
   { id, by }: { readonly id: string; readonly by?: string | undefined },
@@ -29,7 +29,7 @@ const about = <A extends string>(
   subject: member(id),
   ...(details && { details }),
 });
-/** What a member did, with the IP address they did it from. */
+/** An entry about something a member did, with their IP address. */
 const byMember = <A extends string>(
   action: A,
   { id, address }: { readonly id: string; readonly address: string },
@@ -39,7 +39,7 @@ const RULES = [
   audited(loggedIn, ['account.logged-in'], (from) => byMember('account.logged-in', from)),
   audited(loggedOut, ['account.logged-out'], (from) => byMember('account.logged-out', from)),
   audited(identityConfirmed, ['account.confirmed'], (from) => byMember('account.confirmed', from)),
-  // The actor is unknown, and what was typed as a name may be a password.
+  // The actor is unknown, and the text entered as a name may be a password.
   audited(loginRefused, ['account.login-refused'], ({ id, address, confirming }) => ({
     action: 'account.login-refused',
     ...(id !== undefined && { subject: member(id) }),
@@ -75,10 +75,10 @@ const RULES = [
   ),
 ];
 
-/** The hooks of all audited actions, which this plugin owns. */
+/** The hooks of all audited actions owned by this plugin. */
 export const auditedHooks = RULES.map(({ hook }) => hook);
 
-/** What the audit log records of logins and accounts. */
+/** Adds the rules for what the audit log records about logins and accounts. */
 export function addAuditRules(plugin: PluginHandle): void {
   for (const rule of RULES) plugin.extend(auditRules, rule);
 }

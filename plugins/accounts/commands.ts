@@ -8,7 +8,7 @@ const password = Type.Optional(
   Type.String({ description: 'The new password; left out, it is asked for, and "-" reads it from standard input' }),
 );
 
-/** A refused input as the one line that a shell shows. */
+/** Converts an invalid input to a one-line error for the shell. */
 async function asConfigurationError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -8,7 +8,7 @@ import { deviceText } from './sessions/device.ts';
 import type { Passwords } from './passwords/passwords.ts';
 import type { TokenState } from './api-tokens.ts';
 
-/** The page of settings that all of these belong to. */
+/** The settings page that all of these belong to. */
 export const SECURITY = '/settings/security';
 
 const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
@@ -33,8 +33,8 @@ export const RegisterForm = Type.Object({
 export type RegisterForm = Static<typeof RegisterForm>;
 
 /**
- * `code`: of a second factor; longer than any with all that people put between its signs. `pending`: what was sent
- * before, sealed.
+ * `code`: of a second factor; long enough for a code with any separators that people type. `pending`: the sealed form
+ * that was submitted before.
  */
 export const ConfirmForm = Type.Object({
   password: Text(1_024),
@@ -57,13 +57,13 @@ export const PasswordForm = Type.Object({
   password_confirmation: Type.Optional(Type.String()),
   keep_tokens: Type.Optional(Type.Union([Type.Boolean(), Type.String({ maxLength: 20 })])),
 });
-/** What a display name must be is checked later, so that the form names it. */
+/** The rules for display names are checked later, so that the error names the field. */
 export const ProfileForm = Type.Object({
   display_name: Type.Optional(Type.String({ maxLength: 200 })),
   bio: Type.String({ maxLength: MAX_BIO }),
 });
 
-/** What a form is rendered with: the values typed so far, and what was wrong with them. */
+/** The state of a form: the values entered so far, and their errors. */
 interface FormState {
   readonly values?: Readonly<Record<string, unknown>>;
   readonly retry?: Retry;
@@ -76,7 +76,7 @@ const submittedValues = ({ values, retry }: FormState, names: readonly string[])
   return Object.fromEntries(names.map((name) => [name, typeof from[name] === 'string' ? from[name] : '']));
 };
 
-/** Any spelling that forms and clients use for a ticked box. */
+/** Accepts every value that forms and clients use for a checked box. */
 export const ticked = (value: unknown): boolean =>
   value === true || (typeof value === 'string' && !['', 'false', '0', 'off', 'no'].includes(value));
 
@@ -119,7 +119,7 @@ export class Forms {
     );
   }
 
-  /** `editable`: without it the member reads what others see of them. */
+  /** `editable`: if false, the member only sees what others see of them. */
   profile(shown: FormState & { readonly editable: boolean }): View {
     const model = {
       ...submittedValues(shown, ['display_name', 'bio']),
@@ -135,7 +135,7 @@ export class Forms {
     );
   }
 
-  /** Asks a member for the password again, where they have one, and for a code (`coded`). */
+  /** Asks a member for their password again, if they have one, and for a code (`coded`). */
   confirm(shown: FormState & { readonly coded: boolean; readonly passwordless: boolean }): View {
     const model = {
       ...submittedValues(shown, ['return_to', 'pending']),
@@ -151,7 +151,7 @@ export class Forms {
     );
   }
 
-  /** For a member who has none yet. */
+  /** For a member who has no password yet. */
   firstPassword(shown: FormState): View {
     const model = { ...this.#policy(), ...formErrors(shown.retry) };
     return view(
@@ -172,7 +172,7 @@ export class Forms {
     );
   }
 
-  /** `token`: as it stands, if there is one; `fresh`: just made, shown this once. */
+  /** `token`: the state of the API token, if there is one; `fresh`: a new token, which is shown only this once. */
   security(
     shown: FormState & {
       readonly email: string;

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 
-/** How secrets that are random themselves (session ids, tokens) are stored: hex SHA-256. */
+/** Digest under which random secrets (session ids, tokens) are stored: hex SHA-256. */
 export const digest = (secret: string): string => hash('sha256', secret);
 
 /** 256 random bits for cookies, tokens and keys. */

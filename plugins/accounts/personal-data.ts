@@ -31,9 +31,7 @@ interface AccountDataDeps {
 const pretty = (value: object): string => JSON.stringify(value, undefined, 2);
 const timeOf = (at: number): string => new Date(at).toISOString();
 
-/**
- * The account itself, and where its member is logged in. The erasure anonymises its row; the sessions are deleted here.
- */
+/** The account itself, and its sessions. The erasure anonymises the account's row; the sessions are deleted here. */
 export const accountData = ({ data, accounts, accountSessions }: AccountDataDeps): PersonalData => ({
   name: 'account',
   async *entries(accountId) {

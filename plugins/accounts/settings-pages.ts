@@ -17,14 +17,14 @@ export interface SettingsPagesDeps {
   readonly authenticator: Authenticator;
   readonly forms: Forms;
   readonly http: Http;
-  /** How a new address is confirmed; undefined where it need not be. */
+  /** How a new e-mail address is confirmed; undefined if confirmation is not required. */
   confirmation(): EmailConfirmation | undefined;
 }
 
 const PROFILE = '/settings/profile';
 const EMAIL = `${SECURITY}/email`;
 const FIRST_PASSWORD = `${SECURITY}/first-password`;
-/** 400 where the password was repeated, and not the same. */
+/** Throws 400 if the password was entered twice and the entries differ. */
 function checkRepeated({
   password,
   password_confirmation: repeated = password,
@@ -35,10 +35,10 @@ function checkRepeated({
   if (repeated !== password)
     throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
 }
-/** Nothing to show: mail goes where it went before. */
+/** No need to confirm: mail goes to the same mailbox as before. */
 const sameAddress = (account: Account, email: string): boolean => account.email.toLowerCase() === email.toLowerCase();
 
-/** What members change about themselves. Every route asks for a login, so `actor.id` is there. */
+/** The settings that members change about themselves. Every route requires a login, so `actor.id` is set. */
 export function addSettingsPages(
   plugin: PluginHandle,
   { access, accounts, sessions, tokens, authenticator, forms, http, confirmation }: SettingsPagesDeps,
@@ -82,7 +82,7 @@ export function addSettingsPages(
 
   plugin.route(pages, { method: 'get', path: SECURITY, can: 'member' })(({ actor }) => security(actor.id));
 
-  // The current password is part of the form: it is what `confirm` would ask for.
+  // The form includes the current password, which is what `confirm` would ask for.
   plugin.route(pages, {
     method: 'post',
     path: `${SECURITY}/password`,

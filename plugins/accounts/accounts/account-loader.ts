@@ -5,16 +5,18 @@ import { accountTag, type Account } from 'parley-forum/plugins/accounts';
 interface AccountLoaderDeps {
   readonly cache: Cache;
   readonly data: Pick<Data, 'inTransaction'>;
-  /** From the database; those that there are. */
+  /** Loads accounts from the database; unknown ids are missing from the result. */
   load(ids: readonly string[]): Promise<readonly Account[]>;
 }
 interface Loading {
-  /** Of the cache, when it began. */
+  /** State of the cache when the load started. */
   readonly since: number;
   readonly accounts: Promise<readonly Account[]>;
 }
 
-/** Accounts by id, many at once, from the cache where they are. What is being loaded for one is not asked for again by another. */
+/**
+ * Loads accounts by id in batches, from the cache if possible. Concurrent requests for the same account share one load.
+ */
 export class AccountLoader {
   readonly #deps: AccountLoaderDeps;
   readonly #loading = new Map<string, Loading>();
@@ -33,7 +35,7 @@ export class AccountLoader {
       const cached = cache.peek<Account>(accountTag(id));
       const other = data.inTransaction ? undefined : this.#loading.get(id);
       if (cached) found.set(id, cached);
-      // What was purged meanwhile may be old.
+      // A load that started before a purge may return outdated accounts, so it is not shared.
       else if (other?.since === since) loads.add(other);
       else if (isId(id)) missing.push(id);
     }
@@ -47,7 +49,7 @@ export class AccountLoader {
   #load(ids: readonly string[], since: number): Loading {
     const { cache, data, load } = this.#deps;
     const loading: Loading = { since, accounts: load(ids) };
-    // What a transaction reads may be undone.
+    // Reads in a transaction are not shared, because the transaction may be rolled back.
     if (data.inTransaction) return loading;
     for (const id of ids) this.#loading.set(id, loading);
     const done = (): void => ids.forEach((id) => this.#loading.get(id) === loading && this.#loading.delete(id));

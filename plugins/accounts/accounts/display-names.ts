@@ -1,20 +1,20 @@
 import { InvalidInput, type FieldProblem } from 'parley-forum';
 import { isPlainLine } from 'parley-forum/plugins/accounts';
 
-/** Characters of a display name. */
+/** Maximum length of a display name in characters. */
 export const MAX_DISPLAY_NAME = 50;
 
-/** Without one of these nobody sees or says the name. */
+/** A name without any letter or digit cannot be read or pronounced. */
 const READABLE = /[\p{L}\p{N}]/u;
 
 const problem = (message: string): FieldProblem => ({ field: 'display_name', message });
 export const NAME_OF_ANOTHER = problem('is the username of another member');
 export const OFFICIAL_NAME = problem('could be taken for the forum, one of its groups or its staff');
 
-/** What names are compared and found by: in any case, and however their letters are written. */
+/** The form in which names are compared and searched: case-insensitive and Unicode-normalized. */
 export const foldedName = (name: string): string => name.normalize('NFKC').toLowerCase();
 
-/** A display name as it is stored; nulls for an empty one. Throws 400 for what may not be shown as a name. */
+/** The columns of a display name; null for an empty one. Throws 400 for text that is not acceptable as a name. */
 export function nameColumns(given: string): {
   readonly display_name: string | null;
   readonly display_name_key: string | null;
@@ -34,7 +34,9 @@ export function nameColumns(given: string): {
   return { display_name: name, display_name_key: foldedName(name) };
 }
 
-/** What of a name that somebody had elsewhere may be shown here; empty where nothing of it can be read. */
+/**
+ * The part of a name from another service that is acceptable as a display name here; empty if nothing readable is left.
+ */
 export function fittingName(given: string): string {
   const seen = [...given.normalize('NFC').replace(/\s+/g, ' ')]
     .filter((letter) => isPlainLine(letter) && !foldedName(letter).includes('@'))

@@ -17,7 +17,7 @@ export const AccountEntity = defineEntity({
     lastIp: p.string().fieldName('last_ip').nullable(),
     groupId: p.string().fieldName('group_id'),
     displayName: p.string().fieldName('display_name').nullable(),
-    /** `foldedName` of it, which is what searches compare. */
+    /** The `foldedName` of the display name, used by searches. */
     displayNameKey: p.string().fieldName('display_name_key').nullable(),
     bio: p.text().default(''),
     avatarUrl: p.string().fieldName('avatar_url').nullable(),

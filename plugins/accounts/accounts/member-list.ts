@@ -8,7 +8,7 @@ interface Row {
   readonly key: string | Date;
 }
 interface Order {
-  /** What the list is ordered by, before the id. */
+  /** The sort key; ties are broken by id. */
   readonly key: RawBuilder<unknown>;
   readonly type: RawBuilder<unknown>;
   readonly ascending: boolean;
@@ -25,8 +25,8 @@ const ORDERS: Readonly<Record<MemberListRequest['sort'], Order>> = {
 };
 
 /**
- * Ids of active accounts in an order that indexes have. `hiding`: who hides when they were last here; neither a place
- * nor a cursor says it.
+ * Lists ids of active accounts in an order for which there is an index. `hiding` returns conditions for members who
+ * hide when they were last seen; their position and cursors must not reveal it.
  */
 export async function listMembers(
   data: Data,

@@ -6,13 +6,13 @@ interface NameSearch {
   readonly order: RawBuilder<unknown>;
 }
 
-/** What the indexes of parts of names can find, whatever the database's language: they know letters and digits by threes. */
+/** Text that a trigram index can find regardless of the database's locale: three letters or digits in a row. */
 const FINDABLE = /[a-z0-9]{3}/;
 
 /**
- * The first `most` usernames and display names that contain `text`, in any case: those that begin with it first, then by
- * username. Of less than three letters or digits in a row only names that begin with it, so that an index finds them
- * whatever is asked for.
+ * The first `most` usernames and display names that contain `text`, ignoring case: names that start with it first, then
+ * by username. With fewer than three letters or digits in a row, only names that start with it are found, so that an
+ * index can always be used.
  */
 export function namesLike(text: string, most: number): NameSearch {
   const low = foldedName(text);
@@ -30,16 +30,16 @@ const DISPLAY_NAME = sql`display_name_key collate "C"`;
 const begins = (key: RawBuilder<unknown>, low: string): RawBuilder<unknown> =>
   sql`(${key} >= ${low} and ${key} < ${`${low}\u{10FFFF}`})`;
 
-/** Usernames and display names that begin with `text`, in any case, by username. */
+/** Usernames and display names that start with `text`, ignoring case, by username. */
 export function namesFrom(text: string): NameSearch {
   const low = foldedName(text);
   return { matches: sql`(${begins(NAME, low)} or ${begins(DISPLAY_NAME, low)})`, order: sql`${NAME}, id` };
 }
 
 /**
- * The first `most` of them that are active. Each kind by its own index: for both together the planner reads all names in
- * their order, up to those that begin with a letter late in the alphabet. `offset 0` keeps it from doing so for display
- * names, which are sorted by username after they are found.
+ * The first `most` of them that are active. Each kind of name uses its own index: for both together, the planner would
+ * read all names in order, up to those that start with a letter late in the alphabet. `offset 0` prevents the same for
+ * display names, which are sorted by username after they are found.
  */
 export function firstNamesFrom(text: string, most: number): NameSearch {
   const low = foldedName(text);

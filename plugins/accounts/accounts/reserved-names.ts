@@ -1,17 +1,20 @@
-/** Names that could be taken for the forum itself. An operator can still give them as usernames, by command. */
+/**
+ * Names that might be mistaken for the forum itself. An operator can still assign them as usernames on the command
+ * line.
+ */
 export const RESERVED: ReadonlySet<string> = new Set(
   `abuse admin administrator all anonymous api deleted everyone forum guest guests help here hostmaster info login logout mail member members mod moderator
   moderators mods news nobody noreply no-reply notifications null official owner parley postmaster register root security settings staff superuser support
   sysadmin system team undefined webmaster www`.split(/\s+/),
 );
 
-/** What staff are called in other languages than English, beside the names that a forum gives its groups. */
+/** Names for staff in languages other than English, in addition to the names of the forum's groups. */
 const STAFF =
   `administrador administradora administrateur administratorin administratrice amministratore beheerder moderador moderadora modérateur
   moderatore moderatorin modératrice администратор модератор 管理员 管理者 مدير مشرف`.split(/\s+/);
 
 /**
- * Letters of other scripts, small capitals and digits, each above the letter that it looks like; a capital I looks like
+ * Letters of other scripts, small capitals and digits, each above the letter that it resembles; a capital I resembles
  * an l.
  */
 const [LOOKALIKES, LETTERS] = [
@@ -19,7 +22,7 @@ const [LOOKALIKES, LETTERS] = [
   'abeikmhopctyxsjdqwaeiknoptuxagiabcdeghijkimnoprstuvwyzioi',
 ];
 
-/** What is read of a name: letters and digits alone, those that look alike as the same. */
+/** A name as it is read: only letters and digits, with lookalikes unified. */
 const read = (name: string): string =>
   name
     .normalize('NFKD')
@@ -29,7 +32,9 @@ const read = (name: string): string =>
 
 const OWN = [...RESERVED, ...STAFF];
 
-/** Whether a name is made of nothing but names of the forum, its groups and its staff, such as “Moderator” or “Forum team”. */
+/**
+ * Whether a name consists only of names of the forum, its groups and its staff, such as “Moderator” or “Forum team”.
+ */
 export function soundsOfficial(name: string, names: readonly string[]): boolean {
   const words = new Set([...OWN, ...names].map(read).filter(Boolean));
   const text = read(name);

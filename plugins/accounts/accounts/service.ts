@@ -60,32 +60,32 @@ import { fittedUsername, freeUsername, USERNAME } from './usernames.ts';
 
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
 /**
- * One spelling for each mailbox: what is not seen is left out on the way, and a domain has many spellings, so that one
- * person could be written to under any number of addresses. Domains of other scripts as browsers and mail servers send
- * them: `xn--bcher-kva.example`.
+ * Accepts only one spelling of each mailbox. Invisible characters are dropped on the way and a domain has many
+ * spellings, so otherwise one person could be sent mail under any number of addresses. Domains in other scripts must be
+ * in the form that browsers and mail servers send: `xn--bcher-kva.example`.
  */
 function isEmail(text: string): boolean {
   const domain = text.slice(text.lastIndexOf('@') + 1).toLowerCase();
   return EMAIL.test(text) && isPlainLine(text) && domainToASCII(domain) === domain;
 }
 const NO_NAMES: ReadonlySet<string> = new Set();
-/** What stands for "address unknown": never stored. */
+/** Represents an unknown address; never stored. */
 const UNKNOWN_IP = '0.0.0.0';
 
 const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId",
   display_name as "displayName", bio, avatar_url as "avatarUrl", language, timezone, status,
   permissions_version as "permissionsVersion", joined_at as "joinedAt"`;
 
-/** In place of a hash: no password fits it. */
+/** Stored in place of a hash; no password matches it. */
 const NO_PASSWORD = '!';
 
-/** What checking a login needs beside the account. Never cached. */
+/** What is needed to check a login. Never cached. */
 export interface Credentials {
   readonly account: Account;
   readonly passwordHash: string;
 }
 
-/** Rows per statement of an import. */
+/** Number of rows per statement of an import. */
 const IMPORT_BATCH = 2_000;
 
 export interface AccountsDeps {
@@ -101,18 +101,18 @@ export interface AccountsDeps {
   /** `user.changed` purges the cached account before the transaction resolves. */
   readonly emit: PluginHandle['emit'];
   changeListeners(): readonly AccountChangeListener[];
-  /** How addresses are confirmed; undefined where they need not be. */
+  /** How e-mail addresses are confirmed; undefined if confirmation is not required. */
   confirmation(): EmailConfirmation | undefined;
   tokenStores(): readonly TokenStore[];
   loginMethods(): readonly LoginMethod[];
   staffRequirements(): readonly StaffRequirement[];
 }
 
-/** The stored form of a client's address; `null` for the address that means "unknown". */
+/** A client's IP address as stored; `null` for the address that means "unknown". */
 const storedIp = (ip: string | undefined): string | null =>
   ip === undefined || ip === '' || ip === UNKNOWN_IP ? null : ip;
 
-/** Accounts: what others read of them, and all that changes them. */
+/** Reads and changes accounts. */
 export class AccountsService implements Accounts {
   readonly #deps: AccountsDeps;
   readonly #loader: AccountLoader;
@@ -145,7 +145,7 @@ export class AccountsService implements Accounts {
     return new Map(await Promise.all(rows.map(async (row) => [row.id, await this.viewerOf(row)] as const)));
   }
 
-  /** As whom an active account acts now: staff who do not meet a requirement act as members. */
+  /** The viewer that an active account is now: staff who do not meet a requirement act as members. */
   async viewerOf({ id, username, groupId }: Pick<Account, 'id' | 'username' | 'groupId'>): Promise<Viewer> {
     const { access, staffRequirements } = this.#deps;
     const viewer = { id, username, group: access.group(groupId) ?? access.groupOf('guest') };
@@ -175,7 +175,7 @@ export class AccountsService implements Accounts {
   async emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#deps.data.all(sql<{ id: string; email: string }>`
       select id, email::text as email from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
-    // Whoever signs up with the address of another must not have the forum write to them.
+    // Otherwise one could sign up with someone else's address and have the forum send them mail.
     const unconfirmed = await this.#deps.confirmation()?.unconfirmed?.(rows.map(({ id }) => id));
     return new Map(rows.filter(({ id }) => !unconfirmed?.has(id)).map(({ id, email }) => [id, email]));
   }
@@ -247,7 +247,7 @@ export class AccountsService implements Accounts {
     return listMembers(data, request, (account) => users.hiding(account));
   }
 
-  /** What a login checks. Always asks the database. */
+  /** The data to check a login against. Always queries the database. */
   async credentials(identifier: string): Promise<Credentials | undefined> {
     const row = await this.#deps.data.one(sql<Account & { passwordHash: string }>`
       select ${COLUMNS}, password_hash as "passwordHash" from account where ${this.#identifies(identifier)}`);
@@ -260,7 +260,7 @@ export class AccountsService implements Accounts {
     return this.#deps.data.one(sql<Account>`select ${COLUMNS} from account where id = ${id}`);
   }
 
-  /** Names hold no "@", so the identifier says which of the two it is. */
+  /** Usernames never contain "@", so the identifier is either a username or an e-mail address. */
   #identifies(identifier: string) {
     return identifier.includes('@')
       ? sql`email = ${identifier}::text::citext`
@@ -271,7 +271,7 @@ export class AccountsService implements Accounts {
     return this.#deps.passwords.policy;
   }
 
-  /** What is wrong with a sign-up, apart from names that are taken. */
+  /** Validation errors of a sign-up, except for names that are taken. */
   problems({
     username,
     email,
@@ -348,7 +348,7 @@ export class AccountsService implements Accounts {
     await this.#replacePassword(id, password, { by, what: 'password', keepTokens });
   }
 
-  /** The member's own wish, as `endOtherSessions`. */
+  /** For a change by the owner; like `endOtherSessions`, resolves to the new `permissionsVersion`. */
   changePassword(id: string, password: string, { keepTokens }: { readonly keepTokens: boolean }): Promise<number> {
     return this.#replacePassword(id, password, { by: id, what: 'password', keepTokens });
   }
@@ -357,7 +357,7 @@ export class AccountsService implements Accounts {
     await this.#replacePassword(id, password, { by: id, what: 'reset', keepTokens: false });
   }
 
-  /** Throws 400 for what is no address. */
+  /** Throws 400 if the text is not a valid e-mail address. */
   checkEmail(email: string): void {
     if (!isEmail(email)) throw new InvalidInput([{ field: 'email', message: 'is not an e-mail address' }]);
   }
@@ -389,7 +389,7 @@ export class AccountsService implements Accounts {
 
   async anonymise(id: string): Promise<void> {
     await this.#update(id, (account) => {
-      // Not derived from the id, or trying ids would reveal whose account it was.
+      // Not derived from the id, because trying ids would then reveal whose account it was.
       const username = `deleted-${randomBytes(4).toString('hex')}`;
       Object.assign(account, {
         username,
@@ -427,7 +427,7 @@ export class AccountsService implements Accounts {
     });
   }
 
-  /** 400 for a name that is another member's, or for staff alone. */
+  /** Whether a name is reserved for staff, and the group is not one of theirs. */
   #isOfficial(name: string, groupId: string): boolean {
     const { access, siteName } = this.#deps;
     const level = access.group(groupId)?.level;
@@ -435,7 +435,7 @@ export class AccountsService implements Accounts {
     return soundsOfficial(name, [siteName(), ...access.groups().map((group) => group.name)]);
   }
 
-  /** Accounts to be stored, without the display names that `#checkName` would refuse. One statement. */
+  /** Clears display names that `#checkName` would reject from accounts to be stored. One statement. */
   async #withoutNamesOfOthers<Row extends ReturnType<typeof nameColumns> & { username: string; group_id: string }>(
     rows: readonly Row[],
   ): Promise<readonly Row[]> {
@@ -451,7 +451,7 @@ export class AccountsService implements Accounts {
     });
   }
 
-  /** Those of these names, in lower case, that are usernames; inactive accounts keep theirs. */
+  /** Those of the names, in lower case, that are usernames; inactive accounts keep theirs. */
   async #usernamesAmong(names: readonly string[]): Promise<readonly string[]> {
     const rows = await this.#deps.data.all(sql<{ name: string }>`
       select lower(username::text) as name from account where username = any(${names}::text[]::citext[])`);
@@ -463,7 +463,10 @@ export class AccountsService implements Accounts {
     if (this.#isOfficial(name, groupId)) throw new InvalidInput([OFFICIAL_NAME]);
   }
 
-  /** Until the transaction ends, no one else takes this name, as a username or a display name. Before any row is locked. */
+  /**
+   * Locks a name until the transaction ends, so that nobody else can take it as username or display name. Must be
+   * called before any row is locked.
+   */
   #lockName(key: string): Promise<void> {
     return this.#deps.data.lock(`accounts:name ${key}`);
   }
@@ -502,8 +505,8 @@ export class AccountsService implements Accounts {
   }
 
   /**
-   * The member's own wish; the one session that shall go on is renewed by the caller, for the `permissionsVersion` that
-   * this resolves to.
+   * For a request by the owner. The caller renews the one session to keep, with the `permissionsVersion` that this
+   * resolves to.
    */
   endOtherSessions(id: string): Promise<number> {
     return this.#update(id, async (account) => {
@@ -530,7 +533,7 @@ export class AccountsService implements Accounts {
     );
   }
 
-  /** A session has begun: the address where it changed. */
+  /** Called when a session has started; records the IP address if it changed. */
   async recordLogin(id: string, ip: string): Promise<void> {
     const [now, address] = [new Date(this.#deps.clock.now()), storedIp(ip)];
     await this.#deps.data.transaction((em) =>
@@ -542,14 +545,17 @@ export class AccountsService implements Accounts {
     );
   }
 
-  /** The same password under a hash of the cost in force, unless it was changed meanwhile. No session ends. */
+  /**
+   * Stores a hash of the same password with the current cost, unless the password has changed meanwhile. Sessions are
+   * kept.
+   */
   async rehash(id: string, before: string, passwordHash: string): Promise<void> {
     await this.#deps.data.transaction((em) =>
       em.nativeUpdate(AccountEntity, { id, passwordHash: before }, { passwordHash }),
     );
   }
 
-  /** Emits nothing: no cached response shows it. */
+  /** Emits no event, because no cached response shows it. */
   async recordSeen(id: string): Promise<void> {
     await this.#deps.data.transaction((em) =>
       em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: new Date(this.#deps.clock.now()) }),
@@ -612,7 +618,7 @@ export class AccountsService implements Accounts {
       Object.assign(account, { passwordHash, permissionsVersion: account.permissionsVersion + 1 });
       await emit(passwordChanged, { id, by });
       if (!keepTokens) await this.#revokeTokens(id, by);
-      // Of one that its owner sets in a session they are told: somebody else may sit there.
+      // The owner is notified even of a first password set in a session, because someone else may be using it.
       if (!first || by === id)
         await this.#notifyListeners(first && what === 'reset' ? 'first' : what, account, account.email, keepTokens);
       return account.permissionsVersion;
@@ -649,7 +655,9 @@ export class AccountsService implements Accounts {
     return row !== undefined;
   }
 
-  /** Which of the two another member has. A display name of another member is no username, either. */
+  /**
+   * Which of the two are taken by another member. Another member's display name is not available as a username either.
+   */
   async taken({ username, email }: { username: string; email: string }): Promise<readonly FieldProblem[]> {
     const [row] = await this.#deps.data.all(sql<{ name: boolean; mail: boolean }>`
       select exists(select 1 from account where username = ${username}::text::citext)
@@ -661,7 +669,7 @@ export class AccountsService implements Accounts {
     ];
   }
 
-  /** Two at the same moment: the database refuses the second, which gets the usual problem. */
+  /** If two requests take a name at the same time, the database rejects the second, which gets the usual error. */
   async #withTakenNames(
     problems: () => readonly FieldProblem[] | Promise<readonly FieldProblem[]>,
     work: () => Promise<void>,
@@ -677,7 +685,7 @@ export class AccountsService implements Accounts {
 
 type LoadedAccount = NonNullable<Awaited<ReturnType<typeof locked>>>;
 
-/** The row, locked until the transaction ends, so that two changes at once both count. */
+/** Reads and locks the row until the transaction ends, so that no concurrent change is lost. */
 async function locked(em: EntityManager, id: string) {
   await em.execute('select 1 from account where id = ? for update', [id]);
   return em.findOne(AccountEntity, { id }, { refresh: true });

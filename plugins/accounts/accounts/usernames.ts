@@ -1,11 +1,11 @@
-/** What may be a username. */
+/** The syntax of usernames. */
 export const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
-/** Characters that one has at least, and at most. */
+/** Minimum and maximum length in characters. */
 const [SHORTEST, LONGEST] = [3, 30];
-/** Names that are looked for at once. */
+/** Number of names looked up at once. */
 const TRIED_AT_ONCE = 20;
 
-/** As near to what somebody is called elsewhere as a username can be; undefined where nothing of it can stay. */
+/** The username closest to a name from elsewhere; undefined if too little of it can be used. */
 export function fittedUsername(name: string): string | undefined {
   const fitted = name
     .split('@', 1)[0]!
@@ -18,7 +18,7 @@ export function fittedUsername(name: string): string | undefined {
   return fitted.length < SHORTEST ? undefined : fitted;
 }
 
-/** The first of `ada`, `ada-2`, `ada-3` … that is not among those that `taken` finds, in lower case. */
+/** The first of `ada`, `ada-2`, `ada-3` … that `taken` does not report, in lower case, as taken. */
 export async function freeUsername(
   fitted: string,
   taken: (names: readonly string[]) => Promise<ReadonlySet<string>>,

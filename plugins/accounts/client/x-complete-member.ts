@@ -1,9 +1,9 @@
 import { api, define, type Completion, type CompletionSource } from '@forum/client';
 
-/** Letters from which members are looked for who are not on the page. */
+/** Minimum number of letters to search for members who are not on the page. */
 const LEAST = 2;
 
-/** Members by name: those on this page first, then all. */
+/** Completes member names: first those on this page, then all. */
 class MemberNames extends HTMLElement implements CompletionSource {
   async complete(typed: string, signal: AbortSignal): Promise<readonly Completion[]> {
     const low = typed.toLowerCase();
@@ -27,7 +27,7 @@ async function search(typed: string, signal: AbortSignal): Promise<readonly Foun
   return (await api<{ users: readonly Found[] }>(path, undefined, 'GET', { signal })).users;
 }
 
-/** Of whoever has written here or is spoken of, the last ones first. */
+/** Names of members who have written or are mentioned on this page, last ones first. */
 function namesOnPage(): readonly string[] {
   const links = document.querySelectorAll<HTMLAnchorElement>('main a[href^="/u/"]');
   return [...new Set([...links].map(({ pathname }) => decodeURIComponent(pathname.split('/')[2] ?? '')).toReversed())];

@@ -1,22 +1,22 @@
 import { button, define, refreshCsrf, request, t, toDocument, type LoginDialog } from '@forum/client';
 
 const LOGIN = '/login';
-/** Where each step of logging in stands: the password, a second factor. */
+/** Whether a path belongs to a step of logging in, such as the password or a second factor. */
 const isStep = (path: string): boolean => path === LOGIN || path.startsWith(`${LOGIN}/`);
 
 /**
- * Logs in somebody whose session ended, over the page on which they write. Dispatches `forum:logged-in` on the document
- * once they are.
+ * A login dialog for users whose session ended, shown over the page on which they are writing. Dispatches
+ * `forum:logged-in` on the document once they are logged in.
  */
 class Login extends HTMLElement implements LoginDialog {
-  /** The one that asks, for all who want to know. */
+  /** The dialog currently open, shared by all callers. */
   static #asking: Promise<boolean> | undefined;
   readonly #dialog = document.createElement('dialog');
   #note = '';
   #returned = false;
-  /** A second press while the first is under way would log in once more, and end the session that it began. */
+  /** A second submit while the first is in progress would log in again, and end the session that was just started. */
   #sending = false;
-  /** They went to log in at another site, in a tab of its own. */
+  /** The user went to log in at another site, in a separate tab. */
   #elsewhere = false;
   readonly #seen = (): void => {
     if (this.#elsewhere && !document.hidden) void this.#look().catch(() => undefined);
@@ -37,7 +37,7 @@ class Login extends HTMLElement implements LoginDialog {
       void this.#send(form, event.submitter);
     });
     await this.#open(LOGIN);
-    // There is no step where somebody has logged in beside it, whoever that is.
+    // There is no step if someone has logged in in another tab in the meantime, which may be a different member.
     if (this.#dialog.childElementCount === 0) return this.#returned;
     this.append(this.#dialog);
     document.body.append(this);
@@ -52,14 +52,14 @@ class Login extends HTMLElement implements LoginDialog {
     return this.#returned;
   }
 
-  /** Goes on once they are logged in; until then what they typed here stays. */
+  /** Continues if the user has logged in elsewhere; otherwise keeps what they entered here. */
   async #look(): Promise<void> {
     const { headers } = await request(LOGIN, { headers: { 'X-Enhance': '' } });
     const next = headers.get('X-Location');
     if (next !== null) await this.#open(next);
   }
 
-  /** Shows a step, or finds that it is no longer needed. */
+  /** Shows a step, or finds that none is needed any more. */
   async #open(address: string): Promise<void> {
     const response = await request(address);
     this.#show(toDocument(await response.text()), new URL(response.url).pathname);
@@ -69,7 +69,7 @@ class Login extends HTMLElement implements LoginDialog {
     refreshCsrf(page);
     const step = isStep(path) ? page.querySelector('main > .auth') : null;
     if (step) {
-      // What leads to another site must not take this page away.
+      // Forms that lead to another site must not navigate away from this page.
       for (const form of step.querySelectorAll('form'))
         if (!isStep(new URL(form.getAttribute('action') ?? '', location.href).pathname)) form.target = '_blank';
       const note = Object.assign(document.createElement('p'), { className: 'help', textContent: this.#note });
@@ -77,7 +77,7 @@ class Login extends HTMLElement implements LoginDialog {
       away.className = 'button quiet';
       this.#dialog.replaceChildren(note, document.adoptNode(step), away);
     } else {
-      // What one person wrote is not sent in the name of another.
+      // Text written by one member must not be sent in the name of another.
       this.#returned = page.body.dataset['viewer'] === document.body.dataset['viewer'];
       this.#dialog.close();
       if (this.#returned) document.dispatchEvent(new CustomEvent('forum:logged-in'));
@@ -101,7 +101,10 @@ class Login extends HTMLElement implements LoginDialog {
   }
 }
 
-/** A field that has the focus back after a dialog may have no caret in Chromium, and take no letters until it is pressed. */
+/**
+ * In Chromium, a field that gets the focus back after a dialog may have no caret, and accept no input until it is
+ * clicked.
+ */
 function rememberCaret(): () => void {
   const field = document.activeElement;
   if (!(field instanceof HTMLTextAreaElement)) return () => undefined;

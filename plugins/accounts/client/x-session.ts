@@ -1,23 +1,23 @@
 import { api, define, loadElement, t, type Bar } from '@forum/client';
 
 const PATH = '/api/session';
-/** Seconds before the session ends in which the writer is warned, and until it is looked at again meanwhile. */
+/** Seconds before the end of the session at which the user is warned, and between further checks from then on. */
 const WARNING = 300;
 const AGAIN = 60;
 
 interface Session {
-  /** In seconds, where nothing is done; null where there is none. */
+  /** Seconds until the session expires without activity; null if there is no session. */
   readonly expires_in: number | null;
 }
 
 /**
- * Warns whoever has written something and sent nothing for so long that their session is about to end; asking how long
- * that takes does not make it last longer.
+ * Warns users who have written something, but sent nothing for so long that their session is about to expire. Checking
+ * the remaining time does not extend the session.
  */
 class SessionWatch extends HTMLElement {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #bar: HTMLElement | undefined;
-  /** Timers stand still while a computer sleeps. */
+  /** Timers stop while a computer sleeps. */
   readonly #seen = (): void => {
     if (!document.hidden) void this.#look();
   };
@@ -33,7 +33,7 @@ class SessionWatch extends HTMLElement {
     this.#bar?.remove();
   }
 
-  /** `stay`: this counts as something that was done. */
+  /** `stay`: counts as activity, and so extends the session. */
   async #look(stay = false): Promise<void> {
     clearTimeout(this.#timer);
     const asked = await api<Session>(PATH, ...(stay ? [{}] : [])).catch(() => undefined);
@@ -41,7 +41,7 @@ class SessionWatch extends HTMLElement {
     const near = left <= WARNING;
     if (!near || !isWriting()) this.#bar?.remove();
     else if (!this.#bar?.isConnected) await this.#warn(left);
-    // Another page may have been opened meanwhile, or something been written.
+    // The user may have opened another page or written something in the meantime.
     const seconds = near || !asked ? AGAIN : Math.min(left - WARNING, 86_400);
     clearTimeout(this.#timer);
     if (this.isConnected) this.#timer = setTimeout(() => void this.#look(), seconds * 1_000);
@@ -56,7 +56,7 @@ class SessionWatch extends HTMLElement {
   }
 }
 
-/** Whether a form has a text that is not as the server sent it. */
+/** Whether a form contains text that differs from what the server sent. */
 const isWriting = (): boolean =>
   [...document.querySelectorAll<HTMLTextAreaElement>('form[method="post"] textarea')].some(
     (area) => area.value !== area.defaultValue,

@@ -6,9 +6,9 @@ import type { Passwords } from '../passwords/passwords.ts';
 import type { AccountsService, Credentials } from '../accounts/service.ts';
 import { FailureThrottle, tooManyAttempts } from './failure-throttle.ts';
 
-/** Seconds in which failures and attempts are counted. */
+/** Window in seconds over which failures and attempts are counted. */
 const WINDOW = 900;
-/** Attempts of any outcome: right ones cost as much work as wrong ones, and each begins a session. */
+/** Counts all attempts: successful ones cost as much work as failed ones, and each starts a session. */
 const ATTEMPTS: Bucket = { name: 'login_attempt', window: WINDOW, failClosed: true };
 
 interface LoginSettings {
@@ -26,16 +26,16 @@ export interface AuthenticatorDeps {
   readonly log: Logger;
 }
 
-/** Where a password comes from, and whether a member is asked for it again. */
+/** Where a password attempt comes from, and whether it confirms the identity of a logged-in member. */
 interface Attempt {
   readonly address: string;
   readonly confirming: boolean;
 }
 
-/** One spelling for all that people see as the same name. */
+/** Normalizes names that look the same to people. */
 const normalized = (identifier: string): string => identifier.normalize('NFKC').trim().toLowerCase();
 
-/** Checks names and passwords. Says the same, and takes the same time, whatever was wrong. */
+/** Checks names and passwords. Response and timing are the same whatever was wrong. */
 export class Authenticator {
   readonly #options: AuthenticatorDeps;
   readonly #perAddress: FailureThrottle;
@@ -47,12 +47,14 @@ export class Authenticator {
     this.#perAccount = new FailureThrottle(options.limits, { name: 'login_account', window: WINDOW, failClosed: true });
   }
 
-  /** Throws 401 for anything wrong, 429 when the address or the account has failed too often. */
+  /** Throws 401 for any wrong credentials, 429 if the address or the account has failed too often. */
   authenticate(identifier: string, password: string, address: string): Promise<Account> {
     return this.#check(identifier, password, { address, confirming: false });
   }
 
-  /** For a member who is asked again in their session: throws as `authenticate` does, and counts with it. */
+  /**
+   * For a member who is asked for the password again in a session: throws like `authenticate`, and shares its counters.
+   */
   async confirmPassword({ username }: Account, password: string, address: string): Promise<void> {
     await this.#check(username, password, { address, confirming: true });
   }
@@ -63,11 +65,12 @@ export class Authenticator {
     const [bySource, byTarget] = [settings['login.rate_limit'], settings['login.account_rate_limit']];
     return this.#perAddress.attempt(source, bySource, async () => {
       const credentials = await this.#find(identifier);
-      // Name and e-mail address are one account; an unknown name is counted likewise.
+      // Username and e-mail address are counted as one account; an unknown name is counted in the same way.
       const target = credentials?.account.id ?? digest(normalized(identifier));
       return this.#perAccount.attempt(target, byTarget, async () => {
         assertAllowed(await limits.consume(ATTEMPTS, target, settings['login.attempt_rate_limit']), tooManyAttempts);
-        // A failure until it is found right: other processes, whose attempts this one does not see, count with it.
+        // Recorded as a failure until it succeeds, so that other processes, which do not see this attempt, count it as
+        // well.
         assertAllowed(await this.#perAccount.recordFailure(target, byTarget), tooManyAttempts);
         const account = await this.#verify(credentials, password, from);
         if (!account) {
@@ -80,7 +83,7 @@ export class Authenticator {
     });
   }
 
-  /** As it was typed, or as it reads. */
+  /** Finds the account by the name as entered, or by its normalized form. */
   async #find(identifier: string): Promise<Credentials | undefined> {
     for (const name of new Set([identifier.trim().toLowerCase(), normalized(identifier)])) {
       const found = await this.#options.accounts.credentials(name);
@@ -90,8 +93,8 @@ export class Authenticator {
   }
 
   /**
-   * An unknown name is handled as a wrong password, log line included, so that neither response nor timing tells them
-   * apart.
+   * An unknown name is handled like a wrong password, including the log line, so that neither response nor timing
+   * distinguishes them.
    */
   async #verify(
     credentials: Credentials | undefined,

@@ -23,7 +23,7 @@ interface PasswordAttempt {
   readonly address: string;
 }
 
-/** A member gives the password again: 400 naming `field` for a wrong one. */
+/** Checks a password entered again by a member: throws 400 naming `field` if it is wrong. */
 export async function confirmPassword(
   authenticator: Authenticator,
   account: Account,
@@ -47,7 +47,7 @@ export interface ConfirmPagesDeps {
   readonly environment: Environment;
 }
 
-/** Where members confirm that it is them before what needs that, and where they end it before its time. */
+/** Pages on which members confirm their identity before sensitive actions, and end the confirmation early. */
 export function addConfirmPages(
   plugin: PluginHandle,
   { accounts, sessions, authenticator, forms, http, environment }: ConfirmPagesDeps,
@@ -56,7 +56,7 @@ export function addConfirmPages(
     id: string | undefined,
     given: { readonly values?: Readonly<Record<string, unknown>>; readonly retry?: Retry },
   ): Promise<View> => {
-    // A guest gets here with what was sent when their session has ended meanwhile.
+    // If the session has ended meanwhile, a guest arrives here with the form that was submitted.
     const account = id === undefined ? undefined : await accounts.find(id);
     const coded = account !== undefined && (await sessions.asksForCode(account));
     const passwordless = account !== undefined && !(await accounts.withPassword([account.id])).has(account.id);

@@ -1,9 +1,8 @@
 import { assertAllowed, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /**
- * Counts only failures, and yet never lets more attempts run at once than failures are left: otherwise a thousand
- * guesses sent together would all be looked at before the first of them has failed. Attempts beyond that wait for their
- * turn.
+ * Counts only failures, but never lets more attempts run at once than failures are left: otherwise a thousand guesses
+ * sent at the same time would all be checked before the first of them has failed. Further attempts wait for their turn.
  */
 export class FailureThrottle {
   readonly #limits: Limits;
@@ -16,7 +15,7 @@ export class FailureThrottle {
     this.#bucket = bucket;
   }
 
-  /** Throws 429 when `key` has no failures left. */
+  /** Throws 429 if `key` has no failures left. */
   async attempt<T>(key: string, limit: number, work: () => Promise<T>): Promise<T> {
     await this.#acquire(key, limit);
     try {

@@ -21,11 +21,11 @@ export interface LoginFlowDeps extends SessionsDeps {
   readonly pendingLogins: PendingLogins;
   readonly csrf: CsrfService;
   readonly users: UserRecords;
-  /** In the order in which they are asked for. */
+  /** The steps in the order in which they are required. */
   steps(): readonly LoginStep[];
 }
 
-/** Sessions, and the way from the right password into one. */
+/** Sessions, and the steps from the right password to a session. */
 export class LoginFlow extends SessionsService implements Sessions {
   readonly #accounts: AccountsService;
   readonly #pendingLogins: PendingLogins;
@@ -99,7 +99,7 @@ export class LoginFlow extends SessionsService implements Sessions {
     if (account) await this.#emit(identityConfirmed, { id: account.id, address: this.#http.ip(req) });
   }
 
-  /** The old forgery token dies with the guest's cookie, so programs get the new one. */
+  /** The old CSRF token becomes invalid with the guest's cookie, so programs get the new one. */
   async #startSession(
     req: Request,
     res: Response,
@@ -117,20 +117,20 @@ export class LoginFlow extends SessionsService implements Sessions {
     };
   }
 
-  /** The step whose code is asked for beside whatever else shows who it is. */
+  /** The step that requires a code in addition to the password or another method. */
   async #codeStep(account: Account): Promise<Required<LoginStep> | undefined> {
     for (const step of this.#steps())
       if (step.confirm && (await step.required(account))) return step as Required<LoginStep>;
     return undefined;
   }
 
-  /** The first step that is left. What a step throws refuses the login: a broken step lets no one in. */
+  /** The first remaining step. An error thrown by a step rejects the login, so a broken step lets no one in. */
   async #nextStep(account: Account, done: readonly string[]): Promise<LoginStep | undefined> {
     for (const step of this.#steps()) if (!done.includes(step.name) && (await step.required(account))) return step;
     return undefined;
   }
 
-  /** `undefined` for one that was changed since the password was given. */
+  /** `undefined` if the account has changed since the password was entered. */
   async #pendingAccount({ accountId, version }: StoredPendingLogin): Promise<Account | undefined> {
     const account = await this.#accounts.find(accountId);
     return account?.status === 'active' && account.permissionsVersion === version ? account : undefined;

@@ -18,7 +18,7 @@ export interface PagesDeps {
   readonly environment: Environment;
 }
 
-/** Logging in and out, and signing up. */
+/** Pages for logging in and out, and signing up. */
 export function addPages(
   plugin: PluginHandle,
   { sessions, csrf, authenticator, registration, forms, http, environment }: PagesDeps,
@@ -83,7 +83,7 @@ export function addPages(
   plugin.route(pages, { method: 'post', path: '/logout', can: 'public' })(async ({ actor, req, res }) => {
     await sessions.logOut(req, res);
     csrf.clearGuestToken(req, res);
-    // Pages that this browser keeps show what the member could see.
+    // Pages in the browser's cache show what the member could see.
     res.set('Clear-Site-Data', '"cache"');
     if (!isGuest(actor)) await plugin.emit(loggedOut, { id: actor.id, address: http.ip(req) });
     return negotiated(redirect('/', { notice: phrase('accounts:logged-out') }), { success: true });

@@ -5,16 +5,16 @@ import { digest, randomToken } from '../identifiers.ts';
 import { fingerprintOf } from '../sessions/session-rules.ts';
 
 const COOKIE = 'parley.waiting';
-/** Milliseconds in which all steps must be done. */
+/** Milliseconds within which all steps must be completed. */
 const LIFETIME = 600_000;
 
-/** A login between the right password and a session. */
+/** A login that has passed the password but has no session yet. */
 export interface StoredPendingLogin {
   readonly accountId: string;
   /** The account's `permissionsVersion` when the password was right. */
   readonly version: number;
   readonly step: string;
-  /** The steps before it. */
+  /** The steps completed before it. */
   readonly done: readonly string[];
   readonly remember: boolean;
   readonly returnTo: string;
@@ -32,8 +32,8 @@ const COLUMNS = sql`account_id as "accountId", version, step, done, remember, re
   expires_at as "expiresAt"`;
 
 /**
- * Logins that wait for a further step, under the digest of a cookie that only the browser has which gave the password.
- * It is no session.
+ * Logins that are waiting for a further step, stored under the digest of a cookie that only the browser in which the
+ * password was entered has. They are not sessions.
  */
 export class PendingLogins {
   readonly #data: Data;
@@ -46,7 +46,7 @@ export class PendingLogins {
     this.#cookies = cookies;
   }
 
-  /** Always under a new cookie; what waited in this browser before is over. */
+  /** Always sets a new cookie; an earlier pending login in this browser is discarded. */
   async create(req: Request, res: Response, { account, step, remember, returnTo }: NewPendingLogin): Promise<void> {
     const token = randomToken();
     const end = new Date(this.#clock.now() + LIFETIME);
@@ -71,7 +71,7 @@ export class PendingLogins {
         );
   }
 
-  /** It is over: of two requests that bring it at once, one gets it. */
+  /** Removes the pending login: if two requests try at once, only one of them gets it. */
   async consume(req: Request, res: Response): Promise<StoredPendingLogin | undefined> {
     const key = this.#keyOf(req);
     if (key === undefined) return undefined;
@@ -84,7 +84,8 @@ export class PendingLogins {
   }
 
   /**
-   * Goes on to a further step, in the same ten minutes; `done`: with the one that was just done. False when it is over.
+   * Proceeds to a further step, within the same ten minutes. `done` includes the step just completed. False if the
+   * pending login has expired.
    */
   async advance(req: Request, step: string, done: readonly string[]): Promise<boolean> {
     const key = this.#keyOf(req) ?? '';

@@ -1,12 +1,10 @@
 import type { Environment, Logger } from 'parley-forum';
 import type { PasswordSettings } from './passwords.ts';
 
-/** The least cost of bcrypt at which a stolen table of hashes still takes its time. */
+/** The lowest bcrypt cost at which cracking a stolen table of hashes still takes long. */
 export const MIN_COST = 10;
 
-/**
- * The settings of passwords as they count: a cost that an earlier version stored below the least one is lifted to it.
- */
+/** The effective password settings: a cost stored by an earlier version below the minimum is raised to it. */
 export function passwordSettings(
   settings: PasswordSettings,
   { production, quickHashes = 0 }: Environment,

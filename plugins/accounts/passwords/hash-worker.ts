@@ -1,15 +1,15 @@
 import bcrypt from 'bcrypt';
 import { parentPort } from 'node:worker_threads';
 
-/** A password to be hashed at a cost, or to be compared with a hash. */
+/** A password to hash with a cost, or to compare with a hash. */
 export type HashTask =
   | { readonly password: string; readonly cost: number }
   | { readonly password: string; readonly hash: string };
 export type HashResult = { readonly value: string | boolean } | { readonly error: string };
 
 /**
- * One task at a time. bcrypt’s synchronous calls stay on this thread; its asynchronous ones would take threads that
- * files and DNS need.
+ * One task at a time. bcrypt’s synchronous functions run on this thread; the asynchronous ones would occupy the threads
+ * that file system and DNS calls need.
  */
 parentPort?.on('message', (task: HashTask) => {
   let result: HashResult;

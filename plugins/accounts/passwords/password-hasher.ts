@@ -4,9 +4,9 @@ import { Worker } from 'node:worker_threads';
 import { HttpError } from 'parley-forum';
 import type { HashResult, HashTask } from './hash-worker.ts';
 
-/** One processor is left for everything else, and more than four threads would only serve a flood. */
+/** Leaves one processor for everything else; more than four threads would only help during a flood of logins. */
 const THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
-/** Tasks that wait for each thread at most: some eight seconds of work at the default cost. */
+/** Maximum number of tasks queued per thread: about eight seconds of work at the default cost. */
 const QUEUE_PER_THREAD = 32;
 
 interface QueuedTask {
@@ -22,7 +22,7 @@ const overloaded = (): HttpError =>
 const interrupted = (): HttpError =>
   new HttpError(503, 'Checking the password was interrupted; try again', { headers: { 'Retry-After': '1' } });
 
-/** bcrypt on threads of its own, so that a rush of logins delays logins and nothing else. */
+/** Runs bcrypt on worker threads, so that a rush of logins slows down nothing but logins. */
 export class PasswordHasher {
   readonly #threads: number;
   readonly #queue: QueuedTask[] = [];
@@ -34,17 +34,17 @@ export class PasswordHasher {
     this.#threads = threads;
   }
 
-  /** Rejects with 503 when too many wait already. */
+  /** Rejects with 503 if too many tasks are queued. */
   hash(password: string, cost: number): Promise<string> {
     return this.#run({ password, cost }) as Promise<string>;
   }
 
-  /** Rejects with 503 when too many wait already. */
+  /** Rejects with 503 if too many tasks are queued. */
   compare(password: string, hash: string): Promise<boolean> {
     return this.#run({ password, hash }) as Promise<boolean>;
   }
 
-  /** What waits or runs is refused with 503. */
+  /** Rejects queued and running tasks with 503. */
   readonly close = async (): Promise<void> => {
     this.#closed = true;
     for (const { reject } of [...this.#queue.splice(0), ...this.#busy.values()]) reject(interrupted());
@@ -68,7 +68,8 @@ export class PasswordHasher {
     if (!worker) return;
     const queued = this.#queue.shift()!;
     this.#busy.set(worker, queued);
-    // A command at the shell must not exit before its password is hashed; an idle thread keeps no process alive.
+    // A command on the shell must not exit before its password is hashed; an idle thread does not keep the process
+    // alive.
     worker.ref();
     worker.postMessage(queued.task);
   }
@@ -90,7 +91,7 @@ export class PasswordHasher {
     return worker;
   }
 
-  /** Its task fails; the next one gets another thread. */
+  /** Rejects the task of a lost worker; the next task gets a new one. */
   #workerLost(worker: Worker): void {
     this.#busy.get(worker)?.reject(interrupted());
     this.#busy.delete(worker);

@@ -4,12 +4,10 @@ import { sql, type Clock, type Data, type FieldProblem } from 'parley-forum';
 import type { PasswordPolicy } from 'parley-forum/plugins/accounts';
 import type { PasswordHasher } from './password-hasher.ts';
 
-/** bcrypt reads no further; longer passwords are refused rather than cut. UTF-8 bytes. */
+/** bcrypt ignores further bytes, so longer passwords are rejected instead of truncated. In UTF-8 bytes. */
 const MAX_BYTES = 72;
 
-/**
- * One list for the server's check and the form's pattern. The regular expressions are read with the `v` flag by both.
- */
+/** Shared by the server's check and the form's pattern; both use these regular expressions with the `v` flag. */
 const CHARACTER_CLASSES = [
   { pattern: String.raw`\p{Ll}`, name: 'a lowercase letter', label: 'accounts:rule.lower' },
   { pattern: String.raw`\p{Lu}`, name: 'an uppercase letter', label: 'accounts:rule.upper' },
@@ -18,7 +16,7 @@ const CHARACTER_CLASSES = [
 ] as const;
 const CHECKS = CHARACTER_CLASSES.map(({ pattern, name }) => ({ expression: new RegExp(pattern, 'v'), name }));
 
-/** Characters that people put in place of letters. */
+/** Characters commonly substituted for letters. */
 const SUBSTITUTIONS: Readonly<Record<string, string>> = {
   '0': 'o',
   '1': 'l',
@@ -40,7 +38,10 @@ const COMMON = new Set(
     .filter(Boolean),
 );
 
-/** A password's core: what is left without numbers and signs around it. The policy makes everyone add those. */
+/**
+ * The cores of a password: what is left without the digits and signs around it, which everyone adds because the policy
+ * requires them.
+ */
 function cores(password: string): readonly string[] {
   const lower = password.toLowerCase();
   const bare = lower.replace(/^[^\p{L}]+|[^\p{L}]+$/gv, '');
@@ -64,7 +65,7 @@ const unrepeated = (text: string): string =>
     : text;
 
 /**
- * True when the password is on the list of common ones, also with numbers and signs around it or in place of letters.
+ * True if the password is on the list of common ones, even with digits and signs around it or substituted for letters.
  */
 const isCommon = (password: string): boolean =>
   cores(password).some((core) => COMMON.has(core) || COMMON.has(unrepeated(core)));
@@ -81,12 +82,12 @@ export interface PasswordsDeps {
   readonly hasher: PasswordHasher;
 }
 
-/** Milliseconds for which the cost that most hashes have is cached. */
+/** Milliseconds for which the most frequent hash cost is cached. */
 const COST_CACHE_TIME = 600_000;
-/** Accounts of a large forum that are sampled to find it. */
+/** Number of accounts sampled to find it in a large forum. */
 const SAMPLE_SIZE = 10_000;
 
-/** The policy, and bcrypt at the cost in force. */
+/** The password policy, and bcrypt with the configured cost. */
 export class Passwords {
   readonly #deps: PasswordsDeps;
   #commonCost: { readonly until: number; readonly cost: Promise<number | undefined> } | undefined;
@@ -105,7 +106,7 @@ export class Passwords {
     };
   }
 
-  /** `own`: names of the person, which must not be the password. */
+  /** `own`: names of the person, which must not be used as the password. */
   problems(password: string, own: readonly string[] = []): readonly FieldProblem[] {
     const missing = CHECKS.filter(({ expression }) => !expression.test(password)).map(({ name }) => name);
     const messages = [
@@ -126,7 +127,7 @@ export class Passwords {
     return this.#deps.hasher.hash(password, this.#cost);
   }
 
-  /** Takes as long for an account that does not exist (`undefined`) as for a wrong password. */
+  /** Takes the same time for an account that does not exist (`undefined`) as for a wrong password. */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
     const known = hash?.startsWith('$2') ? hash : undefined;
     const dummy = await this.#dummyHash();
@@ -134,7 +135,7 @@ export class Passwords {
     return known !== undefined && matches && Buffer.byteLength(password) <= MAX_BYTES;
   }
 
-  /** True when the hash was made at a lower cost than the one in force. */
+  /** True if the hash has a lower cost than the configured one. */
   needsRehash(hash: string): boolean {
     return bcrypt.getRounds(hash) < this.#cost;
   }
@@ -148,8 +149,8 @@ export class Passwords {
   }
 
   /**
-   * A well-formed hash of no known password, at the cost that most members' hashes have, so that timing does not reveal
-   * whether there is such a member.
+   * A well-formed hash of an unknown password with the cost that most members' hashes have, so that timing does not
+   * reveal whether a member exists.
    */
   async #dummyHash(): Promise<string> {
     const now = this.#deps.clock.now();
@@ -165,8 +166,8 @@ export class Passwords {
   }
 
   /**
-   * After a change of the setting, hashes follow one login at a time. Reads as much of a million accounts as of some
-   * thousands.
+   * After the setting changes, hashes are only updated as members log in. The sample is no larger for a million
+   * accounts than for a few thousand.
    */
   async #findCommonCost(): Promise<number | undefined> {
     const found = await this.#deps.data.one(sql<{ cost: number }>`select substr(password_hash, 5, 2)::int as cost

@@ -6,7 +6,7 @@ interface AboutUser {
   readonly user: { readonly id: string };
 }
 
-/** Profiles are public, so everyone may hear who signed up, under their present name. */
+/** Profiles are public, so everyone may receive sign-ups, with the member's current name. */
 export const registrationRule = (data: Data): EventRule => ({
   hook: userRegistered,
   tags: [accountsTag],

@@ -4,18 +4,18 @@ import { pageVisibilityRules } from 'parley-forum/ports/page-visibility';
 import { pages, redirect, view } from 'parley-forum/plugins/web';
 import type { User, UserRecords } from './user-records.ts';
 
-/** Milliseconds a tab may take before the page is shown without it. */
+/** Milliseconds after which the page is shown without a slow tab. */
 const TAB_TIMEOUT = 2_000;
 const PROFILE = /^\/u\/([^/]+)(?:\/[a-z-]+)?$/;
 const ProfileParams = Type.Object({ username: Type.String(), tab: Type.Optional(Type.String()) });
 
-/** The page of a member: who they are, and a tab for what each plugin knows of them. */
+/** The page of a member, with a tab for each plugin that has something to show about them. */
 export function addProfile(
   plugin: PluginHandle,
   users: UserRecords,
   accounts: Pick<Accounts, 'idsByUsername' | 'authors'>,
 ): void {
-  // A profile is public if there is such a member.
+  // The profile of every existing member is public.
   plugin.extend(pageVisibilityRules, {
     prefixes: ['/u/'],
     tags: [accountsTag],
@@ -101,7 +101,7 @@ const authorOf = ({ id, username, display_name, avatar_url }: User): Author => (
   avatar_url,
 });
 
-/** A tab that answers 403 or 404 means the page; anything else is the tab's own failure. */
+/** 403 and 404 from a tab apply to the whole page; other errors are failures of the tab. */
 function refusalOnly(error: unknown): HttpError {
   if (error instanceof HttpError && error.status < 500) return error;
   throw error;

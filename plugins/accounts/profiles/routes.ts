@@ -15,13 +15,13 @@ import type { AccountsService } from '../accounts/service.ts';
 import { MAX_DISPLAY_NAME } from '../accounts/display-names.ts';
 import { userSchema, type User, type UserRecords } from './user-records.ts';
 
-/** Characters of what members say of themselves in short. */
+/** Maximum length of a member's short biography in characters. */
 export const MAX_BIO = 1_000;
-/** The most users a search answers. */
+/** Maximum number of users in a search result. */
 const MAX_RESULTS = 20;
-/** Milliseconds for which a search is fresh: `last_seen_at` is only exact to that. */
+/** Milliseconds for which a search may be cached: `last_seen_at` is no more precise than that. */
 const MAX_AGE = 60_000;
-/** Ids of viewed members in one entry of the audit log: all of them fit into it. */
+/** Maximum number of viewed members in one entry of the audit log, so that all ids fit into it. */
 const IDS_PER_ENTRY = 5;
 
 interface RouteDeps {
@@ -34,7 +34,7 @@ interface RouteDeps {
 
 /** /api/users/search and /api/users/{id}. */
 export function addRoutes(plugin: PluginHandle, { access, data, users, accounts, clock }: RouteDeps): void {
-  /** Records who was shown others' IP addresses. True where any were shown. */
+  /** Records who was shown other members' IP addresses. True if any were shown. */
   const recordViews = async (shown: readonly User[], { id: by = '' }: Viewer): Promise<boolean> => {
     const ids = shown.filter((user) => user.id !== by && 'last_ip' in user).map(({ id }) => id);
     for (let at = 0; at < ids.length; at += IDS_PER_ENTRY)
@@ -60,7 +60,7 @@ export function addRoutes(plugin: PluginHandle, { access, data, users, accounts,
     const found = await users.search(query.q.trim(), { limit: limit + 1, offset }, actor);
     const page = found.slice(0, limit);
     const hasMore = found.length > limit;
-    // A response with IP addresses is not cached: each view is recorded.
+    // A response with IP addresses is not cached, because each view must be recorded.
     const viewed = await recordViews(page, actor);
     call.expiresAt = clock.now() + (viewed ? 0 : MAX_AGE);
     return { users: page, count: page.length, hasMore, next_cursor: hasMore ? encodeCursor([offset + limit]) : null };
@@ -101,7 +101,7 @@ export function addRoutes(plugin: PluginHandle, { access, data, users, accounts,
     load: ({ actor, params }) => users.find(params.id, actor),
     authorize: ({ actor, target }) => target.id === actor.id,
   })(async ({ actor, target: { id }, body: { display_name: name, bio, language, timezone } }) => {
-    // Language and time zone concern nobody else: on their page, too, every member may choose them.
+    // Language and time zone affect nobody else, so every member may choose them, as on their page.
     if ((bio !== undefined || name !== undefined) && !access.admitted(actor, editProfile))
       throw new HttpError(403, `You may not ${editProfile.label}`);
     await data.transaction(async () => {

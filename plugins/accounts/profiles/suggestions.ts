@@ -3,7 +3,7 @@ import { accountsTag } from 'parley-forum/plugins/accounts';
 import { findAlike, type SuggestionSource } from 'parley-forum/ports/suggestions';
 import { firstNamesFrom } from '../accounts/name-search.ts';
 
-/** Members whose name begins with a text, by username. */
+/** Suggests members whose name starts with a text, by username. */
 export const memberSuggestions = (data: Data): SuggestionSource => ({
   label: 'accounts:members',
   tags: [accountsTag],

@@ -6,8 +6,8 @@ import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { namesLike } from '../accounts/name-search.ts';
 
 /**
- * A user as the API gives them. The fields of other plugins are read anew each time, so that OpenAPI follows plugins
- * that come and go.
+ * The schema of a user in the API. The fields of other plugins are looked up on each access, so that OpenAPI reflects
+ * the running plugins.
  */
 export function userSchema(fields: () => readonly Extension<UserField>[]): typeof UserRecord {
   const properties = (): object => ({
@@ -44,7 +44,7 @@ export interface UserRecordsDeps {
   readonly lastSeenRules: () => readonly Extension<LastSeenRule>[];
 }
 
-/** Reads users as a viewer may see them: always from the database, so that `last_seen_at` is fresh. */
+/** Reads users as a viewer may see them, always from the database, so that `last_seen_at` is current. */
 export class UserRecords {
   readonly #data: Data;
   readonly #access: Access;
@@ -74,7 +74,10 @@ export class UserRecords {
     )[0];
   }
 
-  /** In the order of `ids`, without what only those concerned and administrators see; inactive ones are missing. */
+  /**
+   * Users in the order of `ids`, without the properties reserved for themselves and administrators. Inactive ones are
+   * missing.
+   */
   async many(ids: readonly string[], viewer: Viewer): Promise<readonly User[]> {
     const rows = await this.#data.all(
       sql<Row>`select ${COLUMNS} from account where id = any(${ids}::uuid[]) and status = 'active' order by id`,
@@ -87,7 +90,7 @@ export class UserRecords {
     return ids.flatMap((id) => found.get(id) ?? []);
   }
 
-  /** Active ones: names that begin with `text` first, then those that contain it; by username. */
+  /** Active users by username: first those whose names start with `text`, then those whose names contain it. */
   async search(
     text: string,
     { limit, offset }: { limit: number; offset: number },
@@ -126,12 +129,12 @@ export class UserRecords {
     }));
   }
 
-  /** Conditions on the id of an account, each of which says that its member hides when they were last here. */
+  /** Conditions on the id of an account, each true if the member hides when they were last here. */
   hiding(account: RawBuilder<string>): readonly RawBuilder<boolean>[] {
     return this.#lastSeenRules().map(({ value }) => value.hides(account));
   }
 
-  /** Those of these members who hide when they were last here. */
+  /** Those of the members who hide when they were last here. */
   async #hidden(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     const sets = await Promise.all(this.#lastSeenRules().map(({ value }) => value.hidden(ids)));

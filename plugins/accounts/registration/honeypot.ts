@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpError, type Clock, type Secrets } from 'parley-forum';
 
-/** The name of a field that people do not see and programs like to fill in. */
+/** The name of a field that is hidden from people, but that programs tend to fill in. */
 export const HONEYPOT = 'website';
-/** Milliseconds that a person needs for the form at least; a quicker request waits for the rest. */
+/** The least time in milliseconds that a person needs for the form; a faster request is delayed accordingly. */
 const MIN_FILL_TIME = 1_000;
-/** Milliseconds for which a shown form is good. */
+/** Milliseconds after which a form expires. */
 const MAX_FORM_AGE = 86_400_000;
 
-/** Tells people from programs at sign-up without asking anything of people. */
+/** Distinguishes people from programs at sign-up without asking people for anything. */
 export class Honeypot {
   readonly #secrets: Secrets;
   readonly #clock: Clock;
@@ -18,13 +18,13 @@ export class Honeypot {
     this.#clock = clock;
   }
 
-  /** Goes into the form: when it was shown, signed. */
+  /** A signed timestamp that is embedded in the form when it is shown. */
   stamp(): string {
     const time = this.#clock.now().toString(36);
     return `${time}.${this.#secrets.sign('form-shown', time)}`;
   }
 
-  /** Throws 400 for a filled trap, for a forged or stale stamp, and for none where the form was `shown`. */
+  /** Throws 400 for a filled trap, for a forged or expired stamp, and for a missing stamp if the form was `shown`. */
   async check({
     trap,
     stamp,

@@ -2,9 +2,9 @@ import { Resolver } from 'node:dns/promises';
 import { domainToASCII } from 'node:url';
 import { messageOf, type Logger } from 'parley-forum';
 
-/** Milliseconds after which a resolver counts as out of reach. */
+/** Milliseconds after which a resolver is considered unreachable. */
 const TIMEOUT = 3_000;
-/** What a resolver says when there is certainly no such name, or no MX record under it. */
+/** Error codes that mean for certain that the name or its MX record does not exist. */
 const DEFINITE = new Set(['ENOTFOUND', 'ENODATA']);
 
 export interface MxResolver {
@@ -13,8 +13,8 @@ export interface MxResolver {
 }
 
 /**
- * False when the domain certainly takes no mail. A resolver that fails or cannot be reached in time does not keep
- * anybody out: true, and a line in the log.
+ * False if the domain certainly accepts no mail. A resolver that fails or times out must not keep anyone from signing
+ * up: the result is true, and a warning is logged.
  */
 export async function acceptsMail(
   domain: string,
@@ -33,7 +33,7 @@ export async function acceptsMail(
   }, timeout);
   try {
     const records = await Promise.race([resolver.resolveMx(ascii), late]);
-    // A single record without a name is how a domain says that it takes no mail (RFC 7505).
+    // A single record without a name means that the domain accepts no mail (RFC 7505).
     return records.some(({ exchange }) => exchange !== '' && exchange !== '.');
   } catch (error) {
     if (DEFINITE.has((error as NodeJS.ErrnoException).code ?? '')) return false;

@@ -24,9 +24,9 @@ export interface RegistrationDeps {
   readonly limits: Limits;
   readonly honeypot: Honeypot;
   readonly settings: RegistrationSettings;
-  /** False when the domain certainly takes no mail. */
+  /** False if the domain certainly accepts no mail. */
   acceptsMail(domain: string): Promise<boolean>;
-  /** How addresses are confirmed; undefined where they need not be. */
+  /** How e-mail addresses are confirmed; undefined if confirmation is not required. */
   confirmation(): EmailConfirmation | undefined;
 }
 
@@ -42,22 +42,19 @@ interface SignUp {
 
 const isName = ({ field }: FieldProblem): boolean => field === 'username';
 
-/** A sign-up without what only the form has. */
+/** A sign-up without the parts that only the form has. */
 interface Registrant extends Pick<NewAccount, 'username' | 'email' | 'password'> {
   readonly language: string | undefined;
 }
 interface SignUpOptions {
-  /** What is wrong with it besides. */
+  /** Further errors of the sign-up. */
   readonly wrong?: readonly FieldProblem[];
   readonly emailProven?: boolean;
   /** Runs in the transaction that stores the account. */
   readonly stored?: EmailConfirmation['begin'];
 }
 
-/**
- * Signing up by oneself. What is plainly wrong is reported before it counts as an attempt, all of
- * it together.
- */
+/** Self-service sign-up. Obvious errors are reported, all at once, before the sign-up counts as an attempt. */
 export class Registration implements Registrations {
   readonly #deps: RegistrationDeps;
 
@@ -66,7 +63,7 @@ export class Registration implements Registrations {
   }
 
   /**
-   * `shown`: a browser showed the form to the person who sends it; programs that send JSON have no form, and the same
+   * `shown`: the sign-up was sent from a form shown in a browser. Programs that send JSON have no form, but the same
    * limits.
    */
   async register(form: SignUp, address: string, { shown }: { readonly shown: boolean }): Promise<Registered> {
@@ -115,7 +112,7 @@ export class Registration implements Registrations {
     return { confirmation };
   }
 
-  /** Usernames are public. Nothing is said of e-mail addresses here, because attempts are not counted yet. */
+  /** Usernames are public. E-mail addresses are not checked here, because attempts are not counted yet. */
   async #takenName(username: string): Promise<readonly FieldProblem[]> {
     return (await this.#deps.accounts.taken({ username, email: '' })).filter(isName);
   }

@@ -4,9 +4,9 @@ import { digest } from '../identifiers.ts';
 import type { SessionRules } from './session-rules.ts';
 import type { Login, SessionStore } from './session-store.ts';
 
-/** What the list of a member's sessions shows. */
+/** A session in the list that its member sees. */
 export interface SessionSummary {
-  /** Stands for the login over all its session ids, and reveals none of them. */
+  /** Identifies the login across all its session ids without revealing any of them. */
   readonly id: string;
   readonly device: string;
   readonly address: string;
@@ -15,12 +15,12 @@ export interface SessionSummary {
   readonly current: boolean;
 }
 
-/** Sessions that a member may have at a time. */
+/** Maximum number of concurrent sessions of a member. */
 const MAX_SESSIONS = 50;
 
 const publicId = ({ csrf }: Login): string => digest(csrf);
 
-/** The sessions of a member: listed for them, ended, and limited in number. */
+/** Lists, ends and limits the sessions of a member. */
 export class AccountSessions {
   readonly #store: SessionStore;
   readonly #rules: SessionRules;
@@ -40,7 +40,7 @@ export class AccountSessions {
     this.#cache = cache;
   }
 
-  /** Those that could be used now, the one seen last first. An id that was replaced does not make another session. */
+  /** Sessions that can be used now, most recently seen first. A session whose id was replaced is listed once. */
   async list(account: Account, current: Login | undefined): Promise<readonly SessionSummary[]> {
     const newest = new Map<string, Login>();
     for (const { login } of await this.#store.byAccount(account.id)) {
@@ -63,17 +63,17 @@ export class AccountSessions {
       .sort((a, b) => b.seenAt - a.seenAt || (a.id < b.id ? -1 : 1));
   }
 
-  /** Ends one of the account's sessions by its `SessionSummary.id`; false when there is none (any more). */
+  /** Ends one of the account's sessions by its `SessionSummary.id`; false if it does not exist (any more). */
   async revoke(account: string, id: string): Promise<boolean> {
     const ended = await this.end(account, (login) => publicId(login) === id);
-    // Responses that go on, such as live streams, reauthenticate then.
+    // Makes continuing responses, such as live streams, reauthenticate.
     if (ended) await this.#cache.purge(accountTag(account));
     return ended;
   }
 
   /**
-   * Ends all but the newest sessions of an account. Called after a new session is stored, so that of several at
-   * once the last sees them all.
+   * Ends all but the newest sessions of an account. Called after a new session is stored, so that of several concurrent
+   * calls the last one sees all sessions.
    */
   async keepNewest(account: string): Promise<void> {
     const begun = new Map<string, number>();
@@ -85,7 +85,7 @@ export class AccountSessions {
     await this.#cache.purge(accountTag(account));
   }
 
-  /** Ends those of an account's sessions that fit; false when there were none. */
+  /** Ends those of an account's sessions for which `fits` returns true; false if there were none. */
   async end(account: string, fits: (login: Login, key: string) => boolean): Promise<boolean> {
     const stored = await this.#store.byAccount(account);
     const keys = stored.filter(({ login, key }) => fits(login, key)).map(({ key }) => key);

@@ -8,12 +8,12 @@ export const SESSION = 'parley.sid';
 const NAMED = /parley\.sid=([^;]*)/;
 
 /**
- * Cookies of this forum: under https they are `Secure` and carry the `__Host-` prefix, so that no other host can set
+ * The cookies of this forum. Under HTTPS they are `Secure` and have the `__Host-` prefix, so that no other host can set
  * them.
  */
 export class Cookies {
   readonly #http: Http;
-  /** What the site's origin says, for answers made without a request at hand. */
+  /** Whether the site's origin uses HTTPS, for responses created without a request at hand. */
   readonly secureSite: boolean;
 
   constructor(http: Http, baseUrl: string) {
@@ -33,13 +33,14 @@ export class Cookies {
     return cookieOf(header, name);
   }
 
-  /** The session that the header names, which may be over. */
+  /** The session id in a Cookie header; the session may be over. */
   sessionOf(header: string | undefined): string | undefined {
     return header?.includes(`${SESSION}=`) ? NAMED.exec(header)?.[1] : undefined;
   }
 
   serialize(name: string, value: string, secure: boolean): string {
-    // Values are base64url; looking for what to encode takes longer than the rest of a guest's page.
+    // Values are base64url, and checking them for characters to encode would take longer than the rest of a guest's
+    // page.
     return serialize(name, value, { path: '/', httpOnly: true, sameSite: 'lax', secure, encode: String });
   }
 
@@ -47,7 +48,7 @@ export class Cookies {
     res.append('Set-Cookie', serialize(name, '', { maxAge: 0, path: '/', httpOnly: true, sameSite: 'lax', secure }));
   }
 
-  /** Takes back what this answer was going to set, so that no name is set twice. */
+  /** Removes a cookie that this response was going to set, so that no name is set twice. */
   unset(res: Response, name: string): void {
     const lines = res.getHeader('Set-Cookie');
     if (lines === undefined) return;

@@ -8,7 +8,7 @@ import type { Cookies } from './cookies.ts';
 import { loginOf } from './session-rules.ts';
 
 const COOKIE = 'parley.csrf';
-/** Guest tokens made at a time: each takes a third of the time that it takes alone. */
+/** Number of guest tokens generated at once, which takes a third of the time per token. */
 const GUEST_TOKEN_BATCH = 64;
 
 interface GuestToken {
@@ -17,7 +17,7 @@ interface GuestToken {
 }
 
 /**
- * Tokens are signatures of the login's own secret for members, and digests of a signed random cookie for guests.
+ * Members' tokens are signatures of a secret of the login; guests' tokens are digests of a signed random cookie.
  * Nothing is stored.
  */
 export class CsrfService implements Csrf {
@@ -97,7 +97,7 @@ export class CsrfService implements Csrf {
     return { cookie, token: tokenOf(cookie) };
   }
 
-  /** At login and logout: a guest cookie that an attacker planted or read before is worthless afterwards. */
+  /** Called at login and logout, so that a guest cookie that an attacker planted or read earlier becomes worthless. */
   clearGuestToken(req: Request, res: Response): void {
     const secure = this.#cookies.secure(req);
     const name = this.#cookies.name(COOKIE, secure);
@@ -105,7 +105,7 @@ export class CsrfService implements Csrf {
     if (this.#cookies.read(req.headers.cookie, name) !== undefined) this.#cookies.clear(res, name, secure);
   }
 
-  /** The guest's cookie, if we made it. */
+  /** The guest's cookie, if it was issued by this forum. */
   #cookie(header: string | undefined, secure: boolean): string | undefined {
     const value = this.#cookies.read(header, this.#cookies.name(COOKIE, secure));
     const dot = value?.indexOf('.') ?? -1;
@@ -116,18 +116,18 @@ export class CsrfService implements Csrf {
       : undefined;
   }
 
-  /** The second defence: `Sec-Fetch-Site` and `Origin`. Clients that send neither pass. */
+  /** The second line of defence: `Sec-Fetch-Site` and `Origin`. Clients that send neither header pass. */
   #sameOrigin(req: IncomingMessage): boolean {
     const { origin, host, 'sec-fetch-site': site } = req.headers;
     if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
-    // A page that gives no referrer has no origin either; a browser that names the site has said enough.
+    // A page without a referrer sends no usable origin; if the browser sent `Sec-Fetch-Site`, that is sufficient.
     if (origin === undefined || (origin === 'null' && site !== undefined)) return true;
     return origin === this.#origin || (this.#isOwnHost(origin, host) && isLocal(this.#origin));
   }
 
   /**
-   * Whether `Origin` is the host that the request was sent to, which any client can claim. On localhost that is enough:
-   * no remote site has such a name.
+   * Whether `Origin` is the host that the request was sent to, which any client can claim. That is sufficient on
+   * localhost, because no remote site has that name.
    */
   #isOwnHost(origin: string, host: string | undefined): boolean {
     if (!URL.canParse(origin) || new URL(origin).host !== host) return false;
@@ -145,10 +145,10 @@ export class CsrfService implements Csrf {
 const isLocal = (origin: string): boolean =>
   /^(?:localhost|(?:.*\.)localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(origin).hostname);
 
-/** Only the holder of the cookie can make its token, and the token does not reveal the cookie. */
+/** Only the holder of the cookie can compute its token, and the token does not reveal the cookie. */
 const tokenOf = (cookie: string): string => hash('sha256', cookie, 'base64url');
 
-/** A guest cookie that this very answer already sets, in the form of a request's header. */
+/** A guest cookie that the current response already sets, in the format of a request header. */
 function pendingCookie(res: Response, name: string): string | undefined {
   const lines = res.getHeader('Set-Cookie');
   const pending = (Array.isArray(lines) ? lines : [])

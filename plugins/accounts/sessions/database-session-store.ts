@@ -17,7 +17,7 @@ const report = (work: Promise<unknown>, done: DoneCallback | undefined): void =>
     (error: unknown) => done?.(error),
   );
 
-/** Sessions in the database, read from memory until they change: without Redis there is only this process. */
+/** Sessions in the database, cached in memory until they change: without Redis there is only this process. */
 export class DatabaseSessionStore extends Store implements SessionStore {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -31,7 +31,7 @@ export class DatabaseSessionStore extends Store implements SessionStore {
   }
 
   override get(id: string, done: SessionCallback): void {
-    // Parsed anew for each request: express-session changes what it is given.
+    // Parsed for each request, because express-session modifies the object it gets.
     this.#read(digest(id)).then(
       (text) => done(undefined, text === undefined ? null : (JSON.parse(text) as StoredSession)),
       done,
@@ -85,7 +85,7 @@ export class DatabaseSessionStore extends Store implements SessionStore {
     if (keys.length > 0) await this.#delete(keys);
   }
 
-  /** Deletes what is over; how many there were. */
+  /** Deletes expired sessions; returns their number. */
   async deleteExpired(): Promise<number> {
     const gone = await this.#data.all(
       sql`delete from accounts_session where expires_at < ${new Date(this.#clock.now())} returning key`,

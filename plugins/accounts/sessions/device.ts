@@ -1,4 +1,4 @@
-/** The more particular first: most browsers also name those that they descend from. */
+/** More specific patterns first: most browsers also name those they descend from. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?(?:iOS)?\//, 'Edge'],
   [/\bOPR\/|\bOPiOS\//, 'Opera'],
@@ -26,8 +26,8 @@ const UNKNOWN = 'Unknown device';
 const BETWEEN = ' on ';
 
 /**
- * The browser and the system that a `User-Agent` names, such as "Firefox on Linux". Clients can claim anything: it is
- * for their owner's eyes.
+ * The browser and operating system from a `User-Agent`, such as "Firefox on Linux". Clients can claim anything, so it
+ * is only shown to the owner of the session.
  */
 export function deviceOf(agent: string | undefined): string {
   const text = (agent ?? '').slice(0, 500);
@@ -37,7 +37,7 @@ export function deviceOf(agent: string | undefined): string {
   return browser ?? system ?? UNKNOWN;
 }
 
-/** A device, named as above, for its member's page: a text (`plugin:key`) and the names in it. */
+/** A device named as above, for its member's page: a text key (`plugin:key`) with the names to insert. */
 export function deviceText(device: string): {
   readonly text: string;
   readonly browser?: string | undefined;

@@ -15,12 +15,12 @@ type Redis = NonNullable<Cache['redis']>;
 
 const PREFIX = 'session:';
 const keyOf = (id: string): string => PREFIX + digest(id);
-/** The keys of an account's sessions, scored by when each is certainly over. */
+/** Redis key of the sorted set of an account's session keys, scored by their expiry. */
 const indexOf = (account: string): string => `sessions-of:${account}`;
 
 /**
- * Stores a session in place of one that is there and has no successor, in one step: what another process did meanwhile
- * counts.
+ * Atomically overwrites a session if it still exists and has no successor, so that concurrent changes by other
+ * processes are respected.
  */
 const WRITE = `
 local stored = redis.call('GET', KEYS[1])
@@ -31,7 +31,7 @@ return 1`;
 const replace = async (redis: Redis, id: string, text: string, seconds: number): Promise<boolean> =>
   (await redis.eval(WRITE, 1, keyOf(id), text, seconds)) === 1;
 
-/** What connect-redis calls, with the ids replaced by their digests and writes that never create. */
+/** The client for connect-redis, which replaces ids by their digests and never creates sessions on write. */
 const hashedKeys = (redis: Redis) => ({
   get: (id: string) => redis.get(keyOf(id)),
   set: (id: string, text: string, _unit: 'EX', seconds: number) => replace(redis, id, text, seconds),
@@ -56,7 +56,7 @@ export class RedisSessionStore extends RedisStore implements SessionStore {
     this.#cache = cache;
   }
 
-  /** While Redis is unavailable, the cached session. */
+  /** Falls back to the cached session while Redis is unavailable. */
   override async get(id: string, done: SessionCallback): Promise<void> {
     await super.get(id, (error: unknown, session?: StoredSession | null) => {
       const key = digest(id);
@@ -71,7 +71,7 @@ export class RedisSessionStore extends RedisStore implements SessionStore {
     const { login } = session;
     if (!login) return;
     const index = indexOf(login.account);
-    // In one step: there is no session that its member cannot see, and none is listed that is not there yet.
+    // Atomic, so that no session is missing from its member's list, and none is listed before it exists.
     const done = await this.#redis
       .multi()
       .zadd(index, expiryOf(login), digest(id))

@@ -2,9 +2,9 @@ import { LRUCache } from 'lru-cache';
 import type { Clock, Cluster } from 'parley-forum';
 import type { StoredSession } from './session-store.ts';
 
-/** Sessions cached in this process at most, each of less than a kilobyte. */
+/** Maximum number of sessions cached in this process, each less than a kilobyte. */
 const MAX_ENTRIES = 10_000;
-/** Milliseconds after Redis last confirmed a session for which it may be read from here without Redis. */
+/** Milliseconds after Redis last confirmed a session during which it may be read from the cache without Redis. */
 const MAX_AGE = 900_000;
 const SESSIONS_ENDED = 'accounts.sessions-ended';
 
@@ -14,15 +14,15 @@ interface CachedSession {
 }
 
 /**
- * The sessions as last read from Redis, so that members can read on while it does not respond. An ended session is
+ * Sessions as last read from Redis, so that members can continue reading while Redis is down. A session that ends is
  * dropped in every process.
  */
 export class SessionCache {
   readonly #clock: Clock;
   readonly #cluster: Cluster;
-  /** Beyond its size the one that was confirmed longest ago is dropped. */
+  /** When full, the session that was confirmed longest ago is dropped. */
   readonly #sessions = new LRUCache<string, CachedSession>({ maxSize: MAX_ENTRIES, sizeCalculation: () => 1 });
-  /** To be called when it is no longer used. */
+  /** Must be called when the cache is no longer used. */
   readonly stop: () => void;
 
   constructor(clock: Clock, cluster: Cluster) {
@@ -31,13 +31,13 @@ export class SessionCache {
     this.stop = cluster.subscribe(SESSIONS_ENDED, (keys) => this.#drop(keys as readonly string[] | undefined));
   }
 
-  /** `session` undefined: there is none. */
+  /** `session` is undefined if it does not exist. */
   set(key: string, session: StoredSession | undefined): void {
     if (session) this.#sessions.set(key, { text: JSON.stringify(session), confirmedAt: this.#clock.now() });
     else this.#sessions.delete(key);
   }
 
-  /** A copy marked as unconfirmed. */
+  /** Returns a copy marked as unconfirmed. */
   get(key: string): StoredSession | undefined {
     const cached = this.#sessions.peek(key);
     if (!cached || this.#clock.now() - cached.confirmedAt >= MAX_AGE) return undefined;
@@ -49,7 +49,7 @@ export class SessionCache {
     await this.#cluster.publish(SESSIONS_ENDED, keys);
   }
 
-  /** Undefined: something may have been missed, so all. */
+  /** Drops everything if `keys` is undefined, because messages may have been missed. */
   #drop(keys: readonly string[] | undefined): void {
     if (keys) for (const key of keys) this.#sessions.delete(key);
     else this.#sessions.clear();

@@ -25,7 +25,7 @@ export interface SessionPagesDeps {
   readonly forms: Forms;
 }
 
-/** Where a member is logged in, and the way to end that. */
+/** The page that lists a member's sessions and lets them end these. */
 export function addSessionPages(
   plugin: PluginHandle,
   { accounts, sessions, accountSessions, forms }: SessionPagesDeps,

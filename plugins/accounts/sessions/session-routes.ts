@@ -8,7 +8,7 @@ const Session = Type.Object({
   ),
 });
 
-/** How long a session lasts, for pages on which somebody writes: asked about, and made to last longer. */
+/** Routes for pages on which members write, to query and extend the lifetime of their session. */
 export function addSessionRoutes(
   plugin: PluginHandle,
   { rules, clock }: { readonly rules: SessionRules; readonly clock: Clock },

@@ -31,14 +31,17 @@ import type { ApiTokens } from '../api-tokens.ts';
 
 /** Seconds after which a session gets a new id. */
 const REGENERATE_INTERVAL = 1_800;
-/** Milliseconds in which requests that were under way may still come with the id that was replaced. */
+/** Milliseconds for which requests already in progress may still use the replaced id. */
 const GRACE = 60_000;
-/** Milliseconds between two updates of when a member was last here. */
+/** Milliseconds between updates of the time a member was last here. */
 const SEEN_INTERVAL = 60_000;
-/** How many sessions that are over are remembered, and for how many milliseconds: so long a store may have lost them for a moment. */
+/**
+ * Maximum number of ended sessions to remember, and for how many milliseconds; not longer, because a store may have
+ * lost them only temporarily.
+ */
 const MAX_OVER = 10_000;
 const OVER_TTL = 60_000;
-/** Characters of a session's cookie at most; a longer one is none of ours. */
+/** Maximum length of a session cookie; a longer one was not issued by this forum. */
 const MAX_COOKIE_LENGTH = 200;
 
 export interface SessionsDeps {
@@ -57,7 +60,7 @@ export interface SessionsDeps {
   logoutNotices(): readonly LogoutNotice[];
 }
 
-/** What is stored of a session now. */
+/** The current login of a stored session. */
 const storedLogin = (store: SessionStore, id: string): Promise<Login | undefined> =>
   new Promise((resolve, reject) => {
     void store.get(id, (error: unknown, session?: StoredSession | null) =>
@@ -73,7 +76,7 @@ const unconfirmed = (req: Request): boolean =>
 const generate = (store: SessionStore, req: Request): void =>
   (store as unknown as { generate(req: Request): void }).generate(req);
 
-/** Who makes a request, by the session that its cookie names. */
+/** Determines who makes a request, by the session in its cookie. */
 export class SessionsService implements Omit<
   Sessions,
   'pendingLogin' | 'completeStep' | 'beginLogin' | 'asksForCode' | 'checkCode' | 'confirmIdentity'
@@ -82,9 +85,9 @@ export class SessionsService implements Omit<
   readonly #expressSession: Readonly<Record<'plain' | 'secure', RequestHandler>>;
   readonly #ended = new WeakSet<Request>();
   readonly #accounts = new WeakMap<Pick<Request, 'headers'>, Account>();
-  /** Cookies of sessions that are over. An id is never given twice, so these are guests. */
+  /** Cookies of sessions that are over. Ids are never reused, so these requests are guests. */
   readonly #over = new LRUCache<string, true>({ max: MAX_OVER, ttl: OVER_TTL });
-  /** Ids that were replaced lately, and when. */
+  /** When ids were recently replaced, by id. */
   readonly #renewed = new Map<string, number>();
 
   constructor(options: SessionsDeps) {
@@ -107,8 +110,8 @@ export class SessionsService implements Omit<
   readonly middleware: RequestHandler = (req, res, next) => {
     if (!this.hasCookie(req.headers.cookie)) return next();
     const secure = this.#deps.cookies.secure(req);
-    // express-session asks this property whether it may send a Secure cookie; behind a proxy Express itself does not
-    // know.
+    // express-session reads this property to decide whether to send a Secure cookie; behind a proxy, Express itself
+    // does not know.
     if (secure) Object.defineProperty(req, 'secure', { value: true, configurable: true });
     return this.#expressSession[secure ? 'secure' : 'plain'](req, res, (error?: unknown) => {
       if (!error && (SAFE_METHODS.has(req.method) || !unconfirmed(req))) return next();
@@ -151,7 +154,7 @@ export class SessionsService implements Omit<
     if (!login) {
       const named = this.#deps.cookies.sessionOf(req.headers.cookie);
       if (named !== undefined) {
-        // Only where it was looked for.
+        // Only if the session was looked up.
         if (req.session && named.length <= MAX_COOKIE_LENGTH) this.#over.set(named, true);
         this.#clear(req, res);
       }
@@ -175,7 +178,8 @@ export class SessionsService implements Omit<
     const good = async (login: Login | undefined): Promise<boolean> =>
       login !== undefined && (rules.violation(login, account, req) ?? (await this.#replacedCause(login))) === undefined;
     if (await good(await storedLogin(store, req.sessionID))) return accounts.viewerOf(account);
-    // It may go on under another id. Read after the account: whichever version that is of, what goes on is among these.
+    // The session may continue under another id. Read after the account, so that the continuing session is found
+    // whichever version the account has.
     for (const { login } of await store.byAccount(account.id))
       if (login.csrf === begun.csrf && (await good(login))) return accounts.viewerOf(account);
     return undefined;
@@ -187,7 +191,7 @@ export class SessionsService implements Omit<
     return account?.status === 'active' ? this.#deps.accounts.viewerOf(account) : undefined;
   }
 
-  /** Logs in: always under a new session id. Resolves when the session can be used. */
+  /** Logs in, always under a new session id. Resolves when the session can be used. */
   async logIn(
     req: Request,
     res: Response,
@@ -196,7 +200,8 @@ export class SessionsService implements Omit<
   ): Promise<Viewer> {
     const { clock, cookies, http, accountSessions, store } = this.#deps;
     const before = loginOf(req) ? req.sessionID : undefined;
-    // A session that `authenticate` ended has left express-session at work on this answer; otherwise it is called now.
+    // If `authenticate` ended a session, express-session has already been set up for this response; otherwise it is
+    // called now.
     if (before !== undefined || this.#ended.has(req)) generate(store, req);
     else if (!req.session) await this.#open(req, res);
     if (before !== undefined) await store.remove(before);
@@ -219,7 +224,7 @@ export class SessionsService implements Omit<
     return this.#deps.accounts.viewerOf(account);
   }
 
-  /** Logs out; harmless for guests. */
+  /** Logs out; does nothing for guests. */
   async logOut(req: Request, res: Response): Promise<void> {
     const login = loginOf(req);
     if (!req.session) return;
@@ -231,8 +236,8 @@ export class SessionsService implements Omit<
   }
 
   /**
-   * The member confirmed that it is them, or (`confirmed: false`) takes that back: the session goes on under a new id,
-   * and the old one is dead.
+   * Records that the member confirmed their identity or (`confirmed: false`) revokes that. The session continues under
+   * a new id, and the old one becomes invalid.
    */
   async confirm(req: Request, confirmed = true): Promise<void> {
     const login = loginOf(req);
@@ -240,21 +245,22 @@ export class SessionsService implements Omit<
     const { accountSessions, clock, store } = this.#deps;
     const { sessionID: old, session: before } = req;
     const key = await this.#reissue(req, { ...login, confirmedAt: confirmed ? clock.now() : 0 });
-    // Ended meanwhile, or another request has done the same: what came of that is left.
+    // The session was ended meanwhile, or a concurrent request did the same; its result is kept.
     if (!(await store.remove(old))) return this.#takeBack(req, { sessionID: old, session: before });
     await accountSessions.end(login.account, ({ csrf }, other) => csrf === login.csrf && other !== key);
   }
 
   /**
-   * Does what ends every session of its member but the request's: that goes on under a new id. `end` resolves to the
-   * `permissionsVersion` that it has made.
+   * Ends every session of the member except that of the request, which continues under a new id. `end` ends them, and
+   * resolves to the new `permissionsVersion`.
    */
   async endOthers(req: Request, end: () => Promise<number>): Promise<void> {
     const login = loginOf(req);
     if (!login) return void (await end());
     const { accountSessions, store } = this.#deps;
     const { sessionID: old, session: before } = req;
-    // Stored before the old one is over: at any moment one of them is good, also for whoever looks meanwhile.
+    // Store the new session before the old one becomes invalid, so that one of them is valid at any moment, even for
+    // concurrent requests.
     const expected = login.version + 1;
     const key = await this.#reissue(req, { ...login, version: expected });
     let version: number;
@@ -264,16 +270,16 @@ export class SessionsService implements Omit<
       await this.#takeBack(req, { sessionID: old, session: before });
       throw error;
     }
-    // Another change came before. What was ended meanwhile stays over.
+    // Another change was committed first. Sessions that it ended stay ended.
     if (version !== expected) {
       Object.assign(req.session, { login: { ...loginOf(req)!, version } });
       await store.write(req.sessionID, req.session);
     }
-    // Of two that do the same, the later one is left.
+    // Of two concurrent calls, the session of the later one remains.
     await accountSessions.end(login.account, (other, its) => its !== key && other.version < version);
   }
 
-  /** The request goes on as a guest's. */
+  /** The request continues as a guest's. */
   async #end(req: Request, res: Response, login: Login, cause: string): Promise<Viewer> {
     const { access, emit, http, log, logoutNotices, store } = this.#deps;
     log.info({ account: login.account, reason: cause }, 'a session was ended');
@@ -281,7 +287,7 @@ export class SessionsService implements Omit<
     Reflect.deleteProperty(req, 'session');
     this.#ended.add(req);
     this.#clear(req, res);
-    // Of many requests that find it broken at once, one says so.
+    // If many requests find it invalid at the same time, only one of them reports it.
     if (await store.remove(id)) {
       const reason = logoutReason(cause);
       if (reason !== undefined) for (const notify of logoutNotices()) notify(req, res, reason);
@@ -290,14 +296,14 @@ export class SessionsService implements Omit<
     return access.guest;
   }
 
-  /** A replaced id is good for a moment only, and only while the session that took over lives. */
+  /** A replaced id is only valid for a short time, and only while the session that replaced it exists. */
   async #replacedCause({ successor, retiredAt = 0 }: Login): Promise<string | undefined> {
     if (successor === undefined) return undefined;
     if (this.#deps.clock.now() - retiredAt >= GRACE) return 'replaced';
     return (await this.#deps.store.has(successor)) ? undefined : 'logged out';
   }
 
-  /** False when the session was ended meanwhile. */
+  /** False if the session was ended meanwhile. */
   async #touch(req: Request, login: Login): Promise<boolean> {
     const { clock, accounts } = this.#deps;
     const now = clock.now();
@@ -310,7 +316,7 @@ export class SessionsService implements Omit<
     return true;
   }
 
-  /** Requests that come together all bring the old id: the first of them renews it, the others use it as it is. */
+  /** Concurrent requests all send the old id: the first one renews it, the others use it as it is. */
   async #regenerate(req: Request, login: Login): Promise<boolean> {
     const { store, clock } = this.#deps;
     const { sessionID: old, session } = req;
@@ -323,13 +329,13 @@ export class SessionsService implements Omit<
     await this.#save(req, { ...login, issuedAt: now, seenAt: now });
     if (await store.write(old, { ...before, login: { ...login, successor: digest(req.sessionID), retiredAt: now } }))
       return true;
-    // Ended or renewed elsewhere meanwhile: what was to take over must not live on, and this request uses the old id if
-    // that is still good.
+    // The session was ended or renewed elsewhere meanwhile. The replacement must not survive, and this request uses the
+    // old id if it is still valid.
     await this.#takeBack(req, { sessionID: old, session });
     return (await storedLogin(store, old)) !== undefined;
   }
 
-  /** Saved now, not when the answer ends: the next request may come before that. */
+  /** Saved now instead of at the end of the response, because the next request may arrive before that. */
   async #save(req: Request, login: Login): Promise<void> {
     const { store, clock } = this.#deps;
     Object.assign(req.session, { login });
@@ -337,20 +343,23 @@ export class SessionsService implements Omit<
     await store.create(req.sessionID, req.session);
   }
 
-  /** A new id for the request's session, as `login` without what only a replaced one has. Resolves to its key. */
+  /**
+   * Gives the request's session a new id, with `login` but without the properties of a replaced one. Resolves to its
+   * key.
+   */
   async #reissue(req: Request, login: Login): Promise<string> {
     generate(this.#deps.store, req);
     await this.#save(req, { ...login, issuedAt: this.#deps.clock.now(), successor: undefined, retiredAt: undefined });
     return digest(req.sessionID);
   }
 
-  /** What was to take over does not live on; the request keeps what it came with. */
+  /** Removes the replacement, and restores the session that the request came with. */
   async #takeBack(req: Request, came: Pick<Request, 'sessionID' | 'session'>): Promise<void> {
     await this.#deps.store.remove(req.sessionID);
     Object.assign(req, came);
   }
 
-  /** express-session for a request that came without a cookie: gives it a session to fill. */
+  /** Calls express-session for a request without a cookie, to create a session. */
   #open(req: Request, res: Response): Promise<void> {
     const secure = this.#deps.cookies.secure(req);
     if (secure) Object.defineProperty(req, 'secure', { value: true, configurable: true });
