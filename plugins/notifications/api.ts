@@ -4,9 +4,9 @@ import { nullable, Time } from 'parley-forum/plugins/api';
 import { defineSlot } from 'parley-forum/plugins/web';
 
 /**
- * A notification as the API shows it. Those of one type about one thing are one while unread: `count` says how many,
- * `actor` who was last, `actors` the last two people, of `actor_count`; `url` leads to the first of them. `title` is what
- * it is about.
+ * A notification as the API returns it. Unread notifications of the same type about the same thing are combined:
+ * `count` is their number, `actor` the most recent person, `actors` the last two people out of `actor_count`, and `url`
+ * leads to the first of them. `title` names what it is about.
  */
 export const NotificationRecord = Type.Object({
   id: Type.String(),
@@ -24,15 +24,15 @@ export const NotificationRecord = Type.Object({
 });
 export type NotificationRecord = Static<typeof NotificationRecord>;
 
-/** Where a member gets notifications of one type: nowhere, on the site, or there and by email. */
+/** Where a member receives notifications of a type: nowhere, on the site, or on the site and by email. */
 export const CHANNELS = ['off', 'site', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
 export const DIGESTS = ['none', 'daily', 'weekly'] as const;
 export type Digest = (typeof DIGESTS)[number];
 
 /**
- * Unread notifications of these members changed. Raised in the transaction that changed them; the members' cached
- * answers are purged before that resolves.
+ * The unread notifications of these members changed. Raised in the transaction of the change; the members' cached
+ * responses are purged before that resolves.
  */
 export const unreadChanged = defineAction<{ readonly userIds: readonly string[] }>('notifications.changed');
 

@@ -10,8 +10,9 @@ export interface MutesDeps {
 const pair = (discussionId: string, userId: string): string => `${discussionId} ${userId}`;
 
 /**
- * Those of a batch that their members want: nothing that somebody did whom they ignore, nothing about a discussion that
- * they muted, and about one in a category, with a tag or of an author they muted what is heard from there only.
+ * Removes from a batch what its recipients do not want: actions of members they ignore, everything about discussions
+ * they muted, and, for discussions in categories, with tags or by authors they muted, every type that is not
+ * `fromMuted`.
  */
 export async function withoutMuted(
   batch: readonly NewNotification[],

@@ -16,11 +16,11 @@ export interface NotifierDeps extends MutesDeps {
   readonly projection: DiscussionProjection;
   readonly preferences: PreferenceStore;
   changed(userIds: readonly string[]): Promise<void>;
-  /** Schedules emails for these in the current transaction. */
+  /** Schedules emails about these notifications in the current transaction. */
   mail(ids: readonly string[]): Promise<void>;
 }
 
-/** Stores notifications for those who may see and did not mute them, and schedules emails. */
+/** Stores notifications for those members who may see and have not muted them, and schedules emails. */
 export class Notifier implements Notifications {
   readonly #deps: NotifierDeps;
 

@@ -38,7 +38,10 @@ const Query = Type.Object({
   type: Type.Optional(Type.String({ maxLength: 64 })),
 });
 
-/** /notifications, the bell in every page's head, and marking a discussion's notifications read when it is opened. */
+/**
+ * /notifications, the bell in the header of every page, and marking a discussion's notifications read when it is
+ * opened.
+ */
 export function addPages(plugin: PluginHandle, { cache, discussions, reader, web, types }: PagesDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'notifications:title', href: LIST, icon: 'bell' }, -10);
   plugin.extend(navigation, {
@@ -65,7 +68,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
     cacheTags: readTags,
   })(async ({ actor, query: { page = 1, unread = false, type } }) => {
     const named = types().filter(({ name, visible }) => name !== undefined && (visible?.(actor) ?? true));
-    // Types that bear the same name are one choice.
+    // Types with the same name are combined into one filter.
     const kinds = Map.groupBy(named, ({ name }) => name!);
     const chosen = [...kinds.values()].find((kind) => kind.some((one) => one.type === type));
     const together = type === undefined ? undefined : (chosen?.map((one) => one.type) ?? [type]);

@@ -13,9 +13,7 @@ interface Row {
   readonly created_at: Date;
 }
 
-/**
- * A member's notifications and preferences, without actors, and without notifications that they may not see any more.
- */
+/** A member's notifications and preferences, without actors, and without notifications that they may no longer see. */
 export const notificationsPersonalData = ({
   data,
   preferences,

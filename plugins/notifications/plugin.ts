@@ -29,7 +29,10 @@ import { untitledOf } from './sentence.ts';
 import { Store } from './store.ts';
 
 const DAY = 86_400_000;
-/** Days after which read notifications and known keys are deleted. Failed jobs may be retried for 30 days. */
+/**
+ * Days after which read notifications and keys of known notifications are deleted. Failed jobs may be retried for 30
+ * days.
+ */
 const RETENTION_DAYS = { read: 90, known: 60 };
 
 export default definePlugin({
@@ -140,7 +143,7 @@ export default definePlugin({
 
     plugin.extend(postProjections, projection);
     await plugin.backfill(discussions.postBackfill(missedPosts(projection)));
-    // It may have been deleted and restored.
+    // The post may have been deleted and restored.
     plugin.on(postUpdated, ({ post }) => projection.unmarkDeleted([`post:${post.id}`]), { awaited: true });
     plugin.extend(signals, {
       name: 'notifications',

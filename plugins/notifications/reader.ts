@@ -15,20 +15,20 @@ export interface ReaderDeps {
   readonly store: Store;
   readonly visibility: Visibility;
   changed(userIds: readonly string[]): Promise<void>;
-  /** The text key of what stands in place of a title, by type. */
+  /** Text key, by type, of the text shown instead of a title. */
   untitled(type: string): string | undefined;
-  /** In the language of a member; undefined where there are no pages. */
+  /** Texts in the member's language; undefined if there are no pages. */
   textsFor(userId: string): Promise<Texts | undefined>;
 }
-/** As the API gives it, with what a page needs besides. */
+/** A notification as the API returns it, with additional properties for pages. */
 export type ShownNotification = NotificationRecord & {
   readonly path: string;
-  /** Text key of the title, where it is the type's. */
+  /** Text key to show instead of a title, if the type has one. */
   readonly untitled: string | undefined;
   readonly values: Parameters<typeof sentenceOf>[1];
 };
 
-/** Members' own notifications; `viewer` is always a member here. */
+/** Reads members' own notifications; `viewer` is always a member here. */
 export class NotificationReader {
   readonly #deps: ReaderDeps;
 
@@ -52,7 +52,10 @@ export class NotificationReader {
     return this.#deps.store.unreadIn(id);
   }
 
-  /** All of them, or those of `which`; ids that are not among the viewer's are left alone. */
+  /**
+   * Marks all of the viewer's notifications as read, or those selected by `which`; ids of other members' notifications
+   * are ignored.
+   */
   async read(viewer: Member, which: Parameters<Store['read']>[1] = {}): Promise<void> {
     const { data, store, changed } = this.#deps;
     await data.transaction(async () => {

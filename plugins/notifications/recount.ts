@@ -1,7 +1,10 @@
 import { sql, type Counter, type Data } from 'parley-forum';
 import { categoryCounter } from 'parley-forum/plugins/discussions';
 
-/** How many unread notifications a member has, by category. `changed` gets the members whose counts were corrected. */
+/**
+ * Counter of unread notifications by member and category. `changed` is called with the members whose counts were
+ * corrected.
+ */
 export const unreadCounter = ({
   data,
   changed,

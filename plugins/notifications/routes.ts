@@ -5,12 +5,12 @@ import { NotificationRecord } from 'parley-forum/plugins/notifications';
 import type { NotificationReader } from './reader.ts';
 
 /**
- * Tags of answers that show a member's notifications; the member's own, which is purged whenever those change, is on
- * all of theirs.
+ * Cache tags of responses with a member's notifications. The member's own tag, which is purged when their notifications
+ * change, is added to all their responses.
  */
 export const readTags = (): readonly string[] => [discussionCacheTags.categories, discussionCacheTags.all];
 
-/** /api/notifications and what lies below it: always the caller's own. */
+/** The routes under /api/notifications, which are always about the caller's own notifications. */
 export function addRoutes(
   plugin: PluginHandle,
   { settings, reader }: { settings: Settings; reader: NotificationReader },

@@ -1,16 +1,16 @@
 import { nameOf, type Author } from 'parley-forum/plugins/accounts';
 import type { NotificationType } from 'parley-forum/ports/notifications';
 
-/** What a sentence about a notification is made of. */
+/** The values inserted into the sentence about a notification. */
 interface SentenceValues {
-  /** The last two people, the last first; undefined for one whose account is gone. */
+  /** The last two people, most recent first; undefined if the account is gone. */
   readonly actors: readonly (Author | undefined)[];
   readonly people: number;
   readonly count: number;
 }
 type Say = (key: string, values?: Readonly<Record<string, string | number>>) => string;
 
-/** What stands before the title of a notification; empty where nobody knows its type any more. */
+/** The sentence before the title of a notification; empty if its type is not known any more. */
 export function sentenceOf(
   type: NotificationType | undefined,
   { actors, people, count }: SentenceValues,
@@ -25,7 +25,7 @@ export function sentenceOf(
   return say(type.several, { names: namesOf(first, second, people, say), count });
 }
 
-/** Text key of what stands in place of a title: also where nobody knows the type, since its plugin is off. */
+/** Text key of the text shown instead of a title, also if the type is unknown because its plugin is off. */
 export const untitledOf = (type: NotificationType | undefined): string | undefined =>
   type ? type.untitled : 'notifications:untitled.off';
 

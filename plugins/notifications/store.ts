@@ -2,10 +2,10 @@ import { createId, sql, ZERO_ID, type Clock, type Data, type RawBuilder } from '
 import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import { batched } from './batches.ts';
 
-/** In place of a category, and of a member, where there is none. */
+/** Stands for the absence of a category or member. */
 export const NONE = ZERO_ID;
 
-/** A notification on its way into the table. */
+/** A notification to be inserted. */
 export interface Entry {
   readonly userId: string;
   readonly type: string;
@@ -24,9 +24,9 @@ export interface NotificationRow {
   readonly userId: string;
   readonly type: string;
   readonly actorId: string | null;
-  /** The last two people, the last first. */
+  /** The last two people, most recent first. */
   readonly actorIds: readonly string[];
-  /** How many people. */
+  /** Number of people. */
   readonly people: number;
   readonly discussionId: string | null;
   readonly postId: string | null;
@@ -56,7 +56,7 @@ interface ListRequest {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
   readonly unread?: boolean | undefined;
-  /** Those of these types alone. */
+  /** Only notifications of these types. */
   readonly types?: readonly string[] | undefined;
 }
 
@@ -66,16 +66,16 @@ const COLUMNS = sql<NotificationRow>`n.id, n.user_id as "userId", n.type, n.acto
   n.category_id as "categoryId", n.url, coalesce(n.title, n.discussion_title, '') as title, n.count,
   n.is_read as "isRead", n.created_at as "createdAt"`;
 
-/** People that one notification remembers; beyond them it tells of no more. */
+/** Maximum number of people that one notification remembers; the count does not go beyond it. */
 const MOST_ACTORS = 1_000;
-/** Each once, in order. */
+/** Removes duplicates, keeping the order. */
 const people = (ids: RawBuilder<unknown>): RawBuilder<unknown> =>
   sql`array(select a from unnest(${ids}) with ordinality as u(a, place) where a is not null
     group by a order by min(place) limit ${MOST_ACTORS})`;
 
 /**
- * The tables of notifications. Each change and the counters it moves are one statement; rows are locked before
- * counters, both by member.
+ * The tables of notifications. Each change is a single statement that also updates the counters; rows are locked before
+ * counters, both in order of member.
  */
 export class Store {
   readonly #data: Data;
@@ -86,7 +86,10 @@ export class Store {
     this.#clock = clock;
   }
 
-  /** Leaves out those with a known key and those of deleted posts. At most one of `entries` for each member and key. */
+  /**
+   * Skips notifications with a known key and those about deleted posts. `entries` may contain at most one for each
+   * member and key.
+   */
   add(entries: readonly Entry[]): Promise<readonly StoredNotification[]> {
     const now = new Date(this.#clock.now());
     const rows = entries.map((entry) => ({ ...entry, id: createId(now.getTime()) }));
@@ -126,7 +129,7 @@ export class Store {
       ) select id, user_id as "userId", type, added from kept order by user_id, id`);
   }
 
-  /** The newest first, of these categories. */
+  /** Notifications in these categories, newest first. */
   async list(
     userId: string,
     categories: readonly string[],
@@ -148,7 +151,10 @@ export class Store {
     return this.#data.one(sql<NotificationRow>`select ${COLUMNS} from notification n where n.id = ${id}`);
   }
 
-  /** The newest unread ones of each member after a time of their own and up to `until`, at most `limit` each. */
+  /**
+   * The newest unread notifications of each member, at most `limit` each, after the time given for that member and up
+   * to `until`.
+   */
   newest(
     since: ReadonlyMap<string, Date | undefined>,
     until: Date,
@@ -164,7 +170,7 @@ export class Store {
       ) n order by n."userId", n."createdAt" desc, n.id desc`);
   }
 
-  /** The discussions that a member's unread ones are about. */
+  /** The discussions that a member's unread notifications are about. */
   async unreadIn(userId: string): Promise<ReadonlySet<string>> {
     const rows = await this.#data.all(
       sql<{
@@ -175,7 +181,7 @@ export class Store {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** By member and category. */
+  /** Unread counts by member and category. */
   counts(
     userIds: readonly string[],
   ): Promise<readonly { readonly userId: string; readonly categoryId: string; readonly unread: number }[]> {
@@ -187,7 +193,10 @@ export class Store {
       from notification_count where user_id = any(${userIds}::uuid[]) and unread > 0 order by user_id, category_id`);
   }
 
-  /** All of a member, or those of `which`. Resolves to how many were unread. */
+  /**
+   * Marks all notifications of a member as read, or those selected by `which`. Resolves to the number of those that
+   * were unread.
+   */
   async read(
     userId: string,
     which: {
@@ -228,8 +237,8 @@ export class Store {
   }
 
   /**
-   * What is read and older than `read`, what is older than `old`, what a member has beyond the newest `most`, and keys
-   * that are older than `known`. `changed` gets the members whose unread counts changed.
+   * Deletes read notifications older than `read`, all older than `old`, those of a member in excess of the newest
+   * `most`, and keys older than `known`. `changed` is called with the members whose unread counts changed.
    */
   async cleanUp({ read, old, most, known, changed }: CleanupLimits): Promise<void> {
     const drop = (which: RawBuilder<unknown>): Promise<readonly unknown[]> =>

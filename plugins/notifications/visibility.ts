@@ -27,27 +27,30 @@ export class Visibility {
     this.#store = store;
   }
 
-  /** The categories whose notifications the viewer may read, and the one of those that have none. */
+  /**
+   * The categories whose notifications the viewer may read, including the placeholder for notifications without a
+   * category.
+   */
   async categories(viewer: Viewer): Promise<readonly string[]> {
     await this.#categories.refresh();
     return [NONE, ...this.#categories.visible(viewer).map(({ id }) => id)];
   }
 
-  /** What tells whether a viewer may read what is in a category, by the rules as they are now. */
+  /** Returns a function that checks by the current rules whether a viewer may read the contents of a category. */
   async rules(): Promise<(categoryId: string, viewer: Viewer) => boolean> {
     await this.#categories.refresh();
     return (categoryId, viewer) => categoryId === NONE || this.#categories.find(categoryId, viewer) !== undefined;
   }
 
-  /** Where a discussion is, whoever may see it; undefined once it is deleted. */
+  /** The discussion, regardless of who may see it; undefined if it is deleted. */
   async head(discussionId: string): Promise<DiscussionHead | undefined> {
     const head = await this.#discussions.find(discussionId, this.#access.unrestricted);
     return head?.deleted ? undefined : head;
   }
 
   /**
-   * How many each of these members has not read; those who have nothing to read, or no account that is active, are
-   * missing. Two statements.
+   * The number of unread notifications of each member; members with none, or without an active account, are missing.
+   * Two statements.
    */
   async unread(userIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const canSee = await this.rules();

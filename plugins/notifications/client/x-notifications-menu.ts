@@ -1,11 +1,11 @@
 import { define, fragment, togglePopover } from '@forum/client';
 
-/** Notifications that it shows. */
+/** Number of notifications shown in the menu. */
 const MOST = 10;
-/** Where there is less room, their page has more of it. */
+/** Minimum width for the menu; on smaller screens, the page of notifications has more room. */
 const ROOM = matchMedia('(min-width: 48rem)');
 
-/** The newest notifications beside the bell, in place of the page of all of them, to which it leads. */
+/** A menu with the newest notifications, opened by the bell in place of the page that it links to. */
 class NotificationsMenu extends HTMLElement {
   readonly #menu = Object.assign(document.createElement('div'), {
     className: 'menu notifications-menu',
@@ -45,7 +45,7 @@ class NotificationsMenu extends HTMLElement {
     const page = await fragment(bell.pathname);
     const list = page.querySelector('.cards');
     for (const item of [...(list?.children ?? [])].slice(MOST)) item.remove();
-    // Whoever opens one has read it.
+    // Opening a notification marks it as read, so these buttons are not needed.
     for (const form of list?.querySelectorAll('form') ?? []) form.remove();
     const readAll = page.querySelector('.page-head-actions form');
     readAll?.setAttribute('data-enhance', 'stay');
@@ -60,7 +60,7 @@ class NotificationsMenu extends HTMLElement {
     this.#show(head, ...(shown ? [shown] : []), all);
   }
 
-  /** The keyboard goes on from the same link, or from the first one. */
+  /** Moves the focus to the same link as before, or to the first one. */
   #show(...parts: readonly Element[]): void {
     const focused = document.activeElement;
     const within = this.#menu.contains(focused);

@@ -24,17 +24,20 @@ export interface EmailJobsDeps {
   readonly discussions: Pick<Discussions, 'posts'>;
   readonly markdown: Pick<Markdown, 'excerpt'>;
 }
-/** Characters of a post in a mail. */
+/** Characters of a post in an email. */
 const EXCERPT = 2_000;
-/** Members whose digests are rendered at a time, and the notifications that one digest lists. */
+/** Number of members whose digests are rendered at a time, and of notifications listed in one digest. */
 const DIGEST_BATCH = 200;
 const MAX_IN_DIGEST = 20;
-/** Milliseconds: beside newer notifications others may not be committed yet, so they wait for the next digest. */
+/**
+ * Milliseconds before a notification is included in a digest: transactions with older notifications may not have
+ * committed yet, so the newest wait for the next digest.
+ */
 const SETTLE_TIME = 60_000;
 
 /**
- * Jobs that send emails: about single notifications after a delay, and digests on each member's morning. Returns the function that
- * schedules the former.
+ * Jobs that send emails: about single notifications after a delay, and digests in each member's morning. Returns the
+ * function that schedules the former.
  */
 export function addEmailJobs(
   plugin: PluginHandle<MailSettings>,
@@ -44,16 +47,16 @@ export function addEmailJobs(
     schema: Type.Object({ id: Type.String() }),
     run: ({ id }) => emailOne(deps, id),
   });
-  // Zones differ from one another by quarters of an hour.
+  // The offsets of time zones are multiples of a quarter of an hour.
   plugin.job('digest', { schema: Type.Object({}), cron: '*/15 * * * *', run: () => emailDigests(deps) });
   return async (ids) => {
-    // By the computer's clock, as jobs are due by the database's.
+    // Uses the system clock, because the database's clock decides when jobs are due.
     const at = new Date(Date.now() + plugin.settings['notifications.mail_delay'] * 1_000);
     for (const id of ids) await job.add({ id }, { at });
   };
 }
 
-/** Sends nothing if it was read, deleted, hidden or switched off meanwhile. */
+/** Sends nothing if the notification was read, deleted, hidden or switched off in the meantime. */
 async function emailOne(deps: EmailJobsDeps, id: string): Promise<void> {
   const { accounts, mail, emails, preferences, visibility, store } = deps;
   const row = await store.find(id);
@@ -67,7 +70,7 @@ async function emailOne(deps: EmailJobsDeps, id: string): Promise<void> {
   await mail.send(await emails.single(row, await accounts.authors(row.actorIds), { to, text }));
 }
 
-/** What somebody else wrote, if that is what it is about, as far as its reader may see it now. */
+/** The text of the post, if it was written by someone else and the recipient may see it now. */
 async function textFor(
   { discussions, markdown }: EmailJobsDeps,
   { postId, userId }: NotificationRow,
@@ -77,7 +80,7 @@ async function textFor(
   return post === undefined || post.author?.id === userId ? undefined : markdown.excerpt(post.content, EXCERPT);
 }
 
-/** Each member gets one a day or week, whichever process runs the job and however often. */
+/** Each member gets one digest per day or week, whichever process runs the job and however often. */
 async function emailDigests(deps: EmailJobsDeps): Promise<void> {
   const { data, clock, preferences } = deps;
   const until = new Date(clock.now() - SETTLE_TIME);

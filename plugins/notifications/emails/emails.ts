@@ -7,7 +7,7 @@ import { sentenceOf } from '../sentence.ts';
 import type { NotificationRow } from '../store.ts';
 
 const PURPOSE = 'notifications.unsubscribe';
-/** The kind that stands for the digest in unsubscribe links, beside types of notifications. */
+/** The kind that represents the digest in unsubscribe links, next to the types of notifications. */
 export const DIGEST = 'digest';
 
 export interface EmailsDeps {
@@ -19,11 +19,11 @@ export interface EmailsDeps {
 
 interface DigestOptions {
   readonly to: string;
-  /** There are more than the email lists. */
+  /** Whether there are more than the email lists. */
   readonly more: boolean;
   /** When the digest was due. */
   readonly due: Date;
-  /** In the language of its reader. */
+  /** Texts in the reader's language. */
   readonly texts: Texts;
 }
 
@@ -35,7 +35,10 @@ export class NotificationEmails {
     this.#deps = deps;
   }
 
-  /** Whether there is something to say: not of what has no title, where nobody knows the type, since its plugin is off. */
+  /**
+   * Whether the notification can be described. One without a title cannot if its type is unknown because its plugin is
+   * off.
+   */
   tells({ type, title }: NotificationRow): boolean {
     return title !== '' || this.#deps.types().some((known) => known.type === type);
   }
@@ -49,7 +52,7 @@ export class NotificationEmails {
     return [sentence, title].filter(Boolean).join(' ');
   }
 
-  /** `text`: what was written, where the mail is about a text of somebody else. */
+  /** `text`: the text of the post, if the email is about one written by someone else. */
   async single(
     row: NotificationRow,
     actors: ReadonlyMap<string, Author>,
@@ -98,12 +101,12 @@ export class NotificationEmails {
     return { to, subject: title, content, unsubscribe, key: `digest:${userId}:${due.toISOString()}` };
   }
 
-  /** Texts for these readers, in the language of each. */
+  /** Texts for these readers, each in their own language. */
   textsFor(ids: readonly string[]): ReturnType<Web['textsFor']> {
     return this.#deps.web.textsFor(ids);
   }
 
-  /** Member and kind of a signed unsubscribe link; undefined if the signature is wrong. */
+  /** Member and kind of a signed unsubscribe link; undefined if the signature is invalid. */
   verifyLink(
     userId: string,
     kind: string,
@@ -112,7 +115,7 @@ export class NotificationEmails {
     return this.#deps.secrets.verify(PURPOSE, `${userId} ${kind}`, signature) ? { userId, kind } : undefined;
   }
 
-  /** It does not expire: readers of an old email may want to unsubscribe too. */
+  /** The link never expires, because readers of an old email may want to unsubscribe too. */
   #unsubscribeUrl(userId: string, kind: string): string {
     const { environment, secrets } = this.#deps;
     return `${environment.baseUrl}/notifications/stop/${userId}/${encodeURIComponent(kind)}/${secrets.sign(PURPOSE, `${userId} ${kind}`)}`;

@@ -21,7 +21,7 @@ import type { Preferences, PreferenceStore } from './preferences.ts';
 export interface PreferencePagesDeps {
   readonly cache: Cache;
   readonly preferences: PreferenceStore;
-  /** Undefined where no email can be sent. */
+  /** Undefined if emails cannot be sent. */
   readonly emails: NotificationEmails | undefined;
   types(): readonly NotificationType[];
 }
@@ -32,7 +32,7 @@ const Choice = Type.Object({
 });
 const Stop = Type.Object({ user: Type.String(), kind: Type.String(), token: Type.String() });
 
-/** The preferences page, and the page that an email's unsubscribe link leads to. */
+/** The preferences page, and the page of an email's unsubscribe link. */
 export function addPreferencePages(
   plugin: PluginHandle,
   { cache, preferences, emails, types }: PreferencePagesDeps,
@@ -43,7 +43,7 @@ export function addPreferencePages(
   const offered = (actor: Viewer): readonly NotificationType[] => types().filter((one) => one.visible?.(actor) ?? true);
   const channels = CHANNELS.filter((channel) => channel !== 'mail' || emails !== undefined);
 
-  // A guest gets here when their session ended while they filled in the form.
+  // A guest gets here if their session ended while they were filling in the form.
   const stored = async ({ id }: Viewer): Promise<Preferences> =>
     (await preferences.of(id === undefined ? [] : [id]))(id ?? '');
   const page = (actor: Viewer, chosen: Preferences, retry?: Retry): View => {
@@ -91,7 +91,7 @@ export function addPreferencePages(
   );
 
   if (!emails) return;
-  // GET changes nothing: programs that scan emails open their links.
+  // GET changes nothing, because email scanners open links.
   const find = ({ params }: { readonly params: Static<typeof Stop> }) =>
     emails.verifyLink(params.user, params.kind, params.token);
   const path = '/notifications/stop/:user/:kind/:token';
@@ -109,7 +109,7 @@ export function addPreferencePages(
     stopView(target.kind, false, req.path),
   );
 
-  // Mail programs post here by themselves (RFC 8058): without cookies, and without following a redirect.
+  // Email clients post here automatically (RFC 8058), without cookies and without following redirects.
   plugin.route(pages, { method: 'post', path, can: 'public', params: Stop, load: find, options: { csrf: false } })(
     async ({ target: { userId, kind }, req }) => {
       if (kind !== DIGEST && !types().some(({ type }) => type === kind)) throw notFound();
@@ -119,7 +119,7 @@ export function addPreferencePages(
   );
 }
 
-/** Stored preferences, overridden by those of a form that was refused. */
+/** Stored preferences, overridden by the values of a rejected form. */
 function withSubmitted(
   { channels, digest }: Preferences,
   { channels: typed, digest: wish }: Readonly<Record<string, unknown>>,

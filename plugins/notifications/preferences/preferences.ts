@@ -4,7 +4,7 @@ import type { NotificationType } from 'parley-forum/ports/notifications';
 import { nextDigest } from './digest-times.ts';
 
 export interface Preferences {
-  /** Chosen channels, by type. */
+  /** The chosen channels, by type. */
   readonly channels: Readonly<Record<string, Channel>>;
   readonly digest: Digest;
 }
@@ -18,7 +18,7 @@ const DEFAULTS: Preferences = { channels: {}, digest: 'none' };
 export interface DigestRecipient {
   readonly id: string;
   readonly digest: Digest;
-  /** What came before it was in the last one. */
+  /** Time of the last digest, which included everything before it. */
   readonly since: Date | undefined;
   readonly due: Date;
 }
@@ -26,9 +26,9 @@ export interface DigestRecipient {
 export interface PreferenceStoreDeps {
   readonly data: Data;
   readonly clock: Clock;
-  /** All there are; read each time, because plugins come and go. */
+  /** All types of the running plugins; called each time, because plugins can be switched on and off. */
   types(): readonly NotificationType[];
-  /** Names of the time zones in which members are told the time. */
+  /** Names of the time zones in which members see times. */
   zonesOf(userIds: readonly string[]): Promise<(userId: string) => string>;
 }
 
@@ -46,7 +46,7 @@ export class PreferenceStore {
     this.#zonesOf = zonesOf;
   }
 
-  /** Answers for every member, with defaults for those who chose nothing. */
+  /** The returned function accepts any member, and returns the defaults for those without a choice. */
   async of(userIds: readonly string[]): Promise<(userId: string) => Preferences> {
     const rows = await this.#data.all(sql<Preferences & { id: string }>`
       select user_id as id, channels, digest from notification_preference where user_id = any(${userIds}::uuid[])`);
@@ -54,7 +54,7 @@ export class PreferenceStore {
     return (userId) => known.get(userId) ?? DEFAULTS;
   }
 
-  /** Whether the member has chosen anything. */
+  /** Whether the member has saved preferences. */
   async chosen(userId: string): Promise<boolean> {
     const row = await this.#data.one(
       sql<object>`select user_id from notification_preference where user_id = ${userId}`,
@@ -67,7 +67,7 @@ export class PreferenceStore {
     return channels[type] ?? (this.#types().find((one) => one.type === type)?.mailed ? 'mail' : 'site');
   }
 
-  /** What is undefined stays. A digest that is switched on covers notifications from now on. */
+  /** Undefined properties are left as they are. A digest that is switched on covers notifications from now on. */
   async save(userId: string, { channels = {}, digest }: Choice): Promise<void> {
     const now = new Date(this.#clock.now());
     const due = digest && nextDigest(digest, (await this.#zonesOf([userId]))(userId), now);
@@ -82,14 +82,14 @@ export class PreferenceStore {
           else excluded.digest_due_at end`);
   }
 
-  /** Whose digest is due, those who have waited longest first. */
+  /** Members whose digest is due, those who have waited longest first. */
   recipients(limit: number): Promise<readonly DigestRecipient[]> {
     return this.#data.all(sql<DigestRecipient>`
       select user_id as id, digest, digested_at as since, digest_due_at as due from notification_preference
       where digest_due_at <= ${new Date(this.#clock.now())} order by digest_due_at, user_id limit ${limit}`);
   }
 
-  /** Their digests covered notifications up to `until`; the next ones are due on a morning of theirs. */
+  /** Records that digests covered notifications up to `until`; the next ones are due in the recipients' mornings. */
   async markDigested(recipients: readonly DigestRecipient[], until: Date): Promise<void> {
     const now = new Date(this.#clock.now());
     const zoneOf = await this.#zonesOf(recipients.map(({ id }) => id));

@@ -3,15 +3,15 @@ import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discuss
 import { NONE } from '../store.ts';
 
 /**
- * The first half of the advisory locks that keep notifying about a discussion and changing it apart; the number has no
- * meaning.
+ * The first key of the advisory locks that serialize notifications about a discussion and changes to it; the number is
+ * arbitrary.
  */
 const LOCK = 7_216_011;
 
 type ProjectedDiscussion = Parameters<PostProjection['discussion']>[1];
 
 /**
- * Keeps notifications in step with their discussions: deletes them with discussions and posts, moves them to other
+ * Keeps notifications consistent with their discussions: deletes them with discussions and posts, moves them to other
  * categories, and updates the members' unread counts.
  */
 export class DiscussionProjection implements PostProjection {
@@ -35,8 +35,8 @@ export class DiscussionProjection implements PostProjection {
   }
 
   /**
-   * Call it before reading discussions to notify about them: changes to them then wait for the end of the
-   * transaction.
+   * Must be called before reading discussions to send notifications about them, so that changes to them wait for the
+   * end of the transaction.
    */
   async lockShared(discussionIds: readonly string[]): Promise<void> {
     if (discussionIds.length === 0) return;
@@ -51,7 +51,7 @@ export class DiscussionProjection implements PostProjection {
     const gone = posts.filter(({ visible }) => !visible);
     if (gone.length === 0) return;
     await this.#lockExclusive([...new Set(gone.map(({ discussionId }) => discussionId))]);
-    // Others come back with their discussion, which is marked itself.
+    // Other posts are restored along with their discussion, which is marked itself.
     await this.#markDeleted(gone.filter(({ removed }) => removed).map(({ id }) => `post:${id}`));
     await this.#remove(sql`n.post_id = any(${gone.map(({ id }) => id)}::uuid[])`);
   }
@@ -73,8 +73,9 @@ export class DiscussionProjection implements PostProjection {
   }
 
   /**
-   * Notifications of these posts are about the discussion in which they are now. One of several posts, or of the discussion
-   * itself, stays with the discussion, unless all posts left that. Their addresses stay: where a post stood leads to it.
+   * Makes notifications about these posts refer to the discussion they are in now. Those about several posts, or about
+   * the discussion itself, remain with the old discussion unless all posts left it. Their URLs are kept, because the
+   * former place of a post redirects to it.
    */
   async follow(posts: readonly ProjectedPost[]): Promise<void> {
     if (posts.length === 0) return;
@@ -115,7 +116,7 @@ export class DiscussionProjection implements PostProjection {
       );
   }
 
-  /** They were restored, so notifications about them are allowed again. */
+  /** Allows notifications about posts and discussions again that were restored. */
   async unmarkDeleted(keys: readonly string[]): Promise<void> {
     await this.#data.all(sql`delete from notification_key where user_id = ${NONE} and key = any(${keys}::text[])`);
   }
@@ -133,7 +134,7 @@ export class DiscussionProjection implements PostProjection {
     );
   }
 
-  /** A notification of several posts only loses the deleted one, unless `whole`. */
+  /** A notification about several posts only loses the deleted one, unless `whole`. */
   async #remove(which: RawBuilder<unknown>, whole = false): Promise<void> {
     const alone = whole ? sql`true` : sql`h.count = 1 or h.group_key = 'post:' || h.post_id`;
     await this.#change(sql<{ id: string }>`

@@ -1,19 +1,19 @@
-/** Usernames in a text, in lower case. */
+/** Usernames found in a text, in lower case. */
 export interface MentionedNames {
   readonly mentioned: readonly string[];
   readonly quoted: readonly string[];
 }
-/** Members notified of one text at most. */
+/** Maximum number of members notified about one text. */
 const MAX_MENTIONS = 10;
 
-/** Tags that matter here. The HTML was sanitised, so tags are closed and attributes quoted. */
+/** The tags to look for. The HTML has been sanitised, so tags are closed and attributes quoted. */
 const TAG = /<(\/?)blockquote\b[^>]*>|<a\b([^>]*)>([^<]*)<\/a>/g;
 const QUOTED = /^@(.+)$/;
 const POST_HREF = /\bhref="\/d\/\d+(\/\d+#post-\d+)?"/;
 
 /**
- * Parses the rendered HTML, so that a mention here is one on the page. Mentions inside quotations do not count: there, a
- * link to a post under the name of its author is how the composer quotes.
+ * Parses the rendered HTML, so that a mention is what the page shows as one. Mentions inside quotations are ignored:
+ * there, a link to a post with its author's name is how the composer inserts quotations.
  */
 export function parseMentions(html: string): MentionedNames {
   const [mentioned, quoted] = [new Set<string>(), new Set<string>()];

@@ -21,17 +21,17 @@ export interface SourcesDeps {
   readonly notifications: Notifications;
   readonly visibility: Visibility;
 }
-/** A new post, with what its notifications need. */
+/** A new post, with everything that notifications about it need. */
 interface WrittenPost {
   readonly html: string;
   readonly authorId: string;
   readonly discussionId: string;
   readonly postId?: string;
   readonly url: string;
-  /** A member gets one notification of it, whether they are mentioned, quoted, or watch. */
+  /** Key by which a member gets only one notification about it, whether they are mentioned, quoted, or watching. */
   readonly key: string;
 }
-/** Watchers notified at a time. */
+/** Number of watchers notified at a time. */
 const WATCHERS = 500;
 
 /** The plugin's own notifications. All are durable, and sent once however often the work is retried. */
@@ -79,7 +79,7 @@ export function addSources(
     await notifications.notify([...notificationsFor(mentioned, 'mention'), ...notificationsFor(quoted, 'quote')]);
   };
 
-  /** All that `read` finds page by page. */
+  /** Notifies all members that `read` returns, page by page. */
   const notifyAll = async (
     notification: Omit<NewNotification, 'userId'>,
     read: (page: { readonly after?: string; readonly limit: number }) => Promise<readonly string[]> | undefined,
@@ -140,7 +140,8 @@ export function addSources(
   plugin.on(
     reportHandled,
     async ({ report: { id, discussion_id: discussionId, reporter_id: userId } }) => {
-      // Without the post, which may be gone because of the report; without the discussion where that is gone too.
+      // Does not refer to the post, which may have been deleted because of the report, nor to a discussion that was
+      // deleted too.
       const head = await visibility.head(discussionId);
       const where = head ? { discussionId, url: `/d/${head.number}` } : { url: '/notifications' };
       await notifications.notify([
