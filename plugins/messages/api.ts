@@ -4,10 +4,10 @@ import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time } from 'parley-forum/plugins/api';
 import { defineSlot } from 'parley-forum/plugins/web';
 
-/** Characters of a subject. */
+/** Maximum length of a subject in characters. */
 export const MAX_SUBJECT = 200;
 
-/** A conversation as one of those in it sees it. */
+/** A conversation as seen by one of its participants. */
 export const ConversationRecord = Type.Object({
   id: Type.String(),
   subject: Type.String({ description: 'Empty where who began it has erased it with their account' }),
@@ -42,9 +42,9 @@ export const MessageRecord = Type.Object({
 });
 export type MessageRecord = Static<typeof MessageRecord>;
 
-/** Messages for what other plugins do with one. */
+/** Access to messages for other plugins. */
 export interface Messages {
-  /** Undefined for whoever is not in its conversation, whatever they may do elsewhere. */
+  /** Undefined if the viewer is not in the conversation, regardless of their other permissions. */
   find(messageId: string, viewer: Viewer): Promise<MessageRecord | undefined>;
 }
 export const Messages = defineToken<Messages>('Messages');
@@ -54,7 +54,7 @@ export const messageActions = defineSlot<Pick<MessageRecord, 'id' | 'number' | '
   'Below each message of a conversation: small buttons for what its reader can do with it.',
 );
 
-/** A message is stored. Raised in the transaction that stores it, never with a word of it. */
+/** A message was sent. Raised in the transaction that stores it, without any of its content. */
 export const messageSent = defineAction<{
   readonly message: {
     readonly id: string;
@@ -65,8 +65,9 @@ export const messageSent = defineAction<{
 }>('message.sent');
 
 /**
- * These members have other unread conversations, or in one a message that is new, edited or removed: then it says which.
- * Raised in the transaction that changed them; the members' cached answers are purged before that resolves.
+ * The unread conversations of these members changed; or one of their conversations has a message that is new, edited or
+ * removed, which `message` then identifies. Raised in the transaction of the change; the members' cached responses are
+ * purged before that resolves.
  */
 export const conversationsChanged = defineAction<{
   readonly userIds: readonly string[];

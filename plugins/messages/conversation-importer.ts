@@ -9,7 +9,7 @@ interface ConversationImporterDeps {
   readonly markdown: Markdown;
 }
 
-/** Conversations that were held elsewhere, as they were. */
+/** Imports conversations from elsewhere, unchanged. */
 export class ConversationImporter implements Conversations {
   readonly #deps: ConversationImporterDeps;
 
@@ -17,7 +17,7 @@ export class ConversationImporter implements Conversations {
     this.#deps = deps;
   }
 
-  /** All or none. Nobody is notified. */
+  /** Imports either all of them or none. Nobody is notified. */
   async import(conversations: readonly ImportedConversation[]): Promise<void> {
     const { cache, data, markdown } = this.#deps;
     const rendered = await Promise.all(

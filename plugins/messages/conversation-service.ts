@@ -16,9 +16,9 @@ import type { RecipientRules } from './recipient-rules.ts';
 export interface MessageSettings {
   readonly 'messages.most_participants': number;
   readonly 'messages.longest': number;
-  /** Messages of one member in ten minutes. */
+  /** Maximum number of messages per member in ten minutes. */
   readonly 'messages.rate_limit': number;
-  /** Conversations that one member begins in an hour. */
+  /** Maximum number of conversations that a member may start in an hour. */
   readonly 'messages.conversation_rate_limit': number;
 }
 export interface ConversationDeps {
@@ -41,11 +41,11 @@ export interface NewConversation {
 
 const MESSAGES: Bucket = { name: 'messages', window: 600 };
 const CONVERSATIONS: Bucket = { name: 'conversations', window: 3_600 };
-/** The kind of notification, and what those of one conversation have in common. */
+/** The type of the notifications, and the group that combines those of one conversation. */
 export const TYPE = 'message';
 export const groupOf = (conversationId: string): string => `conversation:${conversationId}`;
 
-/** Private conversations, each for those who are in it alone; `viewer` is always a member here. */
+/** Private conversations, each accessible to its participants only; `viewer` is always a member here. */
 export class ConversationService {
   readonly #deps: ConversationDeps;
 
@@ -53,7 +53,7 @@ export class ConversationService {
     this.#deps = deps;
   }
 
-  /** Undefined for whoever is not in it, whatever they may do elsewhere. */
+  /** Undefined if the viewer is not in the conversation, regardless of their other permissions. */
   find(id: string, viewer: Viewer): Promise<Conversation | undefined> {
     return isGuest(viewer) ? Promise.resolve(undefined) : this.#deps.store.find(id, viewer.id);
   }
@@ -66,7 +66,7 @@ export class ConversationService {
     return (await this.#deps.store.unread([viewer.id])).get(viewer.id) ?? 0;
   }
 
-  /** 400 naming the field, 429 above the rate. */
+  /** Throws 400 naming the invalid field, 429 above the rate limit. */
   async start(viewer: Member, { to, subject, content }: NewConversation): Promise<Message> {
     const { data, drafts, store } = this.#deps;
     const checked = checkedTexts({ subject, content }, this.#longest);
@@ -83,8 +83,8 @@ export class ConversationService {
   }
 
   /**
-   * 400 naming the field, 403 where all others ignore the viewer, 404 where they are not in it any more, 409 where
-   * nobody else is, 429 above the rate.
+   * Throws 400 naming the invalid field, 403 if all other participants ignore the viewer, 404 if the viewer is no
+   * longer in the conversation, 409 if nobody else is in it, 429 above the rate limit.
    */
   async reply(viewer: Member, conversation: Conversation, content: string): Promise<Message> {
     const { data, drafts, store } = this.#deps;
@@ -103,8 +103,8 @@ export class ConversationService {
   }
 
   /**
-   * One of the viewer's own; `seen`: the version of what they changed. Refused as a reply is, and 409 where another text
-   * is there by now.
+   * Edits one of the viewer's own messages; `seen` is the version they edited. Throws the same errors as a reply, and
+   * 409 if the text has changed since.
    */
   async edit(viewer: Member, { id, conversationId }: Message, content: string, seen?: string): Promise<Message> {
     const { data, drafts, store } = this.#deps;
@@ -128,7 +128,7 @@ export class ConversationService {
     });
   }
 
-  /** Takes the text of one of the viewer's own from all who are in the conversation, for good. */
+  /** Permanently removes the text of one of the viewer's own messages for all participants. */
   async remove(viewer: Member, { id, conversationId }: Message): Promise<void> {
     const { data, store } = this.#deps;
     await data.transaction(async () => {
@@ -139,7 +139,7 @@ export class ConversationService {
     });
   }
 
-  /** Up to a message, with the notification of it. */
+  /** Marks messages up to a number as read, along with their notification. */
   async read({ id, readNumber }: Conversation, viewer: Member, number: number): Promise<void> {
     if (number <= readNumber) return;
     const { data, store } = this.#deps;
@@ -183,7 +183,10 @@ export class ConversationService {
     await this.#deps.plugin.emit(conversationsChanged, { userIds: participantIds, message: about });
   }
 
-  /** Inside a transaction: until its end the conversation stays as it is. Who is in it; 404 unless the viewer is. */
+  /**
+   * Locks the conversation until the current transaction ends. Resolves to its participants; throws 404 unless the
+   * viewer is one of them.
+   */
   async #lock(conversationId: string, viewer: Member): Promise<readonly string[]> {
     const { store } = this.#deps;
     const participants = (await store.lock(conversationId)) ? await store.participants(conversationId) : [];
@@ -191,14 +194,14 @@ export class ConversationService {
     return participants;
   }
 
-  /** As it is now; 404 where it was removed meanwhile. */
+  /** The current version of the message; throws 404 if it was removed in the meantime. */
   async #ownMessage(id: string, viewer: Member): Promise<Message> {
     const message = await this.#deps.store.message(id, viewer.id);
     if (!message || message.content === '') throw notFound('There is no such message');
     return message;
   }
 
-  /** 409 where the viewer is alone, 403 where all others ignore them. */
+  /** Throws 409 if the viewer is the only participant, 403 if all others ignore them. */
   async #requireReaders(viewer: Member, participantIds: readonly string[]): Promise<void> {
     const others = participantIds.filter((id) => id !== viewer.id);
     if (others.length === 0) throw left();
@@ -206,7 +209,7 @@ export class ConversationService {
       throw new HttpError(403, 'Nobody in this conversation takes messages from you');
   }
 
-  /** Nothing of it waits for the viewer any more. */
+  /** Clears the viewer's notification of the conversation, and updates their unread count. */
   async #settled(id: string, viewer: Member): Promise<void> {
     const { notifications, plugin } = this.#deps;
     await notifications?.markRead(viewer.id, { type: TYPE, group: groupOf(id) });
@@ -237,7 +240,7 @@ export class ConversationService {
     return [...ids.values()];
   }
 
-  /** Takes one from the viewer's share; throws 429 when there is none left. */
+  /** Counts one use towards the viewer's rate limit; throws 429 above it. */
   async #count(bucket: Bucket, viewer: Member): Promise<void> {
     const { limits, plugin } = this.#deps;
     const rate = plugin.settings[bucket === MESSAGES ? 'messages.rate_limit' : 'messages.conversation_rate_limit'];
@@ -250,7 +253,7 @@ export class ConversationService {
   }
 }
 
-/** Changes whenever a message does. */
+/** Changes whenever the message is edited. */
 export const versionOf = ({ createdAt, editedAt }: Pick<Message, 'createdAt' | 'editedAt'>): string =>
   (editedAt ?? createdAt).toISOString();
 

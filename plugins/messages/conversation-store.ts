@@ -1,18 +1,18 @@
 import { createId, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 
-/** A conversation as one of its participants sees it. */
+/** A conversation as seen by one of its participants. */
 export interface Conversation {
   readonly id: string;
   readonly subject: string;
   readonly createdAt: Date;
-  /** Of the last message. */
+  /** Number of the last message. */
   readonly lastNumber: number;
   readonly lastAt: Date;
   readonly lastAuthorId: string | null;
   /** The beginning of the last message. */
   readonly lastContent: string;
-  /** Of the last message that the participant has read. */
+  /** Number of the last message that the participant has read. */
   readonly readNumber: number;
   readonly isMuted: boolean;
   readonly participantIds: readonly string[];
@@ -25,7 +25,7 @@ export interface Message {
   readonly authorId: string;
   readonly content: string;
   readonly html: string;
-  /** The rules for images under which the HTML was checked. */
+  /** The rules for images that were in effect when the HTML was checked. */
   readonly imageRule: string;
   readonly createdAt: Date;
   readonly editedAt: Date | null;
@@ -37,18 +37,18 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
   readonly unread?: boolean | undefined;
 }
-/** A part of the messages of a conversation, in ascending or descending order. */
+/** A page of the messages of a conversation, in ascending or descending order. */
 export interface MessageRequest {
   readonly order: 'asc' | 'desc';
   readonly limit: number;
   readonly offset?: number | undefined;
-  /** Behind the message of this number, in that order. */
+  /** Only messages after the one with this number, in that order. */
   readonly beyond?: number | undefined;
 }
 
-/** Characters of the last message that a list reads: more than an excerpt is made of. */
+/** Characters of the last message read for lists, which is more than an excerpt needs. */
 const BEGINNING = 2_500;
-/** Bytes of the messages of one answer; the first of them may have more. */
+/** Maximum number of bytes of the messages in one response; only the first one may exceed it. */
 const MAX_BYTES = 512 * 1024;
 
 const UNREAD = sql`p.read_number < p.last_number`;
@@ -63,8 +63,8 @@ const MESSAGE = sql<Message>`id, conversation_id as "conversationId", number, au
   image_rule as "imageRule", created_at as "createdAt", edited_at as "editedAt"`;
 
 /**
- * The tables of conversations. Whoever writes to one, leaves it or erases in it locks its row first, so that messages
- * are numbered without gaps and nobody leaves while a message is written to them.
+ * The tables of conversations. Writing to, leaving, or erasing in a conversation locks its row first, so that messages
+ * are numbered without gaps, and nobody leaves while a message is written to them.
  */
 export class ConversationStore {
   readonly #data: Data;
@@ -75,7 +75,7 @@ export class ConversationStore {
     this.#clock = clock;
   }
 
-  /** Undefined for whoever is not in it. */
+  /** Undefined if the user is not in the conversation. */
   find(id: string, userId: string): Promise<Conversation | undefined> {
     if (!isId(id)) return Promise.resolve(undefined);
     return this.#data.one(
@@ -83,7 +83,7 @@ export class ConversationStore {
     );
   }
 
-  /** A member's own, those with the newest messages first. */
+  /** A member's conversations, those with the newest messages first. */
   async list(userId: string, { limit, offset = 0, cursor, unread = false }: ListRequest): Promise<Page<Conversation>> {
     const rows = await this.#data.all(sql<Conversation>`select ${CONVERSATION} from ${FROM}
       where p.user_id = ${userId}${unread ? sql` and ${UNREAD}` : sql``}${afterRow(cursor)}
@@ -97,7 +97,7 @@ export class ConversationStore {
     };
   }
 
-  /** How many unread conversations that are not muted each of these members has; those who have none are missing. */
+  /** Number of unread conversations that are not muted, by member; members with none are missing. */
   async unread(userIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#data.all(sql<{ id: string; count: number }>`
       select p.user_id as id, count(*)::integer as count from conversation_participant p
@@ -105,7 +105,7 @@ export class ConversationStore {
     return new Map(rows.map(({ id, count }) => [id, count]));
   }
 
-  /** As many as an answer has room for. */
+  /** As many messages as fit into the response size limit. */
   async messages(
     conversationId: string,
     { order, limit, offset = 0, beyond }: MessageRequest,
@@ -124,7 +124,7 @@ export class ConversationStore {
     return { items, hasMore: rows.length > 0 && rows.length < rows[0]!.found };
   }
 
-  /** Undefined for whoever is not in its conversation. */
+  /** Undefined if the user is not in its conversation. */
   message(id: string, userId: string): Promise<Message | undefined> {
     if (!isId(id)) return Promise.resolve(undefined);
     return this.#data.one(sql<Message>`select ${MESSAGE}
@@ -132,7 +132,9 @@ export class ConversationStore {
       where user_id = ${userId} and id = ${id}`);
   }
 
-  /** Inside a transaction: with its first message, which who wrote it has read. */
+  /**
+   * Must be called in a transaction. Creates a conversation with its first message, which counts as read by its author.
+   */
   async start(
     starterId: string,
     recipientIds: readonly string[],
@@ -150,13 +152,16 @@ export class ConversationStore {
     return this.add(id, starterId, text);
   }
 
-  /** Inside a transaction. Until its end nobody else writes to it or leaves; false where it is gone. */
+  /**
+   * Must be called in a transaction, until the end of which nobody else can write to the conversation or leave it.
+   * False if it no longer exists.
+   */
   async lock(id: string): Promise<boolean> {
-    // A statement of its own: the next ones see what others did before this one had the lock.
+    // A separate statement, so that later ones see what others did before this one got the lock.
     return (await this.#data.one(sql`select id from conversation where id = ${id} for update`)) !== undefined;
   }
 
-  /** Who is in it, by id. */
+  /** Ids of the participants, in order. */
   async participants(conversationId: string): Promise<readonly string[]> {
     const rows = await this.#data.all(sql<{ id: string }>`select user_id as id from conversation_participant
       where conversation_id = ${conversationId} order by user_id`);
@@ -164,8 +169,8 @@ export class ConversationStore {
   }
 
   /**
-   * In the transaction that holds the lock, or has made the conversation. Whoever had read all before has read their own,
-   * too.
+   * Must be called in the transaction that holds the lock or created the conversation. If the author had read
+   * everything before, their own message counts as read too.
    */
   async add(conversationId: string, authorId: string, { content, html, imageRule }: MessageText): Promise<Message> {
     const now = this.#now;
@@ -183,7 +188,7 @@ export class ConversationStore {
     return message!;
   }
 
-  /** In the transaction that holds the lock. */
+  /** Must be called in the transaction that holds the lock. */
   async edit(id: string, { content, html, imageRule }: MessageText): Promise<Message> {
     const message = await this.#data.one(sql<Message>`update conversation_message
       set content = ${content}, html = ${html}, image_rule = ${imageRule}, edited_at = ${this.#now}
@@ -191,12 +196,12 @@ export class ConversationStore {
     return message!;
   }
 
-  /** In the transaction that holds the lock. Its place and its moment stay. */
+  /** Must be called in the transaction that holds the lock. The message keeps its number and time. */
   async removeText(id: string): Promise<void> {
     await this.#data.all(sql`update conversation_message set content = '', html = '' where id = ${id}`);
   }
 
-  /** Up to a message; true where there was something unread among those. */
+  /** Marks messages up to a number as read; true if any of them was unread. */
   async read(conversationId: string, userId: string, number: number): Promise<boolean> {
     const row = await this.#data.one(sql`update conversation_participant set read_number = least(${number}, last_number)
       where conversation_id = ${conversationId} and user_id = ${userId}
@@ -209,7 +214,7 @@ export class ConversationStore {
       where conversation_id = ${conversationId} and user_id = ${userId}`);
   }
 
-  /** In the transaction that holds the lock. With the last participant the conversation is gone. */
+  /** Must be called in the transaction that holds the lock. The conversation is deleted with its last participant. */
   async leave(conversationId: string, userId: string): Promise<void> {
     await this.#data.all(sql`delete from conversation_participant
       where conversation_id = ${conversationId} and user_id = ${userId}`);
@@ -218,8 +223,8 @@ export class ConversationStore {
   }
 
   /**
-   * Who has neither read a message nor written it, nor muted its conversation. In the transaction that holds the lock:
-   * until its end none of them reads it.
+   * Participants who have not read a message, did not write it, and have not muted the conversation. Must be called in
+   * the transaction that holds the lock; none of them can mark it as read until that ends.
    */
   async awaiting({ conversationId, number, authorId }: Pick<Message, 'conversationId' | 'number' | 'authorId'>) {
     const rows = await this.#data.all(sql<{ id: string }>`select user_id as id from conversation_participant

@@ -1,15 +1,15 @@
-/** Keys under which drafts of messages are kept, in the browser and elsewhere. */
+/** Keys under which drafts of messages are stored, in the browser and elsewhere. */
 export const replyKey = (conversationId: string): string => `message-${conversationId}`;
 export const editKey = (messageId: string): string => `message-edit-${messageId}`;
 
 /**
- * Each whom the address of the form names, with or without the `@`, has one of their own, so that what was meant for one
- * does not go to another.
+ * A form whose URL names a recipient, with or without the `@`, has a key of its own, so that a draft meant for one
+ * member is not sent to another.
  */
 export function newKey(to: string): string {
   const name = to.trim().replace(/^@/, '').toLowerCase();
   return name === '' ? 'message-new' : `message-new-${name}`;
 }
 
-/** Of all forms in which a message to these may have been begun. */
+/** The keys of all forms in which a message to these members may have been drafted. */
 export const newKeys = (to: readonly string[]): readonly string[] => ['', ...to].map(newKey);

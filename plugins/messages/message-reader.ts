@@ -7,7 +7,7 @@ interface MessageReaderDeps extends RecordsDeps {
   readonly store: Pick<ConversationStore, 'message'>;
 }
 
-/** What other plugins are given of messages: what their viewer reads. */
+/** Returns messages to other plugins as far as their viewer may read them. */
 export class MessageReader implements Messages {
   readonly #deps: MessageReaderDeps;
 

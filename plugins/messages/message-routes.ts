@@ -11,7 +11,7 @@ interface Named {
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** How routes find a message, and who may change it: whoever wrote it, while it has a text. */
+/** Finds a message for routes; only its author may change it, unless its text was removed. */
 export function ownMessages(store: Pick<ConversationStore, 'message'>) {
   const find = ({ actor, params }: Named): Promise<Message | undefined> =>
     actor.id === undefined ? Promise.resolve(undefined) : store.message(params['id'] ?? '', actor.id);
@@ -28,7 +28,7 @@ export function ownMessages(store: Pick<ConversationStore, 'message'>) {
   };
 }
 
-/** /api/messages/{id}: always of a conversation of the caller's. */
+/** /api/messages/{id}: messages in the caller's conversations. */
 export function messageRoutes({ plugin, conversations, store, ...deps }: RouteDeps): void {
   const { find, load, authorize } = ownMessages(store);
   const result = Type.Object({ message: MessageRecord });

@@ -1,10 +1,14 @@
 import { InvalidInput, isUnseen, withoutDirections, type FieldProblem } from 'parley-forum';
 import { MAX_SUBJECT } from 'parley-forum/plugins/messages';
 
-/** Without control characters, which show nothing and which PostgreSQL does not take; lines end alike wherever they were typed. */
+/**
+ * Removes control characters, which are invisible and which PostgreSQL does not accept, and normalizes line endings.
+ */
 const normalize = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
 
-/** Without the blank lines around it: white space before the first word may make it a block of code. */
+/**
+ * Removes leading and trailing blank lines, but not the indentation of the first word, which may make it a code block.
+ */
 const withoutBlankLines = (text: string): string => text.trimEnd().replace(/^(?:[^\S\n]*\n)+/, '');
 
 function problemsOf(field: string, text: string, longest: number): readonly FieldProblem[] {
@@ -12,7 +16,7 @@ function problemsOf(field: string, text: string, longest: number): readonly Fiel
   return text.length > longest ? [{ field, message: `must have at most ${longest} characters` }] : [];
 }
 
-/** Subject and text as they are stored, a reply without a subject. 400 naming each field that is wrong. */
+/** Normalizes subject and text for storage; a reply has no subject. Throws 400 naming each invalid field. */
 export function checkedTexts(
   { subject, content }: { readonly subject?: string; readonly content: string },
   longest: number,

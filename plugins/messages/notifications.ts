@@ -13,8 +13,8 @@ interface NotificationDeps {
 }
 
 /**
- * Notifies those who have not read a message: one notification for each conversation while it is unread. It has neither
- * subject nor text, which so stand in no other table and no mail.
+ * Notifies those who have not read a message, with one notification per conversation while it is unread. The
+ * notification contains neither subject nor text, so that these are not copied to other tables or sent by mail.
  */
 export function notifyParticipants(plugin: PluginHandle, { data, notifications, store }: NotificationDeps): void {
   plugin.extend(notificationTypes, {
@@ -31,7 +31,8 @@ export function notifyParticipants(plugin: PluginHandle, { data, notifications, 
   plugin.on(
     messageSent,
     ({ message: { id, conversation_id: conversationId, number, author_id: authorId } }) =>
-      // Whoever reads it or leaves at this moment does so before, and is not notified, or behind, and has read that, too.
+      // A participant who reads the message or leaves at this moment either does so before the lock, and is not
+      // notified, or after it, which also marks the notification as read.
       data.transaction(async () => {
         if (!(await store.lock(conversationId))) return;
         const userIds = await store.awaiting({ conversationId, number, authorId });

@@ -19,8 +19,9 @@ interface OwnMessage {
 }
 
 /**
- * The conversations that a member is in, and the messages they wrote. Whoever goes leaves all conversations; what they
- * wrote stays for the others, or is emptied, with the subjects of what they began.
+ * The conversations that a member is in, and the messages they wrote. A member whose data is erased leaves all
+ * conversations. What they wrote stays for the other participants or is emptied, along with the subjects of
+ * conversations they started.
  */
 export const messagesPersonalData = (data: Data, store: ConversationStore): PersonalData => ({
   name: 'private messages',

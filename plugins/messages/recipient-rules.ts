@@ -11,7 +11,7 @@ interface RecipientRulesDeps {
 }
 const NO_ONE: ReadonlySet<string> = new Set();
 
-/** Whom members may write to: staff everyone, others whoever wants it and does not ignore them. */
+/** Whom members may write to: staff to everyone, others to members who allow it and do not ignore them. */
 export class RecipientRules {
   readonly #deps: RecipientRulesDeps;
 
@@ -19,7 +19,7 @@ export class RecipientRules {
     this.#deps = deps;
   }
 
-  /** Whether the member lets staff alone begin conversations with them. */
+  /** Whether only staff may start conversations with the member. */
   async isClosed(userId: string): Promise<boolean> {
     const row = await this.#deps.data.one(
       sql<{ closed: boolean }>`select is_closed as closed from message_choice where user_id = ${userId}`,
@@ -36,7 +36,10 @@ export class RecipientRules {
     await cache.purge(accountTag(userId));
   }
 
-  /** Those of these members with whom the viewer may begin no conversation. Few statements, however many they are. */
+  /**
+   * Those of the members with whom the viewer may not start a conversation. A few statements, however many members
+   * there are.
+   */
   async refusing(viewer: Viewer, userIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (isStaff(viewer) || userIds.length === 0) return NO_ONE;
     const { data, accounts } = this.#deps;
@@ -48,7 +51,7 @@ export class RecipientRules {
     return new Set([...closed.map(({ id }) => id), ...ignoring, ...banned]);
   }
 
-  /** Those of these members who ignore the viewer, which staff need not mind. One statement. */
+  /** Those of the members who ignore the viewer, which does not apply to staff. One statement. */
   async ignoring(viewer: Viewer, userIds: readonly string[]): Promise<ReadonlySet<string>> {
     const { subscriptions } = this.#deps;
     if (!subscriptions || isStaff(viewer)) return NO_ONE;

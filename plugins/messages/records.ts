@@ -10,12 +10,12 @@ export interface RecordsDeps {
   readonly markdown: Pick<Markdown, 'excerpt' | 'permitted'>;
 }
 
-/** Characters of a message that are shown of it. */
+/** Characters in the excerpt of a message. */
 const EXCERPT = 160;
 
 export const pathOf = (conversationId: string): string => `/messages/${conversationId}`;
 
-/** Conversations as those in them see them, in order. One statement at most. */
+/** Records of conversations, in order, as their participants see them. At most one statement. */
 export async function conversationRecords(
   { environment, accounts, markdown }: RecordsDeps,
   conversations: readonly Conversation[],
@@ -40,7 +40,7 @@ export async function conversationRecords(
   }));
 }
 
-/** Messages, in order, with those pictures that may be shown today. One statement at most. */
+/** Records of messages, in order, with only those pictures that the current rules allow. At most one statement. */
 export async function messageRecords(
   { accounts, markdown: { permitted } }: RecordsDeps,
   messages: readonly Message[],
@@ -53,7 +53,7 @@ export async function messageRecords(
     author: authors.get(authorId) ?? null,
     content,
     html: imageRule === permitted.rule ? html : permitted.images(html),
-    // Nobody sends one without a text.
+    // Messages cannot be sent without text, so an empty one was removed.
     is_deleted: content === '',
     created_at: createdAt.toISOString(),
     edited_at: editedAt && content !== '' ? editedAt.toISOString() : null,

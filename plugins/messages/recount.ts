@@ -6,10 +6,7 @@ const lastOf = (ids: readonly string[]): RawBuilder<unknown> => sql`
   select distinct on (conversation_id) conversation_id, number, created_at as at from conversation_message
   where conversation_id = any(${ids}::uuid[]) order by conversation_id, number desc`;
 
-/**
- * The copy that each participant has of the conversation's last message, and how far they have read, which is no
- * further than that.
- */
+/** Checks each participant's copy of the conversation's last message, and that they have not read further than that. */
 export const lastMessageCounter = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): Counter => ({
   name: 'last messages of conversations',
   async keys({ after, limit, descending = false }) {
@@ -30,7 +27,7 @@ export const lastMessageCounter = ({ data, cache }: { readonly data: Data; reado
   },
   repair: (ids) =>
     data.transaction(async () => {
-      // As every writer does; the statement behind it sees what those wrote who had the lock before.
+      // Takes the same lock as every writer, so that the next statement sees what earlier holders of it wrote.
       await data.all(sql`select id from conversation where id = any(${ids}::uuid[]) order by id for update`);
       const rows = await data.all(sql<{ id: string }>`update conversation_participant p
         set last_number = m.number, last_at = m.at, read_number = least(p.read_number, m.number)

@@ -24,18 +24,18 @@ export interface RouteDeps extends RecordsDeps {
 }
 type Order = 'asc' | 'desc';
 
-/** Names in one request: whatever the setting is, no more are looked at. */
+/** Maximum number of names in one request, regardless of the setting. */
 const MOST_NAMES = 100;
 export const Content = Type.String({ description: 'Markdown' });
 
-/** A cursor belongs to its order. */
+/** A cursor is only valid for the order it was made for. */
 function positionOf(cursor: string, order: Order): number {
   const [of, number] = decodeCursor(cursor, 2);
   if (of !== order || !Number.isInteger(number) || Math.abs(Number(number)) > 2 ** 31 - 1) throw badCursor();
   return Number(number);
 }
 
-/** /api/conversations and what lies below it: always what the caller is in. */
+/** The routes under /api/conversations, for the caller's own conversations. */
 export function conversationRoutes({ plugin, settings, conversations, store, ...deps }: RouteDeps): void {
   const load = ({ actor, params }: { actor: Viewer; params: { id: string } }) => conversations.find(params.id, actor);
   const conversationOf = async (conversation: Conversation): Promise<ConversationRecord> =>

@@ -8,12 +8,12 @@ interface ChangedMessage {
   readonly is_new?: boolean;
 }
 
-/** The messages of a conversation, as they are now; where its end is shown, new ones come by themselves. */
+/** Keeps the messages of a conversation up to date. If its end is shown, new messages are appended automatically. */
 class Conversation extends HTMLElement {
   #gone: AbortController | undefined;
-  /** Number of the newest message that there is, as far as the page knows. */
+  /** Number of the newest message that the page knows of. */
   #newest = 0;
-  /** Numbers of those that were edited, or removed. */
+  /** Numbers of messages that were edited or removed. */
   readonly #changed = new Set<number>();
   #bringing = false;
 
@@ -22,7 +22,8 @@ class Conversation extends HTMLElement {
     document.addEventListener('parley:messages', (event) => this.#hear((event as CustomEvent<ChangedMessage>).detail), {
       signal,
     });
-    // What was sent while the page slept is not sent again; whoever does not look at it has not read it.
+    // Events that arrived while the page was suspended are not repeated. Messages are only fetched while the page is
+    // visible, because fetching marks them as read.
     document.addEventListener('parley:reset', () => this.#missed(), { signal });
     document.addEventListener('visibilitychange', () => this.#bring(), { signal });
     addEventListener('pageshow', ({ persisted }) => persisted && this.#missed(), { signal });
@@ -40,7 +41,7 @@ class Conversation extends HTMLElement {
     const last = this.#messages.at(-1);
     return last ? numberOf(last) : Number(this.dataset['last']);
   }
-  /** Whether new messages stand behind those that are shown here. */
+  /** Whether the end of the conversation is shown, so that new messages belong after it. */
   get #isEnd(): boolean {
     return !this.dataset['more'];
   }
@@ -54,12 +55,12 @@ class Conversation extends HTMLElement {
 
   #missed(): void {
     for (const message of this.#messages) this.#changed.add(numberOf(message));
-    // As if there were one more.
+    // Assume that there is at least one new message.
     this.#newest = Math.max(this.#newest, this.#last + 1);
     this.#bring();
   }
 
-  /** One after the other, until all are there. */
+  /** Fetches changed and new messages, one request at a time, until all are there. */
   #bring(): void {
     const isBehind = this.#isEnd && this.#newest > this.#last;
     if (this.#bringing || document.hidden || !(isBehind || this.#changed.size > 0)) return;
@@ -69,12 +70,12 @@ class Conversation extends HTMLElement {
         this.#bringing = false;
         if (came) this.#bring();
       },
-      // The next one that comes brings these along, or the next visit.
+      // They are fetched with the next message that arrives, or on the next visit.
       () => (this.#bringing = false),
     );
   }
 
-  /** Those that changed, as many as one page has of them. */
+  /** Updates the changed messages, as far as they fit on one page. */
   async #refresh(): Promise<boolean> {
     const [from, to] = [Math.min(...this.#changed), Math.max(...this.#changed)];
     const part = await fragment(`${this.dataset['path']}?after=${from - 1}&before=${to + 1}`);
@@ -88,18 +89,18 @@ class Conversation extends HTMLElement {
     return true;
   }
 
-  /** True where some came. */
+  /** True if there were new messages. */
   async #append(): Promise<boolean> {
     const last = this.#last;
     const part = await fragment(`${this.dataset['path']}?after=${last}`);
-    // What the page shows by now may have come otherwise.
+    // Some may have been added to the page in another way.
     const fresh = [...part.querySelectorAll<HTMLElement>('x-conversation > .post')].filter(
       ({ id }) => !document.getElementById(id),
     );
     const focused = document.activeElement ?? document.body;
     const before = focused.getBoundingClientRect().top;
     this.append(...fresh);
-    // Whoever writes below goes on where they are.
+    // Keeps the position of a user who is writing below.
     if (focused !== document.body) scrollBy({ top: focused.getBoundingClientRect().top - before, behavior: 'instant' });
     if (fresh.length === 0) this.#newest = this.#last;
     else announce((this.dataset['text'] ?? '').replace('{count}', String(fresh.length)));

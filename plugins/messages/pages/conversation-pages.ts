@@ -19,19 +19,19 @@ import {
   type PageDeps,
 } from './shared.ts';
 
-/** Messages on a page. */
+/** Number of messages on a page. */
 const PAGE = 20;
 const Place = Type.Optional(Type.Integer({ minimum: 0, maximum: 2 ** 31 - 1 }));
 const Text = Type.Optional(Type.String());
 
-/** Which messages: those before a number, behind one, between two, around one, or the newest. */
+/** Which messages to show: those before a number, after one, between two, around one, or the newest. */
 interface Part {
   readonly around?: number | undefined;
   readonly before?: number | undefined;
   readonly after?: number | undefined;
 }
 
-/** /messages/…: the messages of a conversation, and what its participants do with it. */
+/** /messages/…: the messages of a conversation, and the actions of its participants. */
 export function conversationPages(deps: PageDeps): void {
   const { plugin, access, conversations, drafts, store, markdown } = deps;
   const load = ({ actor, params }: Pick<Retry, 'actor' | 'params'>) => conversations.find(params['id'] ?? '', actor);
@@ -47,7 +47,7 @@ export function conversationPages(deps: PageDeps): void {
       items.toSorted((one, other) => one.number - other.number),
     );
   };
-  /** As many before and after a message as a page holds; fewer before it where those are long. */
+  /** A page of messages with the requested one in the middle; with fewer before it if those are long. */
   const messagesAround = async (conversation: Conversation, asked: number) => {
     const number = Math.min(asked, conversation.lastNumber);
     const found = await messagesOf(conversation, {
@@ -55,7 +55,7 @@ export function conversationPages(deps: PageDeps): void {
     });
     return found.at(-1)!.number < number ? messagesOf(conversation, { after: number - 1 }) : found;
   };
-  /** With what their writer does with them. */
+  /** Adds the actions that its author may take. */
   const modelOf = (message: MessageRecord, viewer: Member, write: boolean): object => {
     const own = !message.is_deleted && message.author?.id === viewer.id;
     return {
@@ -68,7 +68,10 @@ export function conversationPages(deps: PageDeps): void {
     };
   };
 
-  /** Up to the last message that a page shows; it is shown all the same where nothing can be written at present. */
+  /**
+   * Marks messages up to the last one on a page as read. The page is still shown if nothing can be written to
+   * the database at the moment.
+   */
   const markRead = (conversation: Conversation, viewer: Member, number: number): Promise<void> =>
     conversations
       .read(conversation, viewer, number)

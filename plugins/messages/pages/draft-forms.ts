@@ -5,7 +5,7 @@ import type { DraftForm, DraftForms } from 'parley-forum/ports/drafts';
 import { pathOf } from '../records.ts';
 import { editPath, NEW } from './shared.ts';
 
-/** Of a new message, where its address names somebody; of a reply, by its conversation; of a message that is edited. */
+/** Draft keys: of a new message, possibly with a recipient; of a reply, with its conversation; of an edited message. */
 const KEY = /^message-(?:(new)(?:-[^\s/]{1,64})?|(edit-)?([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))$/;
 
 interface DraftFormsDeps {
@@ -18,7 +18,7 @@ interface Place {
 }
 const titled = (subject: string): string | null => (subject === '' ? null : subject);
 
-/** The forms in which messages are written, each for whom it is open to. */
+/** The forms in which messages are written, as far as the viewer may use them. */
 export const messageDraftForms = ({ data, access }: DraftFormsDeps): DraftForms => ({
   kind: 'message',
   label: 'messages:draft',
@@ -50,7 +50,7 @@ export const messageDraftForms = ({ data, access }: DraftFormsDeps): DraftForms 
 const bySubject = (places: readonly Place[]): ReadonlyMap<string, string> =>
   new Map(places.map(({ id, subject }) => [id, subject]));
 
-/** Those of these conversations that the viewer is in. */
+/** Those of the conversations that the viewer is in. */
 async function conversationsOf(data: Data, viewer: Viewer, ids: readonly string[]) {
   if (ids.length === 0) return new Map<string, string>();
   return bySubject(
@@ -60,7 +60,7 @@ async function conversationsOf(data: Data, viewer: Viewer, ids: readonly string[
   );
 }
 
-/** Those of these messages that the viewer wrote, and may still edit. */
+/** Those of the messages that the viewer wrote, and may still edit. */
 async function ownMessagesOf(data: Data, viewer: Viewer, ids: readonly string[]) {
   if (ids.length === 0) return new Map<string, string>();
   return bySubject(

@@ -27,12 +27,12 @@ import {
   type PageDeps,
 } from './shared.ts';
 
-/** Conversations on a page, and people whom a row names. */
+/** Number of conversations on a page, and of people named in a row. */
 const [PAGE, NAMED] = [20, 3];
 const Text = Type.Optional(Type.String());
 const Query = Type.Object({ to: Type.Optional(Type.String({ maxLength: 100 })), draft: Text });
 
-/** /messages, what a member is in, and /messages/new, where a conversation begins. */
+/** /messages, the list of a member's conversations, and /messages/new, where a conversation is started. */
 export function listPages(deps: PageDeps): void {
   const { plugin, access, conversations, drafts, markdown } = deps;
   const mayWrite = (viewer: Viewer): boolean => access.allows(viewer, sendMessages);
@@ -71,7 +71,7 @@ export function listPages(deps: PageDeps): void {
     );
   });
 
-  /** `to`: whom the address names. */
+  /** `to`: the recipient named in the URL. */
   const newView = (draft: FormDraft, to: string): View => {
     const { message, problems = [], values } = draft;
     const model = {

@@ -19,14 +19,14 @@ import {
 } from './shared.ts';
 
 const Text = Type.Optional(Type.String());
-/** Characters of a message that are shown before it is removed. */
+/** Characters of a message shown before it is removed. */
 const EXCERPT = 200;
 
-/** Where a message stands in its conversation, with what was written before and after it. */
+/** Path of a message in its conversation, together with the messages before and after it. */
 const placeOf = ({ conversationId, number }: Message): string =>
   `${pathOf(conversationId)}?around=${number}#message-${number}`;
 
-/** /messages/edit/… and /messages/remove/…: what somebody does with a message that they wrote. */
+/** /messages/edit/… and /messages/remove/…: changes by a member to their own messages. */
 export function messagePages(deps: PageDeps): void {
   const { plugin, conversations, drafts, store, markdown } = deps;
   const { load, authorize } = ownMessages(store);
@@ -66,7 +66,7 @@ export function messagePages(deps: PageDeps): void {
         const message = await load(retry);
         if (!message || !authorize({ actor: retry.actor, target: message })) throw notFound();
         const draft = draftOf(retry);
-        // Whoever has been told of another change may replace it.
+        // Once told about a concurrent change, the user may overwrite it.
         const { seen: _seen, ...values } = draft.values;
         return editView(message, retry.status === 409 ? { ...draft, values } : draft);
       },

@@ -4,7 +4,7 @@ import type { PageDeps } from './shared.ts';
 
 const SETTINGS = '/settings/messages';
 
-/** /settings/messages: whether others than staff may begin conversations with the member. */
+/** /settings/messages: whether members who are not staff may start conversations with the member. */
 export function settingsPage({ plugin, rules }: PageDeps): void {
   plugin.extend(navigation, { area: 'settings', label: 'messages:title', href: SETTINGS });
   const page = (open: unknown, retry?: Retry): View =>

@@ -16,7 +16,7 @@ export interface PageDeps extends RouteDeps {
   readonly drafts: Pick<Drafts, 'values'> | undefined;
   readonly rules: RecipientRules;
   readonly web: Web;
-  /** How many unread conversations the viewer has, cached. */
+  /** Number of the viewer's unread conversations, cached. */
   unread(viewer: Viewer): Promise<number>;
 }
 export const LIST = '/messages';
@@ -24,7 +24,7 @@ export const NEW = `${LIST}/new`;
 export const editPath = (messageId: string): string => `${LIST}/edit/${messageId}`;
 export const removePath = (messageId: string): string => `${LIST}/remove/${messageId}`;
 
-/** The values of a form: the first ones, or those of one that was refused or previewed. */
+/** The values of a form: the initial ones, or those of a form that was rejected or previewed. */
 export interface FormDraft {
   readonly values: Readonly<Record<string, unknown>>;
   readonly message?: string | undefined;
@@ -40,7 +40,7 @@ export const draftOf = ({ body, message, problems, status }: Retry): FormDraft =
 });
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** What the writing field is given. */
+/** The arguments of the writing field. */
 export function writingField(
   { values, preview, problems = [] }: FormDraft,
   given: { readonly key: string; readonly cancel?: string; readonly rows: number },
@@ -56,7 +56,7 @@ export function writingField(
   };
 }
 
-/** What a form begins with: with the member's draft where the address asks for it. */
+/** The initial values of a form, including the member's draft if the URL asks for it. */
 export const initialDraft = async (
   drafts: PageDeps['drafts'],
   values: FormDraft['values'],
@@ -69,12 +69,12 @@ export const initialDraft = async (
   values: query.draft === undefined ? values : { ...values, ...(await drafts?.values(key, viewer)) },
 });
 
-/** What a text looks like, for those who pressed the button without script. */
+/** Renders a preview, for those who pressed the button without script. */
 export async function previewOf(markdown: Markdown, values: FormDraft['values']): Promise<FormDraft> {
   const content = textOf(values['content']);
   return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
 }
 
-/** The others of a conversation. */
+/** The participants other than the viewer. */
 export const othersOf = (participants: readonly Author[], viewer: Viewer): readonly Author[] =>
   participants.filter(({ id }) => id !== viewer.id);

@@ -4,7 +4,7 @@ import { sendMessages } from 'parley-forum/plugins/messages';
 import { fill, headerEnd, slotFillings, type SafeHtml } from 'parley-forum/plugins/web';
 import { LIST, type PageDeps } from './shared.ts';
 
-/** The number in the head of every page, and the button that writes to a member, on their profile and card. */
+/** The unread count in the header of every page, and the button to write to a member on their profile and card. */
 export function fillSlots({ plugin, access, rules, unread, web }: PageDeps): void {
   plugin.extend(
     slotFillings,

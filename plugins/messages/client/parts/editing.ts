@@ -3,18 +3,18 @@ import { focusOn } from './messages.ts';
 
 const formIn = (message: Element) => message.querySelector<PageForm>('x-form');
 
-/** Puts the form of a message in place of its text, until it is sent or put away. Rejects where it cannot be had. */
+/** Shows a form in place of a message's text until it is sent or closed. Rejects if the form cannot be fetched. */
 export async function editMessage(link: HTMLAnchorElement, saved: (message: HTMLElement) => void): Promise<void> {
   const message = link.closest<HTMLElement>('.post')!;
   if (!formIn(message)) {
     const form = await bring(link);
-    // It may have been pressed twice, or the message was changed elsewhere meanwhile.
+    // The link may have been clicked twice, or the message may have changed elsewhere in the meantime.
     if (!message.isConnected || formIn(message)) return;
     message.append(form);
     listen(form, message, saved);
   }
   show(message, true);
-  // The form of a long message stands above what is in view.
+  // The form of a long message may be above the visible part of the page, so it is scrolled into view.
   formIn(message)!.querySelector('textarea')!.focus();
 }
 
@@ -25,7 +25,9 @@ async function bring(link: HTMLAnchorElement): Promise<PageForm> {
   return form;
 }
 
-/** What was written waits in a form that is put away; else the next one is that of the message as it is by then. */
+/**
+ * A closed form with changes is kept. Otherwise it is removed, and the next one has the text that the message has then.
+ */
 function show(message: HTMLElement, editing: boolean): void {
   const form = formIn(message)!;
   form.hidden = !editing;
@@ -48,7 +50,7 @@ function listen(brought: PageForm, message: HTMLElement, saved: (message: HTMLEl
   });
   form.querySelector('.composer-foot a')?.addEventListener('click', (event) => {
     event.preventDefault();
-    // With it goes its draft.
+    // Resetting the form discards its draft.
     if (brought.isChanged) form.reset();
     away();
   });

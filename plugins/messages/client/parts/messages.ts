@@ -1,19 +1,22 @@
-/** The messages of a conversation's page, by script. */
+/** Helpers for the messages on a conversation's page. */
 
 export const numberOf = (message: HTMLElement): number => Number(message.id.slice('message-'.length));
 export const messageOf = (number: number): HTMLElement | null => document.getElementById(`message-${number}`);
 
-/** Lets the keyboard go on from a message, and brings that into view unless it must not move what is there. */
+/**
+ * Moves the focus to a message, so that keyboard navigation continues there, and scrolls to it unless `options` prevent
+ * that.
+ */
 export function focusOn(message: HTMLElement, options?: FocusOptions): void {
   message.tabIndex = -1;
   message.focus(options);
 }
 
-/** What others notice of a change. */
+/** Identifies the version of a message that others see. */
 const versionOf = (message: HTMLElement): string =>
   `${message.querySelector<HTMLTimeElement>('.edited time')?.dateTime} ${message.querySelector(':scope > .prose')?.innerHTML}`;
 
-/** As it is now in place of what it was, without moving what somebody reads or writes below it. */
+/** Replaces a message by its current version, without moving what the user is reading or writing below it. */
 export function showInstead(message: HTMLElement, now: HTMLElement): void {
   if (versionOf(message) === versionOf(now) || mend(message, now)) return;
   const focused = document.activeElement ?? document.body;
@@ -26,7 +29,10 @@ export function showInstead(message: HTMLElement, now: HTMLElement): void {
   if (hadFocus) focusOn(now, { preventScroll: bottom <= 0 || top >= innerHeight });
 }
 
-/** Where its form is open, or waits with what was written, that stays; false where there is none, or nothing to edit any more. */
+/**
+ * If the form of the message is open, or closed with changes, updates only the parts around it. False if there is no
+ * form, or the message can no longer be edited.
+ */
 function mend(message: HTMLElement, now: HTMLElement): boolean {
   const [text, before] = [now, message].map((one) => one.querySelector<HTMLElement>(':scope > .prose'));
   if (!text || !before || !message.querySelector('x-form')) return false;
@@ -36,7 +42,7 @@ function mend(message: HTMLElement, now: HTMLElement): boolean {
   return true;
 }
 
-/** What follows a message that is above what is in view. */
+/** The element after a message that is above the visible part of the page. */
 function readBehind(message: HTMLElement): Element | null {
   if (message.getBoundingClientRect().bottom > 0) return null;
   return message.nextElementSibling ?? message.parentElement!.nextElementSibling;
