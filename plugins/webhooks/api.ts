@@ -1,30 +1,28 @@
 import { defineAction, definePermission } from 'parley-forum';
 
-/** What a service sent to POST /api/webhooks with a valid signature. */
+/** A request to POST /api/webhooks with a valid signature. */
 export interface ReceivedWebhook {
-  /** The sender's `webhook-id`, or one of ours where there was none. */
+  /** The sender's `webhook-id`, or a generated id if there was none. */
   readonly id: string;
   readonly payload: unknown;
-  /** Names in lower case; without cookies and credentials. */
+  /** Header names are in lower case; cookies and credentials are omitted. */
   readonly headers: Readonly<Record<string, string>>;
   readonly receivedAt: string;
 }
-/** Raised in a transaction, once for each id in 24 hours; a durable listener never misses one. */
+/** Raised in a transaction, once per id within 24 hours; durable listeners never miss one. */
 export const webhookReceived = defineAction<ReceivedWebhook>('webhook.received');
 
-/**
- * Why a webhook was switched off automatically: its URL returned 410, or it failed for days.
- */
+/** Why a webhook was switched off automatically: its URL returned 410, or deliveries failed for days. */
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
-/** A webhook was switched off by itself, since its receiver is gone or keeps failing. */
+/** A webhook was switched off automatically, because its receiver is gone or keeps failing. */
 export const webhookDisabled = defineAction<{
   readonly webhook: { readonly id: string; readonly name: string; readonly reason: DisabledReason };
 }>('webhook.disabled');
 
 /**
- * An administrator created or changed a webhook. Only the host of its URL: the rest may contain a key of the
- * receiver's.
+ * An administrator created or changed a webhook. Only the host of its URL is included, because the rest may contain a
+ * secret of the receiver.
  */
 export const webhookSaved = defineAction<{
   readonly actor: string | undefined;
@@ -35,7 +33,7 @@ export const webhookDeleted = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: { readonly id: string; readonly name: string };
 }>('webhook.deleted');
-/** A webhook has a new secret. */
+/** The secret of a webhook was replaced. */
 export const webhookSecretRotated = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: { readonly id: string };
@@ -45,7 +43,7 @@ export const webhookTested = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: { readonly id: string };
 }>('webhook.tested');
-/** Deliveries are sent again, of one webhook or of all. */
+/** Deliveries are being sent again, of one webhook or of all. */
 export const webhookRedelivered = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: string | undefined;
@@ -53,9 +51,9 @@ export const webhookRedelivered = defineAction<{
 }>('webhook.redelivered');
 
 /**
- * State of an attempt. `retrying`: it failed and another one follows at `next_attempt_at`, or has followed;
- * `failed`: it was the last; `blocked`: the URL may not be reached from here; `disabled`: the webhook was switched off
- * instead, or returned 410.
+ * Status of an attempt. `retrying`: it failed, and is or was followed by another at `next_attempt_at`; `failed`: it was
+ * the last one; `blocked`: requests to the URL are not allowed from here; `disabled`: the webhook was switched off
+ * before the attempt, or returned 410.
  */
 export const STATUSES = ['pending', 'delivered', 'failed', 'retrying', 'blocked', 'disabled'] as const;
 export type Status = (typeof STATUSES)[number];
@@ -66,7 +64,7 @@ export interface WebhookRecord {
   readonly url: string;
   readonly events: readonly string[];
   readonly active: boolean;
-  /** Ids; empty: all. Events without a category are sent in any case. */
+  /** Ids of categories; empty for all. Events without a category are always sent. */
   readonly categories: readonly string[];
   readonly last_status: Status | null;
   readonly last_delivery_at: string | null;
@@ -74,12 +72,12 @@ export interface WebhookRecord {
 /** One attempt to deliver one event to one webhook. */
 export interface DeliveryRecord {
   readonly id: string;
-  /** The same for all attempts: what receivers see as `webhook-id`. */
+  /** The same for all attempts; receivers see it as `webhook-id`. */
   readonly event_id: string;
   readonly webhook_id: string;
   readonly event: string;
   readonly status: Status;
-  /** Which attempt this is, from 1, and how many there will be at most. */
+  /** Number of this attempt, starting at 1, and the maximum number of attempts. */
   readonly attempt: number;
   readonly attempts: number;
   readonly response_status: number | null;
@@ -88,7 +86,7 @@ export interface DeliveryRecord {
   readonly error: string | null;
   readonly created_at: string;
 }
-/** One hour of attempts; milliseconds cover attempts with a response. */
+/** The attempts of one hour; the durations in milliseconds cover attempts with a response. */
 export interface HourRecord {
   readonly hour: string;
   readonly delivered: number;
@@ -97,17 +95,17 @@ export interface HourRecord {
   readonly p95_ms: number | null;
 }
 export interface StatisticsRecord {
-  /** Attempts. */
+  /** Number of attempts. */
   readonly deliveries: number;
   readonly delivered: number;
   readonly failed: number;
-  /** Events that wait for their first or a further attempt now. */
+  /** Number of events currently waiting for their first or a further attempt. */
   readonly pending: number;
-  /** From 0 to 1, of the attempts that ended; null while there are none. */
+  /** From 0 to 1, of the completed attempts; null if there are none. */
   readonly success_rate: number | null;
   readonly p50_ms: number | null;
   readonly p95_ms: number | null;
-  /** Every hour of the period, the oldest first. */
+  /** Every hour of the period, oldest first. */
   readonly per_hour: readonly HourRecord[];
 }
 

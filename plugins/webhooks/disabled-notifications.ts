@@ -4,7 +4,7 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
 import { manageWebhooks, webhookDisabled } from 'parley-forum/plugins/webhooks';
 
-/** Members notified per batch. */
+/** Number of members notified per batch. */
 const BATCH_SIZE = 100;
 const TYPE = 'webhook_disabled';
 
@@ -14,7 +14,7 @@ export interface DisabledNotificationsDeps {
   readonly notifications: Notifications;
 }
 
-/** Notifies members who manage webhooks when one was switched off. */
+/** Notifies members who manage webhooks when one was switched off automatically. */
 export function notifyWhenDisabled(
   plugin: PluginHandle,
   { access, accounts, notifications }: DisabledNotificationsDeps,

@@ -14,7 +14,7 @@ import type { Protection } from 'parley-forum/plugins/protection';
 import { webhookReceived } from 'parley-forum/plugins/webhooks';
 import { bodySignature, keyOf, constantTimeEqual, standardSignature, textKeyOf } from './signatures.ts';
 
-/** Seconds by which a sender's clock may differ from ours. */
+/** Seconds by which a sender's clock may differ from the server's. */
 const TOLERANCE = 300;
 /** Milliseconds for which an id is stored. */
 const ID_RETENTION = 24 * 3_600_000;
@@ -95,8 +95,8 @@ export class InboundWebhooks {
 }
 
 /**
- * Where the sender has signed id and time as well, that signature alone counts. Of the body alone there may be several,
- * with commas between, and the key is the secret's bytes or, as GitHub has it, its text.
+ * If the sender signed the id and time as well, only that signature counts. Signatures of the body alone may be
+ * several, separated by commas, and their key is the secret's bytes or, as GitHub does it, its text.
  */
 function isSigned(secret: string, req: Request, body: Buffer): boolean {
   const [id, timestamp, items] = [req.get('webhook-id'), req.get('webhook-timestamp'), req.get('webhook-signature')];

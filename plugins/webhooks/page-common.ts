@@ -25,7 +25,7 @@ export interface PageDeps {
 
 export const ROOT = '/admin/webhooks';
 
-/** Tabs between the pages; `current` is the path of one of them. */
+/** Tabs that link the pages; `current` is the path of one of them. */
 export const tabs = (current: string): readonly object[] =>
   [
     ['webhooks:pages', ROOT],
@@ -33,11 +33,11 @@ export const tabs = (current: string): readonly object[] =>
     ['webhooks:statistics', `${ROOT}/stats`],
   ].map(([label, href]) => ({ label, href, current: href === current }));
 
-/** The colour of a status. */
+/** The badge style of a status. */
 export const badgeOf = (status: string): string =>
   ({ delivered: 'success', retrying: 'warning', failed: 'danger', blocked: 'danger' })[status] ?? '';
 
-/** One query parameter as text; a repeated one counts as absent. */
+/** A query parameter as text; a repeated one is treated as absent. */
 export function queryText(req: Request, name: string): string | undefined {
   const value = req.query[name];
   return typeof value === 'string' && value !== '' ? value : undefined;

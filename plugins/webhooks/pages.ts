@@ -44,7 +44,7 @@ const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 const required = (field: string, message: string): never => {
   throw new InvalidInput([{ field, message }]);
 };
-/** A new webhook; 400 where it has no URL or no events. */
+/** A new webhook; throws 400 if it has no URL or no events. */
 const complete = ({ url, events, name, ...others }: Partial<WebhookInput>): WebhookInput => ({
   categories: [],
   active: true,
@@ -75,7 +75,10 @@ export function addWebhookPages({
   const found = async (id: string): Promise<WebhookRow> =>
     (await webhooks.find(id)) ?? Promise.reject(notFound('There is no such webhook'));
 
-  /** Those to choose from, and those of the webhook that are gone: without them it would be one of all categories. */
+  /**
+   * The categories to choose from, plus deleted ones that the webhook still has: if they were dropped, it could end up
+   * subscribed to all categories.
+   */
   const categoryOptions = (edited: WebhookRow | undefined): readonly object[] | undefined => {
     const all = categories?.all();
     const gone = (edited?.categories ?? []).filter((id) => !all?.some((category) => category.id === id));
@@ -87,7 +90,7 @@ export function addWebhookPages({
     );
   };
 
-  /** The list, and a form for one of them or for a new one. */
+  /** The list, and a form for one of the webhooks or for a new one. */
   const shown = (
     rows: readonly WebhookRow[],
     values: Values,
@@ -152,7 +155,7 @@ export function addWebhookPages({
       throw new InvalidInput([{ field: 'url', message }]);
     };
     if (!url) return refuse('is not an address, such as https://example.org/hook');
-    // A name that cannot be looked up now may be found when something is sent; it is checked again each time.
+    // A name that cannot be resolved now may be resolvable later; it is checked again on each delivery.
     await guard
       .resolve(url)
       .catch((error: unknown) => (error instanceof BlockedUrl ? refuse(error.message) : undefined));
@@ -184,7 +187,9 @@ export function addWebhookPages({
     ];
   };
 
-  /** What is said of the webhook, checked; what it has already stays whatever has become of it. */
+  /**
+   * Validates the submitted changes; values that the webhook already has are kept even if they are not valid any more.
+   */
   const changesOf = async (
     { url, events, event, categories: chosen, name, active }: Partial<Static<typeof SaveBody>>,
     before: WebhookRow | undefined,

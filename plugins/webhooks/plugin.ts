@@ -37,7 +37,7 @@ import { notifyWhenDisabled } from './disabled-notifications.ts';
 import { deleteOldDeliveries } from './history/cleanup.ts';
 import { WebhookStore } from './webhook-store.ts';
 
-/** Requests at a time of one process, and to one webhook of all. */
+/** Maximum numbers of concurrent requests from one process, and from all processes to one webhook. */
 const MAX_REQUESTS = { process: 512, webhook: 4 };
 
 export default definePlugin({

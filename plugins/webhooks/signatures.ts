@@ -1,35 +1,35 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 const PREFIX = 'whsec_';
-/** What a secret looks like: 24 to 64 bytes in base64. */
+/** Format of a secret: 24 to 64 bytes in base64. */
 export const SECRET_PATTERN = `^${PREFIX}[A-Za-z0-9+/]{32,86}={0,2}$`;
 
 export const createSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
-/** The bytes that both schemes sign with, as a rule. */
+/** The bytes of a secret, with which both schemes normally sign. */
 export const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64');
 
-/** The secret's text, which senders such as GitHub sign with. */
+/** The text of a secret, with which senders such as GitHub sign. */
 export const textKeyOf = (secret: string): Buffer => Buffer.from(secret);
 
-/** X-Forum-Signature: of the body alone. */
+/** X-Forum-Signature: a signature of the body alone. */
 export const bodySignature = (key: Buffer, body: string | Buffer): string =>
   `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
 
-/** One item of `webhook-signature` as Standard Webhooks has it. */
+/** One item of `webhook-signature` as defined by Standard Webhooks. */
 export const standardSignature = (
   key: Buffer,
   { id, timestamp }: { id: string; timestamp: string },
   body: string | Buffer,
 ): string => `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
 
-/** In constant time. */
+/** Compares in constant time. */
 export function constantTimeEqual(expected: string, given: string): boolean {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** A replaced secret, sealed, and the ISO time until which it signs. */
+/** A replaced secret, sealed, and the ISO time until which it is used to sign. */
 interface OldSecret {
   readonly secret: string;
   readonly until: string;
@@ -37,15 +37,15 @@ interface OldSecret {
 /** The secrets of a webhook, sealed. */
 export interface WebhookSecrets {
   readonly secret: string;
-  /** The newest first; those whose time is over among them. */
+  /** Newest first, possibly including expired ones. */
   readonly oldSecrets: readonly OldSecret[];
 }
 
-/** The replaced secrets that still sign at a time, in epoch milliseconds; the newest first. */
+/** The replaced secrets still used to sign at a time, given in epoch milliseconds; newest first. */
 export const stillSigning = (old: readonly OldSecret[], now: number): readonly OldSecret[] =>
   old.filter(({ until }) => Date.parse(until) > now);
 
-/** What is signed: the newest key first. */
+/** What is signed, with the newest key first. */
 export interface SignatureInput {
   readonly service: string;
   readonly keys: readonly Buffer[];
@@ -53,7 +53,7 @@ export interface SignatureInput {
   readonly deliveryId: string;
   readonly event: string;
   readonly body: string;
-  /** Epoch milliseconds of the attempt. */
+  /** Time of the attempt in epoch milliseconds. */
   readonly at: number;
 }
 

@@ -16,12 +16,12 @@ import { createSecret, stillSigning, type WebhookSecrets } from './signatures.ts
 
 const HOUR = 3_600_000;
 /**
- * Milliseconds for which a replaced secret still signs, and of nothing but failures after which a webhook is switched
- * off.
+ * Milliseconds for which a replaced secret is still used to sign, and for which deliveries must have failed before a
+ * webhook is switched off.
  */
 const ROTATION_PERIOD = 24 * HOUR;
 const FAILING_LIMIT = 120 * HOUR;
-/** Replaced secrets that sign at a time, so that the headers of signatures stay short. */
+/** Maximum number of replaced secrets in use, so that signature headers stay short. */
 const MAX_OLD_SECRETS = 4;
 
 export interface WebhookRow extends WebhookSecrets {
@@ -42,7 +42,7 @@ const COLUMNS =
   sql.raw(`id, name, url, events, categories, active, disabled, last_status as "lastStatus", last_delivery_at as "lastDeliveryAt",
   secret, old_secrets as "oldSecrets"`);
 
-/** As the admin's list shows it. */
+/** The record shown in the administrators' list. */
 export const recordOf = ({
   id,
   name,
@@ -71,7 +71,7 @@ export interface WebhookStoreDeps {
   readonly plugin: PluginHandle;
 }
 
-/** The webhooks of the forum, their secrets sealed. */
+/** The webhooks of the forum, with sealed secrets. */
 export class WebhookStore implements SealedStore {
   readonly #deps: WebhookStoreDeps;
 
@@ -87,7 +87,7 @@ export class WebhookStore implements SealedStore {
     return isId(id) ? this.#deps.data.one(sql<WebhookRow>`select ${COLUMNS} from webhook where id = ${id}`) : undefined;
   }
 
-  /** Resolves to it and its secret, which is never shown again. */
+  /** Resolves to the webhook and its secret, which is never shown again. */
   async create({
     name,
     url,
@@ -104,7 +104,10 @@ export class WebhookStore implements SealedStore {
     return { webhook: webhook!, secret };
   }
 
-  /** What is not said stays. Switching it on resets its failures; switching it off cancels pending deliveries. */
+  /**
+   * Omitted properties are left as they are. Switching the webhook on resets its failures; switching it off cancels its
+   * pending deliveries.
+   */
   async update(id: string, changes: Partial<WebhookInput>): Promise<WebhookRow> {
     const { data, queue } = this.#deps;
     const { name = null, url = null, events = null, categories = null, active = null } = changes;
@@ -122,7 +125,7 @@ export class WebhookStore implements SealedStore {
     });
   }
 
-  /** Together with its history and what waits for it. */
+  /** Deletes a webhook with its history and its pending deliveries. */
   async remove(id: string): Promise<void> {
     const { data, queue } = this.#deps;
     await data.transaction(async () => {
@@ -132,8 +135,8 @@ export class WebhookStore implements SealedStore {
   }
 
   /**
-   * Resolves to the new secret. Every secret that was valid signs for a day after it was replaced. Rejects with 409 while as
-   * many of those sign as may.
+   * Replaces the secret and resolves to the new one. Every replaced secret is used to sign for another day. Rejects
+   * with 409 if the maximum number of replaced secrets is in use.
    */
   async rotate(id: string): Promise<string> {
     const { data, clock, secrets } = this.#deps;
@@ -157,7 +160,7 @@ export class WebhookStore implements SealedStore {
     return secret;
   }
 
-  /** Switches it off automatically, and raises `webhook.disabled`. */
+  /** Switches a webhook off automatically, and raises `webhook.disabled`. */
   async disable(id: string, reason: DisabledReason): Promise<void> {
     const { data, queue, plugin } = this.#deps;
     await data.transaction(async () => {
@@ -173,7 +176,7 @@ export class WebhookStore implements SealedStore {
     });
   }
 
-  /** Disables it if nothing was delivered for too long. Resolves to whether that is so. */
+  /** Switches a webhook off if nothing was delivered for too long; resolves to whether it did. */
   async disableFailing(id: string, since: Date): Promise<boolean> {
     if (this.#deps.clock.now() - since.getTime() < FAILING_LIMIT) return false;
     await this.disable(id, 'failing');

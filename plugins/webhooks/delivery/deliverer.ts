@@ -14,8 +14,8 @@ export interface DelivererDeps {
 }
 
 /**
- * Runs the jobs of deliveries. No transaction is open during a request; what many need of the database at one moment is
- * done in one statement.
+ * Runs the delivery jobs. No transaction is open during a request, and concurrent database operations are batched into
+ * single statements.
  */
 export class Deliverer {
   readonly #deps: DelivererDeps;
@@ -27,20 +27,23 @@ export class Deliverer {
     this.#beginning = new Batcher((jobs) => deps.queue.begin(jobs));
   }
 
-  /** Makes the attempt, and stores with its result when the next one is due. Rejects when the job's signal aborts. */
+  /**
+   * Makes the attempt, and stores its result together with the time of the next one. Rejects if the job's signal
+   * aborts.
+   */
   async run({ webhook }: DeliveryJob, { id, signal, continueWith }: JobDelivery<DeliveryJob>): Promise<void> {
     const attempt = (await this.#beginning.add(id)).get(id);
     if (!attempt) return;
     const result = await this.#deps.attempts.make(attempt.endpoint, attempt, signal);
     const { delay: after } = result;
     if (after === undefined) return this.#ending.add(result);
-    // By itself: if another process has taken the job, nothing of the other results is undone.
+    // Stored separately, so that results of other jobs are not rolled back if another process has taken over this job.
     await this.#deps.data.transaction(async () => {
       if (await this.#save([result])) await continueWith({ webhook }, { after });
     });
   }
 
-  /** False when the webhook of the last result is switched off. */
+  /** False if the webhook of the last result is switched off. */
   async #save(results: readonly DeliveryResult[]): Promise<boolean> {
     const { data, webhooks } = this.#deps;
     const gone = new Set(results.filter(({ status }) => status === 'disabled').map(({ webhookId }) => webhookId));

@@ -8,7 +8,7 @@ export interface DeliveryAttemptsDeps {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly sender: Sender;
-  /** The middle word of our headers. */
+  /** The middle part of the header names. */
   readonly service: () => string;
   /** Seconds before each further attempt. */
   readonly delays: () => readonly number[];
@@ -17,7 +17,7 @@ export interface DeliveryAttemptsDeps {
   readonly version: string;
 }
 
-/** Seconds; upper limit for a receiver's `Retry-After`. */
+/** Upper limit in seconds for a receiver's `Retry-After`. */
 const MAX_DELAY = 86_400;
 const HTTP_GONE = 410;
 
@@ -29,7 +29,7 @@ export class DeliveryAttempts {
     this.#deps = deps;
   }
 
-  /** Rejects only when `stop` aborts. */
+  /** Rejects only if `stop` aborts. */
   async make(webhook: Endpoint, attempt: Attempt, stop: AbortSignal): Promise<DeliveryResult> {
     const { clock, sender, service, version } = this.#deps;
     const now = clock.now();
@@ -52,7 +52,7 @@ export class DeliveryAttempts {
     );
   }
 
-  /** The newest first. */
+  /** The signing keys, newest first. */
   #keys({ secret, oldSecrets }: Endpoint, now: number): readonly Buffer[] {
     return [secret, ...stillSigning(oldSecrets, now).map((old) => old.secret)].map((sealed) =>
       keyOf(this.#deps.secrets.open(sealed)),
@@ -72,7 +72,7 @@ export class DeliveryAttempts {
     return { ...known, status: 'retrying', error, delay, next: new Date(this.#deps.clock.now() + delay * 1_000) };
   }
 
-  /** Never before the receiver's `Retry-After`. */
+  /** Never shorter than the receiver's `Retry-After`. */
   #delay(attempt: number, retryAfter: string | undefined): number {
     const { delays, jitter } = this.#deps;
     const usual = delays()[attempt - 1] ?? delays().at(-1) ?? 0;
@@ -80,7 +80,7 @@ export class DeliveryAttempts {
     return Math.max(spread, Math.min(this.#retryAfterSeconds(retryAfter), MAX_DELAY));
   }
 
-  /** Seconds; the header contains seconds or a date. */
+  /** In seconds; the header contains seconds or a date. */
   #retryAfterSeconds(retryAfter: string | undefined): number {
     if (retryAfter === undefined) return 0;
     if (/^\d+$/.test(retryAfter.trim())) return Number(retryAfter);

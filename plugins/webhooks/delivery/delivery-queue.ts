@@ -1,19 +1,19 @@
 import { createId, sql, ZERO_ID, type Clock, type Data, type Job } from 'parley-forum';
 import type { WebhookSecrets } from '../signatures.ts';
 
-/** Minutes after which a pending delivery is looked after in case its job was lost. */
+/** Minutes after which a pending delivery is checked in case its job was lost. */
 const OVERDUE = 10;
-/** Overdue deliveries that are looked after in one transaction. */
+/** Number of overdue deliveries checked in one transaction. */
 const PAGE = 1_000;
 
-/** What is stored of a delivery's job, which is keyed by it. */
+/** The stored data of a delivery's job. The webhook's id is the key of the job. */
 export interface DeliveryJob {
   readonly webhook: string;
 }
 export interface DeliveryQueueDeps {
   readonly data: Data;
   readonly clock: Clock;
-  /** How many attempts a delivery has. */
+  /** Maximum number of attempts per delivery. */
   readonly attempts: () => number;
   readonly job: Job<DeliveryJob>;
 }
@@ -22,11 +22,11 @@ export interface NewDelivery {
   readonly eventId: string;
   readonly event: string;
 }
-/** Where and with which secrets a webhook is sent. */
+/** The URL and secrets with which a webhook is sent. */
 export interface Endpoint extends WebhookSecrets {
   readonly url: string;
 }
-/** One attempt to be made. */
+/** An attempt to be made. */
 export interface Attempt {
   readonly id: string;
   readonly webhookId: string;
@@ -36,7 +36,7 @@ export interface Attempt {
   readonly attempt: number;
   readonly attempts: number;
 }
-/** An attempt whose job has begun. */
+/** An attempt whose job has started. */
 export interface DueAttempt extends Attempt {
   readonly endpoint: Endpoint;
 }
@@ -47,8 +47,8 @@ interface PendingRow extends Attempt, Endpoint {
 }
 
 /**
- * Pending deliveries. Each has one job for all its attempts, stored and ended in the same transactions as itself; the
- * jobs of one webhook have its id as their key.
+ * Pending deliveries. Each has one job for all its attempts, which is stored and removed in the same transactions as
+ * the delivery; the jobs of a webhook have its id as their key.
  */
 export class DeliveryQueue {
   readonly #deps: DeliveryQueueDeps;
@@ -58,8 +58,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * Joins the current transaction. Deliveries to deleted or disabled webhooks are left out. Resolves to how many were
-   * added.
+   * Joins the current transaction. Deliveries to deleted or disabled webhooks are skipped. Resolves to the number of
+   * deliveries added.
    */
   async add(deliveries: readonly NewDelivery[]): Promise<number> {
     const { data, clock, attempts, job } = this.#deps;
@@ -72,7 +72,7 @@ export class DeliveryQueue {
           job: await job.add({ webhook: delivery.webhookId }),
         })),
       );
-      // The lock keeps them from being deleted until the commit, and lets everything else be changed.
+      // The lock prevents the webhooks from being deleted before the commit, but allows any other change.
       const added = await data.all(sql`
         with open as materialized (select id from webhook where active
             and id = any(${[...new Set(deliveries.map(({ webhookId }) => webhookId))]}::uuid[])
@@ -88,8 +88,8 @@ export class DeliveryQueue {
   }
 
   /**
-   * The attempts that these jobs are to make, by job. A further attempt becomes a row of its own here. Nothing is to be
-   * done for a job whose delivery was cancelled or deleted.
+   * The attempts to be made by these jobs, by job id. A further attempt gets a row of its own here. Jobs whose delivery
+   * was cancelled or deleted are missing.
    */
   async begin(jobs: readonly string[]): Promise<ReadonlyMap<string, DueAttempt>> {
     const rows = await this.#deps.data.all(sql<PendingRow>`
@@ -98,7 +98,7 @@ export class DeliveryQueue {
         w.url, w.secret, w.old_secrets as "oldSecrets", w.active
       from webhook_delivery d join webhook_event e on e.id = d.event_id join webhook w on w.id = d.webhook_id
       where d.job = any(${jobs}::uuid[]) order by d.id`);
-    // They were added while their webhook was being switched off.
+    // These were added while their webhook was being switched off.
     const closed = new Set(rows.filter(({ active }) => !active).map(({ webhookId }) => webhookId));
     for (const webhookId of closed) await this.cancel(webhookId);
     const open = rows.filter(({ active }) => active);
@@ -112,7 +112,7 @@ export class DeliveryQueue {
     );
   }
 
-  /** Pending deliveries of these webhooks and events are due now. Joins the current transaction. */
+  /** Makes pending deliveries of these webhooks and events due now. Joins the current transaction. */
   async hasten(deliveries: readonly NewDelivery[]): Promise<readonly NewDelivery[]> {
     const { data, job } = this.#deps;
     return data.transaction(async () => {
@@ -137,12 +137,15 @@ export class DeliveryQueue {
     });
   }
 
-  /** Begins at once, and several at a time, whatever failed before. Joins the current transaction. */
+  /** Resumes deliveries immediately and in parallel, regardless of earlier failures. Joins the current transaction. */
   resume(webhookId: string): Promise<void> {
     return this.#deps.job.resume(webhookId);
   }
 
-  /** Stores the jobs of overdue deliveries again where they were lost, such as with a backup, or have failed for good. */
+  /**
+   * Recreates jobs of overdue deliveries that were lost, for example by restoring a backup, or that have failed
+   * permanently.
+   */
   async restoreJobs(): Promise<void> {
     const { data, clock, job } = this.#deps;
     const late = new Date(clock.now() - OVERDUE * 60_000);
@@ -161,7 +164,7 @@ export class DeliveryQueue {
     }
   }
 
-  /** A further attempt becomes a row of its own when it begins. */
+  /** Adds a row for each further attempt when it starts. */
   async #nextAttempts(rows: readonly PendingRow[]): Promise<readonly PendingRow[]> {
     if (rows.length === 0) return [];
     const { data, clock } = this.#deps;

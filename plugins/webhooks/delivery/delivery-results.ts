@@ -2,17 +2,17 @@ import { sql, type Clock, type Data, type Job } from 'parley-forum';
 import type { Status } from 'parley-forum/plugins/webhooks';
 import type { DeliveryJob } from './delivery-queue.ts';
 
-/** So many failures after each other pause a webhook. */
+/** Number of consecutive failures after which a webhook is paused. */
 const MAX_FAILURES = 4;
-/** Seconds of a pause: a dead receiver costs the others next to nothing. */
+/** Seconds of a pause, so that a dead receiver takes next to nothing from the others. */
 const PAUSE = 0.25;
 
-/** How an attempt ended, as it is stored. */
+/** The result of an attempt, as stored. */
 export interface DeliveryResult {
   readonly id: string;
   readonly webhookId: string;
   readonly status: Status;
-  /** Seconds until the next attempt, and when that is. */
+  /** Seconds until the next attempt, and its time. */
   readonly delay?: number;
   readonly next?: Date;
   readonly responseStatus: number | undefined;
@@ -20,15 +20,15 @@ export interface DeliveryResult {
   readonly error: string | undefined;
   readonly response: string | undefined;
 }
-/** A webhook after results were stored. */
+/** The state of a webhook after results were stored. */
 export interface WebhookHealth {
   readonly id: string;
   readonly active: boolean;
-  /** Since when nothing has been delivered. */
+  /** Since when no delivery has succeeded. */
   readonly failingSince: Date | null;
 }
 interface HealthRow extends WebhookHealth {
-  /** Failures since the last success, and how many they were before. */
+  /** Failures since the last success, after and before these results. */
   readonly failures: number;
   readonly before: number;
 }
@@ -39,8 +39,8 @@ export interface ResultsDeps {
 }
 
 /**
- * Stores the results of attempts, the latest last, and pauses the webhooks that only fail: then one attempt at a time is
- * made until one succeeds. Joins the current transaction. Resolves to the webhooks, in the order of their ids.
+ * Stores the results of attempts, latest last, and pauses webhooks with nothing but failures: these get one attempt at
+ * a time until one succeeds. Joins the current transaction. Resolves to the webhooks, in order of their ids.
  */
 export async function saveResults(
   { data, clock, job }: ResultsDeps,
@@ -48,7 +48,7 @@ export async function saveResults(
 ): Promise<readonly WebhookHealth[]> {
   const now = new Date(clock.now());
   return data.transaction(async () => {
-    // Webhooks are locked before their deliveries, and in order, which avoids deadlocks.
+    // Webhooks are locked before their deliveries and in order, to avoid deadlocks.
     const rows = await data.all(sql<HealthRow>`
       with o as materialized (
         select * from rows from (json_to_recordset(${JSON.stringify(results)}::json) as (id uuid, "webhookId" uuid, status text, next timestamptz,

@@ -1,9 +1,9 @@
 import { messageOf } from 'parley-forum';
 import { BlockedUrl, type GuardedResponse, type UrlGuard } from 'parley-forum/plugins/protection';
 
-/** Milliseconds from the DNS lookup to the end of the response. */
+/** Timeout in milliseconds from the DNS lookup to the end of the response. */
 const TIMEOUT = 15_000;
-/** Bytes of a response that are stored; the rest is not read. */
+/** Maximum number of bytes of a response that are read and stored. */
 const MAX_RESPONSE_BYTES = 65_536;
 
 export interface OutgoingRequest {
@@ -15,15 +15,15 @@ export interface OutgoingRequest {
 export interface SendResult {
   readonly status: number | undefined;
   readonly durationMs: number;
-  /** Its beginning. */
+  /** The beginning of the response body. */
   readonly response: string | undefined;
   readonly retryAfter: string | undefined;
   readonly error: string | undefined;
-  /** Refused by the URL guard. */
+  /** Whether the URL guard rejected the request. */
   readonly blocked: boolean;
 }
 
-/** Posts to other servers: no redirects, no keep-alive, only to URLs that the guard allows. */
+/** Sends POST requests to other servers: without redirects or keep-alive, and only to URLs that the guard allows. */
 export class Sender {
   readonly #guard: UrlGuard;
 
@@ -31,7 +31,7 @@ export class Sender {
     this.#guard = guard;
   }
 
-  /** Rejects only when `stop` aborts; then it is unknown whether it arrived. */
+  /** Rejects only if `stop` aborts; it is then unknown whether the request arrived. */
   async send(outgoing: OutgoingRequest, stop: AbortSignal): Promise<SendResult> {
     const start = performance.now();
     const late = new AbortController();
@@ -73,7 +73,7 @@ export class Sender {
   }
 }
 
-/** The status decides whether a delivery succeeded; a response that breaks off afterwards changes nothing. */
+/** The status decides whether a delivery succeeded; a response body that is cut off afterwards does not matter. */
 async function readBeginning(response: GuardedResponse): Promise<string> {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -84,13 +84,13 @@ async function readBeginning(response: GuardedResponse): Promise<string> {
       if (length >= MAX_RESPONSE_BYTES) break;
     }
   } catch {
-    // Stored as far as it came.
+    // Store what has been received.
   }
-  // The one character that no PostgreSQL text can hold.
+  // NUL is the only character that PostgreSQL cannot store in text.
   return Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES).toString('utf8').replaceAll('\0', '');
 }
 
-/** Several connection attempts fail as one error, with the reasons inside. */
+/** If several connection attempts failed, the reasons are inside an `AggregateError`. */
 function reasonOf(error: unknown): string {
   const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   return `Not delivered: ${messageOf(inner).replaceAll('\0', '')}`;

@@ -2,13 +2,15 @@ import type { Access } from 'parley-forum/plugins/access';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { RaisedEvent } from './fan-out.ts';
 
-/** What the payload itself has under this name, else what it is about. */
+/** The id with this name in the payload itself, or in one of its objects. */
 const namedIn = (payload: object, name: string): string | undefined =>
   [payload, ...Object.values(payload)]
     .map((part: unknown) => (part as Readonly<Record<string, unknown>> | null | undefined)?.[name])
     .find((id) => typeof id === 'string');
 
-/** Finds the categories of events, by what they name: the category, a post or a discussion. Others have none. */
+/**
+ * Finds the categories of events by the category, post or discussion that their payload names. Other events have none.
+ */
 export const createCategoryLookup = (access: Access, discussions: Discussions | undefined) => {
   const viewer = access.unrestricted;
   const categoryOf = async (payload: object): Promise<string | undefined> => {

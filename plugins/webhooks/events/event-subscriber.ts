@@ -1,12 +1,12 @@
 import type { Hooks, PluginHandle } from 'parley-forum';
 import type { RaisedEvent } from './fan-out.ts';
 
-/** Most events of one kind in a batch. */
+/** Maximum number of events of one kind in a batch. */
 const BATCH_SIZE = 16;
-/** Shown first in lists. */
+/** Events shown first in lists. */
 const LISTED_FIRST = ['discussion.created', 'post.created', 'user.registered', 'report.created'];
 
-/** The names of all events that a webhook may subscribe to now. */
+/** The names of all events that a webhook can currently subscribe to. */
 export function subscribableEvents(hooks: Hooks): readonly string[] {
   const names = hooks
     .hooks()
@@ -19,7 +19,7 @@ export function subscribableEvents(hooks: Hooks): readonly string[] {
   ];
 }
 
-/** Adds every action with a public schema, including those of plugins that start later. */
+/** Calls `add` for every action with a public schema, including those of plugins that start later. */
 export function subscribeToEvents(
   plugin: PluginHandle,
   hooks: Hooks,

@@ -6,7 +6,7 @@ export interface RaisedEvent {
   /** The same for all deliveries of the event. */
   readonly id: string;
   readonly event: string;
-  /** The whole payload, and the public part of it. */
+  /** The complete payload, and its public part. */
   readonly payload: object;
   readonly data: object;
 }
@@ -18,7 +18,7 @@ interface Subscriber {
 export interface FanOutDeps {
   readonly data: Data;
   readonly queue: DeliveryQueue;
-  /** The category of each event, if any. Called only when a webhook is limited to categories. */
+  /** The category of each event, if any. Called only if a webhook is limited to categories. */
   readonly findCategories: (events: readonly RaisedEvent[]) => Promise<ReadonlyMap<RaisedEvent, string | undefined>>;
 }
 
@@ -63,7 +63,7 @@ export class FanOut {
     });
   }
 
-  /** Returns the ids of those that were new. */
+  /** Returns the ids of the events that were new. */
   async #storeEvents(events: readonly RaisedEvent[]): Promise<ReadonlySet<string>> {
     const rows = events.map(({ id, event, data }) => {
       const at = timeOf(id);

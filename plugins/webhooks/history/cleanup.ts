@@ -1,10 +1,10 @@
 import { sql, type Clock, type Data } from 'parley-forum';
 
 const DAY = 86_400_000;
-/** Rows that are deleted by one statement. */
+/** Number of rows deleted by one statement. */
 const BATCH_SIZE = 1_000;
 
-/** Deletes deliveries older than this many days, in batches. Pending ones stay. */
+/** Deletes deliveries older than this many days, in batches. Pending ones are kept. */
 export async function deleteOldDeliveries(data: Data, clock: Clock, days: number): Promise<void> {
   const before = new Date(clock.now() - days * DAY);
   const gone = (rows: readonly unknown[]): boolean => rows.length < BATCH_SIZE;

@@ -6,7 +6,7 @@ import { saveResults } from '../delivery/delivery-results.ts';
 import type { DeliveryJob, DeliveryQueue, NewDelivery } from '../delivery/delivery-queue.ts';
 import type { WebhookRow, WebhookStore } from '../webhook-store.ts';
 
-/** Most deliveries redelivered at once. */
+/** Maximum number of deliveries redelivered at once. */
 const MAX_REDELIVERIES = 10_000;
 
 interface DeliveryRow extends Omit<DeliveryRecord, 'next_attempt_at' | 'created_at'> {
@@ -28,7 +28,7 @@ export interface HistoryRequest {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
-/** What to redeliver: all that was first attempted in this period and has not been delivered since. */
+/** What to redeliver: everything that was first attempted in this period and has not been delivered since. */
 export interface RedeliveryRange {
   readonly webhookId?: string | undefined;
   readonly from: Date;
@@ -60,7 +60,7 @@ export class DeliveryHistory {
     this.#deps = deps;
   }
 
-  /** Attempts, the newest first. */
+  /** Attempts, newest first. */
   async list({ webhookId, status, event, limit, offset = 0, cursor }: HistoryRequest): Promise<Page<DeliveryRecord>> {
     if (webhookId !== undefined && !isId(webhookId)) return { items: [], hasMore: false, nextCursor: undefined };
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
@@ -85,7 +85,7 @@ export class DeliveryHistory {
   }
 
   /**
-   * Sends a test event at once, whether or not the webhook is switched on, and resolves when the attempt has ended.
+   * Sends a test event immediately, whether or not the webhook is switched on, and resolves when the attempt has ended.
    */
   async test({ id: webhookId, name, url, secret, oldSecrets }: WebhookRow, stop: AbortSignal): Promise<DeliveryRecord> {
     const { data, clock, webhooks, attempts } = this.#deps;
@@ -116,7 +116,7 @@ export class DeliveryHistory {
     return (await this.find(id)) ?? Promise.reject(notFound('The webhook was deleted meanwhile'));
   }
 
-  /** Sends one event to the same webhook again, or at once where a retry was due later. */
+  /** Sends an event to the same webhook again; if a retry is pending, that is made immediately. */
   async redeliver(deliveryId: string): Promise<number> {
     const { data } = this.#deps;
     const found = await this.find(deliveryId);
@@ -127,7 +127,7 @@ export class DeliveryHistory {
     );
   }
 
-  /** Redelivers everything that was not delivered, at most 10,000 at a time. */
+  /** Redelivers everything that was not delivered, at most 10,000 deliveries at a time. */
   async redeliverAll({ webhookId, from, to }: RedeliveryRange): Promise<number> {
     if (webhookId !== undefined && !isId(webhookId)) throw notFound('There is no such webhook');
     const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${webhookId}`;
@@ -138,7 +138,7 @@ export class DeliveryHistory {
     );
   }
 
-  /** Pending deliveries become due now; others are added. */
+  /** Makes pending deliveries due now, and adds the others. */
   async #requeue(condition: RawBuilder<unknown>): Promise<number> {
     const { data, queue } = this.#deps;
     const found = await data.all(sql<NewDelivery>`
@@ -146,7 +146,7 @@ export class DeliveryHistory {
       join webhook w on w.id = d.webhook_id and w.active
       where ${condition} group by d.webhook_id, d.event_id, d.event
       order by d.event_id, d.webhook_id limit ${MAX_REDELIVERIES}`);
-    // Of two that ask for the same at once the second finds what the first has added.
+    // If two requests ask for the same at once, the second one sees what the first one added.
     await data.all(
       sql`select 1 from webhook where id = any(${[...new Set(found.map(({ webhookId }) => webhookId))]}::uuid[])
         order by id for no key update`,

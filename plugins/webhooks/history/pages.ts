@@ -139,7 +139,7 @@ export function addHistoryPages({ plugin, data, admin, web, settings, hooks, web
   });
 }
 
-/** Forms give minutes of no time zone, which count as UTC. */
+/** Forms send minutes without a time zone, which are interpreted as UTC. */
 function parseDateTime(field: string, text = '1970-01-01'): Date {
   const at = new Date(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/.test(text) ? `${text}Z` : text);
   if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at.getTime()))

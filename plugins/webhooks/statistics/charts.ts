@@ -1,24 +1,24 @@
 import { html, type SafeHtml } from 'parley-forum/plugins/web';
 
-/** Units of the picture; it scales to the width there is. */
+/** Size in user units; the image scales to the available width. */
 const [WIDTH, HEIGHT] = [720, 120];
-/** Part of a step that a bar fills. */
+/** Fraction of a step that a bar fills. */
 const FILLED = 0.8;
 
 export interface Series {
-  /** Names its colour and, for lines, its dashes. */
+  /** Determines the colour and, for lines, the dash pattern. */
   readonly kind: 'good' | 'bad' | 'first' | 'second';
-  /** One for each step; null leaves a gap. */
+  /** One value per step; null leaves a gap. */
   readonly values: readonly (number | null)[];
 }
 
-/** `label` says in a sentence what there is to see; null stands for nothing to see. */
+/** `label` is a sentence that describes the chart. */
 const picture = (label: string, content: readonly SafeHtml[]): SafeHtml =>
   html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}"><path class="chart-ground" d="M0 ${HEIGHT - 0.5}H${WIDTH}"/>${content}</svg>`;
 
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
-/** Bars that stand on one another. `highest` is the value of a full height. */
+/** Stacked bars. `highest` is the value of a full-height bar. */
 export function stackedBars(label: string, series: readonly Series[]): SafeHtml {
   const steps = series[0]?.values.length ?? 0;
   const sumAt = (step: number, until: number): number =>
@@ -37,7 +37,7 @@ export function stackedBars(label: string, series: readonly Series[]): SafeHtml 
   return picture(label, bars);
 }
 
-/** Lines from the left to the right, broken where there is no value; a value between two gaps is a dot. */
+/** Lines from left to right, interrupted where values are missing; a single value between two gaps is a dot. */
 export function lines(
   label: string,
   series: readonly Series[],
@@ -50,7 +50,7 @@ export function lines(
         ? undefined
         : `${rounded((index + FILLED / 2) * step)} ${rounded(HEIGHT - 2 - (value / highest) * (HEIGHT - 4))}`,
     );
-    // Of a move alone nothing is seen: each line begins with a short one.
+    // A path with only a move command draws nothing, so each line starts with a short segment.
     const path = points
       .flatMap((point, index) =>
         point === undefined ? [] : [points[index - 1] === undefined ? `M${point}h4` : `L${point}`],

@@ -6,7 +6,7 @@ import { PERIODS, type WebhookStatistics, type Period } from './statistics.ts';
 import { ROOT, tabs, type PageDeps } from '../page-common.ts';
 
 const PATH = `${ROOT}/stats`;
-/** As the language of the page writes it. */
+/** A percentage in the format of the page's language. */
 function percent(part: number | null, { language }: Pick<Web, 'language'>): string {
   const format = { minimumFractionDigits: 1, maximumFractionDigits: 1 };
   return part === null ? '–' : `${(part * 100).toLocaleString(language, format)} %`;
@@ -130,7 +130,7 @@ function chartsOf(
   ];
 }
 
-/** What `partials/table` takes. */
+/** Arguments of `partials/table`. */
 function tableOf(
   caption: string,
   columns: readonly string[],

@@ -15,10 +15,10 @@ interface HourRow {
   readonly p50: number | null;
   readonly p95: number | null;
 }
-/** The figures of a time in which nothing was sent. */
+/** The values of an hour in which nothing was sent. */
 const NOTHING: Omit<HourRow, 'hour'> = { deliveries: 0, delivered: 0, failed: 0, p50: null, p95: null };
 
-/** Figures of one webhook. */
+/** The statistics of one webhook. */
 export interface WebhookStatistics {
   readonly id: string;
   readonly deliveries: number;
@@ -44,7 +44,7 @@ export class Statistics {
     this.#clock = clock;
   }
 
-  /** Of the whole hours up to now, of all webhooks or one. Two statements. */
+  /** Statistics of the whole hours up to now, for all webhooks or one. Two statements. */
   async read(period: Period, webhookId?: string): Promise<StatisticsRecord> {
     const first = this.#firstHour(period);
     const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${isId(webhookId) ? webhookId : null}::uuid`;
@@ -71,7 +71,7 @@ export class Statistics {
     };
   }
 
-  /** Each webhook that did something in the period, or has something to do. One statement. */
+  /** Every webhook with attempts in the period or pending deliveries. One statement. */
   endpoints(period: Period): Promise<readonly WebhookStatistics[]> {
     return this.#data.all(sql<WebhookStatistics>`
       select d.webhook_id as id, ${COUNTS}, count(*) filter (where d.job is not null)::integer as pending,
