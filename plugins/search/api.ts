@@ -10,7 +10,7 @@ export type SearchType = (typeof SEARCH_TYPES)[number];
 export const SEARCH_SORTS = ['relevance', 'newest'] as const;
 export type SearchSort = (typeof SEARCH_SORTS)[number];
 
-/** One result. `excerpt` is safe HTML: escaped text with what was found in `<mark>`. */
+/** One result. `excerpt` is safe HTML: escaped text with matches in `<mark>`. */
 export const SearchResult = Type.Object({
   type: Type.Enum([...SEARCH_TYPES]),
   id: Type.String(),
@@ -29,7 +29,7 @@ export interface SearchRequest {
   /** Words, `"phrases"`, `-not`, `author:`, `category:`, `tag:`, `before:`, `after:`. */
   readonly q: string;
   readonly type: SearchType;
-  /** `relevance` by default; members come by name. */
+  /** `relevance` by default; members are ordered by name. */
   readonly sort?: SearchSort | undefined;
   readonly limit: number;
   readonly offset?: number | undefined;
@@ -39,21 +39,24 @@ export interface SearchRequest {
 /** Finds discussions, posts and members. */
 export interface Search {
   /**
-   * Ranked with recency; only what the viewer may see. 400 for an empty or unusable query, 503 naming the remedy for
-   * one that took longer than 2 s.
+   * Results are ranked by relevance and recency, and limited to what the viewer may see. Throws 400 for an empty or
+   * unusable query, and 503, with advice, for one that took longer than 2 s.
    */
   search(request: SearchRequest, viewer: Viewer): Promise<Page<SearchResult>>;
   /**
-   * Discussions that the viewer may see whose titles have at least half of a title's telling words, the closest first;
-   * the last word may be the beginning of one. None for less than three characters.
+   * Visible discussions whose titles contain at least half of the significant words of a title, closest first. The last
+   * word may be incomplete. Returns none for fewer than three characters.
    */
   similar(title: string, viewer: Viewer): Promise<readonly DiscussionRecord[]>;
-  /** Others that the viewer may see whose title or first post has two words of a discussion's title or more, the closest first. */
+  /**
+   * Other visible discussions whose title or first post contains at least two words of a discussion's title, closest
+   * first.
+   */
   related(discussion: Pick<DiscussionHead, 'id' | 'title'>, viewer: Viewer): Promise<readonly DiscussionRecord[]>;
 }
 export const Search = defineToken<Search>('Search');
 
-/** Cache tag of what shows results, for when more can be found than before. */
+/** Cache tag of everything that shows search results, purged when more can be found than before. */
 export const searchTag = 'search';
 
 export const searchFilters = defineSlot<object>(

@@ -4,11 +4,11 @@ import type { Discussions } from 'parley-forum/plugins/discussions';
 import { vectorOf, type Language } from './languages.ts';
 import type { SearchProjection } from './projection.ts';
 
-/** Posts in one statement. */
+/** Number of posts in one statement. */
 const BATCH = 500;
-/** Posts between two lines of the log. */
+/** Number of posts between two log messages. */
 const LOG_INTERVAL = 50_000;
-/** Milliseconds after which posts that were locked are tried again. */
+/** Milliseconds after which locked posts are tried again. */
 const AGAIN = 500;
 
 interface IndexMaintenanceDeps {
@@ -29,7 +29,7 @@ export class IndexMaintenance {
     this.#deps = deps;
   }
 
-  /** The posts that are not in the index yet, and a line of the log when they are. */
+  /** Adds posts that are missing from the index, and logs the progress. */
   backfill(): Backfill {
     const { discussions, projection, log, changed } = this.#deps;
     let batchSize = 0;
@@ -40,7 +40,9 @@ export class IndexMaintenance {
         batchSize = batch.length;
       },
     });
-    /** By checkpoint: a start begins the next backfill while the batches of an earlier one take turns with it. */
+    /**
+     * By checkpoint, because a restart starts another backfill whose batches alternate with those of the earlier one.
+     */
     const counts = new Map<string | undefined, number>();
     return {
       ...posts,
@@ -60,12 +62,15 @@ export class IndexMaintenance {
     };
   }
 
-  /** Whether posts may be indexed in another language than the setting's. */
+  /** Whether posts may be indexed in a language other than the configured one. */
   async isOutdated(): Promise<boolean> {
     return (await this.#indexed()) !== this.#deps.language();
   }
 
-  /** Indexes anew what is in another language than the setting's. New posts come in the new one by themselves. */
+  /**
+   * Reindexes posts that are indexed in a language other than the configured one. New posts already use the new
+   * language.
+   */
   async reindex(signal: AbortSignal): Promise<void> {
     const { data, log } = this.#deps;
     const language = this.#deps.language();
@@ -87,13 +92,13 @@ export class IndexMaintenance {
         if (indexed > 0) log.info({ posts: indexed, language }, 'the search index is in its new language');
         return;
       }
-      // Some were skipped, because somebody was writing them.
+      // Some posts were skipped because they were locked.
       after = ZERO_ID;
       await sleep(AGAIN, undefined, { signal }).catch(() => undefined);
     }
   }
 
-  /** False where some posts are in another language still. */
+  /** False if some posts are still in another language. */
   async #finish(language: Language): Promise<boolean> {
     const { data } = this.#deps;
     const done = await data.all(sql`update search_state set language = ${language}
@@ -101,7 +106,7 @@ export class IndexMaintenance {
     return done.length > 0;
   }
 
-  /** The language in which every post is indexed; null before the first time. */
+  /** The language in which every post is indexed; null before the first indexing. */
   async #indexed(): Promise<string | null> {
     const state = await this.#deps.data.one(sql<{ language: string | null }>`select language from search_state`);
     return state!.language;

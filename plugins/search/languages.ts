@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'parley-forum';
 import { bucketWords } from './time-buckets.ts';
 
-/** Whose words PostgreSQL can reduce to their stems; `simple` takes every word as it is. */
+/** Languages for which PostgreSQL has stemming; `simple` does not change words. */
 export const LANGUAGES = [
   'simple',
   'arabic',
@@ -42,8 +42,8 @@ interface Indexed {
 }
 
 /**
- * What is searched of the post whose time is in the column `created_at`: words of its title weigh more than those of
- * its text.
+ * The search vector of a post whose time is in the column `created_at`; words in the title have a higher weight than
+ * those in the text.
  */
 export const vectorOf = ({ language, title, body }: Indexed): RawBuilder<unknown> =>
   sql`setweight(to_tsvector(${language}::regconfig, ${title}), 'A') || setweight(to_tsvector(${language}::regconfig, ${body}), 'B') || ${bucketWords}`;

@@ -74,7 +74,7 @@ const paramsOf = ({
 });
 const filterValue = Type.Optional(Type.String({ maxLength: 100 }));
 
-/** /search, and the field in the header of every page. */
+/** /search, and the search field in the header of every page. */
 export function addPages(
   plugin: PluginHandle<{ readonly 'search.rate_limit': number }>,
   search: Search,
@@ -91,7 +91,7 @@ export function addPages(
       const { items, hasMore } = await search.search({ q, type, sort, limit: PAGE, offset: (page - 1) * PAGE }, viewer);
       return { results: items, hasMore };
     } catch (error) {
-      // Errors that another query avoids are shown beside the search field.
+      // Errors that the user can avoid by changing the query are shown next to the search field.
       if (!(error instanceof HttpError) || ![400, 429, 503].includes(error.status)) throw error;
       return { results: [], hasMore: false, failure: error };
     }
@@ -159,11 +159,11 @@ export function addPages(
   const sentence = ({ details: [problem], message }: HttpError): string =>
     problem ? web.say(phrase('search:refused', { problem: web.failure(problem.message) })) : web.failure(message);
 
-  /** The search that was probably meant, where that one finds something. */
+  /** A search with corrected spelling, if it has results. */
   const meantSearch = async (request: SearchParams, viewer: Viewer) => {
     const q = request.page > 1 ? undefined : await probablyMeant(plugin, request.q, viewer);
     if (q === undefined || q.length > MAX_QUERY_LENGTH) return undefined;
-    // Where that one takes too long, there is an answer all the same: nothing was found.
+    // If that search takes too long, the page is shown without it.
     const found = await search.search({ ...request, q, limit: 1 }, viewer).catch(() => undefined);
     return found && found.items.length > 0 && { q, href: searchPath({ ...request, q }) };
   };
@@ -180,7 +180,7 @@ export function addPages(
     };
   };
 
-  // Members have it in the bar above, and what is unread in its place here.
+  // Members have the search in the bar above, and the unread discussions here in its place.
   plugin.extend(
     navigation,
     { area: 'tabs', label: 'search:tab', href: '/search', icon: 'search', visible: isGuest },
@@ -215,7 +215,7 @@ export function addPages(
   );
 }
 
-/** A broader search: without the filters, else among the members. */
+/** A broader search: without the filters or, if there are none, among the members. */
 function broaderSearch({
   q,
   type,

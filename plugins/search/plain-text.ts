@@ -1,18 +1,18 @@
-/** Elements that do not part words. */
+/** Elements that do not separate words. */
 const INLINE = /<\/?(?:a|code|em|s|span|strong)(?:\s[^>]*)?>/g;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
-/** Longer texts are searched up to here. */
+/** Longer texts are only searchable up to this length. */
 const MAX_LENGTH = 65_536;
 
-// PostgreSQL's parser of texts takes minutes for 64 KiB of what could be one address or one tag, so long runs are
-// parted and no tag begins.
+// PostgreSQL's text parser takes minutes for 64 KiB that could be one URL or one tag, so long runs are split and the
+// start of tags is broken up.
 const RUN = /\S{128}/g;
 const TAG = /<(?=[\p{L}/!?])/gu;
 
-/** Sanitised HTML has these for spoilers alone, within each other too. */
+/** Sanitised HTML contains these elements only for spoilers, which may be nested. */
 const SPOILER = /(<details[^>]*>|<\/details>)/;
 
-/** What is to be read by nobody who has not opened it is neither found nor told. */
+/** Hidden text that readers must open first is neither searchable nor shown in excerpts. */
 function withoutSpoilers(html: string): string {
   let depth = 0;
   const kept = html.split(SPOILER).map((part) => {
@@ -24,7 +24,7 @@ function withoutSpoilers(html: string): string {
   return kept.join('');
 }
 
-/** What one reads of sanitised HTML. It may hold anything again, and no control characters. */
+/** The readable text of sanitised HTML. It is not escaped, and has no control characters. */
 export const plainText = (html: string): string =>
   withoutSpoilers(html)
     .replace(INLINE, '')

@@ -13,7 +13,7 @@ export class SearchProjection implements PostProjection {
     this.#language = language;
   }
 
-  /** Unchanged rows are not written. */
+  /** Rows that have not changed are not written. */
   async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
     const of = <T>(read: (post: ProjectedPost) => T): T[] => posts.map(read);
     const language = this.#language();

@@ -12,8 +12,9 @@ import { fill, pages, phrase, shared, slotFillings, view, type Web } from 'parle
 const pathOf = (number: number): string => `/d/${number}/related`;
 
 /**
- * /d/{number}/related, and the same beside a discussion, where a script fetches it once it is near: what is found changes with
- * every discussion that is written, and a page of posts would have to be rendered anew each time.
+ * /d/{number}/related, and the same list next to a discussion, fetched by script when it comes near the screen. It is
+ * not part of the page, because the results change with every new discussion, and a page of posts would have to be
+ * rendered again each time.
  */
 export function addRelated(
   plugin: PluginHandle,

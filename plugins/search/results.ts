@@ -5,11 +5,11 @@ import type { SearchResult } from 'parley-forum/plugins/search';
 import { escapeHtml } from 'parley-forum/plugins/web';
 import { MARKERS, type FoundRow } from './statements.ts';
 
-/** Text of members escaped first, then what was found marked. */
+/** Escapes members' text before marking the matches. */
 const marked = (excerpt: string): string =>
   escapeHtml(excerpt).replaceAll(MARKERS.begin, '<mark>').replaceAll(MARKERS.end, '</mark>');
 
-/** Results come without those whose discussion vanished while they were looked for. */
+/** Omits results whose discussion disappeared during the search. */
 function withRecord<T>(
   rows: readonly FoundRow[],
   records: readonly DiscussionRecord[],
@@ -22,7 +22,7 @@ function withRecord<T>(
   });
 }
 
-/** Each discussion with the excerpt of the post that fits best. */
+/** Each discussion with an excerpt of its best matching post. */
 export const discussionResults = (rows: readonly FoundRow[], records: readonly DiscussionRecord[]): SearchResult[] =>
   withRecord(rows, records, ({ excerpt }, { id, number, title, url, author, category_id, created_at }) => ({
     type: 'discussions',
@@ -72,7 +72,7 @@ export function memberResult(
     id,
     title: displayName ?? username,
     url: `${baseUrl}/u/${encodeURIComponent(username)}`,
-    // Letters may be written otherwise than in the name.
+    // The name may be spelt differently from the query, so there is not always a match to mark.
     excerpt: at < 0 ? marked(name) : marked(`${before}${MARKERS.begin}${found}${MARKERS.end}${after}`),
     author,
     discussion_id: null,

@@ -9,9 +9,9 @@ import { MAX_QUERY_LENGTH } from './query/query.ts';
 
 export const BUCKET: Bucket & { readonly limit: string } = { name: 'search', window: 60, limit: 'search.rate_limit' };
 
-/** Milliseconds for which results hold though what is newer ranks higher. */
+/** Milliseconds for which results are cached, although newer posts may rank higher. */
 const MAX_AGE = 60_000;
-/** What results are made of. */
+/** Cache tags of everything that results contain. */
 const cacheTags = (): readonly string[] => [
   searchTag,
   discussionCacheTags.lists,

@@ -24,11 +24,11 @@ import {
 
 /** Milliseconds after which a search is cancelled. */
 const TIMEOUT = 2_000;
-/** Characters of a title from which others are like it. */
+/** Minimum length in characters of a title to find similar ones. */
 const MIN_TITLE = 3;
-/** Seconds for which the same discussions count as related to one, whatever is written meanwhile. */
+/** Seconds for which related discussions are cached, whatever is written in the meantime. */
 const RELATED_FOR = 600;
-/** PostgreSQL's code for a cancelled statement. */
+/** SQLSTATE code for a cancelled statement. */
 const QUERY_CANCELED = '57014';
 
 export interface SearchDeps {
@@ -113,7 +113,7 @@ export class SearchService implements Search {
     return discussions.records(await cache.remember(key, [searchTag], find, { seconds: RELATED_FOR }), viewer);
   }
 
-  /** Ids of the discussions that are found by the words of a title, among those of the categories `visible`. */
+  /** Ids of discussions in the `visible` categories that `find` returns for the words of a title. */
   async #alike(
     title: string,
     viewer: Viewer,
@@ -133,7 +133,7 @@ export class SearchService implements Search {
     return rows.map((row) => row.discussion_id);
   }
 
-  /** Asks for ever longer time buckets until there are enough matches. */
+  /** Queries increasingly long time buckets until there are enough matches. */
   async #candidates(
     statement: (bucket: string | undefined) => RawBuilder<{ ids: string[] }>,
     begun: number,
@@ -160,15 +160,15 @@ export class SearchService implements Search {
   }
 
   /**
-   * The server cancels each statement after two seconds. The embedded database cannot be interrupted: there the search
-   * stops between two statements.
+   * The server cancels each statement after two seconds. The embedded database cannot be interrupted, so there the
+   * search stops between two statements.
    */
   async #bounded<Row>(work: (begun: number, newest: Date) => Promise<readonly Row[]>): Promise<readonly Row[]> {
     const { data } = this.#deps;
     try {
       return await data.transaction(async () => {
-        // Planned for its very words, and by the indexes: how many posts have a word is not known well enough to read
-        // all of them instead.
+        // Plan for the actual words, and use the indexes: the estimates of how many posts contain a word are not
+        // reliable enough to choose a sequential scan instead.
         await data.all(sql`select set_config('statement_timeout', ${String(TIMEOUT)}, true),
           set_config('plan_cache_mode', 'force_custom_plan', true),
           set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);

@@ -6,10 +6,10 @@ import type { Search } from 'parley-forum/plugins/search';
 import { fill, html, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import { SUGGESTIONS_BUCKET } from './suggestions.ts';
 
-/** Characters that a title may have. */
+/** Maximum length of a title in characters. */
 const LONGEST = 200;
 
-/** GET /api/search/similar, and the list of them below the title of a new discussion. */
+/** GET /api/search/similar, and the list of similar discussions below the title of a new one. */
 export function addSimilarDiscussions(plugin: PluginHandle, search: Search, web: Web | undefined): void {
   const listOf = async (discussions: readonly object[], viewer: Viewer): Promise<SafeHtml | undefined> =>
     discussions.length === 0 ? undefined : web?.fragment(viewer, '@search/similar', { discussions });
@@ -41,7 +41,7 @@ export function addSimilarDiscussions(plugin: PluginHandle, search: Search, web:
     return { discussions, html: (await listOf(discussions, actor))?.toString() ?? '' };
   });
 
-  // Where the form is shown with a title, as after its preview, the list is there without script.
+  // If the form is rendered with a title, such as after a preview, the list is included without script.
   const place = fill(composerAfterTitle, (forms, viewer) =>
     Promise.all(
       forms.map(async ({ values: { title } }) => {

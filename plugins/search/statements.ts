@@ -1,34 +1,37 @@
 import { sql, type RawBuilder } from 'parley-forum';
 import type { Language } from './languages.ts';
 
-/** Around matches in an excerpt; indexed texts have no control characters. */
+/** Delimiters of matches in an excerpt; indexed texts contain no control characters. */
 export const MARKERS = { begin: '\u0002', end: '\u0003' } as const;
-/** Of common words only this many posts are compared, the newest. */
+/** Maximum number of matching posts that are ranked: for common words, the newest ones. */
 export const MAX_RANKED = 250;
-/** Of these, posts of one discussion when discussions are looked for; its first post is always among them. */
+/**
+ * Maximum number of these from one discussion when searching for discussions; a first post that matches is always
+ * included.
+ */
 const MAX_PER_DISCUSSION = 3;
-/** Seconds after which a post counts half as much. */
+/** Seconds after which the score of a post is halved. */
 const HALF_LIFE = 365 * 86_400;
 /**
- * Characters of a post in which its excerpt is looked for: fewer where the better results of the page took what they
- * may together, but always some.
+ * Characters of a post from which its excerpt is made: `most` per post and `together` for the results of a page, so
+ * that lower results get less, but never less than `least`.
  */
 const EXCERPT_SOURCE = { most: 20_000, together: 50_000, least: 400 } as const;
 const EXCERPT = `StartSel=${MARKERS.begin}, StopSel=${MARKERS.end}, MaxWords=30, MinWords=15, MaxFragments=2, FragmentDelimiter=" … "`;
 
-/** Which posts match. */
+/** Determines which posts match. */
 export interface PostFilter {
   readonly language: Language;
-  /** May be empty: then all posts match. */
+  /** May be empty, in which case all posts match. */
   readonly text: string;
-  /** Conditions on `p`, besides that it is visible and matches. */
+  /** Conditions on `p`, in addition to being visible and matching. */
   readonly conditions: readonly RawBuilder<unknown>[];
-  /** Each discussion once, by its best post. */
+  /** Return each discussion once, with its best post. */
   readonly perDiscussion: boolean;
-  /** How well a post fits does not count, only its time. */
+  /** Order by time only, not by how well a post matches. */
   readonly newestFirst: boolean;
 }
-/** A post as a search finds it. */
+/** A post found by a search. */
 export interface FoundRow {
   readonly id: string;
   readonly discussion_id: string;
@@ -42,20 +45,20 @@ export interface FoundRow {
 export interface PageRange {
   readonly limit: number;
   readonly offset: number;
-  /** Score and id with which the page before ended. */
+  /** Score and id of the last row of the previous page. */
   readonly after: readonly [number, string] | undefined;
 }
 
 const wordsOf = ({ language, text }: Pick<PostFilter, 'language' | 'text'>): RawBuilder<unknown> =>
   sql`websearch_to_tsquery(${language}::regconfig, ${text})`;
-/** A literal: for a parameter the planner would guess. */
+/** A literal, because for a parameter the planner would have to guess. */
 const most = sql.raw(String(MAX_RANKED));
 
 /** The newest matches within a time bucket, as one row of ids. */
 export function newestMatches(filter: PostFilter, bucket: string | undefined): RawBuilder<{ ids: string[] }> {
   const { text, conditions, perDiscussion } = filter;
   const words = wordsOf(filter);
-  // A text without any word but the most common ones, which are not indexed, matches nothing.
+  // A text that consists only of stop words, which are not indexed, matches nothing.
   const fits =
     text === ''
       ? []
@@ -76,9 +79,9 @@ export function newestMatches(filter: PostFilter, bucket: string | undefined): R
 }
 
 /**
- * One page of the posts `ids`, the best first. The score of a post does not depend on when it is asked for: it is the
- * logarithm of how well it fits, and its time in half-lives, so that pages follow one another however long one reads.
- * One row more than `limit` tells whether there is a next page.
+ * One page of the posts `ids`, best first. The score of a post does not depend on the current time: it is the logarithm
+ * of its rank plus its time in half-lives, so pages stay consistent however long the user reads. One row more than
+ * `limit` tells whether there is a next page.
  */
 export function rankedPage(
   filter: PostFilter,
@@ -90,7 +93,7 @@ export function rankedPage(
   const fit = text === '' || newestFirst ? sql`0` : sql`ln(greatest(ts_rank(vector, ${words}, 1), 1e-6)::float8)`;
   const begin = sql`left(body, room)`;
   const before = sql`sum(least(length(body), ${EXCERPT_SOURCE.most}::int)) over (order by score desc, id desc rows between unbounded preceding and 1 preceding)`;
-  // The title comes before the text where the text alone would not show why it was found.
+  // The title is shown before the text if the text alone would not show why the post was found.
   const shown = sql`case
     when title <> '' and not to_tsvector(${language}::regconfig, ${begin}) @@ ${words} then title || ' – ' || ${begin} else ${begin} end`;
   const excerpt =

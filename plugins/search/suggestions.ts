@@ -6,19 +6,19 @@ import { suggestionSources } from 'parley-forum/ports/suggestions';
 import { phrase, type Web } from 'parley-forum/plugins/web';
 import { meant, respelt, typedWords } from './query/spelling.ts';
 
-/** What is asked while one types. */
+/** Rate limit for requests while the user is typing. */
 export const SUGGESTIONS_BUCKET: Bucket & { readonly limit: string } = {
   name: 'suggestions',
   window: 60,
   limit: 'search.suggestion_rate_limit',
 };
-/** Of each kind. */
+/** Maximum number of suggestions of each kind. */
 const MOST = 5;
-/** Names with a word spelt almost like another, of each kind. */
+/** Maximum number of names of each kind with a word of similar spelling. */
 const MOST_ALIKE = 20;
-/** Milliseconds for which others wait for one kind. */
+/** Milliseconds after which a kind that responds slowly is left out. */
 const TIMEOUT = 500;
-/** Milliseconds for which an answer holds though newer things may be better. */
+/** Milliseconds for which a response is cached, although newer suggestions may be better. */
 const MAX_AGE = 60_000;
 const MIN_LETTERS = 2;
 
@@ -28,7 +28,10 @@ const Suggestions = Type.Object({
   suggestions: Type.Array(Type.Object({ label: Type.String(), path: Type.String(), detail: nullable(Type.String()) })),
 });
 
-/** GET /api/search/suggestions: what other plugins suggest while one types. Guests' answers are cached by what was typed. */
+/**
+ * GET /api/search/suggestions: suggestions of other plugins while the user is typing. Guests' responses are cached by
+ * the text typed.
+ */
 export function addSuggestions(plugin: PluginHandle, { clock, web }: { clock: Clock; web: Web | undefined }): void {
   plugin.route(api, {
     method: 'get',
@@ -59,8 +62,8 @@ export function addSuggestions(plugin: PluginHandle, { clock, web }: { clock: Cl
 }
 
 /**
- * The headings of suggestions in the language of whoever is being answered, as JSON by the labels of the API, which are
- * in the site's language; undefined where that is the same.
+ * The headings of suggestions in the language of the current request, as JSON, by their labels in the API, which are in
+ * the site's language; undefined if both are the same.
  */
 export function headingsOf(plugin: PluginHandle, web: Web): string | undefined {
   const said = plugin
@@ -70,7 +73,10 @@ export function headingsOf(plugin: PluginHandle, web: Web): string | undefined {
   return said.length > 0 ? JSON.stringify(Object.fromEntries(said)) : undefined;
 }
 
-/** The query as it was probably meant, by the names that the viewer may see; undefined where its words are right, or unheard of. */
+/**
+ * The query with corrected spelling, based on names that the viewer may see; undefined if its words are correct or
+ * unknown.
+ */
 export async function probablyMeant(plugin: PluginHandle, q: string, viewer: Viewer): Promise<string | undefined> {
   const words = await Promise.all(
     typedWords(q).map(async (typed) => {

@@ -1,6 +1,6 @@
 import { api, define, escapeMarkdown, type Completion, type CompletionSource } from '@forum/client';
 
-/** Letters from which titles are looked for. */
+/** Minimum number of letters to search titles for. */
 const LEAST = 2;
 
 interface Group {
@@ -8,7 +8,7 @@ interface Group {
   readonly suggestions: readonly { readonly label: string; readonly path: string; readonly detail: string | null }[];
 }
 
-/** Discussions by the words of their titles, as links. */
+/** Completes discussions by words of their titles, as links. */
 class Titles extends HTMLElement implements CompletionSource {
   async complete(typed: string, signal: AbortSignal): Promise<readonly Completion[]> {
     if (typed.trim().length < LEAST) return [];

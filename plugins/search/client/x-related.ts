@@ -1,6 +1,6 @@
 import { define, fragment } from '@forum/client';
 
-/** Discussions about what this one is about, in place of the link to them. */
+/** Loads a list of related discussions in place of the link to it. */
 class RelatedDiscussions extends HTMLElement {
   async connectedCallback(): Promise<void> {
     const link = this.querySelector('a');
@@ -10,7 +10,7 @@ class RelatedDiscussions extends HTMLElement {
       if (list) link.replaceWith(list);
       else this.remove();
     } catch {
-      // The link leads there.
+      // The link remains.
     }
   }
 }

@@ -6,12 +6,12 @@ interface Suggestion {
   readonly detail: string | null;
 }
 interface Group {
-  /** Id of the plugin that suggests them. */
+  /** Id of the plugin that provides the suggestions. */
   readonly of?: string;
   readonly label: string;
   readonly suggestions: readonly Suggestion[];
 }
-/** Milliseconds without a key until it asks. */
+/** Milliseconds after the last key press before suggestions are fetched. */
 const PAUSE = 150;
 const MIN_LETTERS = 2;
 const RECENT = 'recent-searches';
@@ -27,9 +27,9 @@ function recentSearches(): readonly string[] {
 const searchPath = (q: string): string => `/search?${new URLSearchParams({ q })}`;
 
 /**
- * A search field that suggests where to go while one types, and what this browser searched for lately. With `data-take`,
- * the id of a plugin, it is a field of another form: it suggests what that plugin has, except for the path in
- * `data-except`, and takes the path of what is chosen.
+ * A search field that suggests pages while the user is typing, and recent searches of this browser. With `data-take`,
+ * the id of a plugin, it is a field of another form: it offers the suggestions of that plugin, except the path in
+ * `data-except`, and its value becomes the path of the chosen one.
  */
 class SearchBox extends HTMLElement {
   readonly #popup = document.createElement('div');
@@ -65,7 +65,7 @@ class SearchBox extends HTMLElement {
       },
       { signal },
     );
-    // A press on a suggestion leaves the focus in the field.
+    // Keeps the focus in the field when a suggestion is clicked.
     this.#list.addEventListener('mousedown', (event) => event.preventDefault(), { signal });
     if (document.activeElement === input) this.#later();
   }
@@ -76,7 +76,7 @@ class SearchBox extends HTMLElement {
     clearTimeout(this.#waiting);
   }
 
-  /** The page's headings by the labels of the API, which has one language. */
+  /** Translated headings by the labels in the API, which only has one language. */
   get #headings(): Readonly<Record<string, string>> {
     return JSON.parse(this.dataset['headings'] ?? '{}') as Record<string, string>;
   }
@@ -110,7 +110,7 @@ class SearchBox extends HTMLElement {
         credentials: 'same-origin',
         signal: asking.signal,
       });
-      // Without suggestions the field is what it was: Enter searches.
+      // Without suggestions it is an ordinary search field: Enter searches.
       if (!answer.ok) return this.#close();
       const { groups } = (await answer.json()) as { readonly groups: readonly Group[] };
       const offered = this.#take === undefined ? groups : this.#takeable(groups);
@@ -183,7 +183,7 @@ class SearchBox extends HTMLElement {
       chosen.click();
     } else if (key === 'ArrowDown' || key === 'ArrowUp') {
       event.preventDefault();
-      // Behind the last one, and before the first, is what was typed.
+      // After the last suggestion, and before the first, comes the text that was typed.
       const options = [undefined, ...this.#options];
       const at = options.indexOf(chosen) + (key === 'ArrowDown' ? 1 : -1);
       this.#choose(options.at(at % options.length));
@@ -197,7 +197,7 @@ class SearchBox extends HTMLElement {
     option?.scrollIntoView({ block: 'nearest' });
   }
 
-  /** The path of what was pressed, in place of going there; in a new tab it opens as any link. */
+  /** Fills in the path of the clicked suggestion instead of following it; opening it in a new tab still works. */
   #accept(event: MouseEvent): void {
     const chosen = (event.target as Element).closest('a');
     if (!chosen || event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -1,14 +1,14 @@
 import { announce, api, define, toFragment } from '@forum/client';
 
-/** Milliseconds without a key until it asks. */
+/** Milliseconds after the last key press before the list is fetched. */
 const PAUSE = 400;
 const MIN_LETTERS = 3;
 
-/** Discussions whose titles are like the one that is typed above it. */
+/** Lists discussions with titles similar to the one being typed in the field above. */
 class SimilarDiscussions extends HTMLElement {
   #field: HTMLInputElement | undefined;
   #asked = '';
-  /** Whoever closed the list keeps it closed. */
+  /** Once the user has closed the list, it stays closed. */
   #open = true;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
@@ -20,7 +20,7 @@ class SimilarDiscussions extends HTMLElement {
     this.#field = field;
     this.#asked = field.defaultValue.trim();
     this.#gone = new AbortController();
-    // Also when one comes back to it: an answer that came meanwhile was not shown.
+    // Also on focus, because a response that arrived while the field was not focused was not shown.
     for (const type of ['input', 'focus'])
       field.addEventListener(type, () => this.#later(), { signal: this.#gone.signal });
     this.#later();
@@ -45,12 +45,12 @@ class SimilarDiscussions extends HTMLElement {
     try {
       const { html } =
         title.length < MIN_LETTERS ? { html: '' } : await api<{ html: string }>(path, undefined, 'GET', { signal });
-      // Whoever writes elsewhere in the form meanwhile would see their field move.
+      // If the user is writing elsewhere in the form by now, that field would move.
       if (signal.aborted || document.activeElement !== this.#field) return;
       this.#asked = title;
       this.#show(toFragment(html));
     } catch {
-      // There is nothing to compare with then.
+      // Then there are no suggestions.
     }
   }
 

@@ -1,6 +1,6 @@
 import { QUERY_PARTS, QUERY_FILTER } from './query.ts';
 
-/** The filters of a query that the search page has fields for. */
+/** The filters of a query for which the search page has fields. */
 export const FILTERS = ['author', 'category', 'tag', 'after', 'before'] as const;
 type FilterName = (typeof FILTERS)[number];
 export type FilterValues = Readonly<Partial<Record<FilterName, string>>>;
@@ -12,10 +12,10 @@ const partsOf = (q: string) =>
   });
 
 const isDate = (name: string): boolean => name === 'after' || name === 'before';
-/** What fields for dates can show. */
+/** The format that date fields can display. */
 const DATE = /^\d{4}-\d\d-\d\d$/;
 
-/** What the fields show: the first value of each filter. */
+/** The values of the fields: the first value of each filter. */
 export function filtersOf(q: string): FilterValues {
   const parts = partsOf(q);
   return Object.fromEntries(
@@ -27,14 +27,14 @@ export function filtersOf(q: string): FilterValues {
 }
 
 /**
- * The query with the fields that were changed. `shown` is the query that they were filled from: a field that still says
- * what it said then leaves the query alone, in which that filter may have been edited meanwhile.
+ * The query with the fields that the user changed. `shown` is the query from which they were filled: a field that still
+ * has its value from then does not affect the query, where that filter may have been edited in the meantime.
  */
 export function withFilters(q: string, shown: string, fields: FilterValues): string {
   const before = filtersOf(shown);
   const changed = FILTERS.filter((name) => fields[name] !== undefined && fields[name].trim() !== (before[name] ?? ''));
   const rest = partsOf(q).filter(({ name }) => !changed.some((filter) => filter === name));
-  // A word in the query ends at a space.
+  // Words of the query are separated by spaces, so a value must not contain any.
   const added = changed.flatMap((name) => {
     const value = fields[name]!.trim().replace(/^[@#]/, '').replaceAll('"', '').replace(/\s+/g, '-');
     return value === '' ? [] : [`${name}:${value}`];

@@ -12,8 +12,8 @@ interface Sources {
 }
 
 /**
- * SQL conditions on a post `p` for the filters of a query and the viewer's permissions; `undefined`: nothing can match,
- * as when a name is unknown or hidden.
+ * SQL conditions on a post `p` for the filters of a query and the viewer's permissions; `undefined` if nothing can
+ * match, for example because a name is unknown or hidden.
  */
 export async function queryConditions(
   query: Query,
@@ -38,7 +38,7 @@ export async function queryConditions(
   ];
 }
 
-/** By name only: an email address must not reveal whose it is. */
+/** Only by username: otherwise an email address would reveal its owner. */
 async function authorOf(name: string, accounts: Accounts): Promise<string | undefined> {
   const username = name.replace(/^@/, '');
   const account = await accounts.findByIdentifier(username);

@@ -1,25 +1,25 @@
 import { InvalidInput, isMoment } from 'parley-forum';
 
-/** A parsed query. All of its conditions must hold. */
+/** A parsed query. All of its conditions must be met. */
 export interface Query {
-  /** Words, `"phrases"` and `-not`, as PostgreSQL's `websearch_to_tsquery` reads them; may be empty. */
+  /** Words, `"phrases"` and `-not`, as interpreted by PostgreSQL's `websearch_to_tsquery`; may be empty. */
   readonly text: string;
   readonly authors: readonly string[];
   readonly categories: readonly string[];
   readonly tags: readonly string[];
-  /** Written before this moment. */
+  /** Written before this time. */
   readonly before: Date | undefined;
-  /** Written at this moment or later. */
+  /** Written at this time or later. */
   readonly after: Date | undefined;
 }
 
-/** Characters of a query; it bounds what one search can cost. */
+/** Maximum length of a query in characters, which limits the cost of a search. */
 export const MAX_QUERY_LENGTH = 256;
 export const QUERY_PARTS = /-?"[^"]*"?|\S+/g;
 export const QUERY_FILTER = /^(author|category|tag|before|after):(.+)$/i;
 const DAY = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?)?)?$/;
 
-/** 400 where a date is none. */
+/** Throws 400 for an invalid date. */
 export function parseQuery(q: string): Query {
   const words: string[] = [];
   const found: Record<string, string[]> = { author: [], category: [], tag: [], before: [], after: [] };

@@ -2,17 +2,22 @@ import { sql, type RawBuilder } from 'parley-forum';
 import type { Language } from '../languages.ts';
 import { MAX_RANKED } from '../statements.ts';
 
-/** Words of a title that are looked for, the longest: what others must have of them takes no more combinations. */
+/**
+ * Maximum number of words of a title to search for; the longest are used. This limits the combinations of words that
+ * other titles must contain.
+ */
 const MAX_WORDS = 6;
 const MOST = 5;
 
-/** Words as the index has them: of a whole title, and of its last word while that is still being written. */
+/**
+ * Words in the form in which they are indexed: of a whole title, and of its last word, which may still be incomplete.
+ */
 export interface TitleWords {
   readonly all: readonly string[];
   readonly last: readonly string[];
 }
 
-/** Reduces a title to the words that the index has. */
+/** Reduces a title to the words in the index. */
 export const titleWords = (title: string, language: Language): RawBuilder<TitleWords> => {
   const words = (text: string): RawBuilder<unknown> =>
     sql`tsvector_to_array(to_tsvector(${language}::regconfig, ${text}))`;
@@ -23,11 +28,11 @@ const longest = ({ all }: TitleWords): readonly string[] =>
   all.toSorted((a, b) => b.length - a.length).slice(0, MAX_WORDS);
 const quoted = (word: string): string => `'${word.replace(/['\\]/g, '$&$&')}'`;
 
-/** The longest of a title's words as queries, each of which matches titles that have it; of the last one, a beginning. */
+/** The longest words of a title as queries that match titles containing them; the last word is matched as a prefix. */
 export const wordsOf = (words: TitleWords): readonly string[] =>
   longest(words).map((word) => `${quoted(word)}:${words.last.includes(word) ? '*' : ''}A`);
 
-/** The newest discussions whose titles have at least half of these words, within a time bucket, as one row of ids. */
+/** The newest discussions in a time bucket whose titles contain at least half of these words, as one row of ids. */
 export function newestTitles(
   words: readonly string[],
   categories: readonly string[],
@@ -41,7 +46,7 @@ export function newestTitles(
     order by created_at desc, id desc limit ${sql.raw(String(MAX_RANKED))}) newest`;
 }
 
-/** Those with most of the words, then with the fewest others. */
+/** Those with the most matching words, then with the fewest other words. */
 export const closestTitles = (
   words: readonly string[],
   ids: readonly string[],
@@ -50,7 +55,7 @@ export const closestTitles = (
   order by (select count(*) from unnest(${words}::text[]) word where vector @@ word::tsquery) desc,
     length(ts_filter(vector, '{a}')), created_at desc, id desc limit ${MOST}`;
 
-/** Two of a title's longest words, wherever a post has them; undefined for a title without any. */
+/** A query for any two of a title's longest words, anywhere in a post; undefined if the title has none. */
 export function twoWordsOf(title: TitleWords): string | undefined {
   const words = longest(title).map(quoted);
   if (words.length === 0) return undefined;
@@ -59,7 +64,7 @@ export function twoWordsOf(title: TitleWords): string | undefined {
     .join(' | ');
 }
 
-/** The newest first posts that match, within a time bucket, as one row of ids. */
+/** The newest first posts in a time bucket that match, as one row of ids. */
 export const newestOpenings = (
   query: string,
   categories: readonly string[],
@@ -69,7 +74,7 @@ export const newestOpenings = (
       and vector @@ ${bucket === undefined ? query : `(${query}) & ${bucket}`}::tsquery
     order by created_at desc, id desc limit ${sql.raw(String(MAX_RANKED))}) newest`;
 
-/** Those of these posts that match best, without one discussion. */
+/** The best matches among these posts, except those of one discussion. */
 export const closestOpenings = (
   query: string,
   ids: readonly string[],
@@ -78,6 +83,6 @@ export const closestOpenings = (
   select discussion_id from search_post where id = any(${ids}::uuid[]) and discussion_id <> ${besides}
   order by ts_rank(vector, ${query}::tsquery, 1) desc, created_at desc, id desc limit ${MOST}`;
 
-/** All ways to take so many of some things. */
+/** All combinations of `size` items. */
 const choices = <T>(all: readonly T[], size: number): readonly (readonly T[])[] =>
   size === 0 ? [[]] : all.flatMap((one, at) => choices(all.slice(at + 1), size - 1).map((others) => [one, ...others]));

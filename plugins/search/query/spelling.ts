@@ -2,14 +2,17 @@ import { closestMatch } from 'leven';
 import type { TypedWord } from 'parley-forum/ports/suggestions';
 import { QUERY_FILTER, QUERY_PARTS } from './query.ts';
 
-/** Words of a query that are looked at, the longest: each is a statement of its own. */
+/** Maximum number of words of a query to check; the longest are used. Each needs its own statement. */
 const MAX_WORDS = 3;
-/** Letters from which a word is more than a guess, from which two of them may be wrong, and up to which it is a word: a longer one costs more than it tells. */
+/**
+ * Minimum length of words to check, minimum length for which two wrong letters are tolerated, and maximum length:
+ * checking longer words is not worth the cost.
+ */
 const SHORTEST = 4;
 const LONG = 6;
 const LONGEST = 40;
 
-/** The words of a query that may be misspelt: no phrases, no filters, nothing that is left out. */
+/** The words of a query that may be misspelt, without phrases, filters and excluded words. */
 export function typedWords(q: string): readonly TypedWord[] {
   const words = [...q.matchAll(QUERY_PARTS)].flatMap(([part]) =>
     /^[\p{L}\p{M}]+$/u.test(part) && part.length >= SHORTEST && part.length <= LONGEST ? [part.toLowerCase()] : [],
@@ -29,7 +32,9 @@ function swaps(word: string): readonly string[] {
   });
 }
 
-/** The word of these names that was probably meant; undefined where the word is one of them, or none is close. */
+/**
+ * The word among these names that was probably meant; undefined if the word itself is one of them, or none is close.
+ */
 export function meant({ word, swapped }: TypedWord, names: readonly string[]): string | undefined {
   const known = [...new Set(names.flatMap((name) => name.toLowerCase().match(/[\p{L}\p{M}]+/gu) ?? []))];
   if (known.includes(word)) return undefined;
@@ -38,6 +43,6 @@ export function meant({ word, swapped }: TypedWord, names: readonly string[]): s
   );
 }
 
-/** The query with other words in the place of some; all the rest of it stays. */
+/** The query with some words replaced; the rest is unchanged. */
 export const respelt = (q: string, words: ReadonlyMap<string, string>): string =>
   q.replace(QUERY_PARTS, (part) => (QUERY_FILTER.test(part) ? part : (words.get(part.toLowerCase()) ?? part)));
