@@ -6,24 +6,24 @@ export class Attempt {
   #line = '';
   #failure: unknown;
 
-  /** `failed` is called with an error after `begin` has resolved. */
+  /** `failed` is called with errors that occur after `begin` has resolved. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }
 
-  /** What it did last; empty at the beginning. */
+  /** The latest line of progress; empty at first. */
   get line(): string {
     return this.#line;
   }
 
-  /** Why it broke off, where it broke off. */
+  /** Why the installation failed, if it did. */
   get failure(): unknown {
     return this.#failure;
   }
 
   /**
-   * Resolves with the first line of progress or the end of `work`, which then goes on by itself; throws what went wrong
-   * before.
+   * Resolves with the first line of progress or at the end of `work`, which then continues in the background. Throws
+   * any error that occurs before that.
    */
   async begin(work: (progress: Progress) => Promise<void>): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();

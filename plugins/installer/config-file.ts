@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import type { ConfiguredUrls } from 'parley-forum/plugins/installer';
 
 interface StoredConfig extends ConfiguredUrls {
-  /** ISO 8601; what makes the file a forum's rather than one of an attempt that broke off. */
+  /** ISO 8601. Only a file with this belongs to a forum; one without it was left by a failed attempt. */
   readonly installed_at?: string;
 }
 
 /**
- * DATA_DIR/config.json: where the data is and since when there is a forum. It holds passwords, so only the server's
+ * DATA_DIR/config.json: where the data is and when the forum was installed. It holds passwords, so only the server's
  * user may read it.
  */
 export class ConfigFile {
@@ -20,12 +20,12 @@ export class ConfigFile {
     this.path = join(dataDir, 'config.json');
   }
 
-  /** Since when there is a forum, as the file says; undefined where there is none or it is not a whole one. */
+  /** When the forum was installed; undefined if there is no file or the installation did not finish. */
   async installedAt(): Promise<string | undefined> {
     return (await this.#read()).installed_at;
   }
 
-  /** Adds to what the file holds. Readers find the old or the new content, never a part. */
+  /** Merges values into the file. Readers see either the old or the new content, never a partial file. */
   async add(more: StoredConfig): Promise<void> {
     const text = `${JSON.stringify({ ...(await this.#read()), ...more }, undefined, 2)}\n`;
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });

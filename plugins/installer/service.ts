@@ -14,7 +14,7 @@ export interface InstallerDeps {
   completed(administrator: string, demo: boolean, by: string | undefined): Promise<void>;
 }
 
-/** What every new forum begins with, whatever the defaults of a later version may be. */
+/** Settings that every new forum starts with, even if later versions change the defaults. */
 const FIRST_SETTINGS = { 'security.password_min_length': 10 } as const;
 
 export class InstallerService implements Installer {
@@ -36,7 +36,9 @@ export class InstallerService implements Installer {
     );
   }
 
-  /** Runs `work` while nothing is installed and no other installation runs in this process: 409 otherwise. */
+  /**
+   * Runs `work` unless the forum is installed or another installation is running in this process; throws 409 otherwise.
+   */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#busy) throw busy();
     if (this.installed) throw taken();
@@ -58,8 +60,8 @@ export class InstallerService implements Installer {
     });
     const administrator = await this.#administrator(installation);
     if (installation.demo) await demo!.fill(progress);
-    // After a crash between these lines the next start must open the same data; only the last line makes the file a
-    // forum's.
+    // After a crash between these lines, the next start must open the same data. Only the last line marks the file as
+    // that of an installed forum.
     if (installation.place) await configFile.add(installation.place);
     const installedAt = new Date(clock.now()).toISOString();
     await settings.set({ 'kernel.installed_at': installedAt });
@@ -67,12 +69,12 @@ export class InstallerService implements Installer {
     await completed(administrator, installation.demo === true, installation.by);
   }
 
-  /** What another process stored a moment ago may not have been announced here yet. */
+  /** Queries the database: a setting another process has just stored may not have been announced here yet. */
   async #installedElsewhere(): Promise<boolean> {
     return (await this.#options.data.one(sql`select 1 from setting where key = 'kernel.installed_at'`)) !== undefined;
   }
 
-  /** An administrator made by an attempt that broke off gets the password of this one. Resolves to their id. */
+  /** Resolves to the administrator's id. If a failed attempt already created the account, it gets the new password. */
   async #administrator({ username, email, password, bio, joinedAt, by }: Installation): Promise<string> {
     const { accounts } = this.#options;
     const found = await accounts.findByIdentifier(username);

@@ -26,15 +26,15 @@ export interface SetupDeps {
   readonly protection: Protection;
   readonly http: Http;
   readonly api: ApiRefusals | undefined;
-  /** DATA_DIR/config.json says that there is a forum, whatever the database says. */
+  /** When DATA_DIR/config.json says a forum was installed, whatever the database says. */
   readonly configured: string | undefined;
-  /** Serves requests while the program restarts on other data. */
+  /** Serves requests while the program restarts on another database. */
   readonly restartPage: () => RequestHandler;
-  /** Called with an error after the request has had its response. */
+  /** Called with errors that occur after the request has been answered. */
   failed(error: unknown): void;
 }
 
-/** Leads from an empty place to a forum. */
+/** Guides the set-up from an empty site to an installed forum. */
 export class SetupService implements Setup {
   readonly #options: SetupDeps;
   #site: Site | undefined;
@@ -62,12 +62,12 @@ export class SetupService implements Setup {
     return { notice, gate: createGate({ protection, http, api, installed: () => installer.installed }) };
   }
 
-  /** There is a forum, or there was one: no one may install from a browser. */
+  /** True if there is or was a forum: then nobody may install from a browser. */
   get closed(): boolean {
     return this.#options.installer.installed || this.#options.configured !== undefined;
   }
 
-  /** The installation under way, or the last one where it broke off after its beginning. */
+  /** The running installation, or the last one if it failed after it started. */
   get attempt(): Attempt | undefined {
     return this.#attempt;
   }
@@ -79,8 +79,8 @@ export class SetupService implements Setup {
   }
 
   /**
-   * Resolves at the end, or once demo content is being written, which then goes on by itself. Throws what the installer
-   * refuses, and 409 where the data at `place` cannot be used.
+   * Resolves at the end, or once demo content is being written, which then continues in the background. Throws what the
+   * installer throws, and 409 if the data at `place` cannot be used.
    */
   async install(installation: Installation, place: DataLocation): Promise<void> {
     if (this.#attempt && this.#attempt.failure === undefined) throw busy();
@@ -104,7 +104,7 @@ export class SetupService implements Setup {
       );
     else await installer.install(installation, progress);
     if (!elsewhere && place.redisUrl === environment.redisUrl && installation.place?.smtp_url === undefined) return;
-    // Not awaited: the request that asked for it must be answered before the program closes.
+    // Not awaited: the request must be answered before the program closes.
     setImmediate(() => void site.reopen(restartPage()));
   }
 }

@@ -19,9 +19,9 @@ const Imported = Type.Array(
   }),
 );
 
-/** Of the record of a discussion. */
+/** Read-mark fields of the discussion record. */
 export function readMarkFields(marks: ReadMarkService): readonly Field[] {
-  // Both fields of a page are asked for with the same list.
+  // Both fields are loaded with the same list of ids.
   const loading = new WeakMap<readonly string[], Promise<readonly ReadMark[]>>();
   const load = (ids: readonly string[], viewer: Viewer): Promise<readonly ReadMark[]> => {
     if (isGuest(viewer)) throw loginNeeded();

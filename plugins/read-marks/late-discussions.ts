@@ -1,7 +1,7 @@
 import { sql, ZERO_ID, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import type { Categories } from 'parley-forum/plugins/discussions';
 
-/** Cache tag of whatever depends on which discussions came late. */
+/** Cache tag for everything that depends on which discussions came late. */
 export const LATE = 'read-late';
 
 export interface LateDeps {
@@ -11,7 +11,10 @@ export interface LateDeps {
   readonly categories: Categories;
 }
 
-/** Discussions that were deleted before, or in a category that not every member sees: whoever saw none of it has not read it. */
+/**
+ * Discussions that became visible late: they had been deleted, or in a category that not every member sees. Members who
+ * could not see them have not read them.
+ */
 export class LateDiscussions {
   readonly #deps: LateDeps;
 
@@ -27,12 +30,15 @@ export class LateDiscussions {
     return this.#add(discussionId, sql`select ${categoryId}::uuid as id`);
   }
 
-  /** Posts came to it from another one. */
+  /** Posts were moved into it from another discussion. */
   joined(sourceId: string, discussionId: string): Promise<void> {
     return this.#add(discussionId, sql`select category_id as id from discussion where id = ${sourceId}`);
   }
 
-  /** Posts of it are gone: its last one may be earlier than the one from which on members look for what came late. */
+  /**
+   * Posts of the discussion are gone: its last post may now be earlier than the time from which members look for late
+   * discussions.
+   */
   async shortened(discussionId: string): Promise<void> {
     const { data, cache } = this.#deps;
     const row = await data.one(sql`select 1 from read_late where discussion_id = ${discussionId} limit 1`);
@@ -50,7 +56,7 @@ export class LateDiscussions {
     if (added.length > 0) await cache.purge(LATE);
   }
 
-  /** Deletes what is that old, `limit` at most. Resolves to how many. */
+  /** Deletes up to `limit` entries older than `since`. Resolves to the number deleted. */
   async forget(since: Date, limit: number): Promise<number> {
     const gone = await this.#deps.data.all(sql`delete from read_late where (discussion_id, hidden_in) in (
       select discussion_id, hidden_in from read_late where visible_since < ${since} limit ${limit}) returning 1`);

@@ -21,16 +21,16 @@ export interface PageDeps {
   readonly marks: ReadMarkService;
   readonly subscriptions: Subscriptions | undefined;
 }
-/** Of the list of what is unread. */
+/** The path of the list of unread discussions. */
 export const UNREAD = '/unread';
 const NEW = '/unread/new';
 
-/** /unread, and the forms about what was read. */
+/** The /unread pages, and the forms for read marks. */
 export function addPages(deps: PageDeps): void {
   const { plugin, discussions, marks } = deps;
   addLists(deps);
 
-  /** The first unread post of the discussion with this id, or of another one. */
+  /** Redirects to the first unread post of the given discussion, or else of another one. */
   const next = async (viewer: Member, discussionId?: string): Promise<Redirect> => {
     const found = await marks.next(viewer, discussionId);
     if (!found) return redirect(UNREAD, { notice: phrase('read-marks:nothing') });
@@ -96,7 +96,7 @@ export function addPages(deps: PageDeps): void {
     if (discussion && !isGuest(viewer))
       await marks.read(viewer, new Map([[discussion.id, (page - 1) * POSTS_PER_PAGE]]));
   };
-  // Whoever asks for the next page has read the one before; without script nothing else tells.
+  // Opening the next page implies that the previous one was read; without JavaScript there is no other sign.
   plugin.extend(pageViewListeners, {
     onPageView({ path, viewer }) {
       const [, number, page] = (!isGuest(viewer) && /^\/d\/(\d+)[^/?]*\?(?:.*&)?page=(\d{1,7})\b/.exec(path)) || [];

@@ -61,7 +61,7 @@ export default definePlugin({
 
     for (const field of readMarkFields(marks)) plugin.extend(discussionFields, field);
     plugin.on(userRegistered, async ({ user }) => void (await starts.of(user.id)), { awaited: true });
-    // Awaited, so that the writer's next page has nothing of their own as new.
+    // Awaited, so that the author's next page does not show their own post as new.
     plugin.on(discussionCreated, ({ discussion }) => marks.wrote(discussion.author.id, discussion.id, 1), {
       awaited: true,
     });

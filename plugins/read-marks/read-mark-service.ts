@@ -26,7 +26,7 @@ import {
   type UnreadQuery,
 } from './unread-conditions.ts';
 
-/** Cache tags of a list of what is unread. */
+/** Cache tags of lists of unread discussions. */
 export const unreadTags: readonly string[] = [
   discussionCacheTags.lists,
   discussionCacheTags.all,
@@ -34,15 +34,15 @@ export const unreadTags: readonly string[] = [
   accessTag,
   LATE,
 ];
-/** Milliseconds without reading on after which a member's next look at a discussion is another visit. */
+/** Milliseconds without reading after which a member's next look at a discussion is a new visit. */
 const VISIT = 1_800_000;
-/** Members whose marks go along with posts that move, in one statement. */
+/** The number of members whose marks one statement updates when posts move. */
 const READERS = 1_000;
-/** Marks that one statement looks at for old ones. */
+/** The number of marks one statement scans for old ones. */
 const PASSED = 2_000;
-/** Discussions among which what is unread is counted. */
+/** The number of discussions among which unread ones are counted. */
 const LOOKED_AT = 500;
-/** Milliseconds by which a start moves on at least, so that reading a list hardly ever writes. */
+/** The minimum number of milliseconds by which a read start advances, so that reading a list rarely writes. */
 const STEP = 3_600_000;
 
 export interface ReadMarkDeps {
@@ -54,31 +54,31 @@ export interface ReadMarkDeps {
   readonly subscriptions: Subscriptions | undefined;
   readonly starts: ReadStarts;
 }
-/** A discussion as members get it. */
+/** A discussion record as members get it. */
 export type ReadDiscussion = DiscussionRecord & Partial<Omit<ReadMark, 'discussion_id'>>;
-/** Whether the fields that say how far the viewer has read were loaded. */
+/** Whether the fields that say how far the viewer has read are loaded. */
 export const hasReadMark = (
   discussion: ReadDiscussion,
 ): discussion is DiscussionRecord & Omit<ReadMark, 'discussion_id'> =>
   discussion.last_read_number !== undefined && discussion.unread_count !== undefined;
 
-/** Where a visit began: the last number that was read before it, and when that was. */
+/** Where a visit started: the last number read before it, and when that was. */
 export interface VisitStart {
   readonly number: number;
   readonly at: Date;
 }
-/** How far somebody had read a discussion that is imported, and when. */
+/** How far a member had read an imported discussion, and when. */
 interface ImportedMark {
   readonly discussionId: string;
   readonly userId: string;
   readonly number: number;
   readonly readAt: Date;
 }
-/** How many discussions have something unread, and how many of those the member follows. */
+/** The number of discussions with unread posts, and how many of those the member follows. */
 export interface UnreadCounts {
   readonly unread: number;
   readonly followed: number;
-  /** Whether there is more than was looked at. */
+  /** Whether there are more discussions than were counted. */
   readonly more: boolean;
 }
 interface ListRequest {
@@ -88,15 +88,17 @@ interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
-/** The post with which a member goes on in a discussion they have begun to read; undefined for its beginning. */
+/**
+ * The number of the post where a member continues in a discussion they have started to read; undefined for its start.
+ */
 export const entryOf = ({ last_read_number: read = 0, unread_count: unread = 0 }: Partial<ReadMark>) =>
   unread > 0 && read > 0 ? read + 1 : undefined;
 
-/** Where a member goes on, though the post that stood there may have moved to another discussion. */
+/** Where a member continues, even if the post at that number has moved to another discussion. */
 export const placePath = (discussion: number, number: number): string =>
   number > 1 ? `/d/${discussion}/${number}?here=1` : `/d/${discussion}/1`;
 
-/** How far members have read. Marks of one member and discussion only move on, whichever process is told. */
+/** How far members have read. Marks only move forward, whichever process updates them. */
 export class ReadMarkService {
   readonly #deps: ReadMarkDeps;
 
@@ -104,7 +106,7 @@ export class ReadMarkService {
     this.#deps = deps;
   }
 
-  /** One for each id, in order; for discussions that are not there as if nothing were. */
+  /** One read mark for each id, in order. A discussion that does not exist gets zeros. */
   async of(discussionIds: readonly string[], viewer: Member): Promise<readonly ReadMark[]> {
     const { id } = viewer;
     const query = await this.#query(viewer);
@@ -117,7 +119,7 @@ export class ReadMarkService {
     return discussionIds.map((one) => found.get(one) ?? { discussion_id: one, last_read_number: 0, unread_count: 0 });
   }
 
-  /** Where the member's visit of a discussion began; undefined for the first one. */
+  /** Where the member's current visit to a discussion started; undefined for the first visit. */
   async visitStart(discussionId: string, { id }: Member): Promise<VisitStart | undefined> {
     const before = new Date(this.#deps.clock.now() - VISIT);
     const row = await this.#deps.data.one(sql<{ number: number | null; at: Date | null }>`
@@ -129,7 +131,7 @@ export class ReadMarkService {
       : undefined;
   }
 
-  /** A list of unread discussions: last activity first, of new ones only the latest first. */
+  /** A list of unread discussions: by last activity, or newest first if only new ones are listed. */
   async listOf(viewer: Member, { onlyNew, ...page }: ListRequest): Promise<Page<ReadDiscussion>> {
     const { start, ...selection } = await this.selection(viewer, onlyNew);
     const list = await this.#deps.discussions.list({ ...selection, ...page }, viewer);
@@ -137,7 +139,7 @@ export class ReadMarkService {
     return list;
   }
 
-  /** For lists of what is unread, or new. */
+  /** The selection for lists of unread or new discussions. */
   async selection(viewer: Member, onlyNew: boolean) {
     const query = await this.#query(viewer);
     return onlyNew
@@ -145,7 +147,10 @@ export class ReadMarkService {
       : ({ where: isUnread(query), sort: 'latest', start: query.start } as const);
   }
 
-  /** Among what was active last: reading all there is for a number would take as long as there is much of it. */
+  /**
+   * Counts only among the most recently active discussions: counting everything would take time in proportion to its
+   * size.
+   */
   async counts(viewer: Member): Promise<UnreadCounts> {
     const { cache, data, subscriptions } = this.#deps;
     const count = async (): Promise<UnreadCounts> => {
@@ -164,7 +169,10 @@ export class ReadMarkService {
     });
   }
 
-  /** After the first page of what is unread: where it is all there is, what lies before it is not looked at again. */
+  /**
+   * Called after the first page of unread discussions: if that page is all there is, older discussions are not scanned
+   * again.
+   */
   async settle(start: ReadStart, { items, hasMore }: Page<DiscussionRecord>): Promise<void> {
     if (hasMore) return;
     const latest = this.#deps.clock.now() - ON_ITS_WAY;
@@ -176,7 +184,7 @@ export class ReadMarkService {
     await this.#deps.starts.advance(start, { newSince, allReadUntil }, { unless: true });
   }
 
-  /** The discussion to go on with: `preferred` while it has something unread, else the one with the latest post. */
+  /** The discussion to continue with: `preferred` while it has unread posts, otherwise the one with the latest post. */
   async next(viewer: Member, preferred?: string): Promise<ReadDiscussion | undefined> {
     const [current] = preferred === undefined ? [] : await this.#deps.discussions.records([preferred], viewer);
     if (current && hasReadMark(current) && current.unread_count > 0) return current;
@@ -184,8 +192,8 @@ export class ReadMarkService {
   }
 
   /**
-   * Moves marks on to these numbers, where they are not there already. Resolves to the ids of those discussions that the
-   * viewer can see; the others are left out.
+   * Advances marks to these numbers unless they are already further. Resolves to the ids of the discussions that the
+   * viewer can see; the others are skipped.
    */
   async read(viewer: Member, numbers: ReadonlyMap<string, number>): Promise<readonly string[]> {
     const { clock, data, discussions } = this.#deps;
@@ -204,7 +212,7 @@ export class ReadMarkService {
     return seen.map(({ id }) => id);
   }
 
-  /** Whoever writes a post has read what stands before it. */
+  /** Writing a post implies having read the posts before it. */
   async wrote(userId: string, discussionId: string, number: number): Promise<void> {
     const now = new Date(this.#deps.clock.now());
     await this.#deps.data.all(sql`insert into read_mark as m (user_id, discussion_id, last_read_number, read_at)
@@ -212,21 +220,21 @@ export class ReadMarkService {
     await this.#changed(userId);
   }
 
-  /** A post that waited for a moderator: its writer has not read for that what others wrote meanwhile. */
+  /** A post was approved by a moderator: its author has not thereby read what others wrote in the meantime. */
   published(userId: string, discussionId: string, number: number): Promise<void> {
     return this.#markThere(discussionId, number, new Map([[userId, number]]));
   }
 
   /**
-   * Whoever wrote posts that moved, or read them where they were, has read them where they are now; but nothing of a
-   * discussion that they have not read to where the first of them is.
+   * Members who wrote the moved posts, or had read them in the source discussion, have read them in the target too, but
+   * only if they have read the target up to the first moved post.
    */
   async moved(sourceId: string, discussionId: string, posts: readonly MovedPost[]): Promise<void> {
     const [first] = posts;
     if (!first) return;
     const wrote = new Map(posts.map(({ author_id: id, number }) => [id, number]));
     await this.#markThere(discussionId, first.number, wrote);
-    // There may be any number of them.
+    // In batches, since there is no limit to their number.
     for (let after = ''; ;) {
       const readers = await this.#deps.data.all(sql<{ id: string; read: number }>`
         select user_id as id, last_read_number as read from read_mark
@@ -242,7 +250,10 @@ export class ReadMarkService {
     }
   }
 
-  /** Marks posts that came to a discussion, from `first` on, read to a number by members who had read to the first. */
+  /**
+   * Marks posts that were added to a discussion from number `first` on as read, up to a number per member, for members
+   * who had read everything before `first`.
+   */
   async #markThere(discussionId: string, first: number, to: ReadonlyMap<string, number>): Promise<void> {
     if (to.size === 0) return;
     const now = new Date(this.#deps.clock.now());
@@ -256,8 +267,8 @@ export class ReadMarkService {
   }
 
   /**
-   * Marks of discussions that come from elsewhere. From when on something can be unread for their members is when the
-   * first of these was made: what was written before is read where it has no mark.
+   * Stores marks of imported discussions. A member's read start becomes the time of their earliest mark: anything
+   * written before it counts as read unless it has a mark.
    */
   async importMarks(marks: readonly ImportedMark[]): Promise<void> {
     if (marks.length === 0) return;
@@ -279,7 +290,10 @@ export class ReadMarkService {
     await this.#deps.cache.purge(...members.map(({ id }) => accountTag(id)));
   }
 
-  /** Marks everything read that the viewer sees, or all in one category, by id or slug. 400 where they see no such category. */
+  /**
+   * Marks everything the viewer can see as read, or only one category, given by id or slug. Throws 400 if they cannot
+   * see such a category.
+   */
   async readAll(viewer: Member, categoryId?: string): Promise<void> {
     const { data, clock, categories, starts } = this.#deps;
     const query = await this.#query(viewer);
@@ -288,7 +302,7 @@ export class ReadMarkService {
     if (categoryId !== undefined && !category)
       throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
     const [now, until] = [new Date(clock.now()), new Date(clock.now() - ON_ITS_WAY)];
-    // What was never opened needs no mark where the start moves past it.
+    // A discussion that was never opened needs no mark if the read start moves past it.
     const needed = category ? sql`` : sql` and (m.discussion_id is not null or ${beganAfter(until, query)})`;
     await data.transaction(async () => {
       await data.all(sql`
@@ -302,7 +316,7 @@ export class ReadMarkService {
     await this.#changed(viewer.id);
   }
 
-  /** Makes a post and all behind it unread. */
+  /** Marks a post and all later ones in its discussion as unread. */
   async unreadFrom({ number, discussion }: PostHead, { id }: Member): Promise<void> {
     const { data, clock, starts } = this.#deps;
     const [now, before] = [new Date(clock.now()), number - 1];
@@ -324,8 +338,8 @@ export class ReadMarkService {
   }
 
   /**
-   * Deletes marks that have not moved since, all in their order: an index of when they moved would have to be written
-   * whenever anybody reads.
+   * Deletes marks that have not moved since then, scanning all marks in key order: an index on `read_at` would have to
+   * be updated whenever anyone reads.
    */
   async forget(since: Date, signal: AbortSignal): Promise<void> {
     for (let last = { user: ZERO_ID, discussion: ZERO_ID }, more = true; more && !signal.aborted;) {
@@ -343,7 +357,7 @@ export class ReadMarkService {
     }
   }
 
-  /** After the values of an insert: the greater number wins, and what was there before a visit is kept. */
+  /** To follow the values of an insert: the greater number wins, and the state before the current visit is kept. */
   #onward(now: Date) {
     const earlier = sql`m.read_at < ${new Date(now.getTime() - VISIT)}`;
     return sql`on conflict (user_id, discussion_id) do update set last_read_number = excluded.last_read_number,
@@ -363,7 +377,7 @@ export class ReadMarkService {
     };
   }
 
-  /** Each member has their own pages and responses. */
+  /** Pages and responses are cached per member. */
   #changed(userId: string): Promise<void> {
     return this.#deps.cache.purge(accountTag(userId));
   }

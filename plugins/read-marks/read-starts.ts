@@ -3,7 +3,7 @@ import { LATE } from './late-discussions.ts';
 import type { ReadStart } from './unread-conditions.ts';
 
 const DAY = 86_400_000;
-/** What was written this lately may still be on its way into the database: it is not passed over as read. */
+/** Milliseconds. Posts written this recently may not have been committed yet, so they are not skipped as read. */
 export const ON_ITS_WAY = 60_000;
 
 interface Row {
@@ -22,11 +22,11 @@ export interface ReadStartDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
-  /** Days for which a discussion that was never opened is new. */
+  /** The number of days for which a discussion that was never opened counts as new. */
   days(): number;
 }
 
-/** From where on something can be unread: a row for each member, which begins when they sign up or are first seen. */
+/** The time from which on something can be unread: one row per member, created when they sign up or are first seen. */
 export class ReadStarts {
   readonly #deps: ReadStartDeps;
 
@@ -59,7 +59,7 @@ export class ReadStarts {
     return made!;
   }
 
-  /** Both moments are these, or earlier ones that were there already. */
+  /** Sets both times, unless earlier ones are already stored. */
   async begin(members: readonly { readonly id: string; readonly since: Date }[]): Promise<void> {
     const since = members.map((member) => member.since.toISOString());
     await this.#deps.data.all(sql`insert into read_start as s (user_id, new_since, all_read_until)
@@ -70,7 +70,7 @@ export class ReadStarts {
     await this.#deps.cache.purge(...members.map(({ id }) => tagOf(id)));
   }
 
-  /** Both moments move on, and never back; `unless` somebody has changed the second one since it was read. */
+  /** Advances both times, never back; with `unless`, only if the second one has not changed since it was read. */
   async advance({ userId, allReadUntil }: ReadStart, to: Row, { unless = false } = {}): Promise<void> {
     await this.#deps.data.all(sql`update read_start
       set new_since = greatest(new_since, ${to.newSince}), all_read_until = greatest(all_read_until, ${to.allReadUntil})
@@ -78,7 +78,10 @@ export class ReadStarts {
     await this.#deps.cache.purge(tagOf(userId));
   }
 
-  /** A discussion whose last post is of `lastPostAt` may be unread again. It always changes, for `unless` to notice. */
+  /**
+   * Lets a discussion whose last post is from `lastPostAt` be unread again. Always changes the row, so that `unless`
+   * notices.
+   */
   async reopen(userId: string, lastPostAt: Date): Promise<void> {
     await this.#deps.data.all(sql`update read_start
       set all_read_until = least(all_read_until, ${lastPostAt}::timestamptz) - interval '1 millisecond'

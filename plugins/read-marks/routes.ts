@@ -13,7 +13,7 @@ export interface RouteDeps {
   readonly marks: ReadMarkService;
   readonly web: Web | undefined;
 }
-/** Discussions in one request. */
+/** The maximum number of discussions per request. */
 const MAX_BATCH = 100;
 
 /** /api/unread and /api/read-marks. */

@@ -18,9 +18,9 @@ import { fill, headerEnd, slotFillings, type SafeHtml, type Web } from 'parley-f
 import { entryOf, hasReadMark, placePath, type ReadMarkService, type VisitStart } from './read-mark-service.ts';
 import { UNREAD } from './pages.ts';
 
-/** Above this a number says only that there are many. */
+/** The largest number shown; above it, the text says that there are more. */
 const MOST = 99;
-/** Of the list of what a member follows, which is of another plugin. */
+/** The list of followed discussions, which belongs to another plugin. */
 const FOLLOWING = '/following';
 
 interface SlotDeps {
@@ -29,7 +29,9 @@ interface SlotDeps {
   readonly web: Web;
 }
 
-/** What other plugins' pages show of read marks. Guests get the same page each: their marks are in their browsers. */
+/**
+ * Fills slots of other plugins' pages with read marks. All guests get the same page: their marks are in their browsers.
+ */
 export function fillSlots({ plugin, marks, web }: SlotDeps): void {
   const everyone = { shared: true };
   const next = fill(headerEnd, async (contexts, viewer) => {
@@ -64,7 +66,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
 
   const titles = async (records: readonly DiscussionRecord[], viewer: Viewer) => {
     if (isGuest(viewer)) return [];
-    // Records of the API's lists have the fields of whoever asks; those of a page are the same for many.
+    // Records of API lists carry the caller's fields; those of a page are shared by many viewers.
     const found = records.every(hasReadMark)
       ? records
       : await marks.of(
@@ -112,7 +114,7 @@ export function fillSlots({ plugin, marks, web }: SlotDeps): void {
   plugin.extend(slotFillings, fill(postBefore, lines));
 }
 
-/** The post on this page with which begins what the member had not read before this visit, and when that was. */
+/** The first post on this page that the member had not read before this visit, and when the visit before it was. */
 async function firstOfVisit(
   posts: readonly PostRecord[],
   viewer: Member,
@@ -122,7 +124,7 @@ async function firstOfVisit(
   const visit = any && (await marks.visitStart(any.discussion_id, viewer));
   const at = visit ? posts.findIndex(({ number }) => number > visit.number) : -1;
   const first = posts[at];
-  // Deleted ones between are not among these posts.
+  // Deleted posts in between are not among these posts.
   if (!visit || !first || (at === 0 && first.number !== visit.number + 1)) return undefined;
   return { number: first.number, at: visit.at };
 }

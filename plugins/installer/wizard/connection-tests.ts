@@ -1,12 +1,12 @@
 import type { DatabaseReport } from 'parley-forum';
 
-/** The result of testing a database or a Redis, in words for the person who typed its URL. */
+/** The result of testing a database or Redis connection, worded for the person who typed the URL. */
 export interface TestResult {
   readonly good: boolean;
   readonly text: string;
 }
 
-/** Texts by key, in the site's language. */
+/** Looks up a text by key, in the site's language. */
 export type Text = (key: string, values?: Readonly<Record<string, unknown>>) => string;
 
 export interface ConnectionTestsDeps {
@@ -17,7 +17,7 @@ export interface ConnectionTestsDeps {
   readonly timeout?: number;
 }
 
-/** By code of PostgreSQL, of Node and of its resolver. */
+/** By SQLSTATE, Node.js or resolver error code. */
 const REASONS: Readonly<Record<string, string>> = {
   '28P01': 'credentials',
   '28000': 'credentials',
@@ -28,16 +28,17 @@ const REASONS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'silent',
 };
 
-/** Where there is no code: what Redis and the drivers say. */
+/** For errors without a code: messages of Redis and the drivers. */
 const MESSAGE_PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/WRONGPASS|NOAUTH|invalid password/i, 'credentials'],
   [/time(d )?out/i, 'silent'],
 ];
 /**
- * What PostgreSQL itself says carries such a code. Other messages are not shown: they would reveal what runs there.
+ * Errors raised by PostgreSQL itself carry such a code. Other messages are not shown: they would reveal what runs
+ * there.
  */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
-/** The oldest version of PostgreSQL that is supported. */
+/** The oldest supported version of PostgreSQL. */
 const MIN_POSTGRES_VERSION = 15;
 
 const decoded = (text: string): string => {
@@ -95,7 +96,7 @@ export class ConnectionTests {
   }
 
   #reason(error: unknown, values: { readonly host: string; readonly name: string }): string {
-    // Where a name has several addresses, each says why it did not answer.
+    // If a name has several addresses, there is one error for each.
     const first = (error instanceof AggregateError ? (error.errors as readonly unknown[])[0] : error) as
       | { code?: unknown; message?: unknown }
       | undefined;

@@ -14,11 +14,11 @@ export interface FieldOptions {
   readonly pattern?: string;
   readonly minlength?: number;
   readonly maxlength?: number;
-  /** An address, which is no prose. */
+  /** For URLs and the like, which are not prose. */
   readonly plain?: boolean;
 }
 
-/** Ids of what describes a field, for screen readers. */
+/** The ids of the elements that describe a field, for screen readers. */
 const describedBy = (name: string, help: unknown, problem: unknown): SafeHtml | undefined => {
   const ids = [problem !== undefined && `p-${name}`, help !== undefined && `h-${name}`].filter(Boolean);
   return ids.length > 0 ? html` aria-describedby="${ids.join(' ')}"` : undefined;
@@ -83,7 +83,7 @@ export function select(
   );
 }
 
-/** A radio button or a box to tick. */
+/** A radio button or checkbox. */
 export function choice(
   type: 'radio' | 'checkbox',
   name: string,
@@ -96,11 +96,11 @@ export function choice(
 <div><label for="f-${id}">${label}</label><p class="help" id="h-${id}">${help}</p></div></div>`;
 }
 
-/** What a test of a connection said. */
+/** The result of a connection test. */
 export const testMessage = (testResult: TestResult | undefined): SafeHtml | undefined =>
   testResult && html`<p class="${testResult.good ? 'good' : 'bad'}" role="status">${testResult.text}</p>`;
 
-/** What is wrong with the form as a whole, and the fields it names, to which links lead. */
+/** What is wrong with the form as a whole, with links to the fields concerned. */
 export function problems(
   message: string | undefined,
   details: readonly FieldProblem[],
@@ -116,10 +116,10 @@ ${
 }</div>`;
 }
 
-/** The password in an address as it may be shown. */
+/** The URL with its password masked, safe to display. */
 export const maskPassword = (address: string | undefined): string =>
   (address ?? '').replace(/^([a-z]+:\/\/[^:/@]*):.*@/i, '$1:*****@');
-/** What was typed, with the password that was typed before where the form came back as it was shown. */
+/** The URL that was typed; if it came back exactly as displayed, masked, the earlier one with its password. */
 export const restorePassword = (input: string | undefined, before: string | undefined): string | undefined => {
   const address = input?.trim() || undefined;
   return before !== undefined && address === maskPassword(before) ? before : address;

@@ -10,9 +10,9 @@ export interface FormsDeps {
   readonly text: Text;
   readonly environment: Environment;
   readonly policy: () => PasswordPolicy;
-  /** One of its rules, in words. */
+  /** A rule of the password policy in words. */
   readonly rule: (label: string, minimum: number) => string;
-  /** Ids of the languages that are installed. */
+  /** The ids of the installed languages. */
   readonly languages: () => readonly string[];
   readonly demo: boolean;
   readonly defaults: {
@@ -22,7 +22,7 @@ export interface FormsDeps {
   };
 }
 
-/** How a step is shown: the first time, after a test, or when it was refused. */
+/** The state a step is shown in: initially, after a connection test, or after it was refused. */
 export interface FormState {
   readonly message?: string | undefined;
   readonly problems?: readonly FieldProblem[];
@@ -30,16 +30,16 @@ export interface FormState {
   readonly redis?: TestResult | undefined;
 }
 
-/** By field. */
+/** Texts by field name. */
 type Texts = Readonly<Record<string, string>>;
 
-/** `zone` where this machine knows it, else UTC. */
+/** `zone` if this machine knows it, UTC otherwise. */
 export const knownTimezone = (zone: string): string => timezoneNamed(zone) ?? 'UTC';
 
-/** The one this machine runs in. */
+/** The time zone of this machine. */
 export const ownTimezone = (): string => knownTimezone(Intl.DateTimeFormat().resolvedOptions().timeZone);
 
-/** The pages of the steps, with what was typed so far. */
+/** The pages of the steps, with the values entered so far. */
 export class Forms {
   readonly #deps: FormsDeps;
 
@@ -206,8 +206,8 @@ ${testMessage(testResult)}${this.#test('database')}`;
   }
 
   /**
-   * Enter in a field presses the form's first button, so what goes on stands before the buttons that test. Only the
-   * keyboard finds it.
+   * Pressing Enter in a field activates the form's first button, so a submit button precedes the test buttons. It is
+   * reachable by keyboard only.
    */
   #byEnter(key: string): SafeHtml {
     return html`<button class="by-enter" tabindex="-1" aria-hidden="true">${this.#deps.text(key)}</button>`;

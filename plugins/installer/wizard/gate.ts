@@ -5,18 +5,18 @@ import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 export interface GateDeps {
   readonly protection: Protection;
   readonly http: Http;
-  /** Undefined where there is no API. */
+  /** Undefined when the API plugin is off. */
   readonly api: ApiRefusals | undefined;
   readonly installed: () => boolean;
 }
 
-/** Seconds after which a program may retry. */
+/** Seconds after which an API client may retry. */
 const RETRY_AFTER = '30';
 const nothingInstalled = (): HttpError =>
   new HttpError(503, 'Nothing is installed here yet', { headers: { 'Retry-After': RETRY_AFTER } });
 const isBelow = (path: string, prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
 
-/** Until there is a forum, only the installer is let through: pages redirect to it, programs get 503. */
+/** Until a forum is installed, lets only the installer through: pages redirect to it, API clients get 503. */
 export function createGate({ protection, http, api, installed }: GateDeps): RequestHandler {
   return (req, res, next) => {
     if (installed() || isBelow(req.path, '/install')) return next();

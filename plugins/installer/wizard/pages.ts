@@ -1,17 +1,17 @@
 import { html, type SafeHtml } from 'parley-forum/plugins/web';
 import type { Text } from './connection-tests.ts';
 
-/** A page of the installer, before it is framed. */
+/** A page of the installer, before it is wrapped in the document. */
 export interface InstallerPage {
   readonly kind: 'sheet';
   readonly status: number;
   readonly title: string;
   readonly body: SafeHtml;
-  /** The id of the step it belongs to. */
+  /** The id of the step the page belongs to. */
   readonly step?: string | undefined;
-  /** Where the browser goes by itself after two seconds. */
+  /** Where the browser is redirected after two seconds. */
   readonly next?: string | undefined;
-  /** Said on the first page of the forum that the browser opens. */
+  /** Shown on the first page of the forum that the browser opens. */
   readonly notice?: string | undefined;
 }
 
@@ -34,7 +34,7 @@ export type Step = (typeof STEPS)[number];
 export const pathOf = (step: Step): string => `/install/${step}`;
 export const STYLE = '/install/style.css';
 
-/** The whole document. It depends on no theme: there may be none that can be used. */
+/** The complete document. It does not depend on a theme, since there may be none that works yet. */
 export function renderDocument({ title, body, step }: InstallerPage, text: Text, language: string): SafeHtml {
   return html`<!doctype html>
 <html lang="${language}">
@@ -65,19 +65,19 @@ function progress(current: string, text: Text): SafeHtml {
   return html`<nav aria-label="${text('steps')}"><ol>${STEPS.map(entry)}</ol></nav>`;
 }
 
-/** Without the right link. */
+/** Shown without a valid set-up link. */
 export const linkNeededPage = (text: Text): InstallerPage =>
   installerPage(text('link.title'), html`<p>${text('link.lead')}</p><p class="quiet">${text('link.new')}</p>`, {
     status: 401,
   });
 
-/** Another browser has the installation to itself. */
+/** Shown when another browser has claimed the installation. */
 export const linkUsedPage = (text: Text): InstallerPage =>
   installerPage(text('used.title'), html`<p>${text('used.lead')}</p><p class="quiet">${text('used.new')}</p>`, {
     status: 403,
   });
 
-/** Once there is a forum, or a file that says so. */
+/** Shown once there is a forum, or a config file that says so. */
 export function closedPage(text: Text, installed: boolean): InstallerPage {
   const forum = html`<p>${text('closed.lead')}</p><p><a href="/">${text('closed.forum')}</a></p>`;
   return installerPage(text('closed.title'), installed ? forum : html`<p>${text('closed.configured')}</p>`, {
@@ -85,7 +85,9 @@ export function closedPage(text: Text, installed: boolean): InstallerPage {
   });
 }
 
-/** While it installs: /login leads back here until there is a forum, whose first page says `notice`. */
+/**
+ * Shown during the installation: /login redirects back here until there is a forum, whose first page shows `notice`.
+ */
 export const progressPage = (text: Text, line: string, notice: string): InstallerPage =>
   installerPage(
     text('progress.title'),
@@ -102,7 +104,7 @@ export const failedPage = (text: Text, problem: string): InstallerPage =>
 <p><a class="button" href="${pathOf('administrator')}">${text('progress.retry')}</a></p>`,
   );
 
-/** Between two openings of the program; `next` is the address itself. */
+/** Shown while the program restarts; `next` is the URL itself. */
 export const restartSheet = (text: Text): InstallerPage =>
   installerPage(text('meanwhile.title'), html`<p role="status">${text('meanwhile.lead')}</p>`, {
     status: 503,

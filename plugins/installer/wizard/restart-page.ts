@@ -10,9 +10,7 @@ export interface RestartPageDeps {
   readonly http: Http;
 }
 
-/**
- * Serves requests while the program restarts. It is rendered beforehand: no service runs meanwhile.
- */
+/** Serves requests while the program restarts. The page is rendered in advance, because no service is running then. */
 export function createRestartPage({ text, language, style, http }: RestartPageDeps): RequestHandler {
   const page = restartSheet(text);
   const document = renderDocument(page, text, language).toString();

@@ -58,7 +58,7 @@ const MAIL = /^smtps?:\/\/.+/;
 const textOf = (body: Readonly<Record<string, unknown>>, name: string): string | undefined =>
   typeof body[name] === 'string' ? body[name] : undefined;
 
-/** The set-up link, a page for each step, and the page that is shown while it installs. */
+/** The set-up link, a page for each step, and the progress page. */
 export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
   const { setup, visits, forms, http, web, text, style } = deps;
   plugin.route(surface, {
@@ -73,7 +73,7 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
     const cookie = token === undefined ? undefined : visits.open(token, { secure: http.secure(req) });
     if (cookie === undefined) throw linkNeeded();
     res.append('Set-Cookie', cookie);
-    // Without the token, which would stay in the browser's history.
+    // Drops the token from the URL, so that it does not stay in the browser's history.
     return redirect(pathOf('site'));
   });
   plugin.route(surface, {
@@ -132,7 +132,7 @@ export function addRoutes(plugin: PluginHandle, deps: RoutesDeps): void {
   })(({ body, actor }) => install(deps, actor!, body));
 }
 
-/** The path of the first step that is not done; during the installation that of its progress. */
+/** The path of the first step that is not done, or of the progress page during the installation. */
 function nextPath({ done }: Visit, attempt: Attempt | undefined): string {
   if (attempt) return '/install/progress';
   return pathOf(STEPS.find((step) => !done.has(step)) ?? 'administrator');
@@ -141,13 +141,13 @@ function nextPath({ done }: Visit, attempt: Attempt | undefined): string {
 /** The notice on the first page of the new forum. */
 const readyNotice = ({ text }: RoutesDeps, { answers: { username } }: Visit): string => text('ready', { username });
 
-/** A step is done: from the first on, no other browser may install. */
+/** Marks a step as done. After the first one, no other browser may install. */
 function finish({ visits }: RoutesDeps, visit: Visit, step: Step): void {
   if (!visits.claim(visit)) throw linkUsed();
   visit.done.add(step);
 }
 
-/** A redirect for a visit that is not ready for `step`. */
+/** The redirect for a visit that is not ready for `step`. */
 function redirectIfNotReady(visit: Visit, step: Step, attempt: Attempt | undefined): Redirect | undefined {
   if (attempt && attempt.failure === undefined) return redirect('/install/progress');
   const first = STEPS.find((one) => !visit.done.has(one)) ?? step;
@@ -171,7 +171,7 @@ function storeServices(answers: FormValues, body: Readonly<Record<string, unknow
   const database = restorePassword(textOf(body, 'database_url'), answers.database_url);
   const redis = restorePassword(textOf(body, 'redis_url'), answers.redis_url);
   const mail = restorePassword(textOf(body, 'smtp_url'), answers.smtp_url);
-  // Where nothing was chosen, an address says it.
+  // If neither option was chosen, a database URL implies `server`.
   answers.database =
     body['database'] === 'server' || (body['database'] === undefined && database !== undefined) ? 'server' : 'embedded';
   for (const [name, value] of Object.entries({ database_url: database, redis_url: redis, smtp_url: mail })) {
@@ -201,17 +201,17 @@ async function saveServices(
   return redirect(pathOf('administrator'));
 }
 
-/** The URL of the server that was chosen; empty where none was typed. */
+/** The URL of the database server if that option was chosen; empty if none was typed. */
 const serverUrl = ({ database, database_url: url = '' }: FormValues): string | undefined =>
   database === 'server' ? url : undefined;
 
-/** A problem where a URL was typed but the embedded database is chosen: asks which of the two was meant. */
+/** A problem if a URL was typed but the embedded database is chosen: asks which of the two was meant. */
 function unusedUrl({ environment, text }: RoutesDeps, { database, database_url: url }: FormValues): FieldProblem[] {
   if (environment.databaseUrl !== undefined || database === 'server' || url === undefined) return [];
   return [{ field: 'database_url', message: text('database.unused') }];
 }
 
-/** Tests the URLs that were typed: the one that `test` names, or all. */
+/** Tests the URLs that were typed: the one named by `test`, or all of them. */
 async function testConnections(
   { connectionTests, environment }: RoutesDeps,
   answers: FormValues,
@@ -270,6 +270,6 @@ async function install(deps: RoutesDeps, visit: Visit, body: Static<typeof Admin
     place,
   );
   visit.done.add('administrator');
-  // Leads to the progress until there is a forum.
+  // Redirects to the progress page until there is a forum.
   return redirect('/login', { notice: readyNotice(deps, visit) });
 }

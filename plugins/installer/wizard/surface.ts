@@ -22,7 +22,7 @@ import type { Text } from './connection-tests.ts';
 import type { SetupService } from '../setup.ts';
 import { isValidToken, type Visit, type Visits } from './visits.ts';
 
-/** A form that was refused. */
+/** A form submission that was refused. */
 export interface Retry {
   readonly visit: Visit;
   readonly body: Readonly<Record<string, unknown>>;
@@ -31,20 +31,20 @@ export interface Retry {
   readonly status: number;
 }
 
-/** A style sheet, as it is sent. */
+/** A style sheet, sent as is. */
 export interface StyleSheet {
   readonly kind: 'style';
   readonly text: string;
 }
 
-/** What a page of the installer may say of itself. */
+/** Route options of installer pages. */
 export interface InstallerOptions {
   readonly open?: boolean;
   readonly always?: boolean;
   rerender?(retry: Retry): InstallerPage;
 }
 
-/** What pages of the installer know of a request. */
+/** The context that installer pages get for a request. */
 export interface InstallerContext {
   readonly actor: Visit | undefined;
 }
@@ -63,7 +63,10 @@ export const installerSurface = defineSurface<
   },
 });
 
-/** Nothing but the own style sheet and forms; `upgrade-insecure-requests` would break a site that has no https yet. */
+/**
+ * Allows nothing but the installer's own style sheet and forms. `upgrade-insecure-requests` would break a site that has
+ * no HTTPS yet.
+ */
 export const HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy':
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'",
@@ -153,12 +156,12 @@ export class InstallerSurface implements SurfaceBehaviour<
     this.#send(res, (await this.#rerender(context, failure)) ?? this.#errorPage(failure));
   }
 
-  /** A refused form with what was typed. */
+  /** Renders a refused form again with the submitted values. */
   async #rerender(
     context: Exchange<InstallerOptions> & Partial<InstallerContext>,
     { status, code, details, message }: HttpError,
   ): Promise<InstallerPage | undefined> {
-    // Once another browser has claimed the installation there is no form to send again.
+    // Once another browser has claimed the installation, there is no form to submit again.
     if (code === LINK_USED) return undefined;
     const { actor: visit, route, req } = context;
     const rerender = route?.options.rerender;

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http';
 import { parse as parseCookies, serialize as serializeCookie } from 'cookie';
 import { LRUCache } from 'lru-cache';
 
-/** What was typed in earlier steps. Passwords stay here and are never sent back. */
+/** Values entered in earlier steps. Passwords stay here and are never sent back. */
 export interface FormValues {
   site_name?: string;
   locale?: string;
   timezone?: string;
   database?: 'embedded' | 'server';
-  /** What was typed, also where the embedded database is chosen. */
+  /** The URL that was typed, even if the embedded database is chosen. */
   database_url?: string;
   redis_url?: string;
   smtp_url?: string;
@@ -20,28 +20,29 @@ export interface FormValues {
 
 /** A browser that opened the set-up link. */
 export interface Visit {
-  /** For its forms. */
+  /** The CSRF token of its forms. */
   readonly csrf: string;
   readonly answers: FormValues;
-  /** The steps it has been through, by id. */
+  /** The ids of the completed steps. */
   readonly done: Set<string>;
 }
 
-/** Browsers at a time; beyond it the first one is dropped. */
+/** The maximum number of visits; beyond it, the oldest is dropped. */
 const MAX_VISITS = 20;
 const COOKIE = 'parley.install';
 
 const secret = (): string => randomBytes(32).toString('base64url');
 
 /**
- * The set-up link and the browsers that opened it. Only hashes of link and cookies are stored, and only in memory.
+ * The set-up link and the browsers that opened it. Only hashes of the link and the cookies are stored, and only in
+ * memory.
  */
 export class Visits {
   #link: string | undefined;
   #owner: Visit | undefined;
   readonly #visits = new LRUCache<string, Visit>({ max: MAX_VISITS });
 
-  /** A token for the set-up link; one made before no longer counts. This is the only time it can be read. */
+  /** Returns a token for a new set-up link and invalidates the previous one. The token cannot be read again later. */
   invite(): string {
     this.end();
     const token = secret();
@@ -49,13 +50,13 @@ export class Visits {
     return token;
   }
 
-  /** The Set-Cookie value for a browser with the right token; undefined for a wrong one. */
+  /** The Set-Cookie value for a browser with the right token; undefined if the token is wrong. */
   open(token: string, { secure }: { readonly secure: boolean }): string | undefined {
     if (this.#link === undefined || !timingSafeEqual(Buffer.from(hash('sha256', token)), Buffer.from(this.#link)))
       return undefined;
     const cookie = secret();
     this.#visits.set(hash('sha256', cookie), { csrf: secret(), answers: {}, done: new Set() });
-    // Not `Strict`: the link may be opened from a page of a chat or of a console in the browser.
+    // Not `Strict`: the link may be opened from a web-based chat or console.
     return serializeCookie(COOKIE, cookie, { path: '/install', httpOnly: true, sameSite: 'lax', secure });
   }
 
@@ -64,14 +65,14 @@ export class Visits {
     return value === undefined ? undefined : this.#visits.peek(hash('sha256', value));
   }
 
-  /** A browser has claimed the installation: the link lets no one in any more. */
+  /** True once a browser has claimed the installation: the link no longer works. */
   get claimed(): boolean {
     return this.#owner !== undefined;
   }
 
   /**
-   * Gives the installation to the first browser that sends a step: the link and all other visits end. False for one
-   * that came later. Opening the link claims nothing, since programs that preview links open them too.
+   * Gives the installation to the first browser that submits a step, and ends the link and all other visits. Returns
+   * false for any later browser. Opening the link claims nothing, since link-preview bots open it too.
    */
   claim(visit: Visit): boolean {
     if (this.#owner) return this.#owner === visit;
@@ -81,7 +82,7 @@ export class Visits {
     return true;
   }
 
-  /** The link and every visit end. */
+  /** Ends the link and all visits. */
   end(): void {
     this.#link = undefined;
     this.#owner = undefined;
@@ -89,7 +90,7 @@ export class Visits {
   }
 }
 
-/** Whether a form's token is the visit's, in constant time. */
+/** Compares the form's token with the visit's in constant time. */
 export function isValidToken({ csrf }: Visit, given: unknown): boolean {
   return (
     typeof given === 'string' &&

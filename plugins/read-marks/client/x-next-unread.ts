@@ -1,7 +1,7 @@
 import { define } from '@forum/client';
 import type { Leaving } from './parts/leaving.ts';
 
-/** The link to the next unread post. A page that has it itself goes there instead. */
+/** The link to the next unread post. If that post is on this page, moves the focus there instead. */
 class NextUnread extends HTMLElement {
   connectedCallback(): void {
     const link = this.querySelector('a');

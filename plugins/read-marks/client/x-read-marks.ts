@@ -2,17 +2,17 @@ import { define, page, request } from '@forum/client';
 import type { Leaving } from './parts/leaving.ts';
 import { markOf, setMark } from './parts/marks.ts';
 
-/** Milliseconds for which a post is in view before it counts as read, and between looks. */
+/** Milliseconds a post must be in view to count as read, and milliseconds between checks. */
 const DWELL = 1_000;
 const LOOK = 250;
-/** Milliseconds for which what was read is collected before it is sent. */
+/** Milliseconds for which read posts are collected before they are sent. */
 const BATCH = 3_000;
 
 const numberOf = (post: Element): number => Number((post as HTMLElement).dataset['number']);
 
 /**
- * Watches which posts of a discussion are really seen, and says so to the server; of a guest this browser alone keeps
- * it.
+ * Watches which posts of a discussion are actually seen and reports them to the server; for guests, only this browser
+ * keeps them.
  */
 class ReadMarks extends HTMLElement {
   #gone: AbortController | undefined;
@@ -20,7 +20,9 @@ class ReadMarks extends HTMLElement {
   #added: MutationObserver | undefined;
   #looking: ReturnType<typeof setInterval> | undefined;
   #waiting: ReturnType<typeof setTimeout> | undefined;
-  /** Posts on the screen, and since when each is in view; undefined while it is not, or not enough of it. */
+  /**
+   * Posts near the viewport and the time since when each is in view; undefined while too little of the post is visible.
+   */
   readonly #posts = new Map<Element, number | undefined>();
   #highest = 0;
   readonly #line = document.createElement('p');
@@ -74,7 +76,7 @@ class ReadMarks extends HTMLElement {
     for (const post of stream.querySelectorAll('.post[data-number]')) this.#near?.observe(post);
   }
 
-  /** What is in view for long enough is read, and with it all before it. */
+  /** Marks a post that has been in view long enough as read, and with it all posts before it. */
   #look(): void {
     const now = performance.now();
     for (const [post, since] of this.#posts) {
@@ -99,11 +101,14 @@ class ReadMarks extends HTMLElement {
     this.#sent = number;
     const body = JSON.stringify({ read_marks: [{ discussion_id: this.dataset['discussion'], number }] });
     const headers = { 'Content-Type': 'application/json' };
-    // Outlives the page. What is lost with the connection is read again, or seen again.
+    // The request outlives the page. If it fails, the posts are simply seen and reported again.
     await request('/api/read-marks', { method: 'POST', body, headers, keepalive: true }).catch(() => undefined);
   }
 
-  /** Whoever goes on has read what they see. The next post of this page comes first, then those of other pages. */
+  /**
+   * Moving on implies that the posts in view were read. The next unread post on this page comes first, then other
+   * pages.
+   */
   #next(event: CustomEvent<Leaving>, stream: Element): void {
     const posts = [...stream.querySelectorAll<HTMLElement>('.post[data-number]')];
     for (const post of posts) if (inView(post)) this.#read(numberOf(post));
@@ -119,14 +124,14 @@ class ReadMarks extends HTMLElement {
     next.scrollIntoView();
   }
 
-  /** What is made unread here stays so. */
+  /** A post marked unread here stays unread. */
   #submitted({ action }: HTMLFormElement): void {
     if (!/\/p\/[^/]+\/unread$/.test(action)) return;
     setMark(this.dataset['number'] ?? '', 0);
     this.#sent = this.#highest = Infinity;
   }
 
-  /** For guests, the line above the first post that is new; where that post was changed it is put there again. */
+  /** For guests, the line above the first new post. It is inserted again if that post is re-rendered. */
   #divide(stream: Element, number: number): void {
     const first = number > 1 && stream.querySelector(`[data-number="${number}"]`);
     if (!first || this.#line.parentElement === first) return;
@@ -135,7 +140,7 @@ class ReadMarks extends HTMLElement {
   }
 }
 
-/** Half of it is on the screen, or it fills half of the screen. */
+/** Whether half of the post is visible, or it fills half of the screen. */
 function inView(post: Element): boolean {
   const { top, bottom, height } = post.getBoundingClientRect();
   return Math.min(bottom, innerHeight) - Math.max(top, 0) >= Math.min(height, innerHeight) / 2;

@@ -1,7 +1,10 @@
 import { define, page } from '@forum/client';
 import { markOf } from './parts/marks.ts';
 
-/** Brings the rows below it up to the marks of this browser: all there are of a guest, and what a member read in this tab. */
+/**
+ * Updates the rows of the list from the marks in this browser: all marks of a guest, or those a member made in this
+ * tab.
+ */
 class UnreadRows extends HTMLElement {
   #gone: AbortController | undefined;
   #watching: MutationObserver | undefined;
@@ -10,7 +13,7 @@ class UnreadRows extends HTMLElement {
     const list = this.parentElement;
     if (!list) return;
     this.#gone = new AbortController();
-    // Also when one comes back to a page that slept.
+    // Also when the page is restored from the back/forward cache.
     addEventListener('pageshow', () => this.#show(list), { signal: this.#gone.signal });
     const feed = list.querySelector('[role="feed"]');
     this.#watching = new MutationObserver(() => this.#show(list));
@@ -36,7 +39,7 @@ class UnreadRows extends HTMLElement {
     { number, mark, left }: { readonly number: string; readonly mark: number; readonly left: number },
   ): void {
     const badge = row.querySelector('.unread-count');
-    // The server knows more of a member: what is muted, or deleted.
+    // For members the server knows more, such as muted discussions and deleted posts.
     if (page.member && !badge) return;
     if (left <= 0) return badge?.remove();
     const link = row.querySelector<HTMLAnchorElement>('.card-title a');

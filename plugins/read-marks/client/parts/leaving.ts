@@ -1,6 +1,6 @@
 /**
- * The detail of `read-marks:next`: what parts of the page add before it is left, the discussion to go on in first, and
- * what is being sent.
+ * The detail of `read-marks:next`. Before the page is left, its parts add the discussion to continue in first and the
+ * requests in flight.
  */
 export interface Leaving {
   in?: string;

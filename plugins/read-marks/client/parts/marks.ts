@@ -1,12 +1,14 @@
 import { page, store } from '@forum/client';
 
-/** How far discussions were read, by `d` and their numbers: keys of digits alone would not stay in their order. */
+/** How far discussions were read, by `d` and their number: purely numeric keys would not keep insertion order. */
 type Marks = Record<string, number>;
 const KEY = 'read-marks';
-/** Discussions of which a browser keeps marks; those that were read on last stay. */
+/** The maximum number of discussions a browser keeps marks for; the most recently read ones are kept. */
 const MOST = 500;
 
-/** Members' marks are the server's: here are those of this tab, for rows that were made before. */
+/**
+ * Members' marks are stored on the server. This holds only those of this tab, for rows rendered before they changed.
+ */
 const session = {
   get: (): string | null => {
     try {
@@ -19,7 +21,7 @@ const session = {
     try {
       sessionStorage.setItem(KEY, text);
     } catch {
-      // The rows of a page one comes back to then stay as they were.
+      // Then the rows of a page the visitor returns to are not updated.
     }
   },
 };
@@ -34,7 +36,7 @@ function read(): Marks {
 
 export const markOf = (discussion: string): number => read()[`d${discussion}`] ?? 0;
 
-/** 0 forgets it. */
+/** 0 deletes the mark. */
 export function setMark(discussion: string, number: number): void {
   const { [`d${discussion}`]: _before, ...others } = read();
   const marks = Object.fromEntries(Object.entries(others).slice(1 - MOST));
