@@ -10,9 +10,9 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Account } from 'parley-forum/plugins/accounts';
 import { defineSlot, type PageHead, type View } from 'parley-forum/plugins/web';
 
-/** May open the admin panel at all, and see how the forum is. */
+/** May open the admin panel and see the state of the forum. */
 export const administer = definePermission('admin.open', { label: 'open the admin panel', default: 'admin' });
-/** May do there what concerns the whole forum, its security too. */
+/** May change what concerns the whole forum there, including its security. */
 export const configure = definePermission('admin.configure', {
   label: 'see and change settings, switch plugins, and repeat work that failed',
   default: 'admin',
@@ -22,7 +22,7 @@ export const configure = definePermission('admin.configure', {
 export interface AdminSection {
   readonly group: 'overview' | 'people' | 'content' | 'integrations' | 'system';
   readonly label: string;
-  /** Under /admin. */
+  /** A path below /admin. */
   readonly href: string;
 }
 export const adminSections = defineExtensionPoint<AdminSection>(
@@ -31,7 +31,7 @@ export const adminSections = defineExtensionPoint<AdminSection>(
   { order: 'The place within the entry’s group.' },
 );
 
-/** A card on the dashboard: a number or a state, with where to look. */
+/** A card on the dashboard: a number or a state, with a link to the details. */
 export interface AdminTile {
   readonly label: string;
   readonly href?: string;
@@ -43,15 +43,15 @@ export const adminTiles = defineExtensionPoint<AdminTile>(
   { order: 'The place on the dashboard.' },
 );
 
-/** Something that another plugin knows of each member in the administrators’ list of members. */
+/** A value that another plugin adds for each member in the administrators' list of members. */
 export interface MemberColumn {
-  /** Its key among the `columns` of a member, for programs. */
+  /** The value's key in the `columns` of a member, for API clients. */
   readonly name: string;
-  /** A text (`plugin:key`) that stands before the value. */
+  /** A text (`plugin:key`) shown before the value. */
   readonly label: string;
   /**
-   * For all members of a page at once, in order: what is shown, undefined where there is nothing to say. After 1 s the
-   * page goes on without it.
+   * Loads the values for all members of a page at once, in order; undefined where there is nothing to show. After 1 s
+   * the page is rendered without the column.
    */
   loadMany(
     members: readonly Pick<Account, 'id' | 'username'>[],
@@ -65,7 +65,7 @@ export const memberColumns = defineExtensionPoint<MemberColumn>(
 );
 
 /**
- * Settings are about to be stored: listeners add problems that prevent it, by key, such as a requirement that the
+ * Settings are about to be stored. Listeners prevent it by adding problems, by key, such as a requirement that the
  * administrator does not meet themselves.
  */
 export const settingsSaving = defineFilter<
@@ -73,22 +73,21 @@ export const settingsSaving = defineFilter<
   { readonly actor: string | undefined; readonly changes: Readonly<Record<string, unknown>> }
 >('admin.settings-saving', 'abort');
 /**
- * Settings were stored, or reset to their defaults; raised in the transaction of the change. Never with
- * the values.
+ * Settings were stored or reset to their defaults; raised in the transaction of the change. Never includes the values.
  */
 export const settingsChanged = defineAction<{
   readonly actor: string | undefined;
   readonly keys: readonly string[];
   readonly reset: boolean;
 }>('admin.settings-changed');
-/** A plugin is about to be switched; what goes wrong then is a `pluginStayed`. `others`: what stops with it. */
+/** A plugin is about to be switched on or off; `others` stop with it. If switching fails, `pluginStayed` follows. */
 export const pluginSwitched = defineAction<{
   readonly actor: string | undefined;
   readonly plugin: string;
   readonly on: boolean;
   readonly others: readonly string[];
 }>('admin.plugin-switched');
-/** A plugin could not be switched: it stays as it was. */
+/** A plugin could not be switched on or off and stays as it was. */
 export const pluginStayed = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>(
   'admin.plugin-stayed',
 );
@@ -96,14 +95,14 @@ export const pluginStayed = defineAction<{ readonly actor: string | undefined; r
 export const pluginReleased = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>(
   'admin.plugin-released',
 );
-/** Background work that had failed was put back. */
+/** Failed jobs were put back into the queue. */
 export const workRetried = defineAction<{
   readonly actor: string | undefined;
   readonly listener: string;
   readonly count: number;
 }>('admin.work-retried');
 
-/** The panel's shell around a plugin's own admin page. */
+/** Wraps a plugin's own admin page in the panel's frame. */
 export interface Admin {
   view(template: string, head: Omit<PageHead, 'name'>, model: object, status?: number): View;
 }

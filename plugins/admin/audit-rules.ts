@@ -32,7 +32,7 @@ const RULES = [
     subject: subject('listener', listener),
     details: { count },
   })),
-  // What the kernel's own commands do is the same, done by somebody else.
+  // The kernel's commands do the same things, but outside the panel.
   audited(
     operated,
     [
@@ -58,7 +58,7 @@ const RULES = [
   ),
 ];
 
-/** What is done in the panel, or by the kernel's commands, leaves entries. */
+/** Records in the audit log what is done in the panel or by the kernel's commands. */
 export function addAuditRules(plugin: PluginHandle): void {
   for (const rule of RULES) plugin.extend(auditRules, rule);
 }

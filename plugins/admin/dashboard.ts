@@ -3,7 +3,7 @@ import { administer, adminSections, adminTiles } from 'parley-forum/plugins/admi
 import { negotiated, pages, phrase, type Phrase, type Web } from 'parley-forum/plugins/web';
 import type { PanelDeps } from './shared.ts';
 
-/** Milliseconds a tile may take before the dashboard goes on without its value. */
+/** Milliseconds a tile may take before the dashboard is rendered without its value. */
 const TILE_BUDGET = 1_000;
 
 interface DashboardDeps {
@@ -19,11 +19,11 @@ interface Alert {
   readonly id: string;
   readonly name: string;
   readonly text: string;
-  /** Whether it can be switched off. */
+  /** Whether the plugin can be switched off. */
   readonly on: boolean;
 }
 
-/** What needs attention today: a check that refuses everything, a plugin that failed. */
+/** What needs attention: checks that refuse everything, and plugins that failed. */
 const alertsOf = ({ id, name, state, problem, required, tasks }: PluginInfo): readonly Alert[] => [
   ...tasks
     .filter(({ refusing }) => refusing)
@@ -38,7 +38,7 @@ const alertsOf = ({ id, name, state, problem, required, tasks }: PluginInfo): re
   ...(state === 'failed' ? [{ kind: 'failed' as const, id, name, text: problem ?? '', on: false }] : []),
 ];
 
-/** `/admin`, and the tiles about the kernel itself. */
+/** `/admin`, and the tiles for the kernel itself. */
 export function addDashboard(
   { plugin, panel }: PanelDeps,
   { plugins, jobs, data, environment, web }: DashboardDeps,

@@ -3,7 +3,7 @@ import { configure, adminSections, workRetried } from 'parley-forum/plugins/admi
 import { negotiated, pages, phrase, redirect } from 'parley-forum/plugins/web';
 import { by, type PanelDeps } from './shared.ts';
 
-/** `/admin/jobs`: durable work by listener, and another chance for what failed. */
+/** `/admin/jobs`: durable jobs by listener, and a button to retry the failed ones. */
 export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Data; jobs: Jobs }): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'admin:jobs', href: '/admin/jobs' }, -98);
 

@@ -15,17 +15,17 @@ import {
 import { by, groupName, queryText, type PanelDeps } from './shared.ts';
 
 const PAGE = 50;
-/** Milliseconds that a plugin may take for a column. */
+/** Milliseconds a plugin may take to load a column. */
 const COLUMN_BUDGET = 1_000;
 
-/** What a plugin says of one member. */
+/** A plugin's value for one member. */
 interface Cell {
   readonly name: string;
   readonly label: string;
   readonly text: string;
 }
 
-/** What the viewer may do with an account, and whether they see its address. */
+/** Whether the viewer may change an account, and whether they see its e-mail address. */
 interface Rights {
   readonly changeable: boolean;
   readonly addressed: boolean;
@@ -46,7 +46,7 @@ function row({ email, ...account }: Account, cells: readonly Cell[], { changeabl
   };
 }
 
-/** The group that a refused form names for the account. */
+/** The group that was selected for this account in a refused form. */
 const chosenFor = ({ id }: Account, retry: Retry | undefined): Partial<Account> =>
   id === retry?.body['id'] && typeof retry.body['group_id'] === 'string' ? { groupId: retry.body['group_id'] } : {};
 
@@ -55,7 +55,7 @@ interface Search extends Static<typeof Part> {
   readonly groupId: string;
   readonly page: number;
 }
-/** Which of them programs ask for, in place of a page. */
+/** The part of the list that API clients ask for instead of a page. */
 const Part = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000 })),
@@ -68,7 +68,7 @@ export function addMembers(
 ): void {
   plugin.extend(adminSections, { group: 'people' as const, label: 'admin:members', href: '/admin/users' }, -100);
   const can = manageAccounts;
-  /** Of each account, in order, what plugins know of it; a column that fails is left out. */
+  /** For each account, in order, the values of all columns; a column that fails is left out. */
   const cellsOf = async (listed: readonly Account[], viewer: Viewer): Promise<readonly (readonly Cell[])[]> => {
     const columns = await Promise.all(
       plugin.extensions(memberColumns).map(async ({ plugin: owner, value: { name, label, loadMany } }) => {
@@ -182,13 +182,13 @@ export function addMembers(
     const group = groupName === undefined ? undefined : memberGroup(groupName);
     const moved = group !== undefined && group.id !== account.groupId;
     const switched = status !== undefined && status !== account.status;
-    // No one can lock themselves out, so there is always an administrator left.
+    // Nobody can lock themselves out, so there is always an administrator left.
     if (id === actor.id && (moved || switched)) {
       throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
     }
     await data.transaction(async () => {
       await data.lock('admin:members');
-      // Of two who take the rights from each other at the same moment the second has none any more.
+      // If two administrators demote each other at the same moment, the second has lost the permission by now.
       const now = (await accounts.viewers([actor.id])).get(actor.id);
       if (!now || !access.allows(now, can)) throw new HttpError(403, `You may not ${can.label}`);
       for (const concerned of [access.group(account.groupId), ...(moved ? [group] : [])])

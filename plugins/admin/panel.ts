@@ -4,7 +4,7 @@ import { view, type PageHead, type View } from 'parley-forum/plugins/web';
 
 const GROUPS: readonly AdminSection['group'][] = ['overview', 'people', 'content', 'integrations', 'system'];
 
-/** The panel's frame: its own navigation, in groups, beside any plugin's page. */
+/** The panel's frame: its grouped navigation next to any plugin's page. */
 export class Panel implements Admin {
   readonly #sections: () => readonly Extension<AdminSection>[];
 
@@ -12,7 +12,7 @@ export class Panel implements Admin {
     this.#sections = sections;
   }
 
-  /** The entries of the navigation, in its order. */
+  /** The entries of the navigation, in display order. */
   get sections(): readonly AdminSection[] {
     const sections = this.#sections().map(({ value }) => value);
     return GROUPS.flatMap((group) => sections.filter((section) => section.group === group));

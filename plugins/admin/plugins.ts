@@ -12,7 +12,7 @@ const COLUMNS = [
   { label: 'admin:tasks.failures', numeric: true },
   { label: 'admin:tasks.state' },
 ] as const;
-/** Milliseconds as the language of the page writes them, small ones with a tenth. */
+/** Formats milliseconds in the page's language, with one decimal place below 10 ms. */
 function milliseconds(time: number, { language }: Pick<Web, 'language'>): string {
   const digits = time < 10 ? 1 : 0;
   const format = { minimumFractionDigits: digits, maximumFractionDigits: digits, useGrouping: false };
@@ -32,12 +32,12 @@ const cells = (
       ? web.say(phrase('admin:tasks.refusing', { problem: lastError }))
       : (lastError ?? web.say(phrase('admin:tasks.fine'))),
 ];
-/** What an administrator is to look at before the others. */
+/** Whether the plugin needs an administrator's attention; such plugins are listed first. */
 const inTrouble = ({ problem, tasks }: PluginInfo): boolean =>
   problem !== undefined || tasks.some(({ quarantined, refusing }) => quarantined || refusing);
 const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success', failed: 'danger', off: '' };
 
-/** `/admin/plugins`: what runs, what it costs, and the switches. */
+/** `/admin/plugins`: which plugins run, what they cost, and the switches. */
 export function addPlugins(
   { plugin, panel }: PanelDeps,
   { plugins, web, warnings }: { plugins: Plugins; web: Web; warnings: SecurityWarnings },
@@ -86,7 +86,8 @@ export function addPlugins(
   };
 
   /**
-   * Plugins start and stop outside of any transaction, so the action is raised before, and another one where it fails.
+   * Plugins start and stop outside of any transaction, so the action is raised beforehand, and another one if switching
+   * fails.
    */
   const switching = async <T>(
     actor: Viewer,
@@ -147,9 +148,9 @@ export function addPlugins(
     const namesIn = (texts: Texts): string => grave.map((one) => texts.declared(one.name, one.id)).join(', ');
     if (grave.length > 0)
       await warnings.send('plugin', (texts) => ({ plugins: namesIn(texts) }), warnings.actorOf(actor, req));
-    // The plugin that sends the mail may be about to stop.
+    // The plugin that sends mail may be about to stop.
     if (grave.length > 0) await warnings.drained();
-    // One that has to stay on is refused, and nothing is begun.
+    // Switching off a required plugin is refused, so no action is raised for it.
     const stopped = await (required
       ? plugins.disable(id)
       : switching(actor, { id, on: false, others }, () => plugins.disable(id)));

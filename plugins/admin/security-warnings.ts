@@ -5,9 +5,9 @@ import type { Mail } from 'parley-forum/ports/mail';
 import type { Texts, Web, Wording } from 'parley-forum/plugins/web';
 import { groupName } from './shared.ts';
 
-/** Members that are read at a time. */
+/** The number of members read at a time. */
 const PAGE = 100;
-/** Milliseconds for which the plugin that sends mails stays on, so that the mail about its end is sent. */
+/** Milliseconds to wait for pending mail before the plugin that sends it stops, so that the mail about that is sent. */
 const LAST_MAILS = 10_000;
 
 export interface SecurityWarningsDeps {
@@ -17,19 +17,19 @@ export interface SecurityWarningsDeps {
   readonly environment: Environment;
   readonly http: Http;
   readonly web: Web;
-  /** Undefined where nothing can be mailed. */
+  /** Undefined if no mail can be sent. */
   readonly mail: Mail | undefined;
 }
 
-/** Who did something, and their IP address. */
+/** The name and IP address of the member who made a change. */
 export interface Actor {
   readonly name: string;
   readonly address: string | undefined;
 }
 
 /**
- * Mails all administrators what weakens the security of accounts, so that a stolen administrator's session cannot do it
- * unseen.
+ * Mails all administrators about changes that weaken the security of accounts, so that somebody with a stolen
+ * administrator session cannot make them unnoticed.
  */
 export class SecurityWarnings {
   readonly #parts: SecurityWarningsDeps;
@@ -43,8 +43,8 @@ export class SecurityWarnings {
   }
 
   /**
-   * Stored with the transaction under way; `what` is a text of this plugin about what was done. Values of settings are
-   * never in it.
+   * The mails are stored with the current transaction. `what` selects the text that describes the change. Mails never
+   * include the values of settings.
    */
   async send(
     what: 'settings' | 'plugin' | 'group',
@@ -78,12 +78,12 @@ export class SecurityWarnings {
     await mail.send(...messages);
   }
 
-  /** Before the plugin that sends mails is switched off. */
+  /** Waits for pending mail before the plugin that sends it is switched off. */
   async drained(): Promise<void> {
     await this.#parts.mail?.drained(LAST_MAILS);
   }
 
-  /** All administrators. */
+  /** All active administrators. */
   async #readers(): Promise<readonly Account[]> {
     const { access, accounts } = this.#parts;
     const found: Account[] = [];
@@ -98,7 +98,7 @@ export class SecurityWarnings {
   }
 }
 
-/** Warns of members who become moderators or administrators, in the panel or at the shell. */
+/** Warns when members become moderators or administrators, in the panel or from the command line. */
 export function warnOfPromotions(
   plugin: PluginHandle,
   warnings: SecurityWarnings,

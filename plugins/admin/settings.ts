@@ -30,7 +30,7 @@ interface Field {
   readonly help?: string;
   readonly danger?: boolean;
 }
-/** The part of a form's model that is added to here. */
+/** The part of a form's model that this page adds to. */
 interface Form {
   readonly groups: readonly {
     readonly title: string | undefined;
@@ -38,10 +38,10 @@ interface Form {
   }[];
 }
 
-/** The key of a field's setting: a list of choices is sent with brackets. */
+/** The key of a field's setting: fields for lists of choices have `[]` appended to their names. */
 const keyOf = ({ name }: Field): string => name.replace('[]', '');
 
-/** Whether every word of a query is in one of these texts, whatever the case. */
+/** Returns a function that tells whether each word of the query occurs in the given texts, ignoring case. */
 const matcherOf = (q: string): ((...texts: readonly string[]) => boolean) => {
   const words = q.toLocaleLowerCase().split(/\s+/).filter(Boolean);
   return (...texts) => {
@@ -61,17 +61,20 @@ const plain = (setting: SettingInfo): object => ({
   ...(!isSecret(setting) && { value: setting.value, default: setting.default }),
 });
 
-/** What is stored may be the default all the same, as the installation writes it down. */
+/** A stored value may still equal the default: the installer stores some that do. */
 const differs = (setting: SettingInfo): boolean =>
   setting.stored && (isSecret(setting) || JSON.stringify(setting.value) !== JSON.stringify(setting.default));
 
-/** A URL without the password in it. */
+/** The URL with its password masked. */
 function withoutPassword(address: string): string {
   const url = new URL(address);
   return url.password === '' ? address : address.replace(/^([^:]+:\/\/[^:@/]*):.*@/, '$1:…@');
 }
 
-/** What only the environment may set: where secrets go, which hosts this server calls and which proxies it trusts. */
+/**
+ * Values that only the environment can set: where secrets are sent, which hosts this server calls and which proxies it
+ * trusts.
+ */
 const fixedIn = ({
   smtpUrl,
   mailFrom,
@@ -99,7 +102,7 @@ interface SettingsDeps {
   readonly warnings: SecurityWarnings;
 }
 
-/** `/admin/settings` and its groups: forms made from the settings' schemas. */
+/** `/admin/settings` and its groups: forms generated from the settings' schemas. */
 export function addSettings(
   { plugin, panel }: PanelDeps,
   { data, settings, plugins, web, environment, warnings }: SettingsDeps,
@@ -108,17 +111,17 @@ export function addSettings(
   const can = configure;
   const shown = (): readonly SettingInfo[] => settings.list().filter(isShown);
   const pathOf = (group: string): string => `/admin/settings/${encodeURIComponent(group)}`;
-  /** A group that bears a plugin's id bears its name. */
+  /** The plugin's name if the group is named after a plugin. */
   const nameOf = (id: string): string => plugins.list().find((one) => one.id === id)?.name ?? titleOf(id);
 
-  /** What is wrong with a choice among these that is in force already. */
+  /** Problems of values already in use. */
   const standing = (own: readonly SettingInfo[]): Retry['problems'] => {
     const message = web.themeProblem ?? web.themeWarning;
     const field = own.find(({ key }) => key === 'site.theme')?.key;
     return message === undefined || field === undefined ? [] : [{ field, message }];
   };
 
-  /** What there is to choose from, where the machine knows it and the schema does not. */
+  /** Choices that are known only at run time, not by the schema. */
   const choices = (key: string): object => (key === 'site.theme' ? { enum: web.themes } : {});
 
   const schemaOf = (own: readonly SettingInfo[]): object =>
@@ -133,7 +136,7 @@ export function addSettings(
 
   const groupView = (group: string, typed?: Pick<Retry, 'body' | 'problems' | 'message'>): View => {
     const own = shown().filter((setting) => groupOf(setting) === group);
-    // A stored secret is shown as set, never as what it is.
+    // Secrets are never shown, only whether one is stored.
     const values = Object.fromEntries(
       own.map((setting) => [setting.key, isSecret(setting) ? (setting.stored ? 'set' : '') : setting.value]),
     );
@@ -169,7 +172,7 @@ export function addSettings(
           .join(', '),
       }));
 
-  /** Settings in whose key, label, help or group the words are, in the order in which the groups have them. */
+  /** Settings whose key, label, help or group contains the words, in the order of their groups. */
   const found = (matches: ReturnType<typeof matcherOf>) =>
     [...Map.groupBy(shown(), groupOf)]
       .sort(([a], [b]) => (a < b ? -1 : 1))

@@ -3,7 +3,7 @@ import { groupText, type Group, type Viewer } from 'parley-forum/plugins/access'
 import { phrase, type Wording } from 'parley-forum/plugins/web';
 import type { Panel } from './panel.ts';
 
-/** What every page of the panel is made with. */
+/** Dependencies of every page of the panel. */
 export interface PanelDeps {
   readonly plugin: PluginHandle;
   readonly panel: Panel;
@@ -15,13 +15,13 @@ export const groupName = (group: Group): Wording => {
   return text === undefined ? group.name : phrase(text);
 };
 
-/** Who made a change, for the log: names change, ids do not. */
+/** The actor of a change, for the log: names change, ids do not. */
 export const by = ({
   id,
   username,
 }: Viewer): { readonly actor: string | undefined; readonly username: string | undefined } => ({ actor: id, username });
 
-/** One query parameter as text that PostgreSQL can hold; a repeated one counts as absent. */
+/** A query parameter as text that PostgreSQL can store; a repeated one counts as absent. */
 export function queryText(req: Request, name: string): string {
   const value = req.query[name];
   return typeof value === 'string' ? value.replaceAll('\0', '') : '';

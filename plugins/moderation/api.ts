@@ -2,7 +2,7 @@ import { defineAction, definePermission } from 'parley-forum';
 import type { Author } from 'parley-forum/plugins/accounts';
 import { defineSlot } from 'parley-forum/plugins/web';
 
-/** What moderators do, as their log names it. */
+/** The actions of moderators, as named in their log. */
 export const ACTIONS = [
   'post.edited',
   'post.deleted',
@@ -31,33 +31,33 @@ export const ACTIONS = [
 ] as const;
 export type ActionName = (typeof ACTIONS)[number];
 
-/** One line of the moderators' log. */
+/** An entry of the moderation log. */
 export interface ModerationEntry {
   readonly id: string;
   readonly action: ActionName;
   readonly actor_id: string;
-  /** Whom it is about: the member, or the author of what was changed. */
+  /** The member concerned, or the author of what was changed. */
   readonly user_id?: string | undefined;
-  /** With the title that it had then. */
+  /** With the title it had at that time. */
   readonly discussion?: { readonly id: string; readonly number: number; readonly title: string } | undefined;
   readonly post?: { readonly id: string; readonly number: number } | undefined;
   readonly report_id?: string | undefined;
-  /** May be empty. The member sees it, except for reports. */
+  /** May be empty. The member can see it, except for reports. */
   readonly reason: string;
   /** The end of a suspension. */
   readonly until?: string | undefined;
   readonly created_at: string;
 }
-/** A moderator did something. Raised in the transaction that puts it into the log, once for each. */
+/** A moderator did something. Raised once per log entry, in the transaction that adds it. */
 export const moderationActed = defineAction<{ readonly entry: ModerationEntry }>('moderation.acted');
 
 /**
- * A moderator noted something about a member, for other moderators; raised in the transaction that stores the
- * note. Never with the note.
+ * A moderator wrote a note about a member for other moderators; raised in the transaction that stores it. Never
+ * includes the text of the note.
  */
 export const memberNoted = defineAction<{ readonly userId: string; readonly by: string }>('moderation.member-noted');
 
-/** A moderator saved the log as a file. */
+/** A moderator exported the log as a file. */
 export const moderationLogExported = defineAction<{ readonly by: string }>('moderation.log-exported');
 
 export const openModeration = definePermission('moderation.open', {

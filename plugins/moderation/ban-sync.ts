@@ -3,7 +3,7 @@ import type { Access } from 'parley-forum/plugins/access';
 import { groupChanged, type Accounts } from 'parley-forum/plugins/accounts';
 import type { ModerationLog } from './moderation-log.ts';
 
-/** `partOf` of the group changes that a ban from here makes: those are in the log already. */
+/** The `partOf` of group changes caused by a ban or unban here: those are already in the log. */
 export const OWN_ACTION = 'moderation';
 
 interface BanSyncDeps {
@@ -15,8 +15,8 @@ interface BanSyncDeps {
 }
 
 /**
- * A member who is moved into the group of the banned elsewhere, such as in the admin panel, is banned as from here, and
- * unbanned in the same way.
+ * A member who is moved into the banned group elsewhere, such as in the admin panel, is treated as banned here, and the
+ * other way round for unbanning.
  */
 export function syncBans(plugin: PluginHandle, { data, clock, access, accounts, log }: BanSyncDeps): void {
   const isBanned = (groupId: string): boolean => access.group(groupId)?.level === 'banned';
@@ -33,7 +33,7 @@ export function syncBans(plugin: PluginHandle, { data, clock, access, accounts, 
           on conflict (user_id) do update set group_id = excluded.group_id`);
         }
         if (current && isBanned(from)) await data.all(sql`delete from moderation_ban where user_id = ${userId}`);
-        // A line of the log has an actor; what was done by a command is in the audit log alone.
+        // A log entry needs an actor; changes made by a command appear in the audit log only.
         if (by === undefined || by === commandLine) return;
         const action = isBanned(to) ? 'member.banned' : 'member.unbanned';
         await log.add({
@@ -45,7 +45,7 @@ export function syncBans(plugin: PluginHandle, { data, clock, access, accounts, 
           created_at: new Date(clock.now()).toISOString(),
         });
       });
-      // Of one member in the order in which it happened.
+      // Changes of one member are processed in the order in which they happened.
     },
     { durable: { key: ({ id }) => id, perKey: 1 } },
   );

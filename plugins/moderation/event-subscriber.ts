@@ -18,7 +18,7 @@ interface SubscriberDeps {
   readonly log: ModerationLog;
 }
 
-/** What an entry is about, for the audit log. */
+/** The subject of an entry, for the audit log. */
 function subjectOf({
   action,
   post,
@@ -32,11 +32,14 @@ function subjectOf({
   return user === undefined ? undefined : { type: 'account', id: user };
 }
 
-/** Adds what is done with posts, also those that were held, discussions and reports to the log, and what is in the log to the audit log. */
+/**
+ * Adds actions on posts (including held ones), discussions and reports to the moderation log, and its entries to the
+ * audit log.
+ */
 export function subscribe(plugin: PluginHandle, { access, discussions, log }: SubscriberDeps): void {
   plugin.on(moderated, ({ entry }) => log.add(entry), { durable: true });
 
-  // Reports that ended together are one entry, under the one that the moderator opened.
+  // Reports that were handled together make one entry, under the report that the moderator opened.
   plugin.on(
     reportHandled,
     async ({ report }) => {
@@ -55,7 +58,7 @@ export function subscribe(plugin: PluginHandle, { access, discussions, log }: Su
     { durable: true },
   );
 
-  // Without the note, which may quote the message: nothing is ever taken out of the log.
+  // Without the note, which may quote the message: entries are never removed from the log.
   plugin.on(
     messageReportHandled,
     ({ report }) =>

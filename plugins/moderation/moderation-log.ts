@@ -18,7 +18,7 @@ interface EntryRow {
   readonly until: Date | null;
   readonly created_at: Date;
 }
-/** An entry with the names that people have now. */
+/** An entry with the current names of its members. */
 export interface NamedEntry extends EntryRow {
   readonly actor: Author | undefined;
   readonly member: Author | undefined;
@@ -32,7 +32,7 @@ export interface LogFilters {
 interface LogQuery extends LogFilters {
   readonly limit: number;
   readonly offset?: number | undefined;
-  /** Only what is older than this entry. */
+  /** Only entries older than this one. */
   readonly before?: Pick<EntryRow, 'id' | 'created_at'> | undefined;
 }
 interface EntryPage {
@@ -46,13 +46,13 @@ interface ModerationLogDeps {
   readonly discussions: Pick<Discussions, 'visible'>;
 }
 
-/** Entries that are read at once where all are wanted. */
+/** The number of entries per query when the whole log is read. */
 const PART = 500;
 const COLUMNS = sql.raw(
   'id, action, actor_id, user_id, discussion_id, discussion_number, title, post_number, report_id, reason, until, created_at',
 );
 
-/** What moderators did, the newest first. */
+/** The actions of moderators, newest first. */
 export class ModerationLog {
   readonly #deps: ModerationLogDeps;
 
@@ -60,7 +60,7 @@ export class ModerationLog {
     this.#deps = deps;
   }
 
-  /** Joins the transaction under way. An entry that is there already is ignored. */
+  /** Joins the current transaction. An entry that already exists is ignored. */
   async add(entry: ModerationEntry): Promise<void> {
     const { data, plugin } = this.#deps;
     const { id, action, discussion, post, reason } = entry;
@@ -77,13 +77,13 @@ export class ModerationLog {
     });
   }
 
-  /** Without entries about discussions that the viewer may not read. */
+  /** Leaves out entries about discussions that the viewer may not read. */
   async list(request: LogQuery, viewer: Viewer): Promise<EntryPage> {
     const visible = await this.#deps.discussions.visible(viewer);
     return this.#entries(request, sql`(discussion_id is null or discussion_id in (${visible}))`);
   }
 
-  /** As `list`, all of them one after another, of which a part is in memory. */
+  /** Like `list`, but streams all entries while holding only one batch in memory. */
   async *all(filters: LogFilters, viewer: Viewer): AsyncGenerator<NamedEntry, void> {
     for (let before: NamedEntry | undefined, more = true; more;) {
       const { items, hasMore } = await this.list({ ...filters, limit: PART, before }, viewer);
@@ -92,7 +92,7 @@ export class ModerationLog {
     }
   }
 
-  /** What was done to a member, for that member alone. */
+  /** What was done to a member; for that member only. */
   aboutMember(userId: string, request: Pick<LogQuery, 'actions' | 'limit' | 'offset'>): Promise<EntryPage> {
     return this.#entries({ ...request, userId }, sql`true`);
   }

@@ -5,10 +5,10 @@ import { postsMoved, type Categories, type Discussions } from 'parley-forum/plug
 import { moderationActed, type ActionName, type ModerationEntry } from 'parley-forum/plugins/moderation';
 import { notificationTypes, type Notifications } from 'parley-forum/ports/notifications';
 
-/** Where members read what was done to them. */
+/** The page where members read what was done to them. */
 export const STANDING = '/settings/standing';
 /**
- * The notification type of each action. What does not concern the member, such as that their discussion was pinned, has
+ * The notification type of each action. Actions that do not concern the member, such as pinning their discussion, have
  * none.
  */
 const NOTIFICATION_TYPES: Partial<Record<ActionName, string>> = {
@@ -28,14 +28,14 @@ const NOTIFICATION_TYPES: Partial<Record<ActionName, string>> = {
 };
 export const NOTIFIED_ACTIONS = Object.keys(NOTIFICATION_TYPES) as readonly ActionName[];
 /**
- * The one type that is mailed. Each has a reason of its own, so it stands alone; what was done in one discussion is one
- * notification while unread.
+ * The only type that is mailed. Each notification has a reason of its own, so it is not grouped; actions in the same
+ * discussion are one notification while unread.
  */
 const MEMBER_TYPE = 'moderation_member';
-/** Of posts that moved: each author is notified once, however many of theirs these are. */
+/** For moved posts: each author gets one notification, however many of their posts were moved. */
 const MOVED_TYPE = 'moderation_moved';
 const TYPES = [...new Set(Object.values(NOTIFICATION_TYPES)), MOVED_TYPE];
-/** Characters of a notification's title. */
+/** The maximum length of a notification's title, in characters. */
 const MAX_TITLE_LENGTH = 200;
 
 const titled = (text = ''): { readonly title?: string } =>
@@ -49,7 +49,7 @@ interface NotificationDeps {
   readonly notifications: Notifications;
 }
 
-/** Notifies members of what moderators did to them and to their posts, once, and never by whom. */
+/** Notifies members once of what moderators did to them and to their posts, and never says who did it. */
 export function notifyMembers(
   plugin: PluginHandle,
   { access, accounts, categories, discussions, notifications }: NotificationDeps,
@@ -61,13 +61,13 @@ export function notifyMembers(
       name: 'moderation:kind',
       label: `moderation:tell.${type}`,
       sentence: `moderation:says.${type}`,
-      // Where there is no reason, or no title that the member may see.
+      // Used when there is no reason, or no title that the member may see.
       untitled: mailed ? 'moderation:untitled.account' : 'moderation:untitled.post',
       mailed,
     });
   }
 
-  /** For each member the discussion's title, if they may read its category, also when it is deleted. */
+  /** Returns the discussion's title for each member who may read its category, even if it is deleted. */
   const titlesFor = async (
     userIds: readonly string[],
     discussionId: string,
@@ -96,7 +96,7 @@ export function notifyMembers(
         return notifications.notify([{ type, userId, url: STANDING, ...titled(entry.reason), key, group: key }]);
       }
       const title = await titleOf(entry);
-      // Readers cannot tell those without a title apart.
+      // Without a title, readers cannot distinguish them.
       const group = title === undefined ? 'moderation' : `moderation:${entry.discussion!.id}`;
       await notifications.notify([{ type, userId, url: STANDING, ...titled(title), key, group }]);
     },
@@ -114,7 +114,7 @@ export function notifyMembers(
         [...first].map(([userId, { from_number: number }]) => ({
           type: MOVED_TYPE,
           userId,
-          // Where it stood leads to where it is, for those who may see that.
+          // The old URL redirects to the new place, for members who may see it.
           url: `/d/${source.number}/${number}`,
           ...titled(titleFor(userId)),
           key,

@@ -11,13 +11,13 @@ interface Row {
   readonly until: Date | null;
   readonly created_at: Date;
 }
-/** What a member is notified of; by whom it was done is left out. */
+/** The actions that members are notified of. */
 const NOTIFIED = sql`action not in ('report.resolved', 'report.dismissed', 'message-report.resolved',
   'message-report.dismissed')`;
 
 /**
- * What moderators did to what a member wrote, and to them. The log and the notes stay the moderators', about a
- * member without a name.
+ * What moderators did to a member and their posts, without who did it. On erasure, the log and the notes remain with
+ * the moderators, about a member without a name.
  */
 export const moderationData = (data: Data, access: Access): PersonalData => ({
   name: 'moderation',

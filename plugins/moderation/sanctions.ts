@@ -15,10 +15,7 @@ interface SanctionsDeps {
 }
 const DAY = 86_400_000;
 
-/**
- * Warnings, suspensions and bans. A moderator must stand above the member on the ladder of groups, so no one acts on
- * themselves.
- */
+/** Warnings, suspensions and bans. A moderator must outrank the member, so nobody can sanction themselves. */
 export class Sanctions {
   readonly #deps: SanctionsDeps;
 
@@ -26,7 +23,7 @@ export class Sanctions {
     this.#deps = deps;
   }
 
-  /** Whether the viewer stands above the member. */
+  /** Whether the viewer's group outranks the member's. */
   outranks(viewer: Viewer, account: Account): boolean {
     const { access } = this.#deps;
     const group = access.group(account.groupId);
@@ -37,12 +34,12 @@ export class Sanctions {
     return this.#deps.access.group(groupId)?.level === 'banned';
   }
 
-  /** Notifies the member and does nothing else. */
+  /** Only notifies the member. */
   warn(userId: string, reason: string, viewer: Viewer): Promise<void> {
     return this.#act('member.warned', userId, { reason }, viewer, () => Promise.resolve());
   }
 
-  /** In place of a suspension that lasts. */
+  /** Replaces a running suspension. */
   suspend(
     userId: string,
     { days, reason }: { readonly days: number; readonly reason: string },
@@ -65,7 +62,7 @@ export class Sanctions {
     });
   }
 
-  /** Ends every session of the member, who becomes one of the group of the banned. */
+  /** Moves the member to the banned group and ends all of their sessions. */
   ban(userId: string, reason: string, viewer: Viewer): Promise<void> {
     const { data, access, accounts } = this.#deps;
     return this.#act('member.banned', userId, { reason }, viewer, async (account) => {
@@ -77,7 +74,7 @@ export class Sanctions {
     });
   }
 
-  /** Back to the group of before, if the viewer stands above it; otherwise a member like others. */
+  /** Moves the member back to their previous group if the viewer outranks it, otherwise to the ordinary members. */
   unban(userId: string, reason: string, viewer: Viewer): Promise<void> {
     const { data, access, accounts } = this.#deps;
     return this.#act('member.unbanned', userId, { reason }, viewer, async (account) => {

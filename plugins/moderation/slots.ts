@@ -13,7 +13,9 @@ interface SlotsDeps {
   readonly web: Web;
 }
 
-/** What moderation adds to the pages of others: why a member may not write, and the ways to the page of a member. */
+/**
+ * Adds to other plugins' pages the notice why a member may not write, and links to the moderators' page of a member.
+ */
 export function fillSlots(plugin: PluginHandle, { access, accounts, web }: SlotsDeps): void {
   plugin.extend(
     slotFillings,

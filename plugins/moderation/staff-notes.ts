@@ -4,7 +4,7 @@ import type { Accounts, Author } from 'parley-forum/plugins/accounts';
 
 import { memberNoted } from 'parley-forum/plugins/moderation';
 
-/** What a moderator noted about a member, for other moderators. */
+/** A moderator's note about a member, for other moderators. */
 export interface StaffNote {
   readonly id: string;
   readonly author: Author | undefined;
@@ -17,10 +17,10 @@ interface StaffNotesDeps {
   readonly clock: Clock;
   readonly accounts: Pick<Accounts, 'authors'>;
 }
-/** Notes shown of one member. */
+/** The maximum number of notes shown for a member. */
 const MAX_NOTES = 100;
 
-/** Moderators' notes on members. The caller checks who may read and write them. */
+/** Moderators' notes about members. The caller checks who may read and write them. */
 export class StaffNotes {
   readonly #deps: StaffNotesDeps;
 
@@ -38,7 +38,7 @@ export class StaffNotes {
     });
   }
 
-  /** The newest first. */
+  /** The member's notes, newest first. */
   async about(userId: string): Promise<readonly StaffNote[]> {
     const { data, accounts } = this.#deps;
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`

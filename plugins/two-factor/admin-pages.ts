@@ -12,7 +12,10 @@ export interface AdminPagesDeps {
   readonly web: Web;
 }
 
-/** In the admin panel, who has a second factor, and a button beside each member who has one, for those who have lost it. */
+/**
+ * Adds to the members in the admin panel a button that resets the second factor of those who have one, in case they
+ * lose it.
+ */
 export function addAdminPages(plugin: PluginHandle, { service, access, accounts, web }: AdminPagesDeps): void {
   plugin.extend(
     slotFillings,
@@ -44,7 +47,7 @@ export function addAdminPages(plugin: PluginHandle, { service, access, accounts,
   })(async ({ actor, body: { id } }) => {
     const account = await accounts.find(id);
     if (!account) throw notFound('There is no such member');
-    // Whoever gets hold of an administrator's session must not get around their second factor for good.
+    // Somebody with a stolen administrator session must not be able to remove its owner's second factor for good.
     if (id === actor.id)
       throw new InvalidInput([{ field: 'id', message: 'is your own account; switch it off in your settings' }]);
     if (!mayChange(access, actor, access.group(account.groupId))) throw notBelow(account);

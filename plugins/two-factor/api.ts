@@ -1,11 +1,11 @@
 import { defineAction, defineToken } from 'parley-forum';
 
 /**
- * `code-used`: a backup code was. `reset`: somebody else switched it off, an administrator or an operator at the shell.
+ * `code-used`: a backup code was used. `reset`: an administrator, or an operator on the command line, switched it off.
  */
 export type TwoFactorEvent = 'enabled' | 'disabled' | 'reset' | 'codes-renewed' | 'code-used';
 
-/** `actor`: an account or `commandLine`. */
+/** `actor` is the id of an account, or `commandLine`. */
 export interface TwoFactorChange {
   readonly account: string;
   readonly event: TwoFactorEvent;
@@ -14,16 +14,19 @@ export interface TwoFactorChange {
 }
 /** `two-factor.changed`: raised in the transaction of the change. */
 export const twoFactorChanged = defineAction<TwoFactorChange>('two-factor.changed');
-/** `two-factor.refused`: a code was wrong or used before, after the right password. */
+/** `two-factor.refused`: after the right password, a code was wrong or had been used before. */
 export const twoFactorRefused = defineAction<{ readonly account: string; readonly address: string }>(
   'two-factor.refused',
 );
 
-/** Whether members have a second factor. */
+/** Tells whether members have a second factor, and resets it. */
 export interface TwoFactor {
-  /** Whether a login of this account needs a code besides the password. */
+  /** Whether logging in to this account requires a code in addition to the password. */
   enabled(accountId: string): Promise<boolean>;
-  /** Switches it off for a member who has lost their device and their codes. False where it was not on. */
+  /**
+   * Switches the second factor off for a member who has lost their device and backup codes. Resolves to false if it was
+   * not on.
+   */
   reset(accountId: string, actor?: string): Promise<boolean>;
 }
 export const TwoFactor = defineToken<TwoFactor>('TwoFactor');

@@ -10,7 +10,7 @@ const CHANGES = [
   'code-used',
 ] as const satisfies readonly TwoFactorEvent[];
 
-/** What is kept of second factors for administrators. */
+/** Records changes of second factors in the audit log. */
 export function addAuditRules(plugin: PluginHandle): void {
   plugin.extend(
     auditRules,

@@ -3,7 +3,7 @@ import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/li
 import { parseCode } from './codes.ts';
 import type { FactorOwner, TwoFactorService } from './service.ts';
 
-/** In 15 minutes. While Redis is unavailable no code is accepted, as with passwords. */
+/** Per 15 minutes. While Redis is unavailable no code is accepted, as with passwords. */
 const CODES_PER_IP: Bucket = { name: 'two_factor', window: 900, failClosed: true };
 
 interface CodeVerifierSettings {
@@ -20,8 +20,8 @@ export interface CodeVerifierDeps {
 }
 
 /**
- * Checks codes and limits the attempts, since six digits are soon guessed: attempts are counted before they are
- * checked, so that many at once gain nothing.
+ * Checks codes and limits the attempts, since six digits are quick to guess. Attempts are counted before they are
+ * checked, so that sending many in parallel gains nothing.
  */
 export class CodeVerifier {
   readonly #deps: CodeVerifierDeps;
@@ -31,9 +31,9 @@ export class CodeVerifier {
   }
 
   /**
-   * Accepts the code, or throws: 401 with one wording for every cause, 429 while the account has to wait after wrong
-   * ones. Backup codes do not wait, since they cannot be guessed: the thief of a password must not lock its owner
-   * out.
+   * Accepts the code or throws: 401 with the same message for every cause, or 429 while the account must wait after
+   * wrong codes. Backup codes are exempt from the wait, since they cannot be guessed: whoever stole the password must
+   * not be able to lock out the owner.
    */
   async verify(member: FactorOwner, code: string): Promise<void> {
     const { service, settings } = this.#deps;
@@ -49,8 +49,8 @@ export class CodeVerifier {
   }
 
   /**
-   * For work that checks a code where guessing gains nothing, such as the set-up; undefined from `work` is a wrong
-   * code.
+   * For work that checks a code where guessing gains nothing, such as the set-up. `work` returns undefined if the code
+   * is wrong.
    */
   async limited<T>(member: FactorOwner, work: () => Promise<T | undefined>): Promise<T> {
     const { limits, settings } = this.#deps;

@@ -8,12 +8,12 @@ export interface EmailsDeps {
   readonly accounts: Pick<Accounts, 'emails'>;
   readonly environment: Environment;
   readonly web: Web;
-  /** Undefined where nothing can be mailed. */
+  /** Undefined if no mail can be sent. */
   readonly mail: Mail | undefined;
 }
 
 /**
- * Warns the owner of an account that another person has the password and guesses codes. The mail says how to end that.
+ * Warns the owner of an account that somebody has the password and is guessing codes. The mail says how to stop them.
  */
 export async function warnOwner(
   { accounts, environment, web, mail }: EmailsDeps,
@@ -34,9 +34,7 @@ export async function warnOwner(
   });
 }
 
-/**
- * Mails the owner of an account what happened to its second factor, in case it was not them.
- */
+/** Mails the owner of an account about a change of its second factor, in case it was not them. */
 export async function notifyOwner(
   { accounts, environment, web, mail }: EmailsDeps,
   accountId: string,

@@ -15,7 +15,7 @@ export interface LoginPagesDeps {
 const NAME = 'two_factor';
 const PAGE = '/login/two-factor';
 
-/** The page between password and session. */
+/** The login page that asks for the code, after the password and before the session. */
 export function addLoginPages(plugin: PluginHandle, { service, verifier, sessions, http }: LoginPagesDeps): void {
   plugin.extend(loginSteps, {
     name: NAME,

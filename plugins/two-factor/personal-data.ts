@@ -2,7 +2,7 @@ import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/ports/personal-data';
 import type { TwoFactorService } from './service.ts';
 
-/** Whether a member has a second factor; its secret and the codes are no data to take along. */
+/** Exports whether a member has a second factor. Its secret and the codes are not exported. */
 export const twoFactorData = (data: Data, service: TwoFactorService): PersonalData => ({
   name: 'two-factor login',
   async *entries(accountId) {

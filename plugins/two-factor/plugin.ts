@@ -75,7 +75,7 @@ export default definePlugin({
         { field: key, message: 'locks you out: set up two-factor login for your own account first' },
       ];
     });
-    // By a link in a mail: an attacker who guesses codes does not have the new password.
+    // After a password reset by mail: an attacker who guesses codes does not have the new password.
     plugin.extend(accountChangeListeners, {
       changed: async (what, { id }) => (what === 'reset' ? service.endWait(id) : undefined),
     });

@@ -2,7 +2,7 @@ import { HttpError, sql, type Clock, type Data, type SealedStore, type Secrets }
 import type { TwoFactor, TwoFactorChange } from 'parley-forum/plugins/two-factor';
 import { digestOf, newBackupCodes, parseCode } from './codes.ts';
 
-/** With its library, which is loaded when first needed. */
+/** The TOTP library is loaded on first use. */
 const totp = () => import('./totp.ts');
 
 /** The member who changes their own second factor, and their IP address. */
@@ -13,16 +13,18 @@ export interface FactorOwner {
 
 export interface State {
   readonly enabled: boolean;
-  /** Backup codes that are left. */
+  /** The number of unused backup codes. */
   readonly codesLeft: number;
-  /** The secret that waits for its first code. Of one that is in use nothing is shown again. */
+  /** The secret that still awaits its first code. A secret in use is never shown again. */
   readonly pendingSecret: string | undefined;
 }
 
-/** Seconds after as many wrong codes as are allowed; each further one doubles them, up to half a day. */
+/**
+ * Seconds to wait once the allowed number of wrong codes is reached; doubled for each further one, up to half a day.
+ */
 const FIRST_WAIT = 60;
 const MAX_WAIT = 43_200;
-/** Milliseconds between two mails about wrong codes. */
+/** The minimum number of milliseconds between two mails about wrong codes. */
 const WARNING_INTERVAL = 86_400_000;
 
 export interface TwoFactorDeps {
@@ -31,7 +33,7 @@ export interface TwoFactorDeps {
   readonly secrets: Secrets;
   /** Raises `two-factor.changed` and notifies the member; inside the transaction of the change. */
   changed(what: TwoFactorChange): Promise<void>;
-  /** Warns the owner of so many wrong codes after the right password; inside a transaction. */
+  /** Warns the owner that this many wrong codes were entered after the right password; inside a transaction. */
   warn(accountId: string, failures: number): Promise<void>;
 }
 
@@ -41,7 +43,7 @@ interface Row {
   readonly codes: number;
 }
 
-/** Secrets and backup codes: the former sealed, of the latter only hashes. */
+/** Stores secrets, sealed, and backup codes, as hashes only. */
 export class TwoFactorService implements TwoFactor, SealedStore {
   readonly #deps: TwoFactorDeps;
 
@@ -57,7 +59,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     );
   }
 
-  /** Those of these accounts that have it on. One statement. */
+  /** The ids of the accounts that have it on, with a single statement. */
   async enabledAmong(accountIds: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(sql<{ id: string }>`
       select account_id as id from two_factor where account_id = any(${accountIds}::uuid[])
@@ -75,8 +77,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   /**
-   * A fresh secret that counts once a code of it was given; one that waits already is replaced. 409 where the second
-   * factor is on.
+   * Creates a secret that takes effect once a code generated from it is confirmed, replacing one that is still pending.
+   * Throws 409 if the second factor is on.
    */
   async begin(accountId: string): Promise<string> {
     const { data, secrets } = this.#deps;
@@ -90,7 +92,10 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     return secret;
   }
 
-  /** Switches it on: the backup codes, which can be read this once, or undefined for a wrong code. */
+  /**
+   * Switches the second factor on. Resolves to the backup codes, which cannot be read again later, or to undefined if
+   * the code is wrong.
+   */
   async confirm({ id, address }: FactorOwner, input: string): Promise<readonly string[] | undefined> {
     const { data, clock } = this.#deps;
     const row = await this.#row(id);
@@ -106,7 +111,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     });
   }
 
-  /** New backup codes in place of all old ones; undefined where the second factor is off. */
+  /** Replaces all backup codes. Resolves to undefined if the second factor is off. */
   async renewCodes({ id, address }: FactorOwner): Promise<readonly string[] | undefined> {
     const { data } = this.#deps;
     return data.transaction(async () => {
@@ -120,8 +125,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   /**
-   * Counts a try that is about to be made, as a failure until a right code takes that back. Resolves to 0, or to the
-   * seconds that it has to wait: then nothing was counted. The waits begin with `allowed` failures in a row.
+   * Counts an attempt in advance, as a failure until a right code resets the count. Resolves to 0, or to the number of
+   * seconds to wait, in which case nothing was counted. Waits start after `allowed` consecutive failures.
    */
   async countAttempt(accountId: string, allowed: number): Promise<number> {
     const { data, clock } = this.#deps;
@@ -143,7 +148,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     });
   }
 
-  /** A code was wrong: warns the owner, at most once a day, after `allowed` in a row. */
+  /** Called after a wrong code: warns the owner, at most once a day, after `allowed` consecutive failures. */
   async warnOwner(accountId: string, allowed: number): Promise<void> {
     const { data, clock, warn } = this.#deps;
     const now = clock.now();
@@ -155,12 +160,12 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     });
   }
 
-  /** A next try need not wait; the failures before it still count. */
+  /** Lets the next attempt go ahead without waiting; previous failures still count. */
   async endWait(accountId: string): Promise<void> {
     await this.#deps.data.all(sql`update two_factor set retry_at = null where account_id = ${accountId}`);
   }
 
-  /** Whether the code is right and was not used before; from here on it is. */
+  /** Whether the code is right and unused; if so, it counts as used from now on. */
   async accept({ id, address }: FactorOwner, input: string): Promise<boolean> {
     const { data } = this.#deps;
     const given = parseCode(input);
@@ -188,7 +193,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     });
   }
 
-  /** At the member's own request; the caller checks whether they may. */
+  /** Switches the second factor off at the member's own request; the caller checks the permission. */
   async disable({ id, address }: FactorOwner): Promise<void> {
     await this.#remove({ account: id, event: 'disabled', actor: id, address });
   }

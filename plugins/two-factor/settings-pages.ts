@@ -38,7 +38,7 @@ export interface SettingsPagesDeps {
 }
 
 export const PAGE = '/settings/security/two-factor';
-/** Longer than any code with all separators that people type. */
+/** Longer than any code with all the separators people may type. */
 export const Code = Type.Object({ code: Type.String({ minLength: 1, maxLength: 60 }) });
 
 const HEAD: PageHead = {
@@ -49,13 +49,13 @@ const HEAD: PageHead = {
 };
 const OFF_STATE: State = { pendingSecret: undefined, enabled: false, codesLeft: 0 };
 
-/** What the page shows besides the state: what was wrong, or backup codes that were just made. */
+/** What the page shows besides the state: a refused form, or newly generated backup codes. */
 interface PageExtras {
   readonly retry?: Retry;
   readonly codes?: readonly string[];
 }
 
-/** Where members switch their second factor on and off. All of it asks for the password again. */
+/** Where members switch their second factor on and off. All of its pages ask for the password again. */
 export function addSettingsPages(
   plugin: PluginHandle,
   { service, verifier, http, settings, web }: SettingsPagesDeps,
@@ -67,7 +67,7 @@ export function addSettingsPages(
   };
 
   const page = async (viewer: Viewer, { retry, codes }: PageExtras = {}): Promise<View> => {
-    // A guest gets here with what they typed when their session has ended meanwhile.
+    // If the session has ended in the meantime, a guest gets here with a refused form.
     const { pendingSecret, ...state } = viewer.id === undefined ? OFF_STATE : await service.state(viewer.id);
     const setup =
       pendingSecret &&
@@ -80,7 +80,7 @@ export function addSettingsPages(
     const model = { ...state, setup, codes, download, ...formErrors(retry) };
     return view('@two-factor/settings', HEAD, model, retry?.status ?? 200);
   };
-  /** What is shown once must not be cached by the browser either. */
+  /** Codes are shown only once, so the browser must not cache them either. */
   const codesPage = async (viewer: Viewer, res: Response, codes: readonly string[]) => {
     res.set('Cache-Control', 'no-store');
     return negotiated(await page(viewer, { codes }), { success: true, backup_codes: codes });
@@ -147,7 +147,7 @@ const downloadOf = (codes: readonly string[], label: string): SafeHtml => {
   return html`<a class="button" download="backup-codes.txt" href="${file}">${label}</a>`;
 };
 
-/** Within the settings a wrong code is a field's problem: 401 would say that nobody is logged in. */
+/** On the settings pages a wrong code is a field problem: 401 would mean that nobody is logged in. */
 export async function fieldProblem<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof HttpError) || error.status !== 401) throw error;
@@ -155,14 +155,14 @@ export async function fieldProblem<T>(work: Promise<T>): Promise<T> {
   });
 }
 
-/** The same key three ways: to be read by a camera, typed, or opened on the phone itself. */
+/** The same key in three forms: to scan with a camera, to type, or to open on the phone itself. */
 const setupOf = async (secret: string, uri: string, label: string): Promise<object> => ({
   secret: secret.replace(/(.{4})(?=.)/g, '$1 '),
   picture: await pictureOf(uri),
   link: html`<a class="button" href="${uri}">${label}</a>`,
 });
 
-/** Its own colours, since cameras need dark on light whatever the page looks like. */
+/** In fixed colours, since cameras need dark on light whatever the page's colour scheme is. */
 async function pictureOf(uri: string): Promise<SafeHtml> {
   const { default: QRCode } = await import('qrcode');
   return new SafeHtml(await QRCode.toString(uri, { type: 'svg', errorCorrectionLevel: 'M', margin: 4 }));

@@ -1,16 +1,16 @@
 import { Secret, TOTP } from 'otpauth';
 
-/** What every authenticator app understands; some ignore other values without a word (RFC 6238). */
+/** The parameters every authenticator app supports; some silently ignore others (RFC 6238). */
 const ALGORITHM = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
-/** Time steps that a clock may be off, in either direction. */
+/** The number of time steps a clock may be off, in either direction. */
 const WINDOW = 1;
-/** 160 bits, as RFC 4226 advises. */
+/** 160 bits, as recommended by RFC 4226. */
 const SECRET_BYTES = 20;
 
-/** In base32, as people type it. */
+/** Base32, as people type it. */
 export const newSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
 
-/** The URI that apps read from the QR code. */
+/** The URI that the QR code encodes for authenticator apps. */
 export const enrolmentUri = ({
   secret,
   site,
@@ -21,9 +21,7 @@ export const enrolmentUri = ({
   readonly username: string;
 }): string => new TOTP({ ...ALGORITHM, issuer: site, label: username, secret: Secret.fromBase32(secret) }).toString();
 
-/**
- * The time step that `code` belongs to; undefined where it is none of those that count at `now`, in epoch milliseconds.
- */
+/** The time step that `code` belongs to; undefined if it is not valid at `now`, in epoch milliseconds. */
 export function counterOf(code: string, secret: string, now: number): number | undefined {
   const delta = TOTP.validate({
     ...ALGORITHM,

@@ -3,12 +3,12 @@ import { navigation, pages, phrase, shortcuts, view } from 'parley-forum/plugins
 import { moderationQueues } from 'parley-forum/ports/moderation';
 import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
-/** Members, lines and waiting items of one queue that are shown. */
+/** The maximum number of members, log entries and waiting items of a queue shown. */
 const MAX_SHOWN = 10;
-/** Milliseconds that a queue may take. */
+/** Milliseconds a queue may take to load. */
 const QUEUE_BUDGET = 2_000;
 
-/** /mod: what waits, recent actions, and who is suspended. */
+/** /mod: what is waiting, recent actions, and who is suspended. */
 export function homePages({ plugin, access, accounts, log }: PagesDeps): void {
   plugin.extend(
     navigation,
@@ -22,7 +22,7 @@ export function homePages({ plugin, access, accounts, log }: PagesDeps): void {
     -10,
   );
 
-  // Queues of all plugins mark what these press, or go to.
+  // The queues of all plugins mark the elements that these keys press or focus.
   for (const [does, keys] of [
     ['accept', 'a'],
     ['decline', 'd'],
@@ -60,7 +60,7 @@ export function homePages({ plugin, access, accounts, log }: PagesDeps): void {
         const member = people.get(userId);
         return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
       }),
-      // The others are among the tabs.
+      // Empty queues are only among the tabs.
       queues: queues.flatMap(({ value: { href, heading } }, at) =>
         waiting[at] && waiting[at].count > 0 ? [{ href, heading, ...waiting[at] }] : [],
       ),

@@ -17,10 +17,10 @@ const Query = Type.Object({
   ...Filters.properties,
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
 });
-/** An id that no account has, so that an unknown name finds nothing. */
+/** An id that no account has, so that an unknown name matches nothing. */
 const NO_ONE = ZERO_ID;
 
-/** Columns of the file that is saved, in order. */
+/** The columns of the exported file, in order. */
 const FILE_COLUMNS = ['time', 'action', 'by', 'member', 'discussion', 'post', 'title', 'report', 'reason', 'until'];
 
 const fileRow = ({ created_at, until, actor, member, ...entry }: NamedEntry): Readonly<Record<string, unknown>> => ({
@@ -41,14 +41,14 @@ interface LogPagesDeps extends PagesDeps {
   readonly protection: Protection;
 }
 
-/** /mod/log: what moderators did, by what, by whom and to whom. */
+/** /mod/log: the moderation log, filtered by action, moderator and member. */
 export function logPages({ plugin, clock, accounts, protection, log }: LogPagesDeps): void {
-  /** Undefined where no name is given. E-mail addresses are no names: this does not reveal whose they are. */
+  /** Undefined if no name is given. E-mail addresses are not looked up, so as not to reveal whose they are. */
   const idOf = async (name: string): Promise<string | undefined> => {
     if (name === '') return undefined;
     return (name.includes('@') ? undefined : (await accounts.findByIdentifier(name))?.id) ?? NO_ONE;
   };
-  /** Undefined for an action that there is not. */
+  /** Undefined if the action does not exist. */
   const filtersOf = async ({
     action,
     actor,
@@ -111,10 +111,10 @@ export function logPages({ plugin, clock, accounts, protection, log }: LogPagesD
     const rows = async function* (): AsyncGenerator<object, void> {
       if (filters) for await (const entry of log.all(filters, viewer)) yield fileRow(entry);
     };
-    // A cell that begins as a formula does is none in the program that opens it.
+    // Cells that look like formulas are escaped, so that spreadsheet programs do not evaluate them.
     const csv = stringify({ bom: true, header: true, columns: FILE_COLUMNS, escape_formulas: true });
     await pipeline(rows, csv, res, { signal: plugin.signal });
-    // The response was sent already: this is ignored.
+    // Ignored, since the response has already been sent.
     return redirect(LOG);
   });
 }

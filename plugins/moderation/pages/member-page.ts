@@ -6,15 +6,15 @@ import { handleReports } from 'parley-forum/plugins/reports';
 import { formErrors, pages, phrase, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
-/** Days that a suspension can last. */
+/** The lengths of a suspension to choose from, in days. */
 const DAYS = [1, 3, 7, 14, 30, 90, 365] as const;
-/** Reports and lines of the log that are shown. */
+/** The maximum number of reports and log entries shown. */
 const MAX_SHOWN = 20;
 const Reason = Type.String({ pattern: '\\S', maxLength: 500 });
 const SanctionForm = Type.Object({ reason: Reason, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) });
 const ACTIONS = ['warn', 'suspend', 'release', 'ban', 'unban'] as const;
 
-/** /mod/members/{name}: what moderators know of a member, and what they may do. */
+/** /mod/members/{name}: what moderators know about a member, and what they can do. */
 export function memberPages({ plugin, access, accounts, reports, log, sanctions, notes }: PagesDeps): void {
   const find = async ({
     params,
@@ -25,7 +25,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     return name.includes('@') ? undefined : accounts.findByIdentifier(name);
   };
 
-  /** Where each form of the page goes; falsy for what the viewer may not do, and for what would change nothing. */
+  /** The action URL of each form on the page; falsy if the viewer may not use it or it would change nothing. */
   const formsFor = (account: Account, viewer: Viewer): object => {
     const to = (action: string): string => `${memberPath(account.username)}/${action}`;
     const may = access.allows(viewer, sanctionMembers) && sanctions.outranks(viewer, account);
@@ -138,7 +138,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     return redirect(memberPath(target.username), { notice: phrase('moderation:done.noted') });
   });
 
-  // Viewing leaves an entry in the audit log, so it takes a form.
+  // Viewing the addresses is recorded in the audit log, so it requires a form.
   plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, load: find })(
     async ({ actor, target }) => {
       const addresses = await accounts.ipAddresses(target.id, actor.id);

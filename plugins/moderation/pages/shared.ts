@@ -19,10 +19,10 @@ export interface PagesDeps {
 }
 export const HOME = '/mod';
 export const LOG = '/mod/log';
-/** The moderators' page of a member. */
+/** The path of the moderators' page about a member. */
 export const memberPath = (username: string): string => `/mod/members/${encodeURIComponent(username)}`;
 
-/** A line of the log as templates show it. */
+/** A log entry as templates show it. */
 export function entryModel(entry: NamedEntry): object {
   const {
     id,
@@ -45,7 +45,7 @@ export function entryModel(entry: NamedEntry): object {
     title,
     href,
     post,
-    // Those of private messages are deleted after a while.
+    // Reports of private messages are deleted after a while.
     report: report === null || action.startsWith('message-report.') ? undefined : `/mod/reports/${report}`,
     reason,
     until,

@@ -8,7 +8,7 @@ import type { PagesDeps } from './shared.ts';
 const PAGE = 20;
 const Query = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) });
 
-/** /settings/standing: what moderators did to the member and to what they wrote, and why; not who did. */
+/** /settings/standing: what moderators did to the member and their posts, and why, but not who did it. */
 export function standingPages({ plugin, discussions, log }: PagesDeps): void {
   const shown = async (entries: readonly NamedEntry[], viewer: Viewer): Promise<readonly object[]> => {
     const records = await discussions.records(

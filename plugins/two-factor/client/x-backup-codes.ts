@@ -1,16 +1,16 @@
 import { announce, button, define, t } from '@forum/client';
 
-/** Milliseconds for which a button says that it worked. */
+/** Milliseconds for which a button shows that it worked. */
 const DONE = 2_000;
 
-/** Adds to the link that saves backup codes, which works by itself, buttons that copy and print them. */
+/** Adds copy and print buttons next to the download link, which works without JavaScript. */
 class BackupCodes extends HTMLElement {
   connectedCallback(): void {
     if (this.querySelector('button')) return;
     const print = button(this.dataset['print'] ?? '', () => globalThis.print());
     const copy = button(t('copy'), () => void this.#copy(copy));
     for (const made of [copy, print]) made.className = 'button';
-    // Without https there is no clipboard.
+    // The clipboard is available only over HTTPS.
     if ('clipboard' in navigator) this.append(copy, ' ');
     this.append(print);
   }
