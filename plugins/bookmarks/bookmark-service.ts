@@ -15,20 +15,20 @@ export interface BookmarkDeps {
   readonly discussions: Pick<Discussions, 'findPost' | 'readablePosts'>;
   readonly store: BookmarkStore;
   readonly reminders: Reminders;
-  /** How many a member may have. */
+  /** The maximum number of bookmarks per member. */
   readonly most: () => number;
 }
-/** A bookmark and its post, which its owner may see. */
+/** A bookmark with its post, which the owner may see. */
 export interface FoundBookmark {
   readonly bookmark: Bookmark;
   readonly post: PostHead;
 }
 
 const DAY = 86_400_000;
-/** Days from now for which a reminder may be set: ten years. */
+/** How many days ahead a reminder may be set: ten years. */
 const LONGEST = 3_653;
 
-/** The bookmarks of members, each for its owner alone; `viewer` is always a member here. */
+/** The bookmarks of members, each visible to its owner only; `viewer` is always a member here. */
 export class BookmarkService {
   readonly #deps: BookmarkDeps;
 
@@ -36,20 +36,23 @@ export class BookmarkService {
     this.#deps = deps;
   }
 
-  /** One of the viewer's own whose post they may see at present. */
+  /** The viewer's own bookmark with this id, if they may currently see its post. */
   async find(id: string, viewer: Viewer): Promise<FoundBookmark | undefined> {
     const bookmark = viewer.id === undefined ? undefined : await this.#deps.store.find(id, viewer.id);
     const post = bookmark && (await this.#deps.discussions.findPost(bookmark.postId, viewer));
     return bookmark && post && !post.deleted ? { bookmark, post } : undefined;
   }
 
-  /** Ids of the viewer's own bookmarks of these posts, by post. */
+  /** The ids of the viewer's own bookmarks of these posts, by post id. */
   async ofPosts(postIds: readonly string[], viewer: Member): Promise<ReadonlyMap<string, string>> {
     const own = await this.#deps.store.ofPosts(viewer.id, postIds);
     return new Map(own.map(({ id, postId }) => [postId, id]));
   }
 
-  /** Those whose posts the viewer may see at present, and in whose note, title or beginning of the text every word of `search` stands. */
+  /**
+   * The bookmarks whose posts the viewer may currently see and whose note, title or beginning of the text contains
+   * every word of `search`.
+   */
   async list(
     viewer: Member,
     { search, ...request }: ListRequest & { readonly search: string },
@@ -62,8 +65,8 @@ export class BookmarkService {
   }
 
   /**
-   * One that is there already stays, with what is given changed. 404 for a post that the viewer cannot see, 400 naming
-   * the field, 409 when they have as many as they may.
+   * Adds a bookmark; an existing one is kept and gets the given changes. Throws 404 if the viewer cannot see the post,
+   * 400 naming an invalid field, and 409 if they have reached the maximum number.
    */
   async add(viewer: Member, postId: string, changes: BookmarkChanges): Promise<Bookmark> {
     const { data, discussions, store, most } = this.#deps;
@@ -80,7 +83,7 @@ export class BookmarkService {
     );
   }
 
-  /** 400 naming the field. */
+  /** Throws 400 naming an invalid field. */
   async change(bookmark: Bookmark, changes: BookmarkChanges, viewer: Member): Promise<Bookmark> {
     const { data, store, reminders } = this.#deps;
     const stays = changes.remindAt?.getTime() === bookmark.remindAt?.getTime();
@@ -95,12 +98,12 @@ export class BookmarkService {
     );
   }
 
-  /** Those of `ids` that are the viewer's own; resolves to how many that were. */
+  /** Removes the bookmarks with these ids that belong to the viewer. Resolves to the number removed. */
   remove(ids: readonly string[], viewer: Member): Promise<number> {
     return this.#remove(() => this.#deps.store.remove(viewer.id, ids), viewer);
   }
 
-  /** The viewer's own bookmark of a post, where there is one. */
+  /** Removes the viewer's own bookmark of a post, if there is one. */
   async removeFrom(postId: string, viewer: Member): Promise<void> {
     await this.#remove(() => this.#deps.store.removeFrom(viewer.id, postId), viewer);
   }
@@ -136,7 +139,7 @@ export class BookmarkService {
     return { note: clean, remindAt };
   }
 
-  /** All that the member sees of their bookmarks is new afterwards. */
+  /** Afterwards, everything cached for the member is stale. */
   async #write<T>(viewer: Member, work: () => Promise<T>): Promise<T> {
     const done = await work();
     await this.#deps.cache.purge(accountTag(viewer.id));

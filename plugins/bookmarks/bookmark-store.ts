@@ -4,17 +4,17 @@ import type { Sort } from 'parley-forum/plugins/bookmarks';
 import { COLUMNS, type Bookmark } from './rows.ts';
 import { after, cursorAfter, orderBy } from './sort-orders.ts';
 
-/** What of a bookmark its owner decides; what is undefined stays. */
+/** The fields of a bookmark that its owner can change; undefined ones are kept. */
 export interface BookmarkChanges {
   readonly note?: string | undefined;
   readonly remindAt?: Date | null | undefined;
 }
-/** Which bookmarks of a member. */
+/** Selects bookmarks of a member. */
 export interface Selection {
   readonly userId: string;
   /** A select of `id`, `content` and `title` of the posts that the member may read. */
   readonly posts: RawBuilder<unknown>;
-  /** Each of them stands in the note, the title or the beginning of the text, in capitals or not. */
+  /** Each must occur in the note, the title or the beginning of the text, ignoring case. */
   readonly words: readonly string[];
 }
 export interface ListRequest {
@@ -24,10 +24,13 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
-/** Characters of a text that are searched, and words that are searched for: thousands of long texts would take seconds. */
+/**
+ * The maximum number of characters searched per text, and of words searched for: thousands of long texts would take
+ * seconds.
+ */
 const [MAX_SEARCHED, MAX_WORDS] = [5_000, 8];
 
-/** The table of bookmarks: one row for each member and post. */
+/** The bookmark table: one row per member and post. */
 export class BookmarkStore {
   readonly #data: Data;
   readonly #clock: Clock;
@@ -44,7 +47,7 @@ export class BookmarkStore {
     );
   }
 
-  /** The member's own of these posts. */
+  /** The member's own bookmarks of these posts. */
   ofPosts(userId: string, postIds: readonly string[]): Promise<readonly Bookmark[]> {
     return this.#data.all(sql<Bookmark>`select ${COLUMNS} from bookmark b
       where b.user_id = ${userId} and b.post_id = any(${postIds}::uuid[])`);
@@ -67,8 +70,8 @@ export class BookmarkStore {
   }
 
   /**
-   * Inside a transaction. One that is there already stays, with what is given changed. Undefined when the member has
-   * `most` of others.
+   * Must be called in a transaction. An existing bookmark is kept and gets the given changes. Undefined if the member
+   * already has `most` other bookmarks.
    */
   async add(
     userId: string,
@@ -91,7 +94,7 @@ export class BookmarkStore {
     );
   }
 
-  /** Resolves to the ids of those that were the member's. */
+  /** Resolves to the ids of those that belonged to the member. */
   remove(userId: string, ids: readonly string[]): Promise<readonly string[]> {
     return this.#remove(sql`user_id = ${userId} and id = any(${ids.filter(isId)}::uuid[])`);
   }
@@ -105,20 +108,20 @@ export class BookmarkStore {
     return rows.map(({ id }) => id);
   }
 
-  /** Ends the reminder of this moment; undefined where the bookmark has it no longer. */
+  /** Ends the reminder for this time; undefined if the bookmark no longer has it. */
   endReminder(id: string, remindAt: Date): Promise<Bookmark | undefined> {
     return this.#data
       .one(sql<Bookmark>`update bookmark b set remind_at = null, reminded_at = ${new Date(this.#clock.now())}
       where b.id = ${id} and b.remind_at = ${remindAt} returning ${COLUMNS}`);
   }
 
-  /** The reminder that just ended comes at that moment. */
+  /** Reschedules the reminder that has just ended. */
   async putOff(id: string, until: Date): Promise<void> {
     await this.#data.all(sql`update bookmark set remind_at = ${until}, reminded_at = null where id = ${id}`);
   }
 }
 
-/** `from` and `where` of a selection; `p` is the post. */
+/** The `from` and `where` clauses of a selection; the post's alias is `p`. */
 function chosen({ userId, posts, words }: Selection): RawBuilder<unknown> {
   const found = words.slice(0, MAX_WORDS).map((word) => {
     const pattern = `%${word.replace(/[\\%_]/g, String.raw`\$&`)}%`;

@@ -23,7 +23,7 @@ import { MAX_SEARCH } from './routes.ts';
 import { LOCAL_TIME, localTimeOf, momentOf } from './site-time.ts';
 
 const LIST = '/bookmarks';
-/** Rows of a page. */
+/** Rows per page. */
 const PAGE = 20;
 
 interface Shown {
@@ -41,10 +41,10 @@ const addressOf = ({ q, sort, page }: Shown): string => {
 };
 const Search = Type.Optional(Type.String({ maxLength: MAX_SEARCH }));
 const Order = Type.Optional(Type.Enum([...SORTS]));
-/** Lines of a form end with two characters, those of a note with one; how long it is in the end is checked later. */
+/** Line breaks are two characters in a submitted form but one in a stored note; the final length is checked later. */
 const Note = Type.Optional(Type.String({ maxLength: 2 * MAX_NOTE }));
 
-/** /bookmarks, what is done there with several at once, and /bookmarks/{id}: note and reminder of one. */
+/** /bookmarks with its bulk actions, and /bookmarks/{id} with the note and reminder of one bookmark. */
 export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly reminds: boolean }): void {
   const { plugin, clock, bookmarks, discussions, limits, reminds, web } = deps;
   const change = (viewer: Member) => consumeChange(limits, viewer, plugin.settings['bookmarks.rate_limit']);
@@ -111,7 +111,10 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
   });
 
   const load = ({ actor, params }: Pick<Retry, 'actor' | 'params'>) => bookmarks.find(params['id'] ?? '', actor);
-  /** As the form's field shows it: to the minute, and of the hour that comes twice in autumn the one as the other. */
+  /**
+   * As the form field shows it: to the minute, and without telling apart the two occurrences of the hour repeated in
+   * autumn.
+   */
   const shownReminder = ({ remindAt }: FoundBookmark['bookmark']): string =>
     remindAt ? localTimeOf(remindAt, web.zone) : '';
   const form = async ({ bookmark }: FoundBookmark, viewer: Viewer, retry?: Retry): Promise<View> => {
@@ -164,7 +167,7 @@ export function bookmarkPages(deps: PageDeps & { readonly clock: Clock; readonly
     return redirect(LIST, { notice: phrase('bookmarks:saved') });
   });
 
-  /** Of a form's field; empty takes the reminder back. */
+  /** Parses the value of the form field; an empty one removes the reminder. */
   const reminder = (local: string): Date | null => {
     if (local === '') return null;
     const moment = momentOf(local, web.zone);

@@ -10,7 +10,7 @@ interface Row {
   readonly created_at: Date;
 }
 
-/** What a member bookmarked, with their notes. A reminder whose bookmark is erased finds nothing to remind of. */
+/** A member's bookmarks and notes. A reminder job whose bookmark was erased finds nothing and does nothing. */
 export const bookmarksPersonalData = (data: Data): PersonalData => ({
   name: 'bookmarks',
   async *entries(accountId) {

@@ -4,7 +4,7 @@ import { MAX_NOTE } from 'parley-forum/plugins/bookmarks';
 import type { Field } from 'parley-forum/plugins/discussions';
 import type { BookmarkStore } from './bookmark-store.ts';
 
-/** Bookmarks of an imported post; a member has one at most. */
+/** Bookmarks of an imported post; at most one per member. */
 const Imported = Type.Array(
   Type.Object({
     user_id: Type.String({ format: 'uuid' }),
@@ -19,7 +19,7 @@ export interface FieldDeps {
   readonly store: BookmarkStore;
 }
 
-/** `bookmark` of the post record. One statement a page. */
+/** The `bookmark` field of the post record. One statement per page. */
 export const bookmarkField = ({ data, clock, store }: FieldDeps): Field => ({
   name: 'bookmark',
   result: nullable(

@@ -11,9 +11,9 @@ export interface PageDeps extends RouteDeps {
   readonly web: Web;
 }
 
-/** The sign on a post that its reader keeps, the items in its menu, the button beside it, and what is behind them. */
+/** The badge on bookmarked posts, the items in their menus, the button beside them, and the routes behind these. */
 export function postMarks({ plugin, bookmarks, discussions, limits, web }: PageDeps): void {
-  // Pages are rendered for many readers at once, so whose bookmarks they show is asked here.
+  // Pages are rendered for many readers at once, so each reader's bookmarks are looked up here.
   const fillWith = <T extends PostRecord>(slot: Slot<T>, template: string, keptOnly: boolean): void =>
     plugin.extend(
       slotFillings,

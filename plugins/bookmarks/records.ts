@@ -10,18 +10,21 @@ export interface RecordsDeps {
   readonly discussions: Pick<Discussions, 'posts' | 'records'>;
   readonly markdown: Pick<Markdown, 'excerpt'>;
 }
-/** A bookmark as people and programs see it. */
+/** A bookmark as pages and the API show it. */
 export interface ShownBookmark {
   readonly record: BookmarkRecord;
   readonly category: DiscussionRecord['category'];
-  /** Of the post. */
+  /** The path of the post. */
   readonly path: string;
 }
 
-/** Characters of a post that are shown of it. */
+/** The length of a post's excerpt, in characters. */
 const EXCERPT = 280;
 
-/** Bookmarks with what they keep, in order; without those whose posts the viewer may not see. Their number does not count in statements. */
+/**
+ * Bookmarks with their posts, in order; those whose posts the viewer may not see are left out. The number of statements
+ * does not depend on the number of bookmarks.
+ */
 export async function shownBookmarks(
   { environment, discussions, markdown }: RecordsDeps,
   bookmarks: readonly Bookmark[],

@@ -15,17 +15,17 @@ export interface ReminderDeps {
   readonly notifications: Notifications | undefined;
   readonly store: BookmarkStore;
 }
-/** What is stored of a reminder, which is keyed by its bookmark. */
+/** The stored data of a reminder job, which is keyed by its bookmark. */
 interface ReminderJob {
   readonly bookmark: string;
   readonly at: string;
 }
 
-/** Milliseconds until what is deleted is looked for again. */
+/** Milliseconds until a deleted post is checked again. */
 const LATER = 86_400_000;
 const TYPE = 'bookmark_reminder';
 
-/** One job for the reminder of each bookmark, stored and taken back in the transactions that change the bookmark. */
+/** One reminder job per bookmark, added and cancelled in the transactions that change the bookmark. */
 export class Reminders {
   readonly #deps: ReminderDeps;
   readonly #job: Job<ReminderJob>;
@@ -48,14 +48,14 @@ export class Reminders {
       });
   }
 
-  /** In place of the one that the bookmark had. Inside a transaction. */
+  /** Replaces the bookmark's reminder. Must be called in a transaction. */
   async schedule({ id, remindAt }: Bookmark): Promise<void> {
     await this.cancel(id);
     if (remindAt) await this.#add(id, remindAt);
   }
 
   async #add(id: string, remindAt: Date): Promise<void> {
-    // Jobs go by real time, whatever the forum's clock says.
+    // Jobs use real time, whatever the forum's clock says.
     const at = new Date(Date.now() + remindAt.getTime() - this.#deps.clock.now());
     await this.#job.add({ bookmark: id, at: remindAt.toISOString() }, { at });
   }
@@ -65,8 +65,8 @@ export class Reminders {
   }
 
   /**
-   * Nothing is sent where the bookmark has another reminder by now, or its owner may not see the post. While that is
-   * deleted, the reminder is put off.
+   * Sends nothing if the bookmark has a different reminder by now or its owner may not see the post. While the post is
+   * deleted, the reminder is postponed.
    */
   #remind({ bookmark: id, at }: ReminderJob): Promise<void> {
     const { data, accounts, discussions, notifications, store } = this.#deps;

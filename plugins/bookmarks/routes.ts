@@ -15,7 +15,7 @@ export interface RouteDeps extends RecordsDeps {
   readonly bookmarks: BookmarkService;
 }
 
-/** Characters that are searched for. */
+/** The maximum length of a search, in characters. */
 export const MAX_SEARCH = 100;
 const Changes = {
   note: Type.Optional(Type.String({ maxLength: MAX_NOTE })),
@@ -24,7 +24,7 @@ const Changes = {
 const dateOf = (time: string | null | undefined): Date | null | undefined =>
   time ? new Date(time) : (time as null | undefined);
 
-/** /api/bookmarks and what lies below it: always the caller's own. */
+/** /api/bookmarks and below; always the caller's own bookmarks. */
 export function bookmarkRoutes({ plugin, settings, discussions, bookmarks, ...deps }: RouteDeps): void {
   const write = { can: 'member', options: { bucket: API_BUCKET } } as const;
   const load = ({ actor, params }: { actor: Member; params: { id: string } }) => bookmarks.find(params.id, actor);

@@ -4,8 +4,8 @@ import { Cron } from 'croner';
 export const LOCAL_TIME = String.raw`^(?:\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?)?$`;
 
 /**
- * The moment of a date and time in a time zone, of two the first; the next one that exists where clocks are put forward.
- * Undefined where it cannot be read.
+ * The moment of a local date and time in a time zone: the first one if it occurs twice, and the next valid one if
+ * clocks skip it. Undefined if it cannot be parsed.
  */
 export function momentOf(local: string, zone: string): Date | undefined {
   try {
@@ -16,7 +16,7 @@ export function momentOf(local: string, zone: string): Date | undefined {
   }
 }
 
-/** The moment as a field for date and time shows it. */
+/** The moment as the value of a date and time field. */
 export const localTimeOf = (moment: Date, zone: string): string =>
   new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'short', timeZone: zone })
     .format(moment)

@@ -3,7 +3,7 @@ import { badCursor, decodeCursor, decodeMoment, encodeCursor, isId } from 'parle
 import type { Sort } from 'parley-forum/plugins/bookmarks';
 import type { Bookmark } from './rows.ts';
 
-/** Where bookmarks without a reminder stand among reminders: behind every date that one may have. Epoch milliseconds. */
+/** The sort key of bookmarks without a reminder, later than any reminder can be. Epoch milliseconds. */
 const NEVER = 253_402_300_799_999;
 
 interface Order {
@@ -11,7 +11,7 @@ interface Order {
   readonly ascending: boolean;
   keyOf(bookmark: Bookmark): number;
 }
-/** Each breaks ties by the id, in the same direction. */
+/** Each order breaks ties by id, in the same direction. */
 const ORDERS: Readonly<Record<Sort, Order>> = {
   newest: { key: sql`b.created_at`, ascending: false, keyOf: ({ createdAt }) => createdAt.getTime() },
   oldest: { key: sql`b.created_at`, ascending: true, keyOf: ({ createdAt }) => createdAt.getTime() },
@@ -28,7 +28,7 @@ export function orderBy(sort: Sort): RawBuilder<unknown> {
   return ascending ? sql`${key}, b.id` : sql`${key} desc, b.id desc`;
 }
 
-/** The condition for what comes after `cursor`. 400 for a cursor of another order. */
+/** The condition for rows after `cursor`. Throws 400 if the cursor belongs to another order. */
 export function after(sort: Sort, cursor: string): RawBuilder<unknown> {
   const [name, key, id] = decodeCursor(cursor, 3);
   if (name !== sort || typeof id !== 'string' || !isId(id)) throw badCursor();
@@ -36,6 +36,6 @@ export function after(sort: Sort, cursor: string): RawBuilder<unknown> {
   return sql`(${order.key}, b.id) ${sql.raw(order.ascending ? '>' : '<')} (${decodeMoment(key)}::timestamptz, ${id}::uuid)`;
 }
 
-/** Where the page that ends with this one goes on. */
+/** The cursor after the last bookmark of a page. */
 export const cursorAfter = (sort: Sort, bookmark: Bookmark): string =>
   encodeCursor([sort, ORDERS[sort].keyOf(bookmark), bookmark.id]);

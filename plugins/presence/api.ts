@@ -5,7 +5,7 @@ import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import type { Bucket } from 'parley-forum/plugins/limits';
 
-/** `total` is the sum of the others. */
+/** `total` is the sum of the other numbers. */
 export const PresenceStatistics = Type.Object({
   total: Type.Integer(),
   anonymous: Type.Integer(),
@@ -13,7 +13,7 @@ export const PresenceStatistics = Type.Object({
   bots: Type.Integer(),
 });
 export type PresenceStatistics = Static<typeof PresenceStatistics>;
-/** `page` is null where the viewer may not see what is there. */
+/** `page` is null if the viewer may not see that page. */
 export const VisitorRecord = Type.Object({ user: nullable(Author), page: nullable(Type.String()), last_seen_at: Time });
 export type VisitorRecord = Static<typeof VisitorRecord>;
 export const BotRecord = Type.Object({ name: Type.String(), page: nullable(Type.String()), last_seen_at: Time });
@@ -26,28 +26,28 @@ export interface VisibleBot extends Omit<BotRecord, 'page'> {
   readonly page: VisiblePage | undefined;
 }
 
-/** A part of a list. */
+/** The part of a list to return. */
 export interface ListRange {
   readonly limit: number;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
 /**
- * Who is here now: seen within the last five minutes, exact over all processes with Redis. 503 while Redis is
- * configured but away.
+ * Who is here now, that is, was seen within the last five minutes. With Redis, exact across all processes; throws 503
+ * while Redis is configured but unavailable.
  */
 export interface Presence {
   statistics(): Promise<PresenceStatistics>;
-  /** Members first, then by when they were last seen, the latest first. */
+  /** Members first, then by when they were last seen, most recent first. */
   visitors(part: ListRange, viewer: Viewer): Promise<Page<VisibleVisitor>>;
-  /** By when they were last seen, the latest first. */
+  /** By when they were last seen, most recent first. */
   bots(part: ListRange, viewer: Viewer): Promise<Page<VisibleBot>>;
-  /** Those of these members who hide that they are here, for whatever else would say it. */
+  /** Those of the given members who hide their presence. To be respected by anything else that would reveal it. */
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
 export const Presence = defineToken<Presence>('Presence');
 
-/** What presence and typing may ask for together in a minute; for `options` of their routes. */
+/** The rate limit shared by presence and typing, per minute; for the `options` of their routes. */
 export const presenceBucket: Bucket & { readonly limit: string } = {
   name: 'presence',
   window: 60,

@@ -1,6 +1,6 @@
 import { isbot } from 'isbot';
 
-/** The names that are shown; any other user agent cannot put a name of its own on the page. */
+/** The names that can be shown; no other user agent can put a name of its own on the page. */
 const KNOWN_CRAWLERS = [
   'Googlebot',
   'AdsBot-Google',
@@ -47,16 +47,14 @@ const KNOWN_CRAWLERS = [
   'Feedly',
   'Inoreader',
 ] as const;
-/** Named so, the crawlers that have no name here. */
+/** The name for all crawlers that are not listed here. */
 export const OTHER_BOTS = 'Other bots';
-/** Characters of a user agent that are read. */
+/** The maximum number of characters of a user agent that are inspected. */
 const MAX_USER_AGENT_LENGTH = 512;
-/** Node's own `fetch`: a script, and no crawler. */
+/** Node.js's built-in `fetch`: a script, not a crawler. */
 const NODE_FETCH = 'node';
 
-/**
- * The name of a well-known crawler, one name for all others, or undefined for people and unknown programs.
- */
+/** The name of a well-known crawler, a common name for all others, or undefined for people and unknown programs. */
 export function crawlerOf(userAgent: string): string | undefined {
   const read = userAgent.slice(0, MAX_USER_AGENT_LENGTH);
   if (read === NODE_FETCH || !isbot(read)) return undefined;

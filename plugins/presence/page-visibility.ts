@@ -3,12 +3,12 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { pageVisibilityRules, type PageVisibilityRule, type VisiblePage } from 'parley-forum/ports/page-visibility';
 import { pages } from 'parley-forum/plugins/web';
 
-/** Characters of a page's path at most. */
+/** The maximum length of a page's path, in characters. */
 export const MAX_PATH_LENGTH = 512;
-/** Milliseconds a plugin may take to say which of its pages a viewer may see. */
+/** Milliseconds a plugin may take to determine which of its pages a viewer may see. */
 const TIMEOUT = 2_000;
 
-/** A path that cannot pass for the URL of another host and has no invisible characters. */
+/** A path that cannot be mistaken for a URL on another host and has no invisible characters. */
 const SAFE_PATH = /^\/[^\\\s\p{C}]*$/u;
 
 const isPublic = ({ can, path }: RouteInfo): boolean => can === 'public' && !/[:*]/.test(path);
@@ -21,7 +21,7 @@ function decoded(path: string): string {
   }
 }
 
-/** Which pages of visitors a viewer may see: a URL can reveal what not everyone may know. */
+/** Determines which visitors' pages a viewer may see, since a URL can reveal information that not everyone may have. */
 export class PageVisibility {
   readonly #plugin: PluginHandle;
   readonly #routes: Routes;
@@ -32,13 +32,14 @@ export class PageVisibility {
     this.#routes = routes;
   }
 
-  /** Pages come and go with their plugins. */
+  /** To be called when plugins start or stop, since their pages come and go with them. */
   reset(): void {
     this.#publicPaths = undefined;
   }
 
   /**
-   * What may be stored of a URL: its path; empty where it is no page, or not public and no plugin owns it.
+   * The part of a URL that may be stored: its path, or an empty text if it is not a page, or is neither public nor
+   * owned by a plugin.
    */
   pathOf(address: string): string {
     const path = (/^[^?#]*/.exec(address)?.[0] ?? '').replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
@@ -47,7 +48,10 @@ export class PageVisibility {
     return this.#isPublic(plain) || this.#placeOf(plain) ? path : '';
   }
 
-  /** In the order of `paths`: what each is for this viewer. Each plugin that owns some of them is called once. */
+  /**
+   * For each of `paths`, in order, the page as this viewer may see it. Each plugin that owns some of the paths is
+   * called once.
+   */
   async visible(paths: readonly string[], viewer: Viewer): Promise<readonly (VisiblePage | undefined)[]> {
     const visiblePages = new Map(
       paths.map(

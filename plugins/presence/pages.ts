@@ -17,7 +17,7 @@ import {
 import { OTHER_BOTS } from './crawlers.ts';
 import type { PresenceSettings } from './settings.ts';
 
-/** /online, the card that leads there, and the heartbeat element of members' open pages. */
+/** /online, the card that links to it, and the heartbeat element on members' pages. */
 export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: Presence, web: Web | undefined): void {
   plugin.route(pages, { method: 'get', path: '/online', can: 'public' })(async ({ actor }) => {
     const named = plugin.settings['presence.public'] || !isGuest(actor);
@@ -39,7 +39,7 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
   plugin.extend(navigation, { area: 'footer', label: 'presence:online', href: '/online' });
 
   if (!web) return;
-  // A script puts the numbers in: with them, no page could be cached.
+  // A script fills in the numbers; with the numbers in it, no page could be cached.
   plugin.extend(
     slotFillings,
     fill(

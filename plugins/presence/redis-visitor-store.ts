@@ -3,12 +3,15 @@ import { MAX_VISITORS, WINDOW, type Kind, type Visit, type Visitor, type Visitor
 
 type Redis = NonNullable<Cache['redis']>;
 
-/** Who was seen, by kind, sorted by when; the pages they were seen on; the statistics that were sent last. */
+/**
+ * Sorted sets of visitors by when they were last seen, one per kind; the pages they were seen on; the last statistics
+ * sent.
+ */
 const KEYS = ['presence:member', 'presence:guest', 'presence:bot', 'presence:pages'] as const;
 const LAST_CLAIMED = 'presence:told';
 
 /**
- * Time is Redis's own, so that clocks of processes need not agree. Everything expires when there are no visitors.
+ * Uses Redis's own time, so that the clocks of processes need not agree. All keys expire when there are no visitors.
  */
 const BEGIN = `
 local time = redis.call('TIME')
@@ -58,7 +61,7 @@ for _, kind in ipairs(cjson.decode(ARGV[3])) do
 end
 return found`;
 
-/** For all processes; each call is one round trip. */
+/** Shared by all processes; each call is one round trip. */
 export class RedisVisitorStore implements VisitorStore {
   readonly #redis: Redis;
   readonly #window: number;

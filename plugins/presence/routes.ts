@@ -31,7 +31,7 @@ export function presenceRoutes(
   plugin: PluginHandle<PresenceSettings>,
   { presence, store, recorder, pageVisibility, http, settings, changed }: RoutesDeps,
 ): void {
-  // An open page repeats its heartbeat: that is no activity of the member.
+  // An open page repeats its heartbeat, which does not count as activity of the member.
   const options = { bucket: presenceBucket, idle: true };
   const query = Type.Object(Paging);
   const checkAccess = (viewer: Viewer): void => {
@@ -41,9 +41,9 @@ export function presenceRoutes(
     store.freshUntil() === undefined
       ? undefined
       : combineTags([presenceTag, accountsTag], plugin.extensions(pageVisibilityRules));
-  /** A visitor expires at that moment. */
+  /** The response expires when the first visitor does. */
   const setFreshness = (call: { expiresAt?: number }): void => void (call.expiresAt = store.freshUntil() ?? 0);
-  /** A guest's forgery token was checked by now, so it is their cookie's. */
+  /** A guest's CSRF token has been checked by now, so it matches their cookie. */
   const guestOf = (req: Request): readonly string[] =>
     recorder.guestIds({
       key: req.get('x-csrf-token'),
@@ -133,7 +133,7 @@ export function presenceRoutes(
   });
 }
 
-/** The API gives only the path of a visitor's page. */
+/** The API returns only the path of a visitor's page. */
 const withPage = <T extends { readonly page: VisiblePage | undefined }>({
   page,
   ...rest

@@ -22,7 +22,7 @@ interface PresenceDeps {
   hiddenMembers(): readonly HiddenMembers[];
 }
 
-/** Visitors as a viewer may see them. What this process has seen counts at once. */
+/** Visitors as a viewer may see them. Visits seen by this process count immediately. */
 export class PresenceService implements Presence {
   readonly #deps: PresenceDeps;
 

@@ -3,12 +3,12 @@ import type { Live } from 'parley-forum/ports/live';
 import type { Presence } from 'parley-forum/plugins/presence';
 import type { VisitorStore } from './visitor-store.ts';
 
-/** Milliseconds between two checks of the numbers. */
+/** Milliseconds between checks of the statistics. */
 const INTERVAL = 5_000;
-/** The name of the signal on the streams. */
+/** The name of the signal on the live stream. */
 export const SIGNAL = 'presence';
 
-/** Sends the numbers to open pages when they have changed; of several processes the first that notices sends them. */
+/** Sends the statistics to open pages when they have changed; the first process that notices sends them. */
 export function signalStatistics(
   live: Live,
   { presence, store, log }: { readonly presence: Presence; readonly store: VisitorStore; readonly log: Logger },

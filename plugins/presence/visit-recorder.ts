@@ -4,9 +4,9 @@ import { crawlerOf } from './crawlers.ts';
 import type { Visit, VisitorStore } from './visitor-store.ts';
 import type { PageVisibility } from './page-visibility.ts';
 
-/** Milliseconds for which page views are batched: other processes see them this much later. */
+/** Milliseconds for which page views are batched; other processes see them with this delay. */
 const BATCH_DELAY = 250;
-/** Page views of different visitors in a batch at most; more are not counted. */
+/** The maximum number of visitors in a batch; further ones are not counted. */
 const MAX_PENDING = 20_000;
 
 type PageView = Parameters<PageViewListener['onPageView']>[0];
@@ -17,11 +17,11 @@ export interface VisitRecorderDeps {
   readonly pageVisibility: PageVisibility;
   readonly secrets: Secrets;
   readonly log: Logger;
-  /** Called when cached visitors are out of date. */
+  /** Called when cached visitors become stale. */
   changed(): void;
 }
 
-/** Collects page views and stores them in the background: no page waits for it. */
+/** Collects page views and stores them in the background, so that no page waits for it. */
 export class VisitRecorder implements PageViewListener {
   readonly #deps: VisitRecorderDeps;
   #pending = new Map<string, PageView>();
@@ -35,7 +35,7 @@ export class VisitRecorder implements PageViewListener {
   readonly onPageView = (page: PageView): void => {
     if (this.#pending.size >= MAX_PENDING) return;
     const { viewer, key, ip: address, userAgent } = page;
-    // A query flushes first, so once per batch is enough.
+    // Queries flush first, so once per batch is enough.
     if (this.#pending.size === 0) this.#deps.changed();
     this.#pending.set(viewer.id ?? key ?? `${address} ${userAgent}`, page);
     this.#timer ??= setTimeout(() => void this.flush(), BATCH_DELAY).unref();
@@ -55,9 +55,7 @@ export class VisitRecorder implements PageViewListener {
     return this.#storing;
   }
 
-  /**
-   * The ids that a guest may have, the most certain first. Only keyed digests are stored, no IP address and no token.
-   */
+  /** The possible ids of a guest, most certain first. Only keyed digests are stored, never an IP address or token. */
   guestIds({ key, ip: address, userAgent }: Guest): readonly string[] {
     const sign = (text: string): string => this.#deps.secrets.sign('presence', text);
     const plain = sign(`${address} ${userAgent}`);

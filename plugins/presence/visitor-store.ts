@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from 'parley-forum';
 
-/** Milliseconds after which a visitor who was not seen again counts as gone. */
+/** Milliseconds after which a visitor who has not been seen again counts as gone. */
 export const WINDOW = 5 * 60_000;
-/** Visitors of one kind at most; beyond it the one seen longest ago is dropped. */
+/** The maximum number of visitors of a kind; beyond it, the one seen longest ago is dropped. */
 export const MAX_VISITORS = 100_000;
 
 export type Kind = 'member' | 'guest' | 'bot';
@@ -11,11 +11,11 @@ export type Kind = 'member' | 'guest' | 'bot';
 /** A visitor was seen on a page. */
 export interface Visit {
   readonly kind: Kind;
-  /** A member's id, a guest's digest, a bot's name. */
+  /** A member's id, a guest's digest or a bot's name. */
   readonly id: string;
-  /** The id of the same guest before they sent a cookie. */
+  /** The id the same guest had before they sent a cookie. */
   readonly before?: string | undefined;
-  /** Empty where no one may see it. */
+  /** Empty if nobody may see it. */
   readonly page: string;
 }
 export interface Visitor {
@@ -26,28 +26,28 @@ export interface Visitor {
   readonly at: number;
 }
 
-/** Who was seen lately, and where. */
+/** Recently seen visitors and the pages they were seen on. */
 export interface VisitorStore {
   /** A guest who is new under `id` replaces the one recorded under `before`. */
   record(visits: readonly Visit[]): Promise<void>;
-  /** The first of these guests that is known is seen again; none is added. */
+  /** Marks the first of these guests that is known as seen again; none is added. */
   refresh(guests: readonly string[], page: string): Promise<void>;
   count(): Promise<Readonly<Record<Kind, number>>>;
-  /** Kind by kind, those seen last first: at most `length` after the first `start`. */
+  /** Kind by kind, most recently seen first: at most `length` visitors after the first `start`. */
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]>;
   /**
-   * When the first visitor expires unless seen again (epoch milliseconds); undefined where another process may see
-   * visitors.
+   * When the first visitor expires unless seen again (epoch milliseconds); undefined if other processes can record
+   * visitors too.
    */
   freshUntil(): number | undefined;
-  /** True for the one caller, over all processes, whose text differs first from the last one. */
+  /** True for a single caller across all processes: the first whose text differs from the last one. */
   claimChange(text: string): Promise<boolean>;
 }
 
-/** The one seen last comes first. By size, because `max` would allocate room for all of them at once. */
+/** Most recently seen first. Bounded by size, because `max` would preallocate memory for all entries. */
 const emptyStore = (): LRUCache<string, Visitor> => new LRUCache({ maxSize: MAX_VISITORS, sizeCalculation: () => 1 });
 
-/** For one process. */
+/** For a single process. */
 export class MemoryVisitorStore implements VisitorStore {
   readonly #clock: Clock;
   readonly #visitors: Readonly<Record<Kind, LRUCache<string, Visitor>>> = {
@@ -100,7 +100,7 @@ export class MemoryVisitorStore implements VisitorStore {
     return Promise.resolve(changed);
   }
 
-  /** Those who have not been gone for too long. */
+  /** The visitors of a kind, after expired ones are removed. */
   #present(kind: Kind): LRUCache<string, Visitor> {
     const visitors = this.#visitors[kind];
     const gone = this.#clock.now() - WINDOW;

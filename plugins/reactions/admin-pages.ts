@@ -27,7 +27,7 @@ const Body = Type.Object({
   ...OpenedField,
 });
 
-/** What the form of a kind can change; its slug stays. */
+/** The fields of a reaction type that its form can change; the slug is fixed. */
 const settable = ({ slug: _slug, ...values }: ReactionType): Omit<ReactionType, 'slug'> => values;
 
 /** /admin/reactions. */
@@ -47,7 +47,7 @@ export function adminPages(
   );
   const can = manageReactions;
 
-  /** A form for one kind, or for a new one; above it all of them. */
+  /** The list of all reaction types, and below it the form for one of them or a new one. */
   const shown = (edited: ReactionType | undefined, retry?: Retry): View => {
     const model = {
       types: types.all(),

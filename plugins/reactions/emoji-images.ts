@@ -1,6 +1,6 @@
 /**
- * Images of the default reactions' emoji: a device without a font for them would show boxes. Other emoji are shown in
- * the device's font.
+ * Images of the default reactions' emoji, since a device without an emoji font would show boxes. Other emoji are shown
+ * in the device's font.
  */
 const IMAGES: Readonly<Record<string, string>> = {
   '👍': 'like',

@@ -23,10 +23,10 @@ import {
 import type { RouteDeps } from './routes.ts';
 import { shownType } from './shown-types.ts';
 
-/** Names shown beside one kind of reaction on the page of a post's reactions. */
+/** The maximum number of names shown per reaction type on the page of a post's reactions. */
 const NAMES = 100;
 
-/** The buttons below each post, the form they send, and the page of who reacted. */
+/** The buttons below each post, the form they submit, and the page of who reacted. */
 export function reactionPages(
   { plugin, discussions, reactions, accounts }: RouteDeps,
   { access, web }: { access: Access; web: Web },
@@ -107,7 +107,10 @@ export function reactionPages(
     });
     return web.fragment(viewer, '@reactions/bar', { id, number, given, may });
   };
-  /** Bars without a reaction of the viewer's own, by their post: on a page that many share it is the same object. */
+  /**
+   * Rendered bars without a reaction of the viewer's own, by post: on a page shared by many viewers, the post is the
+   * same object.
+   */
   const plain = new WeakMap<Reacted, SafeHtml | undefined>();
   const barWithoutOwn = async (post: Reacted, viewer: Viewer): Promise<SafeHtml | undefined> => {
     const rendered = await bar(post, viewer, []);

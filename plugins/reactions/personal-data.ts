@@ -9,7 +9,7 @@ interface Row {
   readonly created_at: Date;
 }
 
-/** Exports a member's reactions. Anonymising keeps them, removing deletes them. */
+/** Exports a member's reactions. Anonymizing an account keeps them; removing it deletes them. */
 export const reactionsPersonalData = ({
   data,
   cache,
@@ -29,7 +29,7 @@ export const reactionsPersonalData = ({
     if (mode === 'anonymise') return;
     await repeatInBatches(signal, (limit) =>
       data.transaction(async () => {
-        // Counters are locked in the order of their keys, before the reactions, as when a reaction is added.
+        // Counters are locked in key order and before the reactions, as when a reaction is added.
         const chosen = sql`select post_id, type from reaction
           where user_id = ${accountId} order by post_id, type limit ${limit}`;
         await data.all(

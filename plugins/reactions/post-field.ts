@@ -4,12 +4,12 @@ import type { Field } from 'parley-forum/plugins/discussions';
 import { ReactionCounts } from 'parley-forum/plugins/reactions';
 import type { ReactionService } from './reaction-service.ts';
 
-/** Reactions of an imported post; a member has each type at most once. */
+/** Reactions of an imported post; at most one of each type per member. */
 const Imported = Type.Array(
   Type.Object({ reaction: Type.String(), user_id: Type.String({ format: 'uuid' }), created_at: Time }),
 );
 
-/** `reactions` of the post record. */
+/** The `reactions` field of the post record. */
 export const reactionsField = (reactions: ReactionService, data: Data): Field => ({
   name: 'reactions',
   result: ReactionCounts,

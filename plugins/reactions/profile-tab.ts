@@ -12,12 +12,12 @@ interface ProfileTabDeps {
   readonly markdown: Markdown;
   readonly reactions: ReactionService;
 }
-/** Rows of a page. */
+/** Rows per page. */
 const PAGE = 20;
-/** Characters of a post that are shown of it. */
+/** The length of a post's excerpt, in characters. */
 const EXCERPT = 280;
 
-/** What a member reacted to, among what the viewer may see, as a tab of their profile. */
+/** A profile tab with the posts a member reacted to, limited to those the viewer may see. */
 export function reactionsTab({ web, discussions, markdown, reactions }: ProfileTabDeps): ProfileTab {
   const rowsOf = async (given: readonly GivenReaction[], viewer: Viewer): Promise<readonly object[]> => {
     const found = await discussions.posts([...new Set(given.map(({ postId }) => postId))], viewer);

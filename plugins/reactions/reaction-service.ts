@@ -29,7 +29,7 @@ interface CountRow {
   readonly count: number;
   readonly reacted: boolean;
 }
-/** One reaction of a member. */
+/** A reaction that a member gave. */
 export interface GivenReaction {
   readonly id: number;
   readonly postId: string;
@@ -39,11 +39,11 @@ export interface GivenReaction {
 interface ReactionPage {
   readonly limit: number;
   readonly offset: number;
-  /** The id with which the page before ended. */
+  /** The id of the last reaction on the previous page. */
   readonly before: number | undefined;
 }
 
-/** Giving reactions, taking them back, and counting them. */
+/** Adds, removes and counts reactions. */
 export class ReactionService implements Reactions {
   readonly #deps: ReactionDeps;
 
@@ -75,7 +75,7 @@ export class ReactionService implements Reactions {
     return added ? 'added' : 'removed';
   }
 
-  /** For each of the posts, by the order of the types. One statement. */
+  /** The counts for each post, in the order of the types. One statement. */
   async counts(postIds: readonly string[], viewer: Viewer): Promise<readonly ReactionCounts[]> {
     const { data, types } = this.#deps;
     await types.refresh();
@@ -90,7 +90,7 @@ export class ReactionService implements Reactions {
     return postIds.map((id) => sorted(id).map(({ type, count, reacted }) => ({ reaction: type, count, reacted })));
   }
 
-  /** What the viewer gave to these posts, by post. */
+  /** The types that the viewer gave to these posts, by post. */
   async ownOn(postIds: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, readonly string[]>> {
     if (viewer.id === undefined || postIds.length === 0) return new Map();
     const rows = await this.#deps.data.all(sql<{ postId: string; type: string }>`select post_id as "postId", type
@@ -99,7 +99,7 @@ export class ReactionService implements Reactions {
     return new Map([...byPost].map(([postId, given]) => [postId, given.map(({ type }) => type)]));
   }
 
-  /** Ids of those who reacted last, at most `limit` for each type. */
+  /** The ids of the most recent reactors, at most `limit` per type. */
   async recentReactors(postId: string, limit: number): Promise<ReadonlyMap<string, readonly string[]>> {
     const rows = await this.#deps.data.all(sql<{
       type: string;
@@ -113,7 +113,7 @@ export class ReactionService implements Reactions {
     );
   }
 
-  /** What a member gave on posts that the viewer may see, the newest first; one more than `limit`, if there are. */
+  /** A member's reactions to posts that the viewer may see, newest first; up to one more than `limit`. */
   async reactionsBy(
     userId: string,
     { limit, offset, before }: ReactionPage,
@@ -125,7 +125,7 @@ export class ReactionService implements Reactions {
       order by id desc limit ${limit + 1} offset ${offset}`);
   }
 
-  /** Equal toggles at one moment come one after the other, because each locks the counter's row before it looks. */
+  /** Concurrent equal toggles are serialized, because each locks the counter's row first. */
   #write(userId: string, username: string, post: PostHead, { slug, emoji }: ReactionType): Promise<boolean> {
     const { data, clock, plugin } = this.#deps;
     return data.transaction(async () => {

@@ -3,11 +3,11 @@ import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 import { reactionsTag, type ReactionType } from 'parley-forum/plugins/reactions';
 
 const KEY = 'reactions.types';
-/** As forms and programs may give it. */
+/** The highest position that forms and API clients may set. */
 export const MAX_POSITION = 10_000;
-/** Whoever holds it, of whichever process, is the only one to write them. */
+/** The lock that serializes writes of the types across all processes. */
 const LOCK = 'reactions:types';
-/** Types of a new forum. */
+/** The types of a new forum. */
 const DEFAULT_TYPES: readonly (readonly [slug: string, emoji: string, label: string])[] = [
   ['like', '👍', 'Like'],
   ['love', '❤️', 'Love'],
@@ -17,11 +17,11 @@ const DEFAULT_TYPES: readonly (readonly [slug: string, emoji: string, label: str
   ['thanks', '🙏', 'Thanks'],
 ];
 
-/** Whether a type is called what it was called in a new forum. */
+/** Whether a type still has the label it has in a new forum. */
 export const hasFirstLabel = ({ slug, label }: Pick<ReactionType, 'slug' | 'label'>): boolean =>
   DEFAULT_TYPES.some(([first, , called]) => first === slug && called === label);
 
-/** An administrator's changes of a type; undefined fields keep their value, or get a default. */
+/** An administrator's changes to a type; undefined fields keep their value, or get a default. */
 export interface TypeChanges {
   readonly slug: string;
   readonly emoji?: string | undefined;
@@ -30,10 +30,10 @@ export interface TypeChanges {
   readonly enabled?: boolean | undefined;
 }
 
-/** An emoji may be written with or without the mark that asks for colours. */
+/** An emoji may be written with or without the variation selector for colour. */
 const withoutVariation = (emoji: string): string => emoji.replaceAll('\ufe0f', '');
 
-/** The types of reactions, cached in memory as one snapshot. */
+/** The reaction types, cached in memory as one snapshot. */
 export class ReactionTypes {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -44,7 +44,7 @@ export class ReactionTypes {
     this.#cache = cache;
   }
 
-  /** Reads them; an empty database gets the default ones. */
+  /** Loads the types; an empty database gets the default ones. */
   async load(): Promise<void> {
     await this.refresh();
     if (this.#snapshot.length > 0) return;
@@ -57,7 +57,7 @@ export class ReactionTypes {
     await this.#changed();
   }
 
-  /** To await before the others are used for a request: costs nothing unless another process changed a kind. */
+  /** Await this before using `all` or `find` for a request. Costs nothing unless another process changed a type. */
   refresh(): Promise<void> | undefined {
     const cached = this.#cache.peek<readonly ReactionType[]>(KEY);
     if (!cached) return this.#read();
@@ -77,15 +77,15 @@ export class ReactionTypes {
   }
 
   /**
-   * Creates the kind, or changes the one of this slug. 400 naming the field. `done` runs in the transaction of the
-   * change.
+   * Creates a type, or changes the one with this slug. Throws 400 naming an invalid field. `done` runs in the
+   * transaction of the change.
    */
   async save(
     changes: TypeChanges,
     done?: (type: ReactionType) => Promise<void>,
   ): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
     const saved = await this.#data.transaction(async () => {
-      // Administrators wait for each other; each changes only what they said.
+      // Changes by administrators are serialized; each one changes only the given fields.
       await this.#data.lock(LOCK);
       const stored = await this.#stored();
       const known = stored.find(({ slug }) => slug === changes.slug);
@@ -122,7 +122,7 @@ export class ReactionTypes {
   }
 }
 
-/** What is not said stays as it was, or gets its first value. */
+/** Fields that are not given keep their value, or get a default. */
 function withDefaults(
   { slug, emoji = '', label = '', position, enabled }: TypeChanges,
   known: ReactionType | undefined,
@@ -138,7 +138,7 @@ function withDefaults(
   };
 }
 
-/** 400 naming the field. */
+/** Throws 400 naming an invalid field. */
 function validate({ slug, emoji, label }: ReactionType, stored: readonly ReactionType[]): void {
   const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
   if (!/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug))

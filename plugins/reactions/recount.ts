@@ -1,7 +1,7 @@
 import { sql, type Cache, type Counter, type Data } from 'parley-forum';
 import { discussionCacheTags } from 'parley-forum/plugins/discussions';
 
-/** How many reactions of each type a post has. */
+/** The number of reactions of each type per post. */
 export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): Counter => {
   const actual = (keys: readonly string[]) =>
     sql`select post_id, type, count(*)::int as count from reaction where post_id = any(${keys}::uuid[])

@@ -25,7 +25,7 @@ export interface RouteDeps {
   readonly discussions: Discussions;
   readonly reactions: ReactionService;
 }
-/** Names shown beside one kind of reaction. */
+/** The maximum number of members listed per reaction type. */
 const NAMES = 10;
 
 const PostReaction = Type.Object({
@@ -38,7 +38,7 @@ const PostReaction = Type.Object({
 });
 const UserReaction = Type.Object({ post_id: Type.String(), reaction: Type.String(), created_at: Time });
 
-/** /api/reactions… and /api/users/reactions. */
+/** /api/reactions and below, and /api/users/reactions. */
 export function reactionRoutes({ plugin, settings, accounts, discussions, reactions }: RouteDeps): void {
   const find = ({
     actor,

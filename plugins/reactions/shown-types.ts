@@ -3,7 +3,9 @@ import { phrase, type Web } from 'parley-forum/plugins/web';
 import { imageOf } from './emoji-images.ts';
 import { hasFirstLabel } from './reaction-types.ts';
 
-/** A kind of reaction as `sign.hbs` shows it; one of a new forum's, whose name nobody has changed, in the reader's language. */
+/**
+ * A reaction type as `sign.hbs` shows it; a default type that was never renamed has its label in the reader's language.
+ */
 export function shownType(
   web: Pick<Web, 'asset' | 'say'>,
   type: ReactionType,

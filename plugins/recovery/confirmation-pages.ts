@@ -11,10 +11,10 @@ export interface ConfirmationPagesDeps {
 }
 
 const VERIFY = '/login/verify';
-/** What the pages here say about themselves. */
+/** The head of the pages in this file. */
 const head = (key: string) => ({ name: 'login', title: phrase(`recovery:${key}`), noindex: true });
 
-/** What new members see until their address is confirmed, and the page that the mail leads to. */
+/** The pages new members see until their address is confirmed, and the page that the mail links to. */
 export function addConfirmationPages(
   plugin: PluginHandle,
   { confirmations, sessions, http }: ConfirmationPagesDeps,
@@ -56,7 +56,7 @@ export function addConfirmationPages(
     },
   );
 
-  // GET changes nothing: mail scanners open links.
+  // GET changes nothing, because mail scanners open links.
   const confirm = '/register/confirm/:token';
   plugin.route(pages, { method: 'get', path: confirm, can: 'public', params: Token })(
     async ({ params: { token }, res }) => {

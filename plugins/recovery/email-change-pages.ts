@@ -22,7 +22,7 @@ export interface EmailChangePagesDeps {
   readonly accounts: Pick<Accounts, 'find'>;
   readonly http: Http;
   readonly web: Web;
-  /** The member followed a link sent to their address, so the address is theirs. */
+  /** Called when a member has followed a link sent to their address, which proves that it is theirs. */
   emailProven(account: Account): Promise<void>;
 }
 
@@ -35,13 +35,15 @@ const head = (key: string) => ({
   current: SECURITY,
 });
 
-/** For the link of another member. Only the member who requested an address can confirm it. */
+/** Shown for a link of another member. Only the member who requested an address can confirm it. */
 function otherMembersLink(): Negotiated {
   const error = 'Another member asked for this link; log in as that member to follow it';
   return negotiated(view('@recovery/foreign', head('foreign.title'), {}, 403), new HttpError(403, error));
 }
 
-/** The page that the mail to a new address leads to, and a notice of it where members see their address. */
+/**
+ * The page that the mail to a new address links to, and a notice about the pending change next to the member's address.
+ */
 export function addEmailChangePages(
   plugin: PluginHandle,
   { changes, accounts, http, web, emailProven }: EmailChangePagesDeps,
@@ -74,7 +76,7 @@ export function addEmailChangePages(
     return account.id === retry.actor.id ? changeView(token, account, retry) : (otherMembersLink().page as View);
   };
 
-  // GET changes nothing: mail scanners open links.
+  // GET changes nothing, because mail scanners open links.
   const path = `${EMAIL}/confirm/:token`;
   plugin.route(pages, { method: 'get', path, can: 'member', params: Token })(
     async ({ actor, params: { token }, res }) => {

@@ -18,7 +18,7 @@ export interface EmailChangesDeps {
   readonly emails: RecoveryEmails;
 }
 
-/** Requested changes of e-mail addresses; each takes effect once the link sent there was followed. */
+/** Requested changes of e-mail addresses. A change takes effect once the link sent to the new address is followed. */
 export class EmailChanges {
   readonly #deps: EmailChangesDeps;
   readonly #links: Links<Account>;
@@ -29,14 +29,15 @@ export class EmailChanges {
       ...deps,
       purpose: 'address',
       lifetime: () => CONFIRMATION_LIFETIME,
-      // An intruder who requested an address must not get the account back with it after a new password.
+      // An intruder who requested an address must not be able to regain the account with it after the password was
+      // changed.
       boundTo: ({ permissionsVersion, email }) => `${permissionsVersion} ${email.toLowerCase()}`,
     });
   }
 
   /**
    * Replaces an earlier request. An address in use gets the same response as any other: its owner is notified, and no
-   * link is sent. Throws 429.
+   * link is sent. Throws 429 when the limit is exceeded.
    */
   async begin(account: Account, email: string): Promise<void> {
     const { plugin, data, clock, limits, accounts, mail, emails } = this.#deps;
@@ -53,7 +54,7 @@ export class EmailChanges {
     });
   }
 
-  /** The address that the member requested, while its link works. */
+  /** The address that the member requested, while the link to it is valid. */
   async pendingEmail(account: Account): Promise<string | undefined> {
     if (!(await this.#links.hasUsable(account))) return undefined;
     const row = await this.#deps.data.one(
@@ -62,14 +63,14 @@ export class EmailChanges {
     return row?.email;
   }
 
-  /** Whose link it is; undefined for one that does not work (any more). */
+  /** The account a link belongs to; undefined if the link is invalid or has expired. */
   find(token: string): Promise<Account | undefined> {
     return this.#links.find(token);
   }
 
   /**
-   * False for a link that does not work. 400 where another member has got the address meanwhile: then nothing is
-   * changed.
+   * Resolves to false if the link is invalid. Throws 400, without changing anything, if another member has taken the
+   * address in the meantime.
    */
   async finish(token: string, address: string): Promise<boolean> {
     const { data, accounts, plugin } = this.#deps;

@@ -8,11 +8,10 @@ import { CONFIRMATIONS, consume } from './rate-limits.ts';
 
 export interface EmailConfirmationsDeps extends EmailChangesDeps {
   readonly changes: Pick<EmailChanges, 'begin'>;
-  /** Without it sign-ups that nobody confirms stay. */
+  /** If undefined, unconfirmed sign-ups are never deleted. */
   readonly deletions: Deletions | undefined;
 }
 const DAY = 86_400_000;
-/** Before all others. */
 
 type NewMember = Pick<Account, 'id' | 'username' | 'email'>;
 
@@ -45,7 +44,7 @@ export class EmailConfirmations implements EmailConfirmation {
     await this.#send(account);
   }
 
-  /** A member who has not confirmed yet may have lost the mail and gets another; others are notified of the attempt. */
+  /** Unconfirmed members may have lost the mail and get another one; others are notified of the attempt. */
   async emailTaken(account: Account): Promise<void> {
     const { clock, mail, emails, limits, plugin } = this.#deps;
     if (account.status !== 'active') return;
@@ -61,7 +60,7 @@ export class EmailConfirmations implements EmailConfirmation {
     return this.#deps.changes.begin(account, email);
   }
 
-  /** The member cannot log in yet. */
+  /** Whether the member still has to confirm their address before they can log in. */
   async pending(accountId: string): Promise<boolean> {
     return this.required() && (await this.unconfirmed([accountId])).has(accountId);
   }
@@ -75,19 +74,19 @@ export class EmailConfirmations implements EmailConfirmation {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** Another mail, whose link voids the one before. Throws 429. */
+  /** Sends another mail, whose link invalidates the previous one. Throws 429 when the limit is exceeded. */
   async resend(account: Account): Promise<void> {
     const { limits, plugin } = this.#deps;
     await consume(limits, CONFIRMATIONS, account.id, plugin.settings['password_reset.rate_limit']);
     await this.#send(account);
   }
 
-  /** Whose link it is; undefined for one that does not work (any more). */
+  /** The account a link belongs to; undefined if the link is invalid or has expired. */
   find(token: string): Promise<Account | undefined> {
     return this.#links.find(token);
   }
 
-  /** False for a link that does not work. */
+  /** Resolves to false if the link is invalid. */
   async finish(token: string, address: string): Promise<boolean> {
     const { data, plugin } = this.#deps;
     return data.transaction(async () => {
@@ -99,7 +98,7 @@ export class EmailConfirmations implements EmailConfirmation {
     });
   }
 
-  /** The address is known to be the member's, from here or elsewhere. */
+  /** Records that the address is known to be the member's, whether confirmed here or proven elsewhere. */
   async confirm(accountId: string): Promise<void> {
     await this.#deps.data.all(sql`delete from recovery_unconfirmed where account_id = ${accountId}`);
   }
@@ -109,8 +108,8 @@ export class EmailConfirmations implements EmailConfirmation {
   }
 
   /**
-   * Ends what was begun with an address that nobody has confirmed for long: it may be another person's, who could never
-   * sign up with it. Whoever has logged in, while that was possible without, is a member.
+   * Erases sign-ups whose address was not confirmed for long: it may belong to another person, who could never sign up
+   * with it. Members who logged in while no confirmation was required are kept.
    */
   async endOldSignUps(signal: AbortSignal): Promise<void> {
     const { data, clock, accounts, deletions, plugin } = this.#deps;

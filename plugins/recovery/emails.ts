@@ -8,7 +8,7 @@ export interface EmailsDeps {
   readonly web: Web;
 }
 
-/** Whose account it is about, and so in whose language it is. */
+/** The account a mail is about, which also determines its language. */
 type Owner = Pick<Account, 'id' | 'username'>;
 interface Linked extends Owner {
   readonly token: string;
@@ -35,13 +35,13 @@ export class RecoveryEmails {
     return this.#email(to, owner, { kind: 'change', path: `/settings/security/email/confirm/${token}` });
   }
 
-  /** Another member tried to change to the address of this one. At most one mail a day for each. */
+  /** Another member tried to change to this account's address. At most one mail a day per account. */
   async emailWanted({ email, ...owner }: Account, day: string): Promise<Message> {
     const message = await this.#email(email, owner, { kind: 'wanted', path: '/settings/security' });
     return { ...message, key: `recovery.wanted:${owner.id}:${day}` };
   }
 
-  /** Another person signed up with the address of a member. At most one a day for each. */
+  /** Another person tried to sign up with a member's address. At most one mail a day per account. */
   async emailTaken({ email, ...owner }: Account, day: string): Promise<Message> {
     const message = await this.#email(email, owner, { kind: 'taken', path: '/password/forgot' });
     return { ...message, key: `recovery.taken:${owner.id}:${day}` };

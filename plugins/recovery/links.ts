@@ -2,9 +2,9 @@ import { hash, randomBytes } from 'node:crypto';
 import { sql, type Clock, type Data } from 'parley-forum';
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 
-/** Seconds for which a link that confirms an address works: a mail may be read only the next day. */
+/** Seconds for which a confirmation link is valid: a mail may not be read until the next day. */
 export const CONFIRMATION_LIFETIME = 86_400;
-/** Checked first: a malformed token costs no statement. */
+/** Checked first, so that a malformed token costs no query. */
 const TOKEN = /^[a-f0-9]{64}$/;
 
 export interface LinksDeps<Holder> {
@@ -12,16 +12,16 @@ export interface LinksDeps<Holder> {
   readonly clock: Clock;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly purpose: 'reset' | 'confirm' | 'address';
-  /** Seconds for which a link works, asked when it is made. */
+  /** Seconds for which a link is valid, determined when it is created. */
   lifetime(): number;
-  /** What invalidates the link when it changes, such as the address that it was sent to. */
+  /** A value that invalidates the link when it changes, such as the address it was sent to. */
   boundTo(account: Holder): string;
 }
 
-/** A link that was used just now. */
+/** A link that has just been used. */
 export interface UsedLink {
   readonly account: Account;
-  /** It works again until it would have expired, unless there is a newer one. */
+  /** Makes the link valid again until its original expiry, unless there is a newer one. */
   restore(): Promise<void>;
 }
 
@@ -35,8 +35,8 @@ interface Row {
 const COLUMNS = sql`hash, account_id as "accountId", bound_to as "boundTo", expires_at as "expiresAt"`;
 
 /**
- * Tokens for links in mails: 256 random bits, of which only the SHA-256 is stored. Each works once, and only the newest
- * of its kind.
+ * Tokens for links in mails: 256 random bits, stored only as a SHA-256 hash. Each can be used once, and only the newest
+ * of its kind is valid.
  */
 export class Links<Holder extends Pick<Account, 'id'>> {
   readonly #deps: LinksDeps<Holder>;
@@ -45,7 +45,7 @@ export class Links<Holder extends Pick<Account, 'id'>> {
     this.#deps = deps;
   }
 
-  /** The token. This is the only time it can be read. */
+  /** Creates a link and resolves to its token, which cannot be read again later. */
   async make(account: Holder): Promise<string> {
     const { clock, lifetime, boundTo } = this.#deps;
     const token = randomBytes(32).toString('hex');
@@ -58,14 +58,14 @@ export class Links<Holder extends Pick<Account, 'id'>> {
     return token;
   }
 
-  /** Whose link it is, without using it up; undefined for one that does not work (any more). */
+  /** The account a link belongs to, without using the link up; undefined if it is invalid or has expired. */
   async find(token: string): Promise<Account | undefined> {
     if (!TOKEN.test(token)) return undefined;
     const row = await this.#deps.data.one(sql<Row>`select ${COLUMNS} from recovery_link where ${this.#usable(token)}`);
     return row && this.#holder(row);
   }
 
-  /** Whether a link that this account was sent works now. */
+  /** Whether a link sent to this account is currently valid. */
   async hasUsable(account: Holder): Promise<boolean> {
     const { data, clock, purpose } = this.#deps;
     const row = await data.one(sql<Row>`select ${COLUMNS} from recovery_link
@@ -73,7 +73,7 @@ export class Links<Holder extends Pick<Account, 'id'>> {
     return row !== undefined && (await this.#holder(row)) !== undefined;
   }
 
-  /** As `find`, and of several calls at once only one gets it. */
+  /** Like `find`, but uses the link up: only one of several concurrent calls gets it. */
   async use(token: string): Promise<UsedLink | undefined> {
     if (!TOKEN.test(token)) return undefined;
     const row = await this.#deps.data.one(

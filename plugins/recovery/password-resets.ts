@@ -17,17 +17,17 @@ export interface PasswordResetsDeps {
   readonly accounts: Accounts;
   readonly mail: Mail;
   readonly emails: RecoveryEmails;
-  /** The member followed a link sent to their address, so the address is theirs. */
+  /** Called when a member has followed a link sent to their address, which proves that it is theirs. */
   emailProven(account: Account): Promise<void>;
 }
 
-/** The request: sealed until the job has run, since it holds an e-mail address. */
+/** The stored request, sealed until the job has run, since it holds an e-mail address. */
 interface Request {
   readonly email: string;
   readonly address: string;
 }
 
-/** New passwords for those who have forgotten theirs. */
+/** Lets members who forgot their password set a new one. */
 export class PasswordResets {
   readonly #deps: PasswordResetsDeps;
   readonly #links: Links<Account>;
@@ -40,7 +40,7 @@ export class PasswordResets {
       ...deps,
       purpose: 'reset',
       lifetime: () => plugin.settings['security.password_reset_token_ttl'],
-      // A password that was changed meanwhile, or an address that is another one now: the link is of no use any more.
+      // The link becomes invalid when the password or the e-mail address changes.
       boundTo: ({ permissionsVersion, email }) => `${permissionsVersion} ${email.toLowerCase()}`,
     });
     this.#job = plugin.job('reset', {
@@ -50,8 +50,8 @@ export class PasswordResets {
   }
 
   /**
-   * Does the same, and takes the same time, whether or not there is such a member: who it is is looked up afterwards.
-   * Throws 429.
+   * Does the same work in the same time whether or not the member exists: the account is looked up later, by the job.
+   * Throws 429 when the limit is exceeded.
    */
   async request(email: string, address: string): Promise<void> {
     const { plugin, limits, secrets } = this.#deps;
@@ -62,12 +62,12 @@ export class PasswordResets {
     await this.#job.add({ sealed: secrets.seal(JSON.stringify({ email: target, address } satisfies Request)) });
   }
 
-  /** Whose link it is; undefined for one that does not work (any more). */
+  /** The account a link belongs to; undefined if the link is invalid or has expired. */
   find(token: string): Promise<Account | undefined> {
     return this.#links.find(token);
   }
 
-  /** False for a link that does not work. 400 where the password is refused: then the link still works. */
+  /** Resolves to false if the link is invalid. Throws 400 if the password is refused; the link then stays valid. */
   async finish(token: string, password: string, address: string): Promise<boolean> {
     const { plugin, accounts, emailProven } = this.#deps;
     const used = await this.#links.use(token);

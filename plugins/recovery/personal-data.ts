@@ -1,7 +1,7 @@
 import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/ports/personal-data';
 
-/** Unused links of a member, and the address that a member changes to. */
+/** A member's unused links, and the address of a pending change. */
 export const linksData = (data: Data): PersonalData => ({
   name: 'links by mail',
   async *entries(accountId) {

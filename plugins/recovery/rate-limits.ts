@@ -6,7 +6,7 @@ export const RESETS_PER_IP: Bucket = { name: 'password_reset', window: HOUR };
 export const RESETS_PER_ACCOUNT: Bucket = { name: 'password_reset_account', window: HOUR };
 export const CONFIRMATIONS: Bucket = { name: 'email_verification', window: HOUR };
 
-/** Throws 429 that says when to come back. */
+/** Throws 429 with the time to wait when the limit is exceeded. */
 export async function consume(limits: Limits, bucket: Bucket, key: string, limit: number): Promise<void> {
   const message = (seconds: number): string =>
     `You have asked for several mails; wait ${Math.ceil(seconds / 60)} min before the next`;

@@ -34,22 +34,22 @@ const NewPassword = Type.Object({
   password_confirmation: Type.Optional(Type.String()),
 });
 
-/** Head of pages that stand between a mail and the forum. */
+/** The head of the pages that links in mails lead to. */
 const head = (key: string) => ({ name: 'login', title: phrase(`recovery:${key}`), noindex: true });
-/** The URL of such a page holds a token: it is not sent as referrer and not cached. */
+/** The URL of such a page contains a token, so it is neither sent as referrer nor cached. */
 export function protectPage(res: Response): void {
   res.set({ 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-store' });
 }
 
 /**
- * One answer for links that are malformed, unknown, used, replaced or too old. `again`: where to request a new one.
+ * One response for links that are malformed, unknown, used, replaced or expired. `again` is where to request a new one.
  */
 export function invalidLink(again: string): Negotiated {
   const page = view('@recovery/invalid-link', head('gone.title'), { again }, 404);
   return negotiated(page, notFound('This link no longer works; ask for a new one'));
 }
 
-/** /password/forgot and the page that its mail leads to. */
+/** /password/forgot, and the page that its mail links to. */
 export function addResetPages(plugin: PluginHandle, { resets, accounts, http, web }: ResetPagesDeps): void {
   plugin.extend(
     slotFillings,

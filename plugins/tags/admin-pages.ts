@@ -58,7 +58,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     readonly page?: number | undefined;
     readonly retry?: Retry | undefined;
   }
-  /** A form for one tag, or for a new one; above it the list by name. */
+  /** The list of tags by name, and below it the form for one tag or a new one. */
   const shown = ({ edited, page = 1, retry }: Shown): View => {
     const last = Math.max(1, Math.ceil(tags.all().length / PAGE));
     const pager = pagerOf(Math.min(page, last), last, (number) =>

@@ -1,10 +1,10 @@
 import { defineAction, definePermission, Type, type Static } from 'parley-forum';
 
-/** A tag beside a discussion: the field `tags` of its record. */
+/** A tag as discussion records refer to it, in the field `tags`. */
 export const TagReference = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() });
 export type TagReference = Static<typeof TagReference>;
 
-/** An administrator made, renamed or coloured a tag. Tags that writers create by using them raise nothing. */
+/** An administrator created, renamed or recoloured a tag. Not raised for tags that authors create by using them. */
 export const tagSaved = defineAction<{
   readonly id: string;
   readonly name: string;

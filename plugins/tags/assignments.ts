@@ -13,15 +13,15 @@ interface AssignmentsDeps {
   readonly access: Access;
   readonly tags: TagService;
   readonly counts: TagCounts;
-  /** How many a discussion may have. */
+  /** The maximum number of tags per discussion. */
   max(): number;
 }
 type Assigned = TagReference & { readonly discussionId: string };
 
-/** Names with commas between, as a form has them. */
+/** The names separated by commas, as in a form. */
 export const listed = (tags: readonly TagReference[]): string => tags.map(({ name }) => name).join(', ');
 
-/** Which discussion has which tags. */
+/** The tags assigned to discussions. */
 export class Assignments {
   readonly #deps: AssignmentsDeps;
 
@@ -30,7 +30,7 @@ export class Assignments {
   }
 
   /**
-   * In the order in which they were chosen, for each of the discussions. Cached until one of these discussions changes.
+   * The tags of each discussion, in the order in which they were chosen. Cached until one of these discussions changes.
    */
   async of(discussionIds: readonly string[]): Promise<readonly (readonly TagReference[])[]> {
     const { cache, data } = this.#deps;
@@ -49,7 +49,7 @@ export class Assignments {
     );
   }
 
-  /** `tags` of the discussion record. */
+  /** The `tags` field of the discussion record. */
   field(): Field {
     const { access, counts, max, tags } = this.#deps;
     const wordsOf = (value: unknown): readonly string[] => {
@@ -82,11 +82,11 @@ export class Assignments {
     };
   }
 
-  /** Counts follow every change; fields have been saved by then. */
+  /** Keeps the counts up to date with every change; fields are already saved by then. */
   projection(): PostProjection {
     const { counts } = this.#deps;
     return {
-      // A discussion may go on without its first post.
+      // A discussion can continue without its first post.
       posts: (_em, posts) => {
         const first = posts.filter(({ number }) => number === 1);
         return counts.count(
@@ -102,7 +102,7 @@ export class Assignments {
     };
   }
 
-  /** Tags that are no longer wanted lose their position: they leave when they are counted, in the same transaction. */
+  /** Tags that were removed lose their position; `count` deletes them, in the same transaction. */
   async #assign(wanted: ReadonlyMap<string, readonly string[]>, rights: TagRights): Promise<void> {
     const { data, tags } = this.#deps;
     const ids = await tags.resolve([...new Set([...wanted.values()].flat())], rights);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { InvalidInput } from 'parley-forum';
 
-/** Characters of a name. */
+/** The maximum length of a name, in characters. */
 const MAX_NAME_LENGTH = 30;
 /** Steps of 15 degrees on the colour wheel. */
 const HUE_STEPS = 24;
@@ -12,13 +12,13 @@ const FORBIDDEN = /(?![\u200c\u200d])[,\p{C}]/gu;
 /** A name as it is stored: of any script, composed, with single spaces. */
 const normalize = (name: string): string => name.normalize('NFC').replace(/\s+/g, ' ').trim();
 
-/** By what names are compared: writing a tag in capitals means the same tag. */
+/** The key by which names are compared, so that case makes no difference. */
 export const keyOf = (name: string): string => name.normalize('NFKC').toLowerCase();
 
-/** A colour that stays the same for the same name. */
+/** A hue derived from the name, so the same name always gets the same colour. */
 export const hueOf = (name: string): number => (hash('sha1', keyOf(name), 'buffer')[0]! % HUE_STEPS) * 15;
 
-/** The name as it is stored; 400 naming `field` where it cannot be one. */
+/** The name in its stored form; throws 400 naming `field` if it is invalid. */
 export function nameOf(text: string, field: string): string {
   const name = normalize(text);
   const length = [...name].length;
@@ -30,8 +30,8 @@ export function nameOf(text: string, field: string): string {
 }
 
 /**
- * Tags chosen for a discussion: a list, or one text with commas between, as forms have it. Empty ones and
- * repetitions are left out.
+ * The tags chosen for a discussion, from a list or a comma-separated text such as a form sends. Empty and repeated ones
+ * are left out.
  */
 export function namesIn(value: unknown): readonly string[] {
   return distinct([value].flat().flatMap((text) => String(text).split(',').map(normalize)));

@@ -27,13 +27,13 @@ import {
 import { listed, type Assignments } from './assignments.ts';
 import { byUsage, findTag, shownTags, type TagDeps } from './routes.ts';
 
-/** Tags on one page. */
+/** Tags per page. */
 const PAGE = 100;
 const Page = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }));
 const cacheTags = (): readonly string[] => shownTags;
 const pathOf = (tag: { readonly slug: string }): string => `/t/${encodeURIComponent(tag.slug)}`;
 
-/** /tags and /t/…. */
+/** /tags and /t/{slug}. */
 export function tagPages({ plugin, visible, discussions }: TagDeps): void {
   plugin.extend(navigation, { area: 'main', label: 'tags:nav.tags', href: '/tags', icon: 'tag' }, -8);
   plugin.extend(pageVisibilityRules, {
@@ -96,8 +96,8 @@ export function tagPages({ plugin, visible, discussions }: TagDeps): void {
 }
 
 /**
- * The tags below a discussion's title, and the field for them where a discussion is written. Rows of lists show the
- * record's own.
+ * The tags below a discussion's title, and the tag field where a discussion is written. Rows of lists use the record's
+ * field.
  */
 export function tagSlots(
   { plugin }: TagDeps,

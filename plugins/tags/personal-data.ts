@@ -6,7 +6,7 @@ interface Row {
   readonly tags: readonly string[];
 }
 
-/** The tags of a member's discussions. They belong to the discussions, and go with them. */
+/** Exports the tags of a member's discussions. They belong to the discussions and are erased with them. */
 export const tagsPersonalData = (data: Data): PersonalData => ({
   name: 'tags',
   async *entries(accountId) {

@@ -12,7 +12,7 @@ interface MismatchRow {
   readonly line: string;
 }
 
-/** Which tags of discussions are counted where, and how many that makes. */
+/** Counters for the category each tag assignment is counted in, and for the resulting totals. */
 export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Counter[] => {
   const mismatches = async (query: ReturnType<typeof sql<MismatchRow>>): Promise<readonly string[]> =>
     (await data.all(query)).map(({ line }) => line);

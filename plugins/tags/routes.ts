@@ -19,7 +19,7 @@ export interface TagDeps {
   readonly discussions: Discussions;
   readonly web: Web | undefined;
 }
-/** Tags of an answer that shows tags with their numbers, or discussions. */
+/** Cache tags of responses that show discussions, or tags with their counts. */
 export const shownTags: readonly string[] = [
   tagsTag,
   discussionCacheTags.lists,
@@ -28,10 +28,10 @@ export const shownTags: readonly string[] = [
   accessTag,
 ];
 
-/** The most used first; those used equally stay in the order of their names, in which they are held. */
+/** Most used first. Equally used tags keep their order by name. */
 export const byUsage = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count;
 
-/** The tag a path names by id or slug, with what the caller may see of it. */
+/** Finds the tag that a path names by id or slug, as the caller may see it. */
 export const findTag =
   (visible: VisibleTags) =>
   ({
@@ -45,7 +45,7 @@ export const findTag =
 
 const IdOrSlug = Type.String({ minLength: 1, maxLength: 100 });
 
-/** /api/tags and what lies below it. */
+/** /api/tags and below. */
 export function tagRoutes({ plugin, settings, clock, visible, discussions, web }: TagDeps): void {
   const cacheTags = (): readonly string[] => shownTags;
 

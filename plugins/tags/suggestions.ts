@@ -4,7 +4,7 @@ import { tagsTag } from 'parley-forum/ports/tags';
 import type { TagCounts } from './tag-counts.ts';
 import type { TagService } from './tag-service.ts';
 
-/** Tags whose name, or a word of it, begins with a text; all tags are in memory. */
+/** Suggests tags in whose name a word starts with the text; all tags are in memory. */
 export const tagSuggestions = (tags: TagService, counts: TagCounts): SuggestionSource => ({
   label: 'tags:title',
   tags: [tagsTag, discussionCacheTags.lists, discussionCacheTags.categories],

@@ -3,14 +3,14 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { discussionCacheTags, type Categories } from 'parley-forum/plugins/discussions';
 import { tagsTag, type Tag, type TagRecord } from 'parley-forum/ports/tags';
 
-/** A discussion, and the category that has it; none while it is deleted. */
+/** A discussion and its category; undefined while the discussion is deleted. */
 export interface CountedDiscussion {
   readonly id: string;
   readonly categoryId: string | undefined;
 }
 type Numbers = ReadonlyMap<string, readonly { readonly categoryId: string; readonly discussions: number }[]>;
 
-/** How many discussions each tag has, by category, so that hidden discussions do not show in the numbers. */
+/** The number of discussions per tag and category, so that numbers do not reveal hidden discussions. */
 export class TagCounts {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -22,7 +22,7 @@ export class TagCounts {
     this.#categories = categories;
   }
 
-  /** Tags as the API shows them to one viewer; with `categoryIds` by what these categories show. */
+  /** Tags as the API shows them to a viewer; with `categoryIds`, only discussions in these categories are counted. */
   async records(tags: readonly Tag[], viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]> {
     await this.#categories.refresh();
     const visible = new Set(
@@ -39,9 +39,8 @@ export class TagCounts {
   }
 
   /**
-   * Brings the numbers up to date with what was written about these discussions in the transaction under way; tags that
-   * were taken off leave here. One statement that locks the numbers in the order of their keys, so that no two writers
-   * can wait for one another.
+   * Updates the counts for these discussions from what the current transaction wrote, and deletes the tags that were
+   * removed. It is one statement that locks the counts in key order, so that writers cannot deadlock.
    */
   async count(discussions: readonly CountedDiscussion[]): Promise<void> {
     if (discussions.length === 0) return;
@@ -70,7 +69,7 @@ export class TagCounts {
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
   }
 
-  /** All discussions of a category were moved to another one. */
+  /** Moves the counts when all discussions of a category move to another one. */
   async move(from: string, to: string): Promise<void> {
     await this.#data.all(sql`update discussion_tag set counted_in = ${to} where counted_in = ${from}`);
     await this.#data.all(sql`insert into tag_count (tag_id, category_id, discussions)
@@ -79,7 +78,7 @@ export class TagCounts {
     await this.#data.all(sql`delete from tag_count where category_id = ${from}`);
   }
 
-  /** Ids of tags that discussions have, but none that the viewer may see. */
+  /** The ids of tags that are used, but only by discussions that the viewer may not see. */
   async hiddenFrom(viewer: Viewer): Promise<readonly string[]> {
     await this.#categories.refresh();
     const visible = new Set(this.#categories.visible(viewer).map(({ id }) => id));

@@ -5,10 +5,10 @@ import { tagsTag, type Tag } from 'parley-forum/ports/tags';
 import { hueOf, keyOf, nameOf } from './names.ts';
 
 const KEY = 'tags.all';
-/** Attempts to find a free slug for a name. */
+/** The maximum number of attempts to find a free slug for a name. */
 const MAX_SLUG_ATTEMPTS = 50;
 
-/** Never like an id, which URLs may have in its place. */
+/** Never looks like an id, since URLs accept either. */
 const slugOfName = (name: string): string => {
   const slug = slugOf(name, 'tag');
   return isId(slug) ? `tag-${slug}` : slug;
@@ -16,7 +16,7 @@ const slugOfName = (name: string): string => {
 
 const SLUG = /^[\p{L}\p{N}\p{M}]+(?:-[\p{L}\p{N}\p{M}]+)*$/u;
 
-/** An administrator's changes of a tag; undefined fields keep their value, or get a default. */
+/** An administrator's changes to a tag; undefined fields keep their value, or get a default. */
 export interface TagChanges {
   readonly id?: string | undefined;
   readonly name?: string | undefined;
@@ -24,7 +24,7 @@ export interface TagChanges {
   readonly hue?: number | undefined;
 }
 
-/** Whether new names become tags; where they do not, `hidden` ids count as not there. */
+/** Whether new names create tags; if not, tags with `hidden` ids are treated as missing. */
 export interface TagRights {
   readonly create: boolean;
   readonly hidden: readonly string[];
@@ -35,7 +35,7 @@ const missingTags = (missing: readonly string[]): InvalidInput =>
     { field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` },
   ]);
 
-/** The tags of the database, cached in memory as one snapshot. */
+/** The tags in the database, cached in memory as one snapshot. */
 export class TagService {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -46,7 +46,7 @@ export class TagService {
     this.#cache = cache;
   }
 
-  /** To await before `all` is used for a request: costs nothing unless another process changed a tag. */
+  /** Await this before using `all` for a request. Costs nothing unless another process changed a tag. */
   refresh(): Promise<void> | undefined {
     const cached = this.#cache.peek<readonly Tag[]>(KEY);
     if (!cached) return this.#read();
@@ -58,13 +58,14 @@ export class TagService {
     return this.#snapshot;
   }
 
-  /** By id or slug; an id is never another tag's slug. */
+  /** Finds a tag by id or slug; an id is never another tag's slug. */
   find(idOrSlug: string): Tag | undefined {
     return this.#snapshot.find(({ id }) => id === idOrSlug) ?? this.#snapshot.find(({ slug }) => slug === idOrSlug);
   }
 
   /**
-   * The id of each word (a name, slug or id), in a transaction, which locks these tags until it ends.
+   * Resolves each word (a name, slug or id) to a tag's id. Must be called in a transaction, which locks these tags
+   * until it ends.
    */
   async resolve(words: readonly string[], { create, hidden }: TagRights): Promise<ReadonlyMap<string, string>> {
     let found = await this.#known(words, hidden);
@@ -79,7 +80,7 @@ export class TagService {
     return found;
   }
 
-  /** As `resolve`, but creates none: words that are to become tags stay words. */
+  /** Like `resolve`, but creates no tags: words that would become tags are kept as words. */
   async keep(words: readonly string[], { create, hidden }: TagRights): Promise<readonly string[]> {
     const found = await this.#known(words, hidden);
     const missing = words.filter((word) => !found.has(word));
@@ -88,12 +89,12 @@ export class TagService {
     return words.map((word) => found.get(word) ?? word);
   }
 
-  /** `done`, here and below, runs in the transaction of the change. */
+  /** Here and below, `done` runs in the transaction of the change. */
   async save(changes: TagChanges, done?: (tag: Tag) => Promise<void>): Promise<Tag> {
     const saved = await this.#data
       .transaction(() => this.#write(changes, done))
       .catch((error: unknown) => {
-        // Somebody who writes has made a tag of the same name at the same moment.
+        // An author created a tag with the same name at the same moment.
         throw (error as { code?: string }).code === '23505' ? wrong('name', 'is taken by another tag') : error;
       });
     await this.#changed();
@@ -101,7 +102,7 @@ export class TagService {
   }
 
   async #write(changes: TagChanges, done?: (tag: Tag) => Promise<void>): Promise<Tag> {
-    // Administrators wait for each other; each changes only what they said.
+    // Changes by administrators are serialized; each one changes only the given fields.
     await this.#data.lock('tags:changes');
     const stored = await this.#stored();
     const known = stored.find(({ id }) => id === changes.id);
@@ -125,7 +126,10 @@ export class TagService {
     return row;
   }
 
-  /** What has it loses it, or gets `into` (an id, slug or name) instead; `done` gets the id of that. */
+  /**
+   * Removes the tag from its discussions or, with `into` (an id, slug or name), replaces it by that tag, whose id is
+   * passed to `done`.
+   */
   async remove(
     id: string,
     into: string | undefined,
@@ -139,7 +143,7 @@ export class TagService {
       throw new InvalidInput([{ field: 'merge_into', message: 'is not another tag' }]);
     await this.#data.transaction(async () => {
       const ids = [id, ...(target ? [target.id] : [])].filter(isId);
-      // Transactions that are about to use one of them wait, or this one waits for them.
+      // Serializes with transactions that are about to use one of these tags.
       const locked = await this.#data.all(
         sql`select id from tag where id = any(${ids}::uuid[]) order by id for update`,
       );
@@ -170,7 +174,7 @@ export class TagService {
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
   }
 
-  /** A name wins over another tag's slug. */
+  /** A name takes precedence over another tag's slug. */
   async #known(words: readonly string[], hidden: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#data.all(sql<{ id: string; slug: string; key: string }>`select id, slug, key from tag
       where key = any(${words.map(keyOf)}::text[]) or slug = any(${words}::text[])
@@ -185,7 +189,7 @@ export class TagService {
     return new Map(found);
   }
 
-  /** Skips a name or slug that another transaction takes at the same moment; the caller looks again. */
+  /** Skips names and slugs that another transaction takes at the same moment; the caller looks them up again. */
   async #create(words: readonly string[], attempt: number): Promise<void> {
     const names = words.map((word) => nameOf(word, 'tags'));
     const slugs = names.map((name) => slugOfName(name) + (attempt > 1 ? `-${attempt}` : ''));
@@ -209,7 +213,7 @@ export class TagService {
   }
 }
 
-/** 400 for a name or slug that another tag has, or that no tag can have. */
+/** Throws 400 if the name or slug is taken by another tag, or the slug is invalid. */
 function validate({ name, slug }: Pick<Tag, 'name' | 'slug'>, others: readonly Tag[]): void {
   if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
   if (isId(slug) || !SLUG.test(slug))

@@ -6,7 +6,7 @@ import type { Assignments } from './assignments.ts';
 import type { TagCounts } from './tag-counts.ts';
 import type { TagService } from './tag-service.ts';
 
-/** The tags each viewer may see: those of discussions in categories visible to them. */
+/** The tags each viewer may see: those used by discussions in categories visible to them. */
 export class VisibleTags implements Tags {
   readonly #tags: TagService;
   readonly #counts: TagCounts;

@@ -1,7 +1,7 @@
 import { announce, api, define, toast } from '@forum/client';
 import { showBadge } from './parts/badge.ts';
 
-/** Puts a button that keeps it beside each post, also beside those that come later, where there is room for one. */
+/** Adds a bookmark button to each post, including posts loaded later, if the screen is wide enough. */
 class BookmarkButtons extends HTMLElement {
   readonly #observer = new MutationObserver(() => this.#add());
 
@@ -23,7 +23,7 @@ class BookmarkButtons extends HTMLElement {
       menu.parentElement!.prepend(this.#button(menu));
   }
 
-  /** `menu` leads to the menu of the post, whose id is in its address. */
+  /** `menu` is the link to the post's menu; its URL contains the post's id. */
   #button(menu: HTMLAnchorElement): HTMLButtonElement {
     const { content } = this.querySelector('template')!;
     const button = content.firstElementChild!.cloneNode(true) as HTMLButtonElement;
@@ -45,7 +45,7 @@ class BookmarkButtons extends HTMLElement {
       const icon = button.querySelector('.icon')!;
       const badge = showBadge(post, bookmark.id, { label: this.#text('label', post), short, icon });
       announce(short);
-      // The button has gone with it.
+      // The focused button has been removed.
       if (focused) badge.focus({ preventScroll: true });
     } catch (error) {
       toast(error instanceof Error ? error.message : String(error));

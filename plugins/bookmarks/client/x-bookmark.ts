@@ -1,7 +1,7 @@
 import { announce, api, define, toast } from '@forum/client';
 import { showBadge } from './parts/badge.ts';
 
-/** The items in a post's menu that keep it and let it go again, without leaving the page; the post's sign follows. */
+/** The menu items of a post that add and remove its bookmark without leaving the page; the post's badge is updated. */
 class BookmarkItems extends HTMLElement {
   connectedCallback(): void {
     this.addEventListener('submit', (event) => {
@@ -15,7 +15,7 @@ class BookmarkItems extends HTMLElement {
     try {
       if (bookmark) await api(`/api/bookmarks/${bookmark}`, {}, 'DELETE');
       const kept = bookmark ? undefined : await api<{ bookmark: { id: string } }>('/api/bookmarks', { post_id: post });
-      // Only now: whoever has the focus back fetches what the menu offers next.
+      // Only now: when the focus returns to the opener, it fetches the menu's next content.
       this.closest<HTMLElement>('[popover]')?.hidePopover();
       this.#show(kept?.bookmark.id ?? '');
     } catch (error) {

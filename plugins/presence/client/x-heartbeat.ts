@@ -1,15 +1,15 @@
 import { api, define } from '@forum/client';
 
-/** Milliseconds between two signs; whoever gives none for five minutes counts as gone. */
+/** Milliseconds between heartbeats; a visitor without one for five minutes counts as gone. */
 const EVERY = 60_000;
 
-/** Says now and then that this page is still being looked at. */
+/** Reports periodically that this page is still being viewed. */
 class Heartbeat extends HTMLElement {
   #timer: ReturnType<typeof setInterval> | undefined;
 
   connectedCallback(): void {
     this.#timer = setInterval(() => {
-      // A sign that is lost is made up for by the next.
+      // The next heartbeat makes up for one that fails.
       if (!document.hidden) api('/api/presence/update', { page: location.pathname }).catch(() => undefined);
     }, EVERY);
   }

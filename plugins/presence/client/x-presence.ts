@@ -2,7 +2,7 @@ import { api, define } from '@forum/client';
 
 type Statistics = Readonly<Record<string, unknown>>;
 
-/** How many are here. Without script the link below the numbers leads to them. */
+/** Shows how many visitors are here. Without JavaScript, the link below leads to the numbers. */
 class PresenceCard extends HTMLElement {
   readonly #hear = (event: Event): void => this.#show((event as CustomEvent<Statistics>).detail);
 

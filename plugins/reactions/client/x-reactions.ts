@@ -5,17 +5,20 @@ interface Toggled {
   readonly reactions: readonly { readonly reaction: string; readonly count: number; readonly reacted: boolean }[];
 }
 
-/** The id of the post that a bar is below: its link leads to /p/{id}/reactions. */
+/** The id of the post a bar belongs to: its link leads to /p/{id}/reactions. */
 const postOf = (bar: HTMLElement): string => bar.querySelector('a')!.pathname.split('/')[2]!;
 
-/** The form of all reactions on the page, sent without leaving it; the buttons of a post follow what the server counted. */
+/**
+ * The form for all reactions on the page, submitted without leaving it; the buttons of a post are updated from the
+ * server's counts.
+ */
 class Reactions extends HTMLElement {
   readonly #form = this.querySelector('form')!;
   readonly #picker = this.querySelector<HTMLElement>('[popover]')!;
   readonly #who = this.querySelector<HTMLAnchorElement>('.reaction-who')!;
-  /** Of the post that the choice stands beside. */
+  /** The bar of the post for which the picker is open. */
   #bar: HTMLElement | undefined;
-  /** Of two that are pressed quickly, the one is answered before the other is sent. */
+  /** Serializes requests: each one is sent after the previous response. */
   #sending = Promise.resolve();
 
   connectedCallback(): void {
@@ -60,7 +63,7 @@ class Reactions extends HTMLElement {
       before.delete(reaction);
       button.ariaPressed = String(reacted);
       button.querySelector('.reaction-count')!.textContent = count.toLocaleString(document.documentElement.lang);
-      // Moving a button would take the focus from it.
+      // Moving a focused button would make it lose the focus.
       if (!button.isConnected) next?.before(button);
       next = button;
     }

@@ -1,17 +1,17 @@
 import { define, fragment, togglePopover } from '@forum/client';
 
-/** Milliseconds for which a pointer rests on a reaction before it is said who reacted, and is away before that goes. */
+/** Milliseconds the pointer must rest on a reaction before its list opens, and be away before it closes. */
 const REST = 450;
 const AWAY = 250;
-/** What leads to the page of who reacted. */
+/** Links to the page of who reacted. */
 const LINK = 'a.reaction, .reaction-who';
 
-/** Who reacted to a post, beside its reactions, in place of the page of them. */
+/** Shows who reacted to a post next to its reactions instead of on a separate page. */
 class Reactors extends HTMLElement {
   readonly #list = Object.assign(document.createElement('div'), { className: 'menu reactors', popover: 'auto' });
   #gone: AbortController | undefined;
   #waiting: ReturnType<typeof setTimeout> | undefined;
-  /** The reaction at which a pointer rests: what it shows goes with the pointer. */
+  /** The reaction the pointer rests on; its list closes when the pointer leaves. */
   #pointed: Element | undefined;
 
   connectedCallback(): void {
@@ -19,7 +19,7 @@ class Reactors extends HTMLElement {
     document.body.append(this.#list);
     const { signal } = (this.#gone = new AbortController());
     document.addEventListener('click', (event) => this.#press(event), { signal });
-    // What a finger touches does what it does.
+    // A touch does not hover: a tap activates what it hits.
     const over = ({ pointerType, target }: PointerEvent): void => {
       if (pointerType !== 'touch' && target instanceof Element) this.#over(target);
     };
@@ -39,7 +39,7 @@ class Reactors extends HTMLElement {
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     this.#pointed = undefined;
-    // The choice of reactions, in which it may stand, gives way.
+    // The link may be in the reaction picker, which closes in favour of the list.
     const opener = link.matches('.reaction') ? link : openerOf(link.pathname);
     if (opener !== link) opener?.focus({ preventScroll: true });
     this.#fill(link.pathname).then(
@@ -64,7 +64,7 @@ class Reactors extends HTMLElement {
     const path = reaction.closest('.reactions')?.querySelector('a')?.pathname;
     if (path === undefined) return;
     await this.#fill(path);
-    // It takes no other one's place by itself.
+    // A list opened by hovering never replaces another popover.
     if (!reaction.matches(':hover') || document.querySelector(':popover-open:not(.reactors)')) return;
     this.#pointed = reaction;
     this.#list.hidePopover();
@@ -84,7 +84,7 @@ class Reactors extends HTMLElement {
   }
 }
 
-/** What opens the choice of reactions to the post whose page of reactions this is. */
+/** The link that opens the reaction picker of the post whose reactions page has this path. */
 const openerOf = (path: string): HTMLElement | undefined =>
   [...document.querySelectorAll<HTMLAnchorElement>('div.reactions > a')].find(({ pathname }) => pathname === path);
 define('x-reactors', Reactors);

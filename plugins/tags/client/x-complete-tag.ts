@@ -6,7 +6,9 @@ interface Tag {
   readonly discussion_count: number;
 }
 
-/** Tags by a part of their names, as links to what has them; of less than a letter the most used ones. */
+/**
+ * Completes tags by a part of their name, as links to their pages; suggests the most used ones while nothing is typed.
+ */
 class TagNames extends HTMLElement implements CompletionSource {
   async complete(typed: string, signal: AbortSignal): Promise<readonly Completion[]> {
     const path = `/api/tags?limit=8&q=${encodeURIComponent(typed)}`;

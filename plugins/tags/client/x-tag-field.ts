@@ -5,15 +5,15 @@ interface Tag {
   readonly name: string;
   readonly discussion_count: number;
 }
-/** Milliseconds without a key until it asks. */
+/** Milliseconds after the last keystroke before suggestions are requested. */
 const PAUSE = 150;
-/** Tags that are shown, of those that are asked for. */
+/** The number of suggestions shown, and the number requested. */
 const SHOWN = 8;
 const ASKED = 30;
-/** Pixels between the field and what it offers. */
+/** Pixels between the field and the list of suggestions. */
 const GAP = 2;
 
-/** The field for tags, with commas between them: it offers those that there are for the one that the caret is in. */
+/** The field for comma-separated tags: suggests existing ones for the tag at the caret. */
 class TagField extends HTMLElement {
   readonly #list = Object.assign(document.createElement('ul'), { className: 'completions tag-choices', hidden: true });
   #input!: HTMLInputElement;
@@ -31,7 +31,7 @@ class TagField extends HTMLElement {
     for (const event of ['input', 'focus']) input.addEventListener(event, () => this.#later());
     input.addEventListener('blur', () => this.#close());
     input.addEventListener('keydown', (event) => this.#key(event));
-    // The field keeps the focus.
+    // Keeps the focus in the field.
     this.#list.addEventListener('mousedown', (event) => event.preventDefault());
     this.#list.addEventListener('click', ({ target }) => this.#accept((target as Element).closest('li')));
     if (document.activeElement === input) this.#later();
@@ -41,7 +41,7 @@ class TagField extends HTMLElement {
     this.#close();
   }
 
-  /** The tag that the caret is in: where it begins and ends, and what of it was typed. */
+  /** The tag at the caret: its start, its end and its trimmed text. */
   get #part(): { readonly start: number; readonly end: number; readonly text: string } {
     const { value, selectionStart } = this.#input;
     const start = value.lastIndexOf(',', (selectionStart ?? value.length) - 1) + 1;
@@ -71,7 +71,10 @@ class TagField extends HTMLElement {
     }
   }
 
-  /** Those that begin with what was typed come first, and the first is chosen then; what is there already is not offered. */
+  /**
+   * Suggestions starting with the typed text come first, and then the first one is selected; tags already in the field
+   * are left out.
+   */
   #show(tags: readonly Tag[], text: string): void {
     const { start, end } = this.#part;
     const { value } = this.#input;
@@ -105,7 +108,7 @@ class TagField extends HTMLElement {
     event.preventDefault();
   }
 
-  /** Whether a key ends the tag that the caret is in. */
+  /** Whether a key completes the tag at the caret. */
   #ends(key: string): boolean {
     if (key === 'Enter') return this.#chosen !== null || this.#part.text !== '';
     return key === 'Tab' && this.#chosen !== null;
@@ -117,7 +120,7 @@ class TagField extends HTMLElement {
     this.#choose(options.at(at % Math.max(options.length, 1)) ?? null);
   }
 
-  /** What was chosen, else what was typed, and a comma behind it. */
+  /** Inserts the selected option, or else the typed text, followed by a comma. */
   #accept(option: HTMLElement | null): void {
     const { start, end, text } = this.#part;
     const name = option?.dataset['name'] ?? text;

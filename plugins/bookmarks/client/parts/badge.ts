@@ -4,7 +4,7 @@ interface BadgeTexts {
   readonly icon: Element;
 }
 
-/** Shows on a post that its reader keeps it, or no longer where there is no id; the sign. */
+/** Shows the bookmark badge on a post, or removes it if the id is empty. Returns the badge. */
 export function showBadge(post: Element | null, id: string, { label, short, icon }: BadgeTexts): HTMLAnchorElement {
   const badge = document.createElement('a');
   Object.assign(badge, { className: 'badge bookmark-badge', href: `/bookmarks/${id}`, ariaLabel: label });
