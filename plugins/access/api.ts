@@ -1,9 +1,9 @@
 import { defineAction, defineToken, type Permission, type RouteInfo } from 'parley-forum';
 
-/** The ladder of rights; a group stands on one of its steps. Banned members see what guests see and may do nothing. */
+/** The ladder of rights; each group is on one of its steps. Banned members see what guests see and may do nothing. */
 export type Level = 'banned' | 'guest' | 'member' | 'moderator' | 'admin';
 
-/** The names of the first groups, by their ids. */
+/** The names of the built-in groups, by id. */
 const FIRST_NAMES: Readonly<Record<string, string>> = {
   banned: 'Banned',
   guest: 'Guest',
@@ -11,7 +11,7 @@ const FIRST_NAMES: Readonly<Record<string, string>> = {
   moderator: 'Moderator',
   admin: 'Admin',
 };
-/** The text (`plugin:key`) of the name of a first group that nobody has renamed; undefined for others, whose names are their own. */
+/** The text (`plugin:key`) with the name of a built-in group that was never renamed; undefined for other groups. */
 export const groupText = ({ id, name }: Pick<Group, 'id' | 'name'>): string | undefined =>
   FIRST_NAMES[id] === name ? `access:group.${id}` : undefined;
 
@@ -19,39 +19,41 @@ export interface Group {
   readonly id: string;
   readonly name: string;
   readonly level: Level;
-  /** The five first groups, one per level, whose id is the level. They cannot be moved or deleted. */
+  /**
+   * One of the five built-in groups. There is one per level, whose id is the level; they cannot be moved or deleted.
+   */
   readonly builtIn: boolean;
 }
 
 interface Visitor {
   readonly group: Group;
-  /** Why a member of staff has a member’s rights for now, and where they change that. */
+  /** The unmet condition because of which a member of staff currently has only a member's rights. */
   readonly requirement?: Requirement;
 }
-/** A viewer who is logged in: the `actor` of routes that are for members. */
+/** A viewer who is logged in: the `actor` of routes that require a member. */
 export interface Member extends Visitor {
   readonly id: string;
   readonly username: string;
 }
-/** A viewer who is not. */
+/** A viewer who is not logged in. */
 export interface Guest extends Visitor {
   readonly id: undefined;
   readonly username: undefined;
 }
-/** Who makes a request. A snapshot taken when the request came in; hand it on as an argument. */
+/** Who makes a request. A snapshot taken when the request came in; pass it on as an argument. */
 export type Viewer = Member | Guest;
 
 /** A condition that staff must meet to have the rights of their group. */
 export interface Requirement {
-  /** For programs. */
+  /** For API clients. */
   readonly code: string;
   /** One sentence that says what to do. */
   readonly message: string;
-  /** The page where it is done. */
+  /** The page where the condition can be met. */
   readonly path: string;
 }
 
-/** Whether a route's `can` lets a viewer in, as far as that does not depend on what the route is about. */
+/** Whether a route's `can` admits a viewer, as far as that does not depend on the route's target. */
 export const mayCall = (access: Access, viewer: Viewer, can: RouteInfo['can']): boolean =>
   can === 'public' || (can === 'member' ? !isGuest(viewer) : access.allows(viewer, can));
 
@@ -60,20 +62,23 @@ export const isStaff = (viewer: Viewer): boolean =>
   viewer.group.level === 'moderator' || viewer.group.level === 'admin';
 export const isAdmin = (viewer: Viewer): boolean => viewer.group.level === 'admin';
 
-/** Whether the viewer may change accounts of this group: admins those of all, others those that stand below them. */
+/**
+ * Whether the viewer may change accounts of this group. Admins may change all accounts, others those of groups they
+ * outrank.
+ */
 export const mayChange = (access: Access, viewer: Viewer, group: Group | undefined): boolean =>
   isAdmin(viewer) || (group !== undefined && access.outranks(viewer, group));
 
-/** What of a limited thing this viewer may have: staff, who work through queues, five times as much as others. */
+/** The viewer's limit: five times as high for staff, who work through queues. */
 export const limitFor = (viewer: Viewer, limit: number): number => (isStaff(viewer) ? limit * 5 : limit);
 
-/** What counts as a member's share of a limited thing. */
+/** The key under which a member's uses are counted. */
 export const memberKey = (id: string): string => `user:${id}`;
-/** Whose share it is: the viewer's own, or that of all guests at an address (`Limits.ipKey`). */
+/** The key under which uses are counted: the viewer's own, or that of all guests at an address (`Limits.ipKey`). */
 export const shareKey = (viewer: Viewer, ipKey: string): string =>
   viewer.id === undefined ? `ip:${ipKey}` : memberKey(viewer.id);
 
-/** While it lasts, a member may read what they may read, and do no more than guests. Ends by itself. */
+/** While it lasts, a member may read as before and do no more than guests. It ends by itself. */
 export interface Suspension {
   readonly userId: string;
   readonly until: Date;
@@ -81,19 +86,18 @@ export interface Suspension {
   readonly reason: string;
 }
 
-/**
- * Whom something is for: everyone, those who are logged in, moderators and admins, or the named groups (and admins).
- */
+/** Who something is for: everyone, logged-in members, moderators and admins, or the named groups (and admins). */
 export type Audience = 'everyone' | 'members' | 'staff' | readonly string[];
 
 /**
- * A group was made, renamed or moved to another step of the ladder. Raised, as below, in the transaction of the change.
+ * A group was created, renamed or moved to another step of the ladder. Like the action below, raised in the transaction
+ * of the change.
  */
 export const groupSaved = defineAction<{
   readonly group: { readonly id: string; readonly name: string; readonly level: Level };
   readonly by?: string | undefined;
 }>('access.group-saved');
-/** A permission was granted to a group, denied, or went back to its default (`allowed` is absent). */
+/** A permission was granted to a group, denied, or reset to its default (`allowed` is absent). */
 export const permissionDecided = defineAction<{
   readonly groupId: string;
   readonly permission: string;
@@ -101,23 +105,21 @@ export const permissionDecided = defineAction<{
   readonly by?: string | undefined;
 }>('access.permission-decided');
 
-/** Cache tag of what depends on groups and permission decisions. */
+/** Cache tag of everything that depends on groups and permission decisions. */
 export const accessTag = 'access';
 
 /**
- * Groups and permissions. Everything synchronous reads a snapshot. It is exact for a request that called `refresh`
- * when it came in: a change is answered only after every process has dropped its snapshot.
+ * Groups and permissions. All synchronous methods read a snapshot. It is up to date for a request that called `refresh`
+ * when it came in, because a change is acknowledged only after every process has dropped its snapshot.
  */
 export interface Access {
   /** The one viewer that stands for all guests. */
   readonly guest: Viewer;
-  /**
-   * Sees and may do everything, for work that nobody asked for. It is nobody: its id belongs to no account.
-   */
+  /** Sees and may do everything; for work that no member asked for. Its id belongs to no account. */
   readonly unrestricted: Viewer;
   /**
-   * Reads the snapshot again if a change has dropped it; a promise only then. Whatever identifies callers calls it
-   * first.
+   * Reloads the snapshot if a change has dropped it, and returns a promise only then. Code that identifies callers must
+   * call it first.
    */
   refresh(): Promise<void> | undefined;
   /** By level, then by name. */
@@ -129,37 +131,38 @@ export interface Access {
   findGroup(idOrName: string): Group | undefined;
   allows(viewer: Viewer, permission: Permission): boolean;
   /**
-   * As `allows`; a viewer who would be allowed but for a suspension gets 403 with its end and reason, a banned one 403
-   * that says so.
+   * Like `allows`, but throws 403 for a viewer who would be allowed if they were not suspended, with the end and reason
+   * of the suspension, and for a banned one, saying so.
    */
   admitted(viewer: Viewer, permission: Permission): boolean;
   admits(audience: Audience, viewer: Viewer): boolean;
-  /** Whether the viewer stands on a higher step of the ladder than the group: only then may they act on those in it. */
+  /** Whether the viewer is on a higher step of the ladder than the group, which is required to act on its members. */
   outranks(viewer: Viewer, group: Group): boolean;
-  /** What keeps this member from writing now. */
+  /** The suspension that currently keeps this member from writing. */
   suspension(userId: string | undefined): Suspension | undefined;
-  /** Those that last, the next to end first. */
+  /** Running suspensions, the next to end first. */
   suspensions(): readonly Suspension[];
   /**
-   * In place of one that lasts. Who may is for the caller to check; admins are never held up by it. 400 for a moment
-   * that is past.
+   * Suspends a member, replacing a running suspension. The caller checks the permission; admins are never affected.
+   * Throws 400 if the end is in the past.
    */
   suspend(suspension: Suspension): Promise<void>;
-  /** Before its time; harmless where there is none. */
+  /** Ends a suspension early; harmless if there is none. */
   release(userId: string): Promise<void>;
-  /** Equal for viewers who may see and do the same. Keys for what is shared between members. */
+  /** Equal for viewers who may see and do the same. Use it in keys of what is shared between members. */
   signature(viewer: Viewer): string;
   /**
-   * Someone who stands for all with the viewer's rights, for what is rendered once for all of them: of the same group,
-   * with an id that no account has. Guests stand for themselves; undefined where rights are the account's own.
+   * A viewer who stands for all viewers with the same rights, for what is rendered once for all of them: of the same
+   * group, with an id that no account has. Guests stand for themselves; undefined if the rights are the account's own.
    */
   representative(viewer: Viewer): Viewer | undefined;
   /**
-   * Grants or denies; `undefined` returns to the permission's default. `by`, here and below: the account that does it,
-   * or `commandLine`. 400 where the ladder forbids it: guests are given nothing, admins keep everything.
+   * Grants or denies a permission; `undefined` resets it to its default. Here and below, `by` is the account that makes
+   * the change, or `commandLine`. Throws 400 if the ladder forbids it: guests are given nothing, and admins keep
+   * everything.
    */
   decide(groupId: string, permission: Permission, allowed: boolean | undefined, by?: string): Promise<void>;
-  /** Creates, or renames and moves, a group. 400 for a taken name. */
+  /** Creates a group, or renames and moves one. Throws 400 if the name is taken. */
   saveGroup(group: { readonly id?: string; readonly name: string; readonly level: Level }, by?: string): Promise<Group>;
 }
 export const Access = defineToken<Access>('Access');

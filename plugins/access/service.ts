@@ -24,10 +24,10 @@ import {
 } from 'parley-forum/plugins/access';
 import { DecisionEntity, GroupEntity } from './entities.ts';
 
-/** The ladder, lowest first. */
+/** The ladder, lowest step first. */
 const LEVELS: readonly Level[] = ['banned', 'guest', 'member', 'moderator', 'admin'];
 const KEY = 'access.snapshot';
-/** What a permission's default asks for at least; an unknown word asks for an admin. */
+/** The minimum level for each default of a permission; an unknown default requires an admin. */
 const DEFAULT_LEVELS: Readonly<Record<string, Level>> = {
   everyone: 'guest',
   member: 'member',
@@ -52,7 +52,7 @@ export interface AccessDeps {
   readonly emit: PluginHandle['emit'];
 }
 
-/** An id that no account has: a viewer without one would be a guest. */
+/** An id that no account has; a viewer without an id would be a guest. */
 const NO_ONE = ZERO_ID;
 
 const rank = (level: Level): number => LEVELS.indexOf(level);
@@ -83,7 +83,7 @@ function snapshotOf(
   };
 }
 
-/** The groups, decisions and suspensions of the database, cached as a snapshot. */
+/** The groups, permission decisions and suspensions in the database, cached as a snapshot. */
 export class AccessService implements Access {
   readonly #deps: AccessDeps;
   #now: Snapshot = snapshotOf(
@@ -107,7 +107,7 @@ export class AccessService implements Access {
     const held = this.#deps.cache.peek<Snapshot>(KEY);
     if (!held) return this.#read();
     this.#now = held;
-    // What was kept while a suspension lasted says what its member could not do: it goes with the end.
+    // Values cached during a suspension reflect what its member could not do, so they are purged when it ends.
     return this.#anyEnded() ? this.#changed() : undefined;
   }
 
@@ -232,7 +232,7 @@ export class AccessService implements Access {
       throw new HttpError(400, `The group ${group.name} cannot be given a permission to ${permission.label}`);
   }
 
-  /** The purge waits for the commit of whatever transaction this is part of. */
+  /** The purge takes effect when the surrounding transaction commits. */
   async #change(statement: RawBuilder<unknown>): Promise<void> {
     const { data, cache } = this.#deps;
     await data.transaction(async () => {
@@ -250,7 +250,7 @@ export class AccessService implements Access {
     return until.getTime() > this.#deps.clock.now();
   }
 
-  /** Whether one has come to its end since the snapshot was read. */
+  /** Whether a suspension has ended since the snapshot was read. */
   #anyEnded(): boolean {
     const [next] = this.#now.suspensions.values();
     return next !== undefined && !this.#isActive(next);

@@ -2,14 +2,14 @@ import { definePermission, Type, type Static } from 'parley-forum';
 import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time } from 'parley-forum/plugins/api';
 
-/** Why a post is held: its author has few posts, it has many links, or a word of the list. */
+/** Why a post is held: its author has few posts, it has many links, or it contains a word from the list. */
 export const REASONS = ['first_posts', 'links', 'words'] as const;
 export type Reason = (typeof REASONS)[number];
 
-/** Posts that one member may have waiting. */
+/** The maximum number of held posts per member. */
 export const MOST_HELD = 10;
 
-/** A post that is held, or was rejected, as its author sees it. */
+/** A held or rejected post as its author sees it. */
 export const HeldPostRecord = Type.Object({
   id: Type.String(),
   status: Type.Enum(['held', 'rejected']),
@@ -24,7 +24,7 @@ export const HeldPostRecord = Type.Object({
 });
 export type HeldPostRecord = Static<typeof HeldPostRecord>;
 
-/** A post that is held, as moderators see it. */
+/** A held post as moderators see it. */
 export const QueuedPostRecord = Type.Object({
   ...HeldPostRecord.properties,
   reason: Type.Enum([...REASONS]),

@@ -7,10 +7,10 @@ import { queueTag, type HeldPosts } from './held-posts.ts';
 
 type Published = { readonly held_post: Static<typeof HeldPostEvent> };
 
-/** Held posts are for those who review them, of what they may see themselves, while they wait. */
+/** While posts are held, events about them are visible to those who review posts and can see where they go. */
 export const heldPostRule = (posts: HeldPosts, access: Access): EventRule => ({
   hook: postHeld,
-  // Nobody is told of what is about their own posts.
+  // Nobody gets events about their own posts.
   personal: true,
   tags: [queueTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
   async visible(data, viewer) {

@@ -22,19 +22,19 @@ interface HeldPostsDeps {
   readonly markdown: Pick<Markdown, 'permitted'>;
 }
 
-/** Cache tag of what shows how many posts are held. */
+/** Cache tag of everything that shows how many posts are held. */
 export const queueTag = 'approval-queue';
-/** Bytes of texts in one answer; the first of them may have more. */
+/** The maximum number of bytes of texts in a response; the first text may exceed it. */
 const MAX_BYTES = 512 * 1024;
 const DAY = 86_400_000;
-/** For so many days what was rejected is kept for its author, and what became of a post is told to moderators. */
+/** Days for which rejected posts are kept for their author, and for which moderators can see what became of a post. */
 const KEPT_DAYS = 30;
 
 const IS_HELD = sql`status = 'held'`;
 
 /**
- * The table of held posts. Moderators see those of discussions and categories that they see, but not their own, which
- * others judge (admins see all, and what was meant for a category that is gone).
+ * The table of held posts. Moderators see those of discussions and categories that they can see, but not their own,
+ * which other moderators judge. Admins see all, including posts for a category that no longer exists.
  */
 export class HeldPosts {
   readonly #deps: HeldPostsDeps;
@@ -43,12 +43,12 @@ export class HeldPosts {
     this.#deps = deps;
   }
 
-  /** The oldest first. */
+  /** Oldest first. */
   async queue(request: ListRequest, viewer: Viewer): Promise<Page<HeldRow>> {
     return this.#page(sql`${IS_HELD} and ${await this.#visibleTo(viewer)}`, request, 'asc');
   }
 
-  /** The oldest of the queue, without their texts. */
+  /** The oldest posts of the queue, without their texts. */
   async oldest(
     limit: number,
     viewer: Viewer,
@@ -69,7 +69,7 @@ export class HeldPosts {
     return this.#count(sql`${IS_HELD} and ${await this.#visibleTo(viewer)}`);
   }
 
-  /** Of any status; undefined also for what the viewer may not see. */
+  /** Finds a post in any status; undefined as well if the viewer may not see it. */
   async find(id: string, viewer: Viewer): Promise<HeldRow | undefined> {
     if (!isId(id)) return undefined;
     return this.#deps.data.one(
@@ -77,14 +77,14 @@ export class HeldPosts {
     );
   }
 
-  /** Those of the ids that are held, and which the viewer may see. */
+  /** Those of the ids that are held and that the viewer may see. */
   async visible(ids: readonly string[], viewer: Viewer): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(sql<{ id: string }>`select id from held_post
       where id = any(${ids.filter(isId)}::uuid[]) and ${IS_HELD} and ${await this.#visibleTo(viewer)} order by id`);
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** What is held of a member's, or was rejected; the newest first. */
+  /** A member's held and rejected posts, newest first. */
   own(authorId: string, request: ListRequest): Promise<Page<HeldRow>> {
     return this.#page(sql`author_id = ${authorId} and status <> 'approved'`, request, 'desc');
   }
@@ -101,7 +101,7 @@ export class HeldPosts {
     );
   }
 
-  /** Takes a member's own out of the queue, or away where it was rejected; false where it is neither by now. */
+  /** Withdraws a member's own post from the queue, or deletes it if it was rejected; false if it is neither by now. */
   async withdraw(id: string, authorId: string): Promise<boolean> {
     const { data, cache } = this.#deps;
     const gone = await data.one(
@@ -111,7 +111,7 @@ export class HeldPosts {
     return gone !== undefined;
   }
 
-  /** What waits of a member's is rejected, without a word. */
+  /** Rejects all of a member's held posts, without giving a reason. */
   async dismiss(authorId: string): Promise<void> {
     const { data, cache, clock } = this.#deps;
     await data.all(sql`update held_post set status = 'rejected', reviewed_at = ${new Date(clock.now())}
@@ -125,14 +125,14 @@ export class HeldPosts {
     await cache.purge(queueTag);
   }
 
-  /** Discussions that would begin in a category that was merged into another begin there. */
+  /** After a category was merged into another one, held discussions will start there. */
   async move(from: string, to: string): Promise<void> {
     const { data, cache } = this.#deps;
     await data.all(sql`update held_post set category_id = ${to} where category_id = ${from}`);
     await cache.purge(queueTag);
   }
 
-  /** Replies to a discussion that was merged into another one go there. */
+  /** After a discussion was merged into another one, held replies will go there. */
   async moveReplies(from: string, { id, categoryId }: Pick<DiscussionHead, 'id' | 'categoryId'>): Promise<void> {
     const { data, cache } = this.#deps;
     await data.all(sql`update held_post set discussion_id = ${id}, category_id = ${categoryId},
@@ -141,7 +141,7 @@ export class HeldPosts {
     await cache.purge(queueTag);
   }
 
-  /** Discussions that would have a tag get the one that it was merged into, or lose it. */
+  /** Replaces a tag in held discussions with the tag it was merged into, or removes it. */
   async replaceTag(id: string, into: string | undefined): Promise<void> {
     await this.#deps.data.all(sql`update held_post set draft = jsonb_set(draft, '{fields,tags}', (
         select coalesce(jsonb_agg(case word when ${id} then ${into ?? null} else word end order by place)
@@ -150,7 +150,7 @@ export class HeldPosts {
       where jsonb_exists(draft->'fields'->'tags', ${id})`);
   }
 
-  /** Some of those whose time is over; resolves to how many that were. */
+  /** Deletes up to `limit` posts whose retention has ended. Resolves to the number deleted. */
   async removeOld(limit: number): Promise<number> {
     const before = new Date(this.#deps.clock.now() - KEPT_DAYS * DAY);
     const rows = await this.#deps.data.all(sql`delete from held_post where id in (
@@ -158,7 +158,7 @@ export class HeldPosts {
     return rows.length;
   }
 
-  /** Two statements at most. */
+  /** At most two statements. */
   async queueRecords(rows: readonly HeldRow[]): Promise<readonly QueuedPostRecord[]> {
     const { accounts, discussions } = this.#deps;
     const ids = [...new Set(rows.map((row) => row.author_id))];
@@ -172,7 +172,7 @@ export class HeldPosts {
     }));
   }
 
-  /** As its author sees it, with those pictures that may be shown today. */
+  /** The post as its author sees it, with only those images that are currently permitted. */
   ownRecord(row: HeldRow): HeldPostRecord {
     return {
       id: row.id,

@@ -4,7 +4,7 @@ import { type HeldPost, postHeld, type SentPost } from 'parley-forum/plugins/dis
 import { phrase } from 'parley-forum/plugins/web';
 import type { Rules } from './rules.ts';
 
-/** The page on which members find what is held of theirs. */
+/** The page that shows members their held posts. */
 export const OWN = '/settings/held-posts';
 
 interface HolderDeps {
@@ -14,7 +14,7 @@ interface HolderDeps {
   readonly rules: Rules;
 }
 
-/** Takes posts out of the way before they are written. */
+/** Holds posts back before they are published. */
 export class Holder {
   readonly #deps: HolderDeps;
 
@@ -22,7 +22,10 @@ export class Holder {
     this.#deps = deps;
   }
 
-  /** `null` for what is written at once; 409 where too many of the member's posts wait already. */
+  /**
+   * Resolves to `null` if the post is to be published right away. Throws 409 if the member already has too many held
+   * posts.
+   */
   async hold(post: SentPost): Promise<HeldPost | null> {
     const { plugin, data, clock, rules } = this.#deps;
     const reason = await rules.reasonToHold(post);

@@ -19,8 +19,8 @@ interface NotificationDeps {
 const [HELD, APPROVED, REJECTED] = ['post_held', 'post_approved', 'post_rejected'] as const;
 
 /**
- * Notifies those who review posts, one notification while it is unread, and authors of what became of theirs, never by
- * whom.
+ * Notifies the members who review posts, with one notification while it is unread, and authors about the decisions on
+ * their posts, never saying who made them.
  */
 export function notifyPeople(
   plugin: PluginHandle,

@@ -7,11 +7,11 @@ import type { Rules } from './rules.ts';
 import type { HeldRow } from './rows.ts';
 import { placesOf, shownText } from './shown-posts.ts';
 
-/** Posts on one page. */
+/** Posts per page. */
 const PAGE_SIZE = 10;
 const listPath = (number: number): string => (number > 1 ? `${OWN}?page=${number}` : OWN);
 
-/** /settings/held-posts: what is held of the member's, or was rejected, and a page for each. */
+/** /settings/held-posts: the member's held and rejected posts, and a page for each. */
 export function ownPages(deps: PagesDeps & { readonly rules: Rules }): void {
   const { plugin, posts, rules, markdown } = deps;
   plugin.extend(navigation, {

@@ -13,7 +13,7 @@ interface Row {
   readonly review_reason: string;
 }
 
-/** What is held of a member's, or was rejected. What was approved is a post. */
+/** Exports a member's held and rejected posts. Approved ones are ordinary posts. */
 export const approvalData = (data: Data, posts: HeldPosts): PersonalData => ({
   name: 'held posts',
   async *entries(accountId) {

@@ -132,7 +132,7 @@ export default definePlugin({
     plugin.on(
       postsMoved,
       async ({ source, posts: [first], merged }) => {
-        // It may have been merged into a third one meanwhile.
+        // It may have been merged into a third one in the meantime.
         const now = merged && first ? await discussions.findPost(first.id, access.unrestricted) : undefined;
         if (now) await posts.moveReplies(source.id, now.discussion);
       },

@@ -30,14 +30,14 @@ export interface PagesDeps extends RoutesDeps {
   readonly markdown: Pick<Markdown, 'excerpt'>;
 }
 export const QUEUE = '/mod/approval';
-/** Posts on one page. */
+/** Posts per page. */
 const PAGE_SIZE = 10;
 const DECISIONS = ['approve', 'reject'] as const;
 const can = reviewPosts;
 
 const listPath = (number: number): string => (number > 1 ? `${QUEUE}?page=${number}` : QUEUE);
 
-/** /mod/approval: what is held, and a page for each. */
+/** /mod/approval: the held posts, and a page for each. */
 export function queuePages(deps: PagesDeps): void {
   const { plugin, cache, access, accounts, posts, reviewer } = deps;
 
@@ -111,7 +111,7 @@ export function queuePages(deps: PagesDeps): void {
     load: ({ actor, params }) => posts.find(params['id'] ?? '', actor),
     body: Type.Object({ decision: Type.Enum([...DECISIONS]), reason: Type.Optional(ReviewReason) }),
     options: {
-      // Whose session ended meanwhile sees nothing of the queue.
+      // A moderator whose session has ended sees nothing of the queue.
       rerender: (retry) => {
         if (!access.allows(retry.actor, reviewPosts)) throw notFound();
         return listView(retry.actor, 1, retry);

@@ -17,7 +17,10 @@ interface ReviewerDeps {
 
 type Verdict = Pick<PostReview, 'outcome' | 'reason' | 'discussion' | 'post'>;
 
-/** Decides on what is held. Of two moderators at once one does; the other gets 409. The caller checks who may. */
+/**
+ * Approves and rejects held posts. If two moderators decide at the same time, the second gets 409. The caller checks
+ * the permission.
+ */
 export class Reviewer {
   readonly #deps: ReviewerDeps;
 
@@ -25,13 +28,13 @@ export class Reviewer {
     this.#deps = deps;
   }
 
-  /** Publishes it as its author, now; 409 where that is no longer possible, and it stays where it is. */
+  /** Publishes the post as its author, now. Throws 409 if that is no longer possible; the post then stays held. */
   async approve(id: string, reviewer: Viewer): Promise<PublishedPost> {
     const { data } = this.#deps;
     return data.transaction(async () => {
       const row = await this.#take(id, reviewer);
       const post = await this.#publish(row);
-      // Its text is a post by now.
+      // The text is now stored in the published post.
       await data.all(sql`update held_post set status = 'approved', draft = '{}', title = '', html = '',
         reviewed_at = ${this.#now()} where id = ${row.id}`);
       await this.#emit(row, reviewer, {
@@ -44,7 +47,7 @@ export class Reviewer {
     });
   }
 
-  /** Its author keeps the text for a while, and is told why. */
+  /** The author keeps the text for a while and is told the reason. */
   async reject(id: string, reason: string, reviewer: Viewer): Promise<void> {
     const { data, access, discussions } = this.#deps;
     await data.transaction(async () => {
@@ -62,7 +65,7 @@ export class Reviewer {
     });
   }
 
-  /** Locked until the transaction ends. */
+  /** Locks the post until the transaction ends. */
   async #take(id: string, reviewer: Viewer): Promise<HeldRow> {
     const { data, posts } = this.#deps;
     const found = await posts.find(id, reviewer);
@@ -87,7 +90,7 @@ export class Reviewer {
     }
   }
 
-  /** What a moderator is told of what was refused to the author. */
+  /** Translates the author's error into one that tells the moderator what is in the way. */
   async #obstacle(error: unknown, draft: HeldRow['draft']): Promise<unknown> {
     const { access, discussions } = this.#deps;
     if (error instanceof InvalidInput)

@@ -11,7 +11,7 @@ export interface RoutesDeps {
   readonly posts: HeldPosts;
   readonly reviewer: Reviewer;
 }
-/** What a moderator says to an author whose post is rejected. */
+/** A moderator's message to the author of a rejected post. */
 export const ReviewReason = Type.String({ maxLength: 500, description: 'For the author' });
 
 /** /api/held-posts for authors, /api/approval for moderators. */

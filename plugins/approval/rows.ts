@@ -3,14 +3,14 @@ import type { Reason } from 'parley-forum/plugins/approval';
 import type { NewDiscussion, NewReply } from 'parley-forum/plugins/discussions';
 
 type Status = 'held' | 'approved' | 'rejected';
-/** What was sent; of what was approved nothing but an empty object is left. */
+/** The submitted draft; an empty object once the post is approved. */
 type StoredDraft = NewDiscussion | NewReply;
 
 /** A post as it is stored. */
 export interface HeldRow {
   readonly id: string;
   readonly author_id: string;
-  /** Of a reply. */
+  /** The discussion of a reply. */
   readonly discussion_id: string | null;
   readonly category_id: string;
   readonly draft: StoredDraft;

@@ -16,7 +16,7 @@ interface RulesDeps {
   readonly baseUrl: string;
 }
 
-/** Which posts are held. */
+/** Decides which posts are held. */
 export class Rules {
   readonly #deps: RulesDeps;
 
@@ -32,14 +32,14 @@ export class Rules {
     );
   }
 
-  /** Staff are not, also while they lack a second factor, nor is anybody else who reviews posts. */
+  /** Staff are exempt, even while they lack a second factor, and so is anybody else who reviews posts. */
   concerns(viewer: Viewer): boolean {
     const { access } = this.#deps;
     const staff = isStaff(viewer) || viewer.requirement !== undefined;
     return this.active && viewer.id !== undefined && !staff && !access.allows(viewer, reviewPosts);
   }
 
-  /** Undefined for what is written at once. Asks the database only where a number of posts matters. */
+  /** Undefined if the post is to be published right away. Queries the database only if the number of posts matters. */
   async reasonToHold(post: SentPost): Promise<Reason | undefined> {
     const { discussions, settings, baseUrl } = this.#deps;
     if (!this.concerns(post.author)) return undefined;
@@ -55,10 +55,10 @@ export class Rules {
   }
 }
 
-/** What readers see of HTML: formatting within a word does not part it. */
+/** The visible text of HTML; formatting within a word does not split it. */
 const textOf = (html: string): string => html.replace(/<[^>]*>/g, '');
 
-/** Words as they are compared: in lower case, without what is not seen, with one space around each. */
+/** Words in normalized form for comparison: lower case, without invisible characters, with one space around each. */
 const wordsOf = (text: string): string =>
   ` ${(
     text
@@ -68,14 +68,14 @@ const wordsOf = (text: string): string =>
       .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []
   ).join(' ')} `;
 
-/** Whether its title, or its text as it was typed or as it is read, has one of the words, or phrases, as a whole. */
+/** Whether the title, or the text as typed or as displayed, contains one of the words or phrases as a whole. */
 function hasWord({ title, content, html }: SentPost, words: readonly string[]): boolean {
   if (words.length === 0) return false;
   const wanted = words.map(wordsOf).filter((word) => word.trim() !== '');
   return [title, content, textOf(html)].map(wordsOf).some((text) => wanted.some((word) => text.includes(word)));
 }
 
-/** Links of a post to other sites. */
+/** The number of links to other sites in a post. */
 const countLinks = (html: string, baseUrl: string): number =>
   [...html.matchAll(/<a [^>]*?href="(https?:\/\/[^"]*)"/gi)].filter(
     ([, href = '']) => href !== baseUrl && !href.startsWith(`${baseUrl}/`),

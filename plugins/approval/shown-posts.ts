@@ -5,11 +5,14 @@ import type { Markdown } from 'parley-forum/plugins/markdown';
 import { SafeHtml } from 'parley-forum/plugins/web';
 import type { HeldRow } from './rows.ts';
 
-/** Bytes of HTML up to which a text is shown among others, and characters of what is shown of a longer one. */
+/**
+ * The length of HTML up to which a text is shown whole in lists, and the length of the excerpt of a longer one, in
+ * characters.
+ */
 const MOST_HTML = 20_000;
 const EXCERPT = 600;
 
-/** The text as it will look; among others a long one is cut to its first words. */
+/** The rendered text; in lists a long one is replaced by an excerpt. */
 export const shownText = (
   { html, content }: Pick<HeldPostRecord, 'html' | 'content'>,
   markdown: Pick<Markdown, 'excerpt'>,
@@ -17,13 +20,15 @@ export const shownText = (
 ): { readonly shown?: SafeHtml; readonly excerpt?: string } =>
   whole || html.length <= MOST_HTML ? { shown: new SafeHtml(html) } : { excerpt: markdown.excerpt(content, EXCERPT) };
 
-/** Where a post goes, as far as the viewer sees it: the discussion of a reply, the category of a discussion. */
+/**
+ * Where a post goes, as far as the viewer can see it: the discussion of a reply, or the category of a new discussion.
+ */
 export interface Place {
   readonly label: string;
   readonly href: string;
 }
 
-/** For a page of posts in one statement at most. */
+/** For a whole page of posts, with at most one statement. */
 export async function placesOf(
   rows: readonly HeldRow[],
   viewer: Viewer,

@@ -6,33 +6,33 @@ export type FeedFormat = (typeof FORMATS)[number];
 /** The formats of feeds about a part of the forum. */
 export const XML_FORMATS = ['rss', 'atom'] as const satisfies readonly FeedFormat[];
 
-/** What a feed is about. Categories go by slug, members and tags by id. */
+/** The topic of a feed. Categories are identified by slug, members and tags by id. */
 export type FeedTopic = Readonly<
   { kind: 'all' } | { kind: 'category'; slug: string } | { kind: 'user' | 'tag'; id: string }
 >;
 
-/** The path of a feed. Only that of everything comes as JSON. */
+/** The path of a feed. JSON is available only for the feed of everything. */
 export function feedPath(format: FeedFormat, topic: FeedTopic = { kind: 'all' }): string {
   if (topic.kind === 'all') return `/feed/${format}`;
   if (topic.kind === 'category') return `/feed/${format}/category/${encodeURIComponent(topic.slug)}`;
   return `/${format}/${topic.kind}/${topic.id}`;
 }
 
-/** For whom a feed is made. */
+/** The reader a feed is made for. */
 export interface FeedReader {
   readonly viewer: Viewer;
-  /** Of these categories only; the feed of any other category is what everybody gets. */
+  /** Limits the feed to these categories; the feed of any other category is the one guests get. */
   readonly categoryIds?: readonly string[] | undefined;
 }
 
-/** A way in which a URL may say who reads a feed, beside sessions and bearer tokens. */
+/** A way in which a URL can identify the reader of a feed, in addition to sessions and bearer tokens. */
 export interface FeedIdentity {
   /**
-   * Whether this path and query may name somebody. Asked for every request, so synchronous and quick; nothing on the way
-   * may keep such responses.
+   * Whether this path and query may identify a reader. Called for every request, so it must be synchronous and fast; no
+   * cache between server and reader may store responses to such URLs.
    */
   matches(url: string): boolean;
-  /** Undefined: it names nobody, and the caller gets what they would get without it. */
+  /** Undefined if the URL identifies nobody; the caller then gets what they would get without it. */
   reader(req: Request): Promise<FeedReader | undefined>;
 }
 export const feedIdentities = defineExtensionPoint<FeedIdentity>(

@@ -7,7 +7,7 @@ export class CachedFeed {
   readonly type: string;
   readonly body: ReusableBody;
   readonly etag: string;
-  /** Epoch seconds of its last change. */
+  /** When it last changed, in epoch seconds. */
   readonly changedAt: number;
 
   constructor({ type, body }: FeedDocument, etag: string, changedAt: number) {
@@ -18,12 +18,15 @@ export class CachedFeed {
   }
 }
 
-/** A path without anything that could be read in two ways, before the query, which no feed reads. */
+/** A path that can be read in only one way, followed by the query, which no feed uses. */
 const PATH = /^(?:\/[\w.~%-]+)+(?=\?|$)/;
-/** Characters of a path; longer ones name no feed. */
+/** The maximum length of a path in characters; longer ones name no feed. */
 const MAX_PATH_LENGTH = 300;
 
-/** Guests' feeds as bytes. What a path leads to is known from the request that led there: one feed may have several. */
+/**
+ * Guests' feeds as bytes. Which feed a path leads to is remembered from the request that led there, since a feed may
+ * have several paths.
+ */
 export class CachedFeeds {
   readonly #cache: Cache;
   readonly #changes: LastModifiedTimes;
@@ -39,7 +42,10 @@ export class CachedFeeds {
     return source ? this.#cache.peek<CachedFeed>(`feed ${source}`) : undefined;
   }
 
-  /** What `url` asked for. `cacheVersion`: `Cache.version()` from before the document was made. */
+  /**
+   * Caches the document that was built for `url`. `cacheVersion` is `Cache.version()` from before the document was
+   * built.
+   */
   add(url: string, document: FeedDocument, tags: readonly string[], cacheVersion: number): CachedFeed {
     const etag = etagOf(document.body);
     const feed = new CachedFeed(document, etag, this.#changes.of(document.path, etag));

@@ -5,9 +5,12 @@ import { bearerToken } from 'parley-forum/plugins/api';
 import { feedIdentities, type FeedReader } from 'parley-forum/plugins/feeds';
 
 export interface Caller extends FeedReader {
-  /** The response is for this caller alone, even where everybody may read all of it. */
+  /** The response is for this caller only, even if everyone may read all of it. */
   readonly personal: boolean;
-  /** The URL may hold a token, also one that names nobody, such as a mistyped one: nothing on the way may keep the response. */
+  /**
+   * The URL may contain a token, even an invalid one such as a mistyped one, so no cache between server and reader may
+   * store the response.
+   */
   readonly secret: boolean;
 }
 
@@ -16,7 +19,7 @@ interface CallersDeps {
   readonly sessions: Sessions;
 }
 
-/** Who asks for a feed: whoever the bearer token says, else whoever the URL names, else the session's member. */
+/** Identifies who requests a feed: by the bearer token, else by the URL, else by the session. */
 export class Callers {
   readonly #deps: CallersDeps;
 
@@ -24,17 +27,17 @@ export class Callers {
     this.#deps = deps;
   }
 
-  /** A bearer token wins over the cookie, so the session behind the cookie is not even read. */
+  /** A bearer token takes precedence over the cookie, so the session behind the cookie is not even read. */
   readonly middleware: RequestHandler = (req, res, next) =>
     bearerToken(req) === undefined ? this.#deps.sessions.middleware(req, res, next) : next();
 
-  /** True for a request of a guest like all others, as far as can be told at once. */
+  /** Whether the request is certainly an ordinary guest's, as far as can be told synchronously. */
   anonymous({ headers, url = '/' }: Pick<Request, 'headers'> & { readonly url?: string | undefined }): boolean {
     if (bearerToken({ headers }) !== undefined || this.#deps.sessions.hasCookie(headers.cookie)) return false;
     return !this.#matches(url);
   }
 
-  /** 401 for a bad bearer token. */
+  /** Throws 401 for an invalid bearer token. */
   async identify(req: Request, res: Response): Promise<Caller> {
     const { plugin, sessions } = this.#deps;
     const token = bearerToken(req);
@@ -53,7 +56,7 @@ export class Callers {
         : undefined;
       if (reader) return { ...reader, personal: true, secret };
     }
-    // Programs ask again and again: that keeps no session alive.
+    // Feed readers poll, which must not keep a session alive.
     const viewer = await sessions.authenticate(req, res, { idle: true });
     return { viewer, personal: !isGuest(viewer), secret };
   }

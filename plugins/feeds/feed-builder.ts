@@ -18,11 +18,11 @@ interface FeedBuilderDeps {
   readonly environment: Environment;
   readonly markdown: Pick<Markdown, 'excerpt'>;
   readonly settings: Settings;
-  /** How many discussions a feed has at most. */
+  /** The maximum number of discussions in a feed. */
   length(): number;
 }
 
-/** Characters of a summary. */
+/** The length of a summary, in characters. */
 const SUMMARY_LENGTH = 280;
 export const CONTENT_TYPES: Readonly<Record<FeedFormat, string>> = {
   rss: 'application/rss+xml',
@@ -31,7 +31,7 @@ export const CONTENT_TYPES: Readonly<Record<FeedFormat, string>> = {
 };
 const FORMATS = { rss, atom, json };
 
-/** Feeds of discussions, the newest first: replies do not bring an old one back. */
+/** Builds feeds of discussions, newest first. Replies do not bring an old discussion back. */
 export class FeedBuilder {
   readonly #deps: FeedBuilderDeps;
 
@@ -39,7 +39,7 @@ export class FeedBuilder {
     this.#deps = deps;
   }
 
-  /** One list, whatever its length. */
+  /** Reads a single list, whatever its length. */
   async build(format: FeedFormat, { about, reader, title, description, page, request }: Topic): Promise<FeedDocument> {
     const {
       discussions,
@@ -71,7 +71,7 @@ export class FeedBuilder {
       markdown,
     } = this.#deps;
     const { author, category } = record;
-    // There while the plugin of tags runs.
+    // Present while the tags plugin runs.
     const { tags = [] } = record as { readonly tags?: readonly TagReference[] };
     return {
       id: `${baseUrl}/d/${record.number}`,
@@ -94,8 +94,8 @@ export class FeedBuilder {
 }
 
 /**
- * The sanitiser leaves absolute URLs, paths of this site, and places in the text, which are footnotes; readers elsewhere
- * need absolute ones. `page` is the URL of the page on which the text stands.
+ * Makes the URLs in sanitized HTML absolute, as readers elsewhere need them: the sanitizer leaves absolute URLs, paths
+ * of this site, and fragments, which are footnotes. `page` is the URL of the page the text is on.
  */
 const absolute = (html: string, baseUrl: string, page: string): string =>
   html.replace(/<(?:a|img)\b[^>]*>/g, (tag) =>

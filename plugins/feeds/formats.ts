@@ -3,7 +3,7 @@ import { escapeHtml } from 'parley-forum/plugins/web';
 
 /** A discussion in a feed. All URLs are absolute. */
 export interface Entry {
-  /** Stays when the title changes. */
+  /** Does not change when the title does. */
   readonly id: string;
   readonly url: string;
   readonly title: string;
@@ -25,11 +25,11 @@ export interface FeedContent {
   readonly entries: readonly Entry[];
   /** The date of a feed without entries. */
   readonly emptyFeedDate: Date;
-  /** What the terms of each kind are taken from. */
+  /** The scheme of the terms of each kind. */
   readonly taxonomies: Readonly<Record<Taxonomy, string>>;
 }
 
-/** RSS 2.0, with the full texts in `content:encoded` and authors, who have no public e-mail, in `dc:creator`. */
+/** RSS 2.0, with full texts in `content:encoded` and authors, who have no public e-mail address, in `dc:creator`. */
 export async function rss(content: FeedContent): Promise<string> {
   const feed = await createFeed(
     content,
@@ -43,7 +43,7 @@ export async function rss(content: FeedContent): Promise<string> {
       description: cdata(escapeHtml(summary)),
       content: cdata(html),
       category: terms.map(({ kind, name }) => ({ name: text(name), domain: content.taxonomies[kind] })),
-      // The URL without the title leads to the page too, so it is a permanent one.
+      // The URL without the title leads to the page too, so it is a permalink.
       extensions: [
         { name: 'title', objects: { _text: text(title) } },
         { name: 'guid', objects: { _text: text(id), _attributes: { isPermaLink: 'true' } } },
@@ -80,7 +80,7 @@ export async function atom(content: FeedContent): Promise<string> {
   return wellFormed(feed.atom1());
 }
 
-/** JSON Feed 1.1; the library knows 1.0 only. */
+/** JSON Feed 1.1; the library supports only 1.0. */
 export function json({ title, description, page, self, language, entries }: FeedContent): string {
   const items = entries.map(({ id, url, title: name, summary, html, author, terms, createdAt, updatedAt }) => ({
     id,
@@ -105,7 +105,7 @@ export function json({ title, description, page, self, language, entries }: Feed
 }
 
 async function createFeed({ title, description, page, self, language }: FeedContent, updated: Date): Promise<Feed> {
-  // Imported when used: a start does not wait for it.
+  // Imported lazily, so that startup does not wait for it.
   const library = await import('feed');
   const options: FeedOptions = {
     id: self,
@@ -123,12 +123,12 @@ async function createFeed({ title, description, page, self, language }: FeedCont
 const latest = ({ entries, emptyFeedDate }: FeedContent, of: (entry: Entry) => Date): Date =>
   entries.length === 0 ? emptyFeedDate : new Date(Math.max(...entries.map((entry) => of(entry).getTime())));
 
-// What the library leaves to its callers. In text it takes "&amp;" for "&"; it ends a CDATA section at the second "]]>"
-// in it; and "<" in the label of a category would be one in an attribute.
+// Escaping that the library leaves to its callers. In text it takes "&amp;" for "&"; it ends a CDATA section at the
+// second "]]>" in it; and it writes "<" in the label of a category unescaped into an attribute.
 const text = (plain: string): string => plain.replaceAll('&', '&amp;');
 const cdata = (html: string): string => html.replaceAll(']]>', ']]&gt;') || ' ';
 const attributeText = (plain: string): string => plain.replaceAll('<', '‹');
 
-/** Without the characters that XML 1.0 has no way to write. */
+/** Removes the characters that cannot be represented in XML 1.0. */
 const wellFormed = (xml: string): string =>
   xml.toWellFormed().replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '');

@@ -1,16 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from 'parley-forum';
 
-/** Feeds remembered at most. */
+/** The maximum number of feeds remembered. */
 const MAX_FEEDS = 10_000;
 
 /**
- * Since when each feed has been what it is, in whole epoch seconds. No second stands for two versions of a feed: the
- * second of two within one gets the next, and until that has come no one gets a 304 for it.
+ * When each feed last changed, in whole epoch seconds. No second stands for two versions of a feed: if a feed changes
+ * twice within a second, the second version gets the next second, and until that has come nobody gets a 304 for it.
  */
 export class LastModifiedTimes {
   readonly #clock: Clock;
-  /** Not before this: a feed that was dropped may have had an earlier version. */
+  /** The lower bound for new times, because an evicted feed may have had an earlier version. */
   #floor = 0;
   readonly #known = new LRUCache<string, { readonly etag: string; readonly at: number }>({
     maxSize: MAX_FEEDS,

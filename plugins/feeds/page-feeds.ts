@@ -12,7 +12,7 @@ interface PageFeedsDeps {
 }
 const FORMAT_NAMES: Readonly<Record<FeedFormat, string>> = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
 
-/** The feeds of the pages that show lists of discussions. */
+/** The feeds of pages that list discussions. */
 export function feedsOfPages({ categories, tags, settings }: PageFeedsDeps): (head: PageHead) => readonly PageFeed[] {
   const topicOf = ({ name, subject = '' }: PageHead): FeedTopic | undefined => {
     if (name === 'home') return { kind: 'all' };

@@ -14,7 +14,7 @@ export interface RouteDeps {
   readonly feedBuilder: FeedBuilder;
   readonly tags: Tags | undefined;
 }
-/** Cache tags of whatever shows in a feed. */
+/** Cache tags of everything that a feed contains. */
 const CACHE_TAGS: readonly string[] = [
   feedsTag,
   discussionCacheTags.lists,
@@ -29,7 +29,7 @@ type Load = (call: {
   readonly params: Readonly<Record<string, string>>;
 }) => Topic | Promise<Topic | undefined>;
 
-/** Every feed, at the URLs that feed readers know. */
+/** Adds the routes of all feeds, at the URLs that feed readers know. */
 export function addRoutes(plugin: PluginHandle, { topics, feedBuilder, tags }: RouteDeps): void {
   const add = (surface: keyof typeof surfaces, path: string, format: FeedFormat, summary: string, load: Load): void =>
     plugin.route(surfaces[surface], {

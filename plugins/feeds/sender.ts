@@ -12,10 +12,10 @@ interface SenderDeps {
   readonly settings: Settings;
 }
 
-/** Seconds since the epoch as HTTP writes them. */
+/** Epoch seconds as an HTTP date. */
 const dateOf = (seconds: number): string => new Date(seconds * 1_000).toUTCString();
 
-/** Puts feeds on the wire: names and values of headers in turn, as `writeHead` takes them. */
+/** Sends feeds. Headers are flat lists of names and values, as `writeHead` takes them. */
 export class Sender {
   readonly #deps: SenderDeps;
   #protection: { readonly from: readonly HeaderPair[]; readonly lines: readonly string[] } = { from: [], lines: [] };
@@ -24,7 +24,7 @@ export class Sender {
     this.#deps = deps;
   }
 
-  /** A feed that is the same for all guests; 304 where they have it. */
+  /** Sends a feed that is the same for all guests, or 304 if they have the current version. */
   send(
     req: IncomingMessage,
     res: ServerResponse,
@@ -39,7 +39,7 @@ export class Sender {
     end(res, 200, head, gzipped ?? body.plain);
   }
 
-  /** A feed for one reader alone. */
+  /** Sends a feed for a single reader. */
   sendPersonal(
     req: IncomingMessage,
     res: ServerResponse,
@@ -51,14 +51,14 @@ export class Sender {
     end(res, 200, head, body);
   }
 
-  /** The failure envelope. */
+  /** Sends the error envelope. */
   sendError(req: IncomingMessage, res: ServerResponse, { status, message, code, headers }: HttpError): void {
     const body = { success: false, error: message, code, request_id: this.#deps.http.requestId(req) };
     const head = this.#head(req, 'no-store', 'application/json; charset=utf-8');
     end(res, status, [...head, ...Object.entries(headers).flat()], Buffer.from(JSON.stringify(body)));
   }
 
-  /** A URL may hold a token, so it is not sent to where a feed's links lead. */
+  /** The URL may contain a token, so it is not sent as referrer to the pages a feed links to. */
   #head(req: IncomingMessage, control: string, type: string): string[] {
     const from = this.#deps.protection.headers(DATA_POLICY);
     if (this.#protection.from !== from) {

@@ -17,17 +17,17 @@ import type { FeedDocument } from './feed-builder.ts';
 import type { CachedFeeds } from './cached-feeds.ts';
 import type { Sender } from './sender.ts';
 
-/** What feeds know of a request. */
+/** The context that feed routes get for a request. */
 interface FeedContext {
   readonly actor: Caller;
 }
-/** What their surface knows besides. */
+/** The surface's own context. */
 interface OwnContext extends FeedContext {
-  /** Taken before anything is read, so that a change meanwhile keeps the feed from being cached. */
+  /** Read before any data, so that a change in the meantime keeps the feed from being cached. */
   readonly cacheVersion: number;
 }
 
-/** Where feeds are: one behaviour under three prefixes. */
+/** The surfaces of feeds: one behaviour under three prefixes. */
 export const surfaces = {
   feed: defineSurface<FeedContext, FeedDocument>('feeds', { prefix: '/feed' }),
   rss: defineSurface<FeedContext, FeedDocument>('feeds-rss', { prefix: '/rss' }),
@@ -68,7 +68,10 @@ export class FeedSurface implements SurfaceBehaviour<FeedContext, FeedDocument, 
     return { actor: await this.#deps.callers.identify(req, res), cacheVersion };
   }
 
-  /** Guests whose request did not take the fast path: HEAD, a cookie of a session that is over, a URL that names nobody. */
+  /**
+   * For guests whose request did not take the fast path: HEAD, a cookie of an expired session, or a URL that identifies
+   * nobody.
+   */
   fromCache({ req, res, actor }: RequestContext<OwnContext>): boolean {
     const feed = actor.personal ? undefined : this.#deps.cachedFeeds.find(req.originalUrl);
     if (feed) this.#deps.sender.send(req, res, feed, actor);

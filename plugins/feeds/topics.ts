@@ -13,7 +13,7 @@ export interface Topic {
   readonly reader: FeedReader;
   readonly title: string;
   readonly description: string;
-  /** Path of the page that shows the same. */
+  /** The path of the page with the same content. */
   readonly page: string;
   readonly request: Pick<ListRequest, 'category' | 'authorId' | 'within'>;
 }
@@ -27,7 +27,7 @@ interface TopicsDeps {
   readonly web: Web;
 }
 
-/** What there are feeds of; `undefined` where there is nothing, or nothing that the reader may see. */
+/** Finds the topics of feeds; `undefined` if a topic does not exist or the reader may not see it. */
 export class Topics {
   readonly #deps: TopicsDeps;
 

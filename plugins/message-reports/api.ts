@@ -3,7 +3,7 @@ import { Author } from 'parley-forum/plugins/accounts';
 import { nullable, Time } from 'parley-forum/plugins/api';
 import { REASONS, STATUSES } from 'parley-forum/plugins/reports';
 
-/** A message as it was when somebody reported it: all that moderators see of its conversation. */
+/** A copy of the message from when it was reported; moderators see nothing else of its conversation. */
 export const ReportedMessage = Type.Object({
   author: nullable(Author),
   content: Type.String(),
@@ -14,7 +14,7 @@ export const ReportedMessage = Type.Object({
 export type ReportedMessage = Static<typeof ReportedMessage>;
 
 /**
- * A report as the API shows it, to its reporter and to moderators. `note` is the reporter's, `handled_note` the
+ * A report as the API returns it to its reporter and to moderators. `note` is the reporter's, `handled_note` the
  * moderator's.
  */
 export const MessageReportRecord = Type.Object({
@@ -32,7 +32,7 @@ export const MessageReportRecord = Type.Object({
 });
 export type MessageReportRecord = Static<typeof MessageReportRecord>;
 
-/** A member reported a message. Raised in the transaction that stores the report, never with a word of it. */
+/** A member reported a message. Raised in the transaction that stores the report; never includes any text of it. */
 export const messageReportCreated = defineAction<{ readonly report: { readonly id: string } }>(
   'message-report.created',
 );

@@ -17,8 +17,8 @@ interface NotificationDeps {
 const [REPORTED, HANDLED] = ['message_report', 'message_report_handled'] as const;
 
 /**
- * Notifies those who handle reports, one notification while it is unread, and who made one that it was handled. Never
- * with a word of the message, nor with who wrote it.
+ * Notifies the members who handle reports, with one notification while it is unread, and reporters when their report
+ * was handled. Never includes any text of the message or its author.
  */
 export function notifyPeople(
   plugin: PluginHandle,

@@ -5,8 +5,8 @@ import type { ReportRow } from './rows.ts';
 type Row = Pick<ReportRow, 'id' | 'message_id' | 'reason' | 'note' | 'status' | 'created_at'>;
 
 /**
- * The reports that a member made, without the messages, which are others'. Of whoever goes the copies of their messages
- * are emptied, and their reports have neither a name nor a note.
+ * Exports the reports that a member made, without the messages, which belong to others. On erasure, the copies of the
+ * member's own messages are emptied, and their reports lose the name and the note.
  */
 export const messageReportsData = (data: Data): PersonalData => ({
   name: 'reports of private messages',

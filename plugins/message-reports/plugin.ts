@@ -34,7 +34,7 @@ export default definePlugin({
     limits: Limits,
     markdown: Markdown,
     messages: Messages,
-    // Reasons, permissions and pages are those of reports of posts.
+    // Reasons, permissions and pages are shared with the reports of posts.
     reports: Reports,
   },
   wants: { notifications: Notifications, web: Web },

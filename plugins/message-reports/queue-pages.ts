@@ -25,10 +25,10 @@ export interface QueuePagesDeps extends Pick<RoutesDeps, 'plugin' | 'reader' | '
   readonly markdown: Pick<Markdown, 'excerpt'>;
 }
 
-/** Reports on one page, and characters of a message that is too long to be shown among others. */
+/** Reports per page, and the length of the excerpt shown in lists for a long message, in characters. */
 const [PAGE_SIZE, EXCERPT] = [20, 600];
 export const QUEUE = '/mod/message-reports';
-/** Cache tag of what shows how many reports are open: purged when one is made or handled. */
+/** Cache tag of everything that shows the number of open reports; purged when a report is made or handled. */
 export const openTag = 'message-reports-open';
 const can = handleReports;
 
@@ -37,7 +37,7 @@ const listPath = (name: Status, number = 1): string => `${QUEUE}?status=${name}$
 
 /** /mod/message-reports: the queue of reports, and a page for each. */
 export function queuePages({ plugin, cache, access, markdown, reader, writer }: QueuePagesDeps): void {
-  /** A long message has no HTML where it stands among others. */
+  /** In lists, a long message has no HTML, so its excerpt is shown. */
   const shownText = ({ content, html }: MessageReportRecord['message']) =>
     html === '' ? { excerpt: markdown.excerpt(content, EXCERPT) } : { html: new SafeHtml(html) };
 
@@ -102,7 +102,7 @@ export function queuePages({ plugin, cache, access, markdown, reader, writer }: 
     can,
     load: find,
     options: {
-      // Whose session ended meanwhile, or who is no moderator, sees nothing of the message.
+      // A moderator whose session has ended, or who is no longer a moderator, sees nothing of the message.
       rerender: async (retry) => {
         const row = access.allows(retry.actor, handleReports) ? await find(retry) : undefined;
         if (!row) throw notFound();

@@ -26,13 +26,13 @@ const CONVERSATIONS = '/messages';
 const PATH = '/messages/report/:id';
 
 const pathOf = (messageId: string): string => PATH.replace(':id', messageId);
-/** Where the message stands in its conversation, with what was written before and after it. */
+/** The URL of the message in its conversation, with the messages around it. */
 const placeOf = ({ conversation_id: id, number }: ReportableMessage): string =>
   `${CONVERSATIONS}/${id}?around=${number}#message-${number}`;
 
-/** /messages/report/{id}, and the way there below each message of somebody else. */
+/** /messages/report/{id}, and the link to it below each message of another member. */
 export function reportPage({ plugin, access, writer, web }: ReportPageDeps): void {
-  /** Nobody gets the form for their own. */
+  /** Members cannot report their own messages. */
   const find = async ({
     actor,
     params,

@@ -13,9 +13,9 @@ export interface ReportList {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
-/** Another report of a message, as it stands beside one. */
+/** Another report of the same message, as shown beside a report. */
 export interface OtherReport extends Pick<ReportRow, 'id' | 'reason' | 'note'> {
-  /** The message was edited between the two. */
+  /** The message was edited between the two reports. */
   readonly has_other_text: boolean;
   readonly reporter: Author | null;
   readonly created_at: string;
@@ -26,17 +26,21 @@ interface ReportReaderDeps {
   readonly markdown: Pick<Markdown, 'permitted'>;
 }
 
-/** Reports that are read for those of the same messages. */
+/** The maximum number of reports read to find those of the same messages. */
 const MAX_RELATED = 1_000;
-/** Bytes of the messages of one answer; the first of them may have more. */
+/** The maximum number of bytes of messages in a response; the first message may exceed it. */
 const MAX_BYTES = 512 * 1024;
-/** Of a message among others: bytes of HTML up to which it is whole, and characters that are read of a longer one. */
+/**
+ * Limits for a message in a list: bytes of HTML up to which it is included whole, and characters read of a longer one.
+ */
 const [MOST_HTML, BEGINNING] = [20_000, 2_500];
-/** Of the open ones of its message. */
+/** Whether a report is the newest open one of its message. */
 const IS_NEWEST = sql`not exists (select from message_report as newer
   where newer.message_id = message_report.message_id and newer.status = 'open' and newer.id > message_report.id)`;
 
-/** Reports as a moderator may see them: not those of their own messages, which others judge. Admins see all. */
+/**
+ * Reports as a moderator may see them: not those of their own messages, which other moderators judge. Admins see all.
+ */
 export class ReportReader {
   readonly #deps: ReportReaderDeps;
 
@@ -44,7 +48,7 @@ export class ReportReader {
     this.#deps = deps;
   }
 
-  /** The newest first, as many as an answer has room for. */
+  /** Newest first, up to the response size limit. */
   async list({ status, limit, offset = 0, cursor }: ReportList, viewer: Viewer): Promise<Page<MessageReportRecord>> {
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
@@ -63,7 +67,7 @@ export class ReportReader {
   }
 
   /**
-   * A page of the queue: of the open reports of one message only the newest, and of long messages the beginning, without
+   * A page of the queue: only the newest open report of each message, and only the beginning of long messages, without
    * HTML.
    */
   async queue(
@@ -77,7 +81,7 @@ export class ReportReader {
     return this.records(rows);
   }
 
-  /** The newest of the queue, without their messages. */
+  /** The newest reports of the queue, without their messages. */
   async newest(
     limit: number,
     viewer: Viewer,
@@ -93,7 +97,7 @@ export class ReportReader {
     }));
   }
 
-  /** As many as all pages of the queue have. */
+  /** The number of reports on all pages of the queue. */
   queueLength(status: Status, viewer: Viewer): Promise<number> {
     return this.#count(inQueue(viewer, status));
   }
@@ -109,7 +113,7 @@ export class ReportReader {
     );
   }
 
-  /** Whom a report concerns; undefined where it is gone. */
+  /** The members a report concerns; undefined if it no longer exists. */
   concerned(id: string): Promise<Pick<ReportRow, 'author_id' | 'reporter_id'> | undefined> {
     return this.#deps.data.one(
       sql<Pick<ReportRow, 'author_id' | 'reporter_id'>>`
@@ -117,7 +121,10 @@ export class ReportReader {
     );
   }
 
-  /** The other reports of these messages that are open with them, or that ended with them; the oldest first. */
+  /**
+   * For each report, the other reports of its message that are open as well or were handled together with it, oldest
+   * first.
+   */
   async related(
     reports: readonly MessageReportRecord[],
   ): Promise<(report: MessageReportRecord) => readonly OtherReport[]> {
@@ -147,7 +154,7 @@ export class ReportReader {
         }));
   }
 
-  /** In order, with those pictures that may be shown today. One statement at most. */
+  /** The records of the rows, in order, with only those images that are currently permitted. At most one statement. */
   async records(rows: readonly FullReportRow[]): Promise<readonly MessageReportRecord[]> {
     const { permitted } = this.#deps.markdown;
     const people = await this.#people(rows.flatMap((row) => [row.author_id, row.reporter_id, row.handled_by]));
@@ -158,7 +165,7 @@ export class ReportReader {
         author: people(row.author_id),
         content: row.content,
         html: row.image_rule === permitted.rule ? row.html : permitted.images(row.html),
-        // Nobody sends one without a text.
+        // No message is sent without a text, so an empty one was erased.
         is_deleted: row.content === '',
         created_at: row.sent_at.toISOString(),
       },
@@ -190,7 +197,7 @@ const inQueue = (viewer: Viewer, status: Status): RawBuilder<unknown> =>
   status === 'open' ? sql`${visibleTo(viewer, status)} and ${IS_NEWEST}` : visibleTo(viewer, status);
 
 function visibleTo(viewer: Viewer, status?: Status): RawBuilder<unknown> {
-  // Who is nobody sees none.
+  // A viewer without an id sees nothing.
   const visible = isAdmin(viewer) ? sql`true` : sql`author_id <> ${viewer.id ?? null}::uuid`;
   return status === undefined ? visible : sql`${visible} and status = ${status}`;
 }

@@ -20,9 +20,9 @@ import { fullColumns, lockOpen, type FullReportRow, type ReportRow } from './row
 
 /** Settings of this plugin. */
 export interface MessageReportSettings {
-  /** Reports of one member in an hour. */
+  /** The maximum number of reports per member and hour. */
   readonly 'message-reports.rate_limit': number;
-  /** For which a report is kept after it was handled. */
+  /** Days for which a report is kept after it was handled. */
   readonly 'message-reports.days': number;
 }
 export interface ReportableMessage extends MessageRecord {
@@ -40,7 +40,7 @@ interface ReportWriterDeps {
 const REPORTS: Bucket = { name: 'message-reports', window: 3_600 };
 const DAY = 86_400_000;
 
-/** Makes, handles and removes reports. The caller checks who may. */
+/** Creates, handles and removes reports. The caller checks the permission. */
 export class ReportWriter {
   readonly #deps: ReportWriterDeps;
 
@@ -48,25 +48,22 @@ export class ReportWriter {
     this.#deps = deps;
   }
 
-  /**
-   * A message with somebody who answers for it. Undefined where the viewer is not in its conversation, or it was
-   * erased.
-   */
+  /** A message that can be reported. Undefined if the viewer is not in its conversation, or the message was erased. */
   async find(messageId: string, viewer: Viewer): Promise<ReportableMessage | undefined> {
     const message = await this.#deps.messages.find(messageId, viewer);
     return message?.author && !message.is_deleted ? { ...message, author: message.author } : undefined;
   }
 
   /**
-   * The same report again while one of the member's on the message is open. 404 for a message that is not there for the
-   * viewer, 403 for their own, 429 above the rate.
+   * Reports a message. While the member has an open report of it, that one is returned. Throws 404 if the message does
+   * not exist for the viewer, 403 if it is their own, and 429 above the rate limit.
    */
   async report(
     viewer: Member,
     { messageId, reason, note = '' }: { messageId: string; reason: Reason; note?: string | undefined },
   ): Promise<FullReportRow> {
     const { data, clock, markdown, plugin } = this.#deps;
-    // Those under which the message is read.
+    // The rule for images that applies when the message is read.
     const { rule } = markdown.permitted;
     const message = await this.find(messageId, viewer);
     if (!message) throw notFound('There is no such message');
@@ -93,7 +90,7 @@ export class ReportWriter {
     return row;
   }
 
-  /** All open reports of the message end with this one, which is resolved to. 409 when it was handled otherwise. */
+  /** Closes all open reports of the message and resolves to this one. Throws 409 if it was handled already. */
   async handle(
     { id, message_id: messageId }: ReportRow,
     { outcome, note = '' }: { outcome: Outcome; note?: string | undefined },
@@ -128,7 +125,10 @@ export class ReportWriter {
     return row;
   }
 
-  /** Some of those that were handled so many days ago, with their copies; resolves to how many that were. */
+  /**
+   * Deletes up to `limit` reports that were handled that many days ago, with their copies. Resolves to the number
+   * deleted.
+   */
   async removeOld(limit: number): Promise<number> {
     const { data, clock, plugin } = this.#deps;
     const before = new Date(clock.now() - plugin.settings['message-reports.days'] * DAY);
@@ -141,7 +141,7 @@ export class ReportWriter {
     return this.#deps.data.one(sql<FullReportRow>`select ${fullColumns} from message_report where ${condition}`);
   }
 
-  /** Takes one from the viewer's share; throws 429 when there is none left. */
+  /** Counts a report against the viewer's rate limit; throws 429 when it is exceeded. */
   async #countReport(viewer: Member): Promise<void> {
     const { limits, plugin } = this.#deps;
     const rate = plugin.settings['message-reports.rate_limit'];

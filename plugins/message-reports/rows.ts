@@ -5,9 +5,9 @@ import type { Reason, Status } from 'parley-forum/plugins/reports';
 export interface ReportRow {
   readonly id: string;
   readonly message_id: string;
-  /** Who wrote the message. */
+  /** The author of the message. */
   readonly author_id: string;
-  /** Null once they have erased their account. */
+  /** Null once the reporter has erased their account. */
   readonly reporter_id: string | null;
   readonly reason: Reason;
   readonly note: string;
@@ -21,7 +21,7 @@ export interface ReportRow {
 export interface FullReportRow extends ReportRow {
   readonly content: string;
   readonly html: string;
-  /** The rules for images under which the HTML was checked. */
+  /** The version of the image rules that the HTML was checked against. */
   readonly image_rule: string;
   /** When the message was written. */
   readonly sent_at: Date;
@@ -32,8 +32,8 @@ export const columns = sql.raw(
 export const fullColumns = sql`${columns}, content, html, image_rule, sent_at`;
 
 /**
- * Ids of the open reports of a message, locked until the transaction ends: always in one order, so that two who do so
- * wait for each other.
+ * The ids of the open reports of a message, locked until the transaction ends. Always in the same order, so that
+ * concurrent transactions cannot deadlock.
  */
 export async function lockOpen(data: Data, messageId: string): Promise<readonly string[]> {
   const rows = await data.all(sql<{ id: string }>`select id from message_report

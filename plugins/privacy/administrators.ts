@@ -2,7 +2,7 @@ import { sql, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 
-/** Accounts in one query. */
+/** The number of accounts per query. */
 const BATCH_SIZE = 100;
 
 export interface AdministratorsDeps {
@@ -11,7 +11,7 @@ export interface AdministratorsDeps {
   readonly accounts: Accounts;
 }
 
-/** Whether the forum would be left without an administrator. */
+/** Tells whether the forum would be left without an administrator. */
 export class Administrators {
   readonly #deps: AdministratorsDeps;
 
@@ -19,7 +19,7 @@ export class Administrators {
     this.#deps = deps;
   }
 
-  /** True for an administrator beside whom there is none that can log in, act and stays. */
+  /** True for an administrator if there is no other one who can log in and act, and has not asked to be deleted. */
   async isLast({ id, groupId }: Account): Promise<boolean> {
     const groups = this.#deps.access
       .groups()
@@ -39,14 +39,14 @@ export class Administrators {
     }
   }
 
-  /** Those of them who can log in, and may do what administrators do then. */
+  /** Those who can log in and are not suspended, so that they have an administrator's rights then. */
   async #ableToAct(ids: readonly string[]): Promise<readonly string[]> {
     const { access, accounts } = this.#deps;
     const loginEnabled = await accounts.ableToLogIn(ids);
     return ids.filter((id) => loginEnabled.has(id) && !access.suspension(id));
   }
 
-  /** How many of them have not asked to be deleted. */
+  /** The number of those who have not asked to be deleted. */
   async #staying(ids: readonly string[]): Promise<number> {
     const leaving = await this.#deps.data.all(
       sql`select 1 from privacy_deletion where account_id = any(${ids}::uuid[])`,

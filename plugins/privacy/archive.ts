@@ -7,9 +7,9 @@ import type { PersonalFile } from 'parley-forum/ports/personal-data';
 const PREMATURE_CLOSE = 'ERR_STREAM_PREMATURE_CLOSE';
 
 /**
- * Sends the files as a ZIP, as fast as it is taken: one file at a time is open, and of each only a part in memory. What
- * fails ends the stream in the middle, so that half an archive cannot be taken for a whole one. Resolves as well when
- * the reader goes away.
+ * Streams the files as a ZIP archive, respecting backpressure: only one file is open at a time, and only a part of it
+ * in memory. A failure aborts the stream, so that half an archive cannot be mistaken for a complete one. Also resolves
+ * when the client disconnects.
  */
 export async function sendArchive(
   files: AsyncIterable<PersonalFile>,

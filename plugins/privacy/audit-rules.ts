@@ -2,7 +2,7 @@ import type { PluginHandle } from 'parley-forum';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { accountErased, deletionCancelled, deletionRequested, exportRequested } from 'parley-forum/plugins/privacy';
 
-/** The audit log's entries: ids, which outlive the names. */
+/** Audit log entries contain ids, which outlive the names. */
 export function addAuditRules(plugin: PluginHandle): void {
   const about = (id: string) => ({ type: 'account', id });
   plugin.extend(

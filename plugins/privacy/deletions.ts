@@ -17,10 +17,10 @@ export interface DeletionsDeps {
   readonly choices: VisibilityChoiceStore;
   readonly emails: DeletionEmails;
   readonly plugin: PluginHandle;
-  /** Looks for what is due, at once. */
+  /** Runs the due deletions right away. */
   readonly job: () => Job<Readonly<Record<string, never>>>;
 }
-/** A deletion that was asked for. */
+/** A requested deletion. */
 export interface PendingDeletion {
   readonly accountId: string;
   readonly mode: Mode;
@@ -30,7 +30,7 @@ export interface PendingDeletion {
 }
 export interface DeletionRequest {
   readonly mode: Mode;
-  /** Days in which the member can come back. */
+  /** The number of days during which the member can come back. */
   readonly days: number;
   readonly by?: string | undefined;
 }
@@ -39,9 +39,9 @@ const COLUMNS = sql<PendingDeletion>`account_id as "accountId", mode, due_at as 
   started_at is not null as started, erased_at is not null as erased`;
 
 /**
- * Deletes accounts: first, in one step, their name and every way in; then, plugin by plugin and in batches, what is
- * stored about them; and a day later once more, for what was still on its way. Goes on where it was interrupted. Plugins that
- * were off do their part when they are on again.
+ * Deletes accounts: first, in one step, the name and every way to log in; then, plugin by plugin and in batches,
+ * everything stored about the account; and a day later once more, for what was still in flight. Resumes where it was
+ * interrupted. Plugins that were off do their part when they are on again.
  */
 export class AccountDeletions implements Deletions {
   readonly #deps: DeletionsDeps;
@@ -52,7 +52,7 @@ export class AccountDeletions implements Deletions {
     this.#pluginData = new PluginData(deps);
   }
 
-  /** When the account is due, if its member asked for that. */
+  /** The account's pending deletion, if the member asked for one. */
   find(accountId: string): Promise<PendingDeletion | undefined> {
     return this.#deps.data.one(
       sql<PendingDeletion>`select ${COLUMNS} from privacy_deletion where account_id = ${accountId}`,
@@ -60,7 +60,8 @@ export class AccountDeletions implements Deletions {
   }
 
   /**
-   * Ends all sessions and tokens of the account; the rest is done in the background. 409 for the only administrator.
+   * Ends all sessions and tokens of the account; the rest happens in the background. Throws 409 for the only
+   * administrator.
    */
   request(accountId: string, request: DeletionRequest): Promise<Date> {
     const { data, job } = this.#deps;
@@ -71,7 +72,7 @@ export class AccountDeletions implements Deletions {
     });
   }
 
-  /** Harmless where nothing was asked for, or where it has begun. */
+  /** Harmless if no deletion was requested, or it has already started. */
   async cancel(accountId: string, by?: string): Promise<void> {
     const { data, accounts, emails, plugin } = this.#deps;
     await data.transaction(async () => {
@@ -90,7 +91,10 @@ export class AccountDeletions implements Deletions {
     await this.#execute((await this.find(accountId))!, this.#deps.plugin.signal);
   }
 
-  /** All that is due, one after the other, and what plugins missed while they were off. What fails stays, for the next time. */
+  /**
+   * Runs all due deletions one after the other, and what plugins missed while they were off. Failed ones are retried
+   * the next time.
+   */
   async runDue(signal: AbortSignal): Promise<void> {
     const { data, clock } = this.#deps;
     const rows = await data.all(
@@ -129,8 +133,8 @@ export class AccountDeletions implements Deletions {
   }
 
   /**
-   * The step from which there is no way back. False where it is not to be done (any more). A login cancels a deletion
-   * when it happens; here it is checked once more, since that event may have been missed: the plugin was off, or the
+   * The point of no return. Resolves to false if the deletion is not to be done (any more). A login cancels a deletion
+   * when it happens; it is checked here once more, since that event may have been missed: the plugin was off, or the
    * process died.
    */
   #begin({ accountId, mode }: PendingDeletion): Promise<boolean> {
@@ -155,7 +159,7 @@ export class AccountDeletions implements Deletions {
     });
   }
 
-  /** `plugins`: those that have erased what they store. */
+  /** `plugins` are those that have erased what they store. */
   async #finish({ accountId, mode, erased }: PendingDeletion, plugins: readonly string[]): Promise<void> {
     const { data, clock, plugin } = this.#deps;
     const now = clock.now();
@@ -172,7 +176,7 @@ export class AccountDeletions implements Deletions {
     });
   }
 
-  /** Deletions begin and are asked for one after the other, so that of the last two administrators one stays. */
+  /** Serializes starting and requesting deletions, so that one of the last two administrators is kept. */
   #lock(): Promise<void> {
     return this.#deps.data.lock('privacy:deletions');
   }

@@ -10,10 +10,10 @@ export interface EmailsDeps {
   readonly accounts: Pick<Accounts, 'emails'>;
   readonly mail: Mail | undefined;
 }
-/** The mails: deletion requested, cancelled, done. */
+/** The mails: deletion requested, cancelled or done. */
 type Kind = 'requested' | 'cancelled' | 'erased';
 
-/** Where a mail leads to. */
+/** The page each mail links to. */
 const PATHS: Readonly<Record<Kind, string | undefined>> = {
   requested: '/login',
   cancelled: '/settings/security/sessions',
@@ -21,8 +21,7 @@ const PATHS: Readonly<Record<Kind, string | undefined>> = {
 };
 
 /**
- * Mails the owner of an account about its deletion. Joins the transaction under way; does nothing where there is no
- * mail.
+ * Mails the owner of an account about its deletion. Joins the current transaction; does nothing if no mail can be sent.
  */
 export class DeletionEmails {
   readonly #deps: EmailsDeps;
@@ -37,7 +36,7 @@ export class DeletionEmails {
     { mode, due }: { readonly mode?: Mode; readonly due?: Date } = {},
   ): Promise<void> {
     const { mail, web, environment, accounts } = this.#deps;
-    // An address that nobody has confirmed may be another person's.
+    // An unconfirmed address may belong to somebody else.
     if (!mail || (status === 'active' && !(await accounts.emails([id])).has(id))) return;
     const texts = (await web.textsFor([id]))(id);
     const values = { username, ...(due && { date: texts.day(due) }) };

@@ -16,7 +16,7 @@ export interface ExportPagesDeps {
   rerender(retry: Retry): Promise<View>;
 }
 
-/** A copy of all that a member has here, as a download that is made while it is sent. */
+/** A copy of all of a member's data, as a download that is streamed while it is created. */
 export function addExportPages(
   plugin: PluginHandle<PrivacySettings>,
   { clock, limits, protection, rerender }: ExportPagesDeps,
@@ -42,7 +42,7 @@ export function addExportPages(
     protection.startDownload(res, { name: `my-data-${day}.zip`, type: 'application/zip' });
     const { sendArchive } = await import('./archive.ts');
     await sendArchive(filesOf(id), res, plugin.signal);
-    // The response was sent already: this is ignored.
+    // Ignored, since the response has already been sent.
     return redirect(PRIVACY);
   });
 }

@@ -3,7 +3,7 @@ import { MODES } from 'parley-forum/ports/personal-data';
 import { formErrors, phrase, view, type PageHead, type Retry, type View } from 'parley-forum/plugins/web';
 import type { VisibilityChoices } from './visibility-choices.ts';
 
-/** The page of settings that all of this belongs to. */
+/** The settings page that these forms belong to. */
 export const PRIVACY = '/settings/privacy';
 
 export const ChoiceForm = Type.Object({
@@ -14,14 +14,14 @@ export const DeletionForm = Type.Object({ username: Type.String({ maxLength: 100
 
 const HEAD: PageHead = { name: 'settings', title: phrase('privacy:title'), noindex: true, current: PRIVACY };
 
-/** What is there to be seen, the export, and the way to the end. */
+/** The page with the visibility choices, the export, and the link to delete the account. */
 export function overview(choices: VisibilityChoices, retry?: Retry): View {
   const { hide_presence: presence, hide_last_seen: lastSeen } = retry?.body ?? {};
   const shown = presence === undefined && lastSeen === undefined ? choices : { presence, lastSeen };
   return view('@privacy/settings', HEAD, { ...shown, ...formErrors(retry) }, retry?.status ?? 200);
 }
 
-/** Asks what is to become of what the member wrote, and for their name, which nobody types by accident. */
+/** Asks what should happen to the member's posts, and for their username, which nobody types by accident. */
 export function deletePage(days: number, retry?: Retry): View {
   const mode = MODES.find((one) => one === retry?.body['mode']) ?? 'anonymise';
   const username = typeof retry?.body['username'] === 'string' ? retry.body['username'] : '';
@@ -33,7 +33,7 @@ export function deletePage(days: number, retry?: Retry): View {
   );
 }
 
-/** 400 unless the member typed their own name, in any case. */
+/** Throws 400 unless the member typed their own username, ignoring case. */
 export function checkName(typed: string, username: string | undefined): void {
   if (typed.trim().toLowerCase() === username?.toLowerCase()) return;
   throw new InvalidInput([{ field: 'username', message: 'is not your username' }]);

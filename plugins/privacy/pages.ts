@@ -15,13 +15,13 @@ export interface PagesDeps {
 }
 const DELETE = `${PRIVACY}/delete`;
 
-/** The page for a viewer; guests get here when their session ended while they typed. */
+/** The page for a viewer. Guests get here if their session ended while they filled in the form. */
 export const pageOf =
   (choices: VisibilityChoiceStore) =>
   async (id: string | undefined, retry?: Retry): Promise<View> =>
     overview(id === undefined ? { presence: false, lastSeen: false } : await choices.of(id), retry);
 
-/** Where members choose what others see of them, and where they leave. */
+/** The pages where members choose what others see of them, and delete their account. */
 export function addPages(
   plugin: PluginHandle<PrivacySettings>,
   { cache, accounts, choices, deletions }: PagesDeps,

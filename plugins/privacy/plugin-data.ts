@@ -8,14 +8,16 @@ interface PluginDataDeps {
 interface ErasedAccount {
   readonly accountId: string;
   readonly mode: Mode;
-  /** Ids of those that have erased what they stored about it. */
+  /** The ids of the plugins that have erased what they stored about it. */
   readonly plugins: readonly string[];
 }
 
-/** Accounts that are read at a time. */
+/** The number of accounts read at a time. */
 const BATCH = 200;
 
-/** Lets plugins erase what they store about an account. Those that are off at that time do it when they are on again. */
+/**
+ * Lets plugins erase what they store about an account. Plugins that are off at that time do so when they are on again.
+ */
 export class PluginData {
   readonly #data: Data;
   readonly #plugin: PluginHandle;
@@ -25,20 +27,29 @@ export class PluginData {
     this.#plugin = plugin;
   }
 
-  /** Resolves to the ids of the plugins that have done so, when none failed. The failure of one does not stop the others. */
+  /**
+   * Resolves to the ids of the plugins that erased their data, or to undefined if any failed. A failing plugin does not
+   * stop the others.
+   */
   async erase(accountId: string, mode: Mode, signal: AbortSignal): Promise<readonly string[] | undefined> {
     const { erased, failed } = await this.#eraseFrom(this.#sources, { accountId, mode }, signal);
     return failed || signal.aborted ? undefined : erased;
   }
 
-  /** All that run have erased it; others are asked once they run. Inside a transaction. */
+  /**
+   * Records that all running plugins have erased their data; others follow once they run. Must be called in a
+   * transaction.
+   */
   async remember({ accountId, mode, plugins }: ErasedAccount): Promise<void> {
     await this.#data.all(sql`insert into privacy_erasure (account_id, mode, plugins)
       values (${accountId}, ${mode}, ${[...plugins]}::text[])
       on conflict (account_id) do update set mode = excluded.mode, plugins = excluded.plugins`);
   }
 
-  /** What plugins that run still store about erased accounts, since they were off. What fails stays, for the next time. */
+  /**
+   * Erases what running plugins still store about erased accounts because they were off. Failed ones are retried the
+   * next time.
+   */
   async eraseMissed(signal: AbortSignal): Promise<void> {
     const running = [...new Set(this.#sources.map(({ plugin }) => plugin))];
     for (let after = ZERO_ID, more = true; more && !signal.aborted;) {
@@ -63,7 +74,7 @@ export class PluginData {
       where account_id = ${account.accountId}`);
   }
 
-  /** Ids of the plugins all of whose data was erased, and whether there are others. */
+  /** The ids of the plugins whose data was erased completely, and whether any others failed. */
   async #eraseFrom(
     sources: readonly Extension<PersonalData>[],
     { accountId, mode }: Pick<ErasedAccount, 'accountId' | 'mode'>,

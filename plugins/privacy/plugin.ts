@@ -60,7 +60,7 @@ export default definePlugin({
       plugin,
       job: () => job,
     });
-    // One at a time, over all processes: an account that is being erased is not to be begun again beside it.
+    // One at a time across all processes: a deletion in progress must not be started a second time in parallel.
     const job: Job<Readonly<Record<string, never>>> = plugin.job('erase', {
       schema: Type.Object({}),
       cron: '*/10 * * * *',

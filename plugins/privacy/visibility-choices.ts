@@ -2,12 +2,12 @@ import { sql, type Data, type RawBuilder } from 'parley-forum';
 
 /** What a member hides from others. */
 export interface VisibilityChoices {
-  /** Among those who are here they count as a guest. */
+  /** Among the visitors who are here, the member counts as a guest. */
   readonly presence: boolean;
   readonly lastSeen: boolean;
 }
 
-/** Stores who hides what. */
+/** Stores the visibility choices of members. */
 export class VisibilityChoiceStore {
   readonly #data: Data;
 
@@ -31,7 +31,7 @@ export class VisibilityChoiceStore {
     );
   }
 
-  /** Those of these members who hide it. One statement. */
+  /** Those of the members who hide it, with a single statement. */
   async hiddenAmong(what: keyof VisibilityChoices, accountIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (accountIds.length === 0) return new Set();
     const column = sql.ref(what === 'presence' ? 'hide_presence' : 'hide_last_seen');
@@ -40,7 +40,7 @@ export class VisibilityChoiceStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** A condition on the id of an account. */
+  /** A condition on an account's id. */
   hidesLastSeen(account: RawBuilder<string>): RawBuilder<boolean> {
     return sql<boolean>`exists (select from privacy_choice where account_id = ${account} and hide_last_seen)`;
   }

@@ -12,8 +12,8 @@ export const STATUSES = ['open', ...OUTCOMES] as const;
 export type Status = (typeof STATUSES)[number];
 
 /**
- * A report as the API shows it, to its reporter and to moderators. `note` is the reporter's, `handled_note` the
- * moderator's. Who works on it only moderators see.
+ * A report as the API returns it to its reporter and to moderators. `note` is the reporter's, `handled_note` the
+ * moderator's. Only moderators see who works on it.
  */
 export const ReportRecord = Type.Object({
   id: Type.String(),
@@ -48,7 +48,7 @@ export const reportCreated = defineAction<{
   };
 }>('report.created', { public: Type.Object({ report: ReportEvent }) });
 
-/** A moderator claimed a report, released it, or added a note. Never with the note. */
+/** A moderator claimed a report, released it, or added a note. Never includes the text of the note. */
 export const reportWorkedOn = defineAction<{
   readonly report: string;
   readonly by: string;
@@ -65,12 +65,12 @@ export const reportActions = defineSlot<ReportRecord & { readonly author_id: str
 );
 
 /**
- * Reports of what the viewer may see themselves, but not of their own posts, unless they are an admin. For those who
- * hold `reports.handle`.
+ * Reports of posts that the viewer can see, except their own posts unless they are an admin. For holders of
+ * `reports.handle`.
  */
 export interface Reports {
   open(viewer: Viewer): Promise<number>;
-  /** The newest first. */
+  /** Newest first. */
   about(authorId: string, viewer: Viewer, limit: number): Promise<readonly ReportRecord[]>;
   list(request: { readonly status: Status; readonly limit: number }, viewer: Viewer): Promise<Page<ReportRecord>>;
 }

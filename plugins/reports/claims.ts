@@ -5,7 +5,7 @@ import type { Accounts, Author } from 'parley-forum/plugins/accounts';
 import { reportWorkedOn } from 'parley-forum/plugins/reports';
 import { lockOpen, type ReportRow } from './rows.ts';
 
-/** What a moderator noted beside a report. */
+/** A moderator's note on a report. */
 export interface ReportNote {
   readonly id: string;
   readonly author: Author | undefined;
@@ -18,10 +18,10 @@ interface ClaimsDeps {
   readonly clock: Clock;
   readonly accounts: Pick<Accounts, 'authors'>;
 }
-/** Notes shown on one page. */
+/** The maximum number of notes shown on a page. */
 const MAX_NOTES = 100;
 
-/** Who works on a report, and moderators' notes on it. The caller checks who may. */
+/** Claims of reports, and moderators' notes on them. The caller checks the permission. */
 export class Claims {
   readonly #deps: ClaimsDeps;
 
@@ -30,7 +30,7 @@ export class Claims {
   }
 
   /**
-   * Claims all open reports of its post that no one else works on. Of two moderators at once one gets it; the other
+   * Claims all open reports of the post that nobody else works on. If two moderators claim at the same time, the second
    * gets 409.
    */
   async claim({ id, post_id: postId }: ReportRow, viewer: Viewer): Promise<void> {
@@ -49,7 +49,7 @@ export class Claims {
     });
   }
 
-  /** All of its post. Any moderator may release what a colleague claimed. */
+  /** Releases all reports of the post. Any moderator may release what a colleague claimed. */
   async release({ id, post_id: postId }: ReportRow, viewer: Viewer): Promise<void> {
     const { data } = this.#deps;
     await data.transaction(async () => {
@@ -70,7 +70,7 @@ export class Claims {
     });
   }
 
-  /** Beside any of these, the oldest first. */
+  /** Notes on any of these reports, oldest first. */
   async notes(reportIds: readonly string[]): Promise<readonly ReportNote[]> {
     const { data, accounts } = this.#deps;
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`

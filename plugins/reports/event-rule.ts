@@ -5,13 +5,13 @@ import { handleReports, reportCreated, type ReportEvent } from 'parley-forum/plu
 import type { Static } from 'parley-forum';
 import type { ReportReader } from './report-reader.ts';
 
-/** Reports are for those who handle them, of what they may see themselves. */
+/** Events about reports are visible to those who handle reports, if they can see the post themselves. */
 export const reportEventRule = (
   reader: ReportReader,
   access: Access,
 ): EventRule<{ readonly report: Static<typeof ReportEvent> }> => ({
   hook: reportCreated,
-  // Nobody is told of what is about their own posts.
+  // Nobody gets events about their own posts.
   personal: true,
   tags: [discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
   async visible(data, viewer) {

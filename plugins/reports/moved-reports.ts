@@ -3,8 +3,8 @@ import type { Access } from 'parley-forum/plugins/access';
 import type { Discussions, PostProjection } from 'parley-forum/plugins/discussions';
 
 /**
- * Reports go with their posts to other discussions, in the transaction that moves these, so that only those see them who
- * see the posts.
+ * Moves reports along with their posts to another discussion, in the same transaction, so that only those who can see
+ * the posts see the reports.
  */
 export const movedReports = (data: Data): PostProjection => ({
   async posts(_em, posts) {
@@ -17,7 +17,7 @@ export const movedReports = (data: Data): PostProjection => ({
         order by r.id for update of r
       ) update report set discussion_id = r.discussion_id from r where report.id = r.id`);
   },
-  /** Reports belong to posts; nothing to do. */
+  /** Reports belong to posts, so there is nothing to do. */
   async discussion() {},
   async category() {},
 });

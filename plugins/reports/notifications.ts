@@ -13,7 +13,7 @@ interface NotificationDeps {
 }
 const TYPE = 'report';
 
-/** Notifies those who handle reports: one notification while it is unread, however many reports come. */
+/** Notifies the members who handle reports: one notification while it is unread, however many reports are made. */
 export function notifyHandlers(
   plugin: PluginHandle,
   { access, accounts, notifications, reader }: NotificationDeps,
@@ -37,7 +37,7 @@ export function notifyHandlers(
         const recipients: string[] = [];
         for (const viewer of viewers)
           if (viewer.id !== reporter && (await reader.find(id, viewer))) recipients.push(viewer.id!);
-        // Without a title of a discussion: those that come later are others'.
+        // Without a discussion's title, since later reports may be about other discussions.
         await notifications.notify(
           recipients.map((userId) => ({
             type: TYPE,

@@ -11,8 +11,8 @@ interface Row {
 }
 
 /**
- * The reports that a member made; those about them are the moderators'. They stay without their notes, so that
- * decisions can be followed.
+ * Exports the reports that a member made; those about the member belong to the moderators. On erasure the reports are
+ * kept without their notes, so that decisions remain traceable.
  */
 export const reportsData = (data: Data): PersonalData => ({
   name: 'reports',

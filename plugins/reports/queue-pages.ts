@@ -19,18 +19,18 @@ import type { PagesDeps } from './report-pages.ts';
 import { Note } from './routes.ts';
 import type { ReportRow } from './rows.ts';
 
-/** Reports on one page, and characters shown there of what was reported. */
+/** Reports per page, and the length of the excerpt of a reported post, in characters. */
 const PAGE_SIZE = 20;
 const EXCERPT_LENGTH = 300;
 const LIST = '/mod/reports';
-/** Cache tag of what shows how many reports are open: purged when one is made or handled. */
+/** Cache tag of everything that shows the number of open reports; purged when a report is made or handled. */
 export const openTag = 'reports-open';
 const can = handleReports;
 
 const pathOf = (id: string): string => `${LIST}/${id}`;
 const listPath = (name: Status, number = 1): string => `${LIST}?status=${name}${number > 1 ? `&page=${number}` : ''}`;
 
-/** A report as the templates show it, with the others of its post. */
+/** A report as the templates show it, with the other reports of its post. */
 interface ReportModel {
   readonly others: readonly ReportRecord[];
 }

@@ -33,7 +33,7 @@ const postOf =
   ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
     discussions.findPost(params['id'] ?? '', actor);
 
-/** /p/{id}/report, and the way there in the menu of a post. */
+/** /p/{id}/report, and the link to it in the menu of a post. */
 export function reportPages({ plugin, access, discussions, writer, web }: PagesDeps): void {
   const find = postOf(discussions);
   const formView = (post: PostHead, { body = {}, message, problems = [] }: Partial<Retry> = {}): View => {

@@ -7,10 +7,10 @@ import type { ReportRecord, Reports, Status } from 'parley-forum/plugins/reports
 import { columns, type ReportRow } from './rows.ts';
 
 export interface ReportList {
-  /** Of posts of this member. */
+  /** Only reports of this member's posts. */
   readonly authorId?: string | undefined;
   readonly status?: Status | undefined;
-  /** Of the open reports of one post only the newest. */
+  /** Only the newest open report of each post. */
   readonly grouped?: boolean | undefined;
   readonly limit: number;
   readonly offset?: number | undefined;
@@ -23,14 +23,14 @@ interface ReportReaderDeps {
   readonly discussions: Pick<Discussions, 'visible'>;
 }
 
-/** Reports that are read for those of the same posts. */
+/** The maximum number of reports read to find those of the same posts. */
 const MAX_RELATED = 1_000;
-/** Of the open ones of its post. */
+/** Whether a report is the newest open one of its post. */
 const IS_NEWEST = sql`not exists (select 1 from report as newer where newer.post_id = report.post_id
   and newer.status = 'open' and newer.id > report.id)`;
 
 /**
- * Reports as a moderator may see them: only of what they may see themselves, and not of their own posts, which others
+ * Reports as a moderator may see them: only of posts they can see, and not of their own posts, which other moderators
  * judge.
  */
 export class ReportReader implements Reports {
@@ -40,7 +40,7 @@ export class ReportReader implements Reports {
     this.#deps = deps;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async list(
     { status, authorId, grouped = false, limit, offset = 0, cursor }: ReportList,
     viewer: Viewer,
@@ -67,7 +67,7 @@ export class ReportReader implements Reports {
     return (await this.list({ authorId, limit }, viewer)).items;
   }
 
-  /** `together`: as for `list`. */
+  /** `grouped` works as in `list`. */
   async count(status: Status, viewer: Viewer, grouped = false): Promise<number> {
     const visibleTo = await this.#visibleTo(status, viewer);
     const row = await this.#deps.data.one(
@@ -78,7 +78,10 @@ export class ReportReader implements Reports {
     return row?.count ?? 0;
   }
 
-  /** The other reports of these posts that are open with them, or that ended with them; the oldest first. */
+  /**
+   * For each report, the other reports of its post that are open as well or were handled together with it, oldest
+   * first.
+   */
   async related(reports: readonly ReportRecord[]): Promise<(report: ReportRecord) => readonly ReportRecord[]> {
     const rows = await this.#deps.data.all(sql<ReportRow>`select ${columns} from report
       where post_id = any(${[...new Set(reports.map(({ post_id }) => post_id))]}::uuid[])
@@ -91,7 +94,7 @@ export class ReportReader implements Reports {
       );
   }
 
-  /** Those of the ids whose report the viewer may see. */
+  /** Those of the ids whose reports the viewer may see. */
   async visible(ids: readonly string[], viewer: Viewer): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(sql<{ id: string }>`
       select id from report where id = any(${ids.filter(isId)}::uuid[])
@@ -99,7 +102,7 @@ export class ReportReader implements Reports {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** If the viewer may see what was reported. */
+  /** Undefined if the viewer may not see the reported post. */
   async find(id: string, viewer: Viewer): Promise<ReportRow | undefined> {
     if (!isId(id)) return undefined;
     return this.#deps.data.one(

@@ -18,7 +18,7 @@ import { columns, lockOpen, type ReportRow } from './rows.ts';
 
 /** Settings of this plugin. */
 interface ReportSettings {
-  /** Reports of one member in an hour. */
+  /** The maximum number of reports per member and hour. */
   readonly 'reports.rate_limit': number;
 }
 const REPORTS: Bucket = { name: 'reports', window: 3_600 };
@@ -31,7 +31,7 @@ export interface ReportWriterDeps {
   readonly plugin: PluginHandle<ReportSettings>;
 }
 
-/** Makes and handles reports. The caller checks who may. */
+/** Creates and handles reports. The caller checks the permission. */
 export class ReportWriter {
   readonly #deps: ReportWriterDeps;
 
@@ -40,8 +40,8 @@ export class ReportWriter {
   }
 
   /**
-   * The same report again while one of the member's on the post is open. 404 for a post the viewer cannot see, 429
-   * above the rate.
+   * Reports a post. While the member has an open report of it, that one is returned. Throws 404 if the viewer cannot
+   * see the post, and 429 above the rate limit.
    */
   async report(
     viewer: Viewer,
@@ -76,7 +76,7 @@ export class ReportWriter {
     return row;
   }
 
-  /** All open reports of the post end with this one, which is resolved to. 409 when it was handled otherwise. */
+  /** Closes all open reports of the post and resolves to this one. Throws 409 if it was handled already. */
   async handle(
     { id, post_id: postId }: ReportRow,
     { outcome, note = '' }: { outcome: Outcome; note?: string | undefined },
@@ -108,7 +108,7 @@ export class ReportWriter {
     return this.#deps.data.one(sql<ReportRow>`select ${columns} from report where ${condition}`);
   }
 
-  /** Takes one from the viewer's share; throws 429 when there is none left. */
+  /** Counts a report against the viewer's rate limit; throws 429 when it is exceeded. */
   async #countReport(viewer: Viewer): Promise<void> {
     const { limits, plugin } = this.#deps;
     const rate = plugin.settings['reports.rate_limit'];

@@ -10,7 +10,7 @@ export interface RoutesDeps {
   readonly reader: ReportReader;
   readonly writer: ReportWriter;
 }
-/** A remark on a report or on how it was handled. */
+/** A note on a report, or on how it was handled. */
 export const Note = Type.String({ maxLength: 2_000 });
 
 /** /api/reports. */

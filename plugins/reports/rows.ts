@@ -7,7 +7,7 @@ export interface ReportRow {
   readonly post_id: string;
   readonly discussion_id: string;
   readonly reporter_id: string;
-  /** Whose post it is about. */
+  /** The author of the reported post. */
   readonly author_id: string;
   readonly reason: Reason;
   readonly note: string;
@@ -24,8 +24,8 @@ export const columns =
   handled_at, handled_note`);
 
 /**
- * The open reports of a post, locked until the transaction ends: always in one order, so that two who do so wait for
- * each other.
+ * The open reports of a post, locked until the transaction ends. Always in the same order, so that concurrent
+ * transactions cannot deadlock.
  */
 export const lockOpen = (data: Data, postId: string): Promise<readonly ReportRow[]> =>
   data.all(
