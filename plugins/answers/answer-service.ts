@@ -18,7 +18,7 @@ export interface AnswerDeps {
   readonly store: AnswerStore;
 }
 
-/** Accepting answers, moving the mark, and taking it back. */
+/** Accepts answers, replaces them and withdraws the acceptance. */
 export class AnswerService {
   readonly #deps: AnswerDeps;
 
@@ -26,7 +26,7 @@ export class AnswerService {
     this.#deps = deps;
   }
 
-  /** Whether the viewer decides what answers a discussion that was found for them: who asked, and moderators. */
+  /** Whether the viewer may accept an answer in a discussion they can see: its author and moderators may. */
   mayDecide(discussion: DiscussionHead, viewer: Viewer): boolean {
     const { access, categories } = this.#deps;
     if (viewer.id === undefined || !access.allows(viewer, acceptAnswers)) return false;
@@ -37,8 +37,8 @@ export class AnswerService {
   }
 
   /**
-   * In place of another one. The caller checks who may. 400 for what cannot be an answer, 409 where the category does not
-   * ask for answers.
+   * Accepts the post as the answer, replacing a previous one. The caller checks the permission. Throws 400 if the post
+   * cannot be an answer, and 409 if the category does not ask for answers.
    */
   async accept(post: PostHead, viewer: Member): Promise<void> {
     const { store } = this.#deps;
@@ -58,7 +58,7 @@ export class AnswerService {
     );
   }
 
-  /** Nothing happens where the post is not the accepted answer. The caller checks who may. */
+  /** Does nothing if the post is not the accepted answer. The caller checks the permission. */
   withdraw(post: PostHead, viewer: Member): Promise<void> {
     return this.#write(post, viewer, () => this.#deps.store.withdraw(post.discussion.id, post.id), answerWithdrawn);
   }

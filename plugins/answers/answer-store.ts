@@ -18,9 +18,9 @@ export interface Answer {
 }
 
 /**
- * Which post answers which discussion, and which categories ask for answers. What is stored stays when the post is deleted
- * or the discussion goes where nobody asks for answers: it counts again when that ends. So every question is asked of the
- * posts as they are, and nothing has to be kept in step with them.
+ * Which post answers which discussion, and which categories ask for answers. The row is kept when the post is deleted
+ * or the discussion moves to a category that does not ask for answers, and counts again when that is undone. So every
+ * query joins the current posts, and nothing has to be kept in sync with them.
  */
 export class AnswerStore implements Answers {
   readonly #deps: StoreDeps;
@@ -50,7 +50,7 @@ export class AnswerStore implements Answers {
     await cache.purge(answersTag, discussionCacheTags.all, discussionCacheTags.lists);
   }
 
-  /** For each of the discussions; undefined where it is not solved. Cached until one of these discussions changes. */
+  /** The answer of each discussion; undefined if it is not solved. Cached until one of these discussions changes. */
   async ofDiscussions(ids: readonly string[]): Promise<ReadonlyArray<Answer | undefined>> {
     const { cache, data } = this.#deps;
     if (ids.length === 0 || (await this.categories()).size === 0) return ids.map(() => undefined);
@@ -68,7 +68,7 @@ export class AnswerStore implements Answers {
     );
   }
 
-  /** Which of the posts are accepted answers. */
+  /** The ids of those posts that are accepted answers. */
   async amongPosts(ids: readonly string[]): Promise<ReadonlySet<string>> {
     if ((await this.categories()).size === 0) return new Set();
     const rows = await this.#deps.data.all(
@@ -77,12 +77,12 @@ export class AnswerStore implements Answers {
     return new Set(rows.map(({ id }) => id));
   }
 
-  /** The condition that a row `d` of the discussions is solved. */
+  /** The condition that the discussion `d` is solved. */
   async solved(): Promise<DiscussionCondition> {
     return sql<boolean>`exists (select 1 from ${await this.#valid()} and a.discussion_id = d.id)`;
   }
 
-  /** In place of the one that the discussion had. False when it is that post already. */
+  /** Replaces the accepted answer of a discussion. Resolves to false if the post already is the accepted answer. */
   async accept(discussionId: string, postId: string, by: string): Promise<boolean> {
     const rows = await this.#deps.data
       .all(sql`insert into answer as a (discussion_id, post_id, accepted_by, accepted_at)
@@ -93,7 +93,7 @@ export class AnswerStore implements Answers {
     return rows.length > 0;
   }
 
-  /** True when it was the accepted one. */
+  /** Resolves to true if the post was the accepted answer. */
   async withdraw(discussionId: string, postId: string): Promise<boolean> {
     const rows = await this.#deps.data.all(
       sql`delete from answer where discussion_id = ${discussionId} and post_id = ${postId} returning 1`,
@@ -101,7 +101,7 @@ export class AnswerStore implements Answers {
     return rows.length > 0;
   }
 
-  /** A mark of the post in a discussion where it no longer is. Inside a transaction. */
+  /** Deletes the post's mark in a discussion that it is no longer in. Must be called in a transaction. */
   async forgetElsewhere(discussionId: string, postId: string): Promise<void> {
     await this.#deps.data.all(sql`delete from answer where post_id = ${postId} and discussion_id <> ${discussionId}`);
   }
@@ -114,7 +114,10 @@ export class AnswerStore implements Answers {
       where p.id = any(${postIds}::uuid[]) order by p.discussion_id, p.id on conflict do nothing`);
   }
 
-  /** `from` and `where` of the answers that count: of a post that is there, in the discussion that it answers, in a category that asks. */
+  /**
+   * The `from` and `where` clauses for answers that count: the post exists, is still in the discussion, and the
+   * category asks for answers.
+   */
   async #valid(): Promise<RawBuilder<unknown>> {
     return sql`answer a join (${await this.#posts()}) p on p.id = a.post_id and p.discussion_id = a.discussion_id
       join answer_category c on c.category_id = p.category_id where true`;

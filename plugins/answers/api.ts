@@ -8,19 +8,19 @@ export type AcceptedAnswer = Static<typeof AcceptedAnswer>;
 interface AnswerPayload {
   readonly discussion_id: string;
   readonly post_id: string;
-  /** Who wrote the answer. */
+  /** The author of the answer. */
   readonly author_id: string;
-  /** Who accepted it, or took it back. */
+  /** The member who accepted the answer or withdrew the acceptance. */
   readonly by: string;
-  /** The question is somebody else’s, so it was a moderator’s act. */
+  /** True if that member did not ask the question, so it was a moderator's act. */
   readonly moderated: boolean;
 }
-/** A post is the accepted answer now, in place of another one where there was one. Raised in the transaction. */
+/** A post became the accepted answer, possibly replacing another one. Raised in the transaction. */
 export const answerAccepted = defineAction<AnswerPayload>('answer.accepted');
-/** A post is no longer the accepted answer, and no other one is. Raised in the transaction. */
+/** A post is no longer the accepted answer, and no other one replaced it. Raised in the transaction. */
 export const answerWithdrawn = defineAction<AnswerPayload>('answer.withdrawn');
 
-/** Cache tag of whatever shows that a discussion is solved, or that a category asks for answers. */
+/** Cache tag of everything that shows whether a discussion is solved or a category asks for answers. */
 export const answersTag = 'answers';
 
 export const acceptAnswers = definePermission('answers.accept', {

@@ -4,7 +4,7 @@ import { nullable } from 'parley-forum/plugins/api';
 import type { Field } from 'parley-forum/plugins/discussions';
 import type { AnswerStore } from './answer-store.ts';
 
-/** `accepted_answer` of the discussion record. One statement a list, none while it is cached. */
+/** The `accepted_answer` field of the discussion record. One statement per list, none while it is cached. */
 export const answerField = (store: AnswerStore): Field => ({
   name: 'accepted_answer',
   result: nullable(AcceptedAnswer),
@@ -16,7 +16,10 @@ export const answerField = (store: AnswerStore): Field => ({
   },
 });
 
-/** `is_accepted_answer` of the post record; an import says it of one post of a discussion. One statement a page. */
+/**
+ * The `is_accepted_answer` field of the post record; an import can set it on one post of a discussion. One statement
+ * per page.
+ */
 export const postField = (store: AnswerStore): Field => ({
   name: 'is_accepted_answer',
   result: Type.Boolean(),
@@ -28,7 +31,7 @@ export const postField = (store: AnswerStore): Field => ({
   saveMany: (_em, values) => store.addMany([...values].flatMap(([id, accepted]) => (accepted ? [id] : []))),
 });
 
-/** `asks_for_answers` of the category record, from the administrators' form. */
+/** The `asks_for_answers` field of the category record, set in the administrators' form. */
 export const categoryField = (store: AnswerStore): Field => ({
   name: 'asks_for_answers',
   result: Type.Boolean(),

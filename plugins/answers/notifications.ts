@@ -11,7 +11,7 @@ export interface NotifyDeps {
 }
 const TYPE = 'answer_accepted';
 
-/** Notifies who wrote an answer that it was accepted, once for each post. */
+/** Notifies the author of an answer that it was accepted, once per post. */
 export function notifyAuthors(plugin: PluginHandle, { accounts, discussions, notifications }: NotifyDeps): void {
   plugin.extend(notificationTypes, {
     type: TYPE,

@@ -31,10 +31,10 @@ export interface PageDeps extends RouteDeps {
 type SolvedDiscussion = DiscussionRecord & { readonly accepted_answer?: AcceptedAnswer | null };
 type AnswerPost = PostRecord & { readonly is_accepted_answer?: boolean };
 
-/** Characters of the answer that stand below the question. */
+/** The length of the answer's excerpt below the question, in characters. */
 const EXCERPT = 280;
 
-/** What pages show of answers, and the form in a post's menu. */
+/** Shows answers on pages, and adds the form to a post's menu. */
 export function answerPages(deps: PageDeps): void {
   const { plugin, discussions, answers, store, web } = deps;
   const badges = <T>(slot: Slot<T>, shown: (item: T) => boolean, label: string): void =>
@@ -94,7 +94,7 @@ export function answerPages(deps: PageDeps): void {
   });
 }
 
-/** Below each question that is solved: the beginning of its answer, and the way there. */
+/** For each solved question, the beginning of its answer with a link to it. */
 async function quotes(
   { discussions, store, markdown, web }: PageDeps,
   posts: readonly PostRecord[],
@@ -121,7 +121,7 @@ async function quotes(
   );
 }
 
-/** For whoever decides what answers the question: in the menu of each reply. */
+/** The menu item of each reply, for viewers who may accept an answer. */
 async function menuItem(
   { discussions, answers, store, web }: PageDeps,
   { id, discussion_id: discussionId, is_first: first, is_accepted_answer: accepted = false }: AnswerPost,

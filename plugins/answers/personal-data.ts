@@ -7,7 +7,10 @@ interface Row {
   readonly accepted_at: Date;
 }
 
-/** Which answers a member accepted. What is accepted stays when they leave: others look for it. */
+/**
+ * Exports which answers a member accepted. Accepted answers are kept when the member leaves, because others look for
+ * them.
+ */
 export const answersPersonalData = (data: Data): PersonalData => ({
   name: 'answers',
   async *entries(accountId) {

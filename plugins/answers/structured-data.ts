@@ -10,10 +10,10 @@ export interface StructuredDataDeps {
   readonly markdown: Pick<Markdown, 'excerpt'>;
   readonly store: AnswerStore;
 }
-/** Characters of the answer that search engines are given. */
+/** The length of the answer's excerpt for search engines, in characters. */
 const EXCERPT = 500;
 
-/** Discussions of categories that ask for answers are a QAPage for search engines, which are guests. */
+/** Discussions of categories that ask for answers are described as a QAPage. Search engines see what guests see. */
 export function questionPages(
   plugin: PluginHandle,
   { access, discussions, markdown, store }: StructuredDataDeps,

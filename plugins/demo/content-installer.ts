@@ -9,12 +9,12 @@ import { lastVisitOf, ReadingGenerator } from './demo-reading.ts';
 import { lengthOf, readContent, type Content } from './content.ts';
 import { loginNames, memberEmail, type Logins } from './logins.ts';
 
-/** Categories a plain installation begins with and this content does not use. */
+/** Default categories of a plain installation that the demo content does not use. */
 const UNUSED = ['general', 'help'];
 const DAY = 86_400_000;
-/** Milliseconds after which a post is bookmarked. */
+/** Milliseconds after a post was written when it is bookmarked. */
 const KEPT_AFTER = 3_600_000;
-/** Posts rendered at the same time: enough to keep the renderer busy. */
+/** The number of posts rendered concurrently: enough to keep the renderer busy. */
 const RENDERED_AT_ONCE = 16;
 
 type AcceptedContent = Awaited<ReturnType<Importer['acceptContent']>>;
@@ -31,7 +31,7 @@ export interface ContentInstallerDeps {
   readonly conversations: Conversations | undefined;
 }
 
-/** Brings content/ into a forum that was just installed. */
+/** Imports content/ into a newly installed forum. */
 export class ContentInstaller implements DemoContent {
   readonly #deps: ContentInstallerDeps;
 
@@ -45,7 +45,7 @@ export class ContentInstaller implements DemoContent {
     const members = await this.#members(content);
     const categories = await this.#categories(content);
     const { access, discussions, importer } = this.#deps;
-    // The import is one transaction: either all of it was written by an earlier attempt, or nothing.
+    // The import is one transaction: an earlier attempt wrote either everything or nothing.
     const admin = {
       id: [...members.values()][0]!,
       username: content.members[0]!.username,
@@ -85,7 +85,7 @@ export class ContentInstaller implements DemoContent {
     }));
   }
 
-  /** Ids by username. Those who are there already, such as the administrator, are kept; some get a password. */
+  /** Ids by username. Existing accounts, such as the administrator's, are kept; some get a password. */
   async #members({ members }: Content): Promise<ReadonlyMap<string, string>> {
     const { accounts, access, clock, logins } = this.#deps;
     const ids = new Map<string, string>();

@@ -22,23 +22,25 @@ interface DemoPost {
   /** Milliseconds after the discussion's first post. */
   readonly after: number;
   readonly content: string;
-  /** The number of the post that it answers. */
+  /** The number of the post it replies to. */
   readonly to: number | undefined;
 }
-/** A member keeps a post of a discussion, whose file is named without its ending; posts count from 1. */
+/**
+ * A member's bookmark of a post. The discussion is named by its file without the extension; posts are numbered from 1.
+ */
 interface DemoBookmark {
   readonly discussion: string;
   readonly post: number;
   readonly member: string;
   readonly note: string;
 }
-/** A member replies as the content is brought, so that whoever is told of such replies is told. */
+/** A reply posted during the installation, so that the members concerned are notified. */
 interface DemoReply {
   readonly discussion: string;
   readonly author: string;
   readonly content: string;
 }
-/** Members write to one another. */
+/** A conversation between members. */
 interface DemoConversation {
   readonly subject: string;
   readonly members: readonly string[];
@@ -51,19 +53,19 @@ interface DemoMessage {
   readonly content: string;
 }
 export interface DemoDiscussion {
-  /** Its file below content/discussions, without the ending. */
+  /** The file below content/discussions, without the extension. */
   readonly file: string;
   readonly title: string;
-  /** The category's slug: the name of the folder. */
+  /** The category's slug, which is the name of the folder. */
   readonly category: string;
   readonly author: string;
-  /** Milliseconds before now. */
+  /** The age in milliseconds. */
   readonly age: number;
   readonly views: number;
   readonly tags: readonly string[];
   readonly pinned: PinPlace | undefined;
   readonly locked: boolean;
-  /** The number of the post that is the accepted answer. */
+  /** The number of the accepted answer's post. */
   readonly answer: number | undefined;
   readonly posts: readonly DemoPost[];
 }
@@ -79,16 +81,16 @@ export interface Content {
 
 const FOLDER = join(import.meta.dirname, 'content');
 const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
-/** Minutes over which the discussions of one day are spread, so that not all began at the same time of day. */
+/** Minutes over which the discussions of a day are spread, so that not all start at the same time of day. */
 const SPREAD = 840;
 
-/** Milliseconds. */
+/** Milliseconds of a duration such as `20h`. */
 export const lengthOf = (text: string): number | undefined => {
   const found = /^(\d+)([mhd])$/.exec(text);
   return found ? Number(found[1]) * UNITS[found[2]!]! : undefined;
 };
 
-/** A number that is always the same for the same text. */
+/** A number derived from the text, always the same for the same text. */
 const minuteOf = (text: string): number =>
   [...text].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)!) % SPREAD, 7);
 
@@ -112,8 +114,8 @@ export async function readContent(folder: string = FOLDER): Promise<Content> {
 }
 
 /**
- * Reads header lines, then posts under `=== username +2h`; each post's time counts from the one before. `to 3` behind it
- * says which post is answered. Throws naming file and line.
+ * Parses header lines, then posts under `=== username +2h`; the time of each post is relative to the previous one. A
+ * trailing `to 3` says which post it replies to. Throws an error naming the file and line.
  */
 export function parseDiscussion(name: string, text: string): DemoDiscussion {
   const lines = text.split('\n');

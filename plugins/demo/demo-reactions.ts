@@ -1,6 +1,6 @@
 import { Random } from './random.ts';
 
-/** A reaction as the field `reactions` of an imported post takes it. */
+/** A reaction in the format of the field `reactions` of an imported post. */
 export interface DemoReaction {
   readonly reaction: string;
   readonly user_id: string;
@@ -12,7 +12,7 @@ interface ReactedPost {
 }
 
 const DAY = 86_400_000;
-/** How often each is given, of a hundred. */
+/** The share of each reaction, in percent. */
 const KINDS: readonly (readonly [reaction: string, share: number])[] = [
   ['like', 52],
   ['thanks', 20],
@@ -22,10 +22,10 @@ const KINDS: readonly (readonly [reaction: string, share: number])[] = [
   ['sad', 3],
 ];
 const SHARES = KINDS.flatMap(([reaction, share]) => Array.from({ length: share }, () => reaction));
-/** Most that a first post and a reply get. */
+/** The maximum number of reactions to a first post and to a reply. */
 const MOST = { first: 9, reply: 5 } as const;
 
-/** Generates reactions, the same each time: more to first posts than to replies, none to one's own posts. */
+/** Generates reactions, deterministically: more to first posts than to replies, and none to one's own posts. */
 export class ReactionGenerator {
   readonly #random = new Random(1_974);
   readonly #members: readonly string[];

@@ -1,6 +1,6 @@
 import { Random } from './random.ts';
 
-/** A mark as the field `last_read_number` of an imported discussion takes it. */
+/** A mark in the format of the field `last_read_number` of an imported discussion. */
 export interface DemoReadMark {
   readonly user_id: string;
   readonly last_read_number: number;
@@ -13,26 +13,32 @@ interface ReadPost {
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
-/** Hours since each of those who can log in was here, before which they read: later than all that they wrote. */
+/**
+ * Hours since the last visit of each member who can log in. They read up to that time, which is later than anything
+ * they wrote.
+ */
 const AWAY: Readonly<Record<string, number>> = { ingrid: 30, 'mira.k': 60, 'nadia.r': 84 };
-/** Milliseconds within which members know every discussion; what had its last post before is of no interest any more. */
+/** Milliseconds. Only discussions whose last post is more recent than this get marks. */
 const KNOWN = 30 * DAY;
-/** Shares of what they did not write in that they never opened, and that they read to a place on an earlier visit. */
+/**
+ * The share of discussions they did not write in that they never opened, and that they read only up to a point on an
+ * earlier visit.
+ */
 const NEVER = 0.1;
 const EARLIER = 0.4;
-/** Milliseconds between that visit and the last one, at most. */
+/** The maximum number of milliseconds between that visit and the last one. */
 const BEFORE = 10 * DAY;
 
-/** When a member was here last: of those who cannot log in, just now. */
+/** When a member was last here; members who cannot log in were here just now. */
 export const lastVisitOf = (username: string, now: number): number => now - (AWAY[username] ?? 0) * HOUR;
 
-/** How far those who can log in have read, the same each time: as of members who come by every few days. */
+/** Generates, deterministically, how far the members who can log in have read, as if they came by every few days. */
 export class ReadingGenerator {
   readonly #random = new Random(1_912);
   readonly #readers: readonly { readonly id: string; readonly lastVisit: number }[];
   readonly #now: number;
 
-  /** `members`: ids by username. */
+  /** `members` are ids by username. */
   constructor(members: ReadonlyMap<string, string>, now: number) {
     this.#readers = Object.keys(AWAY).flatMap((username) => {
       const id = members.get(username);

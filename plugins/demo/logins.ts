@@ -1,14 +1,14 @@
 import type { Secrets } from 'parley-forum';
 
-/** An administrator, a moderator and a member of the content, to look around with. */
+/** An administrator, a moderator and a member from the demo content, for looking around. */
 export const loginNames: readonly string[] = ['ingrid', 'mira.k', 'nadia.r'];
 
-/** Addresses of a domain that nobody can own. */
+/** E-mail addresses in a domain that nobody can own. */
 export const memberEmail = (username: string): string => `${username}@slipway.example`;
 
 /**
- * Passwords of the demo's logins. Made from the root key: the same at every start until that is rotated, different on
- * every machine, stored nowhere.
+ * Passwords of the demo logins. Derived from the root key: the same at every start until the key is rotated, different
+ * on every machine, and stored nowhere.
  */
 export interface Logins {
   password(username: string): string;

@@ -41,7 +41,7 @@ export default definePlugin({
     return {
       demo: new ContentInstaller({ ...deps, answers, conversations, logins: createLogins(secrets) }),
       seeder: {
-        // Said before, since it is written in many transactions.
+        // Raised beforehand, since seeding uses many transactions.
         async seed(amounts, console) {
           await plugin.emit(contentSeeded, amounts);
           await seed(deps, amounts, console);

@@ -1,4 +1,4 @@
-/** Numbers that look like chance and are the same for the same seed, so that a load can be made again. */
+/** Pseudo-random numbers that are the same for the same seed, so that a data set can be reproduced. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, not including, 1. */
+  /** From 0 (inclusive) to 1 (exclusive). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -23,7 +23,7 @@ export class Random {
     return list[this.below(list.length)]!;
   }
 
-  /** As `pick`, but the first ones far more often: a few people write most of it. */
+  /** Like `pick`, but strongly favours the first entries: a few people write most of the content. */
   pickEarly<T>(list: readonly T[]): T {
     return list[Math.floor(this.next() ** 3 * list.length)]!;
   }

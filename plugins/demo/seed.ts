@@ -12,15 +12,15 @@ export interface SeedDeps {
 }
 type Paragraph = Awaited<ReturnType<Importer['acceptContent']>>;
 
-/** Members written at once. */
+/** The number of members written at once. */
 const BATCH = 1_000;
 const DAY = 86_400_000;
 /** Days over which the discussions are spread. */
 const YEARS = 3 * 365;
-/** Most milliseconds between two posts. */
+/** The maximum number of milliseconds between two posts. */
 const PAUSE = 9 * 3_600_000;
 
-/** Adds `amounts` to what is there. Rendering happens once for each paragraph, not for each post. */
+/** Adds `amounts` of content to what exists. Each paragraph is rendered once, not once per post. */
 export async function seed(
   deps: SeedDeps,
   amounts: Amounts,
@@ -52,7 +52,7 @@ export async function seed(
   );
 }
 
-/** Names carry the time of the run, so that a second run adds other members. */
+/** Usernames contain the time of the run, so that a second run adds different members. */
 async function writeUsers(
   accounts: Accounts,
   count: number,
@@ -79,14 +79,14 @@ async function writeUsers(
 
 interface Plan {
   readonly amounts: Amounts;
-  /** Ids of categories to write in. */
+  /** Ids of the categories to write in. */
   readonly open: readonly string[];
   readonly authors: readonly string[];
   readonly texts: readonly Paragraph[];
   readonly now: number;
 }
 
-/** Oldest first, made while they are written: nothing but one batch is ever in memory. */
+/** Oldest first, generated while they are written, so that only one batch is ever in memory. */
 function* discussionsOf({ amounts, open, authors, texts, now }: Plan): Generator<ImportedDiscussion> {
   const random = new Random(amounts.discussions + amounts.posts);
   const sizes = sizesOf(amounts, random);
@@ -96,7 +96,7 @@ function* discussionsOf({ amounts, open, authors, texts, now }: Plan): Generator
     const title = `${random.pick(openings)} ${random.pick(subjects)} ${random.pick(endings)}`;
     let time = createdAt;
     const posts = Array.from({ length: size }, (_, number) => {
-      // Pauses shrink where little time is left, so that no post lies in the future.
+      // Pauses shrink as little time is left, so that no post is in the future.
       if (number > 0) time += Math.min(random.below(PAUSE), (now - time) / 2);
       return { authorId: random.pickEarly(authors), ...textOf(texts, random), createdAt: new Date(time) };
     });
@@ -121,7 +121,7 @@ function textOf(texts: readonly Paragraph[], random: Random): Paragraph {
   return { content: `${first.content}\n\n${second.content}`, html: `${first.html}${second.html}` };
 }
 
-/** Posts of each discussion: most have few, some have very many, and together they are exactly what was asked for. */
+/** The number of posts per discussion: most have few, some have very many, and the total is exact. */
 function sizesOf({ discussions, posts }: Amounts, random: Random): readonly number[] {
   const weights = Array.from({ length: discussions }, () => (1 - random.next()) ** -0.7 - 0.9);
   const whole = weights.reduce((sum, weight) => sum + weight, 0);

@@ -1,4 +1,4 @@
-/** What machine-made texts are put together from. Each paragraph is Markdown that stands by itself. */
+/** The parts that generated texts are composed of. Each paragraph is self-contained Markdown. */
 export const subjects = [
   'the forward bilge pump',
   'a laminated tiller',

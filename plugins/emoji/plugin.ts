@@ -2,7 +2,7 @@ import { definePlugin, Type } from 'parley-forum';
 import { api } from 'parley-forum/plugins/api';
 import { composerCompletion, composerTools, fill, html, slotFillings, Web } from 'parley-forum/plugins/web';
 
-/** The kinds of `public/emoji.json` in its order, each with the sign that stands for it. */
+/** The groups of `public/emoji.json`, in its order, each with the emoji that represents it. */
 const GROUPS: Readonly<Record<string, string>> = {
   'smileys-emotion': '😀',
   'people-body': '👋',

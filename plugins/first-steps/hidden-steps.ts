@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 
-/** Who put the first steps away, and when. */
+/** Which members dismissed the first steps, and when. */
 export class HiddenSteps {
   readonly #data: Data;
 

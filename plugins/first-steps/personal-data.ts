@@ -1,7 +1,7 @@
 import type { PersonalData } from 'parley-forum/ports/personal-data';
 import type { HiddenSteps } from './hidden-steps.ts';
 
-/** When a member put the first steps away. */
+/** Exports when a member dismissed the first steps. */
 export const firstStepsPersonalData = (hidden: HiddenSteps): PersonalData => ({
   name: 'first-steps',
   async *entries(accountId) {

@@ -20,8 +20,8 @@ export class Mailer {
   }
 
   /**
-   * Throws where it may work another time. The same mail has the same Message-ID each time, so that a receiver can
-   * tell.
+   * Throws if delivery may succeed later. A mail has the same Message-ID at every attempt, so that receivers can detect
+   * duplicates.
    */
   async deliver(id: string): Promise<void> {
     const { messages, log, transport } = this.#deps;
@@ -42,14 +42,14 @@ export class Mailer {
     const host = new URL(environment.baseUrl).hostname;
     const from = environment.mailFrom ?? `noreply@${host}`;
     return {
-      // As objects, because in a text a comma would begin another address.
+      // As objects, because in a string a comma would start another address.
       from: { name: String(settings.get('site.name') ?? ''), address: from },
       to: { name: '', address: to },
       subject,
       text,
       ...(html !== undefined && { html }),
       messageId: `<${id}@${host}>`,
-      // The first email of a thread was never sent: all answer it.
+      // The first email of a thread is never sent; all emails of the thread refer to it.
       ...(thread !== undefined && {
         inReplyTo: `<thread.${thread}@${host}>`,
         references: `<thread.${thread}@${host}>`,

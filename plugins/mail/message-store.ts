@@ -2,7 +2,7 @@ import { createId, sql, type Clock, type Data, type SealedStore, type Secrets } 
 import type { Message } from 'parley-forum/ports/mail';
 import { renderEmail } from './render-email.ts';
 
-/** An email as it is sent. */
+/** An email in the form in which it is sent. */
 export interface RenderedMessage extends Omit<Message, 'content' | 'key'> {
   readonly text: string;
   readonly html?: string;
@@ -26,7 +26,7 @@ export class MessageStore implements SealedStore {
     this.#clock = clock;
   }
 
-  /** The ids of those that are new: a key that is known is left out. */
+  /** Resolves to the ids of the new messages; those whose key is already known are left out. */
   async add(messages: readonly Message[]): Promise<readonly string[]> {
     const now = this.#clock.now();
     const rows = messages.map(({ key, content, ...message }) => ({
@@ -46,7 +46,7 @@ export class MessageStore implements SealedStore {
     return kept.map(({ id }) => id);
   }
 
-  /** Undefined once it has been sent or given up. */
+  /** Undefined once the message was sent or given up. */
   async pending(id: string): Promise<RenderedMessage | undefined> {
     const row = await this.#data.one(
       sql<{ sealed: string }>`select sealed from mail_message where id = ${id} and sealed is not null`,
@@ -58,7 +58,7 @@ export class MessageStore implements SealedStore {
     return (await this.#data.one(sql`select 1 from mail_message where sealed is not null limit 1`)) !== undefined;
   }
 
-  /** It was sent, or given up with the server's code. */
+  /** Marks the message as sent, or as given up with the server's reply code. */
   async close(id: string, refusal?: number): Promise<void> {
     await this.#data.all(
       sql`update mail_message set sealed = null, refusal = ${refusal ?? null}::integer where id = ${id}`,

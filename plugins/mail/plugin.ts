@@ -6,13 +6,13 @@ import { Mailer } from './mailer.ts';
 import { cleanFolder, folderTransport, smtpTransport, type Transport } from './transport.ts';
 
 /**
- * Seconds before each further attempt: a server that asks to come back later does so within minutes, one that is down
+ * Seconds before each further attempt: greylisting servers accept a mail within minutes, one that is down is back
  * within a day.
  */
 const RETRY = [5, 60, 300, 1_800, 7_200, 21_600, 43_200];
 /** Milliseconds between two checks for pending emails. */
 const POLL_INTERVAL = 50;
-/** Days that files are kept. */
+/** Days for which files are kept. */
 const FILE_RETENTION_DAYS = 30;
 
 export default definePlugin({

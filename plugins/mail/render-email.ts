@@ -1,7 +1,7 @@
 import type { EmailContent, MailLink } from 'parley-forum/ports/mail';
 import { html } from 'parley-forum/plugins/web';
 
-/** The two forms of an email. */
+/** The plain-text and HTML forms of an email. */
 export function renderEmail({ language, title, paragraphs, links = [], action, reason, end }: EmailContent): {
   readonly text: string;
   readonly html: string;

@@ -2,13 +2,13 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 
-/** Sends an email. Its errors contain no address and no text. */
+/** Sends an email. Its errors contain neither addresses nor texts. */
 export interface Transport {
   deliver(id: string, mail: SendMailOptions): Promise<void>;
   close(): void;
 }
 
-/** The server will not take this mail, however often it is asked. */
+/** The server permanently rejected this mail. */
 export class MessageRejected extends Error {
   readonly code: number;
   constructor(code: number) {
@@ -17,13 +17,13 @@ export class MessageRejected extends Error {
   }
 }
 
-/** What nodemailer says of a failure. Its message and `response` may name addresses, so they go no further. */
+/** Details of a nodemailer error. Its message and `response` may contain addresses, so they are not passed on. */
 interface Failure {
   readonly code?: string;
   readonly responseCode?: number;
   readonly command?: string;
 }
-/** Texts come from members: nothing in them may make the library read files or fetch addresses. */
+/** Texts come from members and must not make the library read files or fetch URLs. */
 const RESTRICTIONS = { disableFileAccess: true, disableUrlAccess: true } as const;
 /** Milliseconds. */
 const TIMEOUTS = {
@@ -32,10 +32,10 @@ const TIMEOUTS = {
   greetingTimeout: 10_000,
   socketTimeout: 30_000,
 } as const;
-/** Connections to the server at a time. */
+/** The maximum number of concurrent connections to the server. */
 const CONNECTIONS = 2;
 
-/** The library is loaded with the first mail, because it takes long and much memory. */
+/** The library is loaded with the first mail, because it takes much time and memory. */
 function opened(options: object): { readonly mailer: () => Promise<Transporter>; readonly close: () => void } {
   let opening: Promise<Transporter> | undefined;
   return {
@@ -47,7 +47,7 @@ function opened(options: object): { readonly mailer: () => Promise<Transporter>;
   };
 }
 
-/** Over the network. */
+/** Sends mail over SMTP. */
 export function smtpTransport(url: string): Transport {
   const { mailer, close } = opened({ ...TIMEOUTS, url, pool: true, maxConnections: CONNECTIONS, maxRequeues: 0 });
   return {
@@ -62,7 +62,7 @@ export function smtpTransport(url: string): Transport {
 }
 
 function failureOf({ code = 'unknown', responseCode, command }: Failure): Error {
-  // A 5xx answer to anything before is about this forum, not about the mail: an operator can mend that.
+  // A 5xx reply to any earlier command is about this forum, not about the mail: an operator can fix that.
   const aboutTheMail = command === 'RCPT TO' || command === 'DATA' || code === 'EMESSAGE';
   if (responseCode !== undefined && responseCode >= 500 && aboutTheMail) return new MessageRejected(responseCode);
   return new Error(
@@ -72,7 +72,7 @@ function failureOf({ code = 'unknown', responseCode, command }: Failure): Error 
   );
 }
 
-/** Into files, one for each mail, readable by the server's user only. */
+/** Writes each mail to a file that only the server's user can read. */
 export function folderTransport(folder: string): Transport {
   const { mailer, close } = opened({ streamTransport: true, buffer: true, newline: 'windows' });
   return {
@@ -81,7 +81,7 @@ export function folderTransport(folder: string): Transport {
       const { message } = await composer.sendMail(mail);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const file = join(folder, `${id}.eml`);
-      // Renamed, so that the folder only ever has complete files.
+      // Written under another name first, so that the folder only ever contains complete files.
       await writeFile(`${file}.new`, message, { mode: 0o600 });
       await rename(`${file}.new`, file);
     },
@@ -89,7 +89,7 @@ export function folderTransport(folder: string): Transport {
   };
 }
 
-/** Removes mails from the folder that are older than `days`. */
+/** Deletes mails older than `days` from the folder. */
 export async function cleanFolder(folder: string, days: number): Promise<void> {
   const names = await readdir(folder).catch(() => [] as string[]);
   for (const name of names.filter((one) => one.endsWith('.eml'))) {

@@ -7,11 +7,14 @@ interface CardDeps {
   readonly accounts: Accounts;
   readonly clock: Clock;
   readonly web: Web;
-  /** Milliseconds after they signed up. */
+  /** Milliseconds after sign-up for which a member counts as new. */
   newFor(): number;
 }
 
-/** /u/…/card: a card of a member, a page by itself without script, and the element that shows it beside names. */
+/**
+ * /u/{username}/card: a member's card, which is a page of its own without JavaScript, and the element that shows it
+ * next to names.
+ */
 export function addCards({ plugin, accounts, clock, web, newFor }: CardDeps): void {
   plugin.route(pages, {
     method: 'get',

@@ -8,7 +8,7 @@ export type DirectorySort = (typeof SORTS)[number];
 
 export interface DirectoryRequest {
   readonly sort: DirectorySort;
-  /** Only names that begin with it: then in no order by posts. */
+  /** Only names that start with it; sorting by posts does not apply then. */
   readonly name?: string | undefined;
   readonly limit: number;
   readonly offset?: number | undefined;

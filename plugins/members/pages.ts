@@ -74,6 +74,6 @@ export function addPages({ plugin, access, directory }: PageDeps): void {
   });
 }
 
-/** Whether a page is one of very many that search engines need not know. */
+/** Whether the page is one of very many that search engines need not index. */
 const query = (name: string | undefined, cursor: string | undefined): boolean =>
   name !== undefined || cursor !== undefined;

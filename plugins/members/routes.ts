@@ -4,7 +4,7 @@ import { api, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/a
 import { seeMembers } from 'parley-forum/plugins/members';
 import { SORTS, type MemberDirectory } from './directory.ts';
 
-/** Characters of the beginning of a name. */
+/** The maximum length of the beginning of a name, in characters. */
 export const MAX_NAME = 30;
 
 interface RouteDeps {

@@ -14,11 +14,11 @@ const COLUMNS = [
 export interface PageDeps {
   readonly admin: Admin;
   readonly counts: ViolationCounts;
-  /** For which counts are shown. */
+  /** The number of days for which counts are shown. */
   readonly days: number;
 }
 
-/** `/admin/policy-reports`, and how many there were today on the dashboard. */
+/** `/admin/policy-reports`, and a dashboard tile with today's number. */
 export function addPages(plugin: PluginHandle, { admin, counts, days }: PageDeps): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'policy-reports:title', href: PATH }, -96);
   plugin.extend(

@@ -12,10 +12,10 @@ import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/li
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { violationsIn, type Violation } from './violations.ts';
 
-/** Without sessions or forgery tokens: browsers send reports by themselves. */
+/** Without sessions or CSRF tokens: browsers send reports by themselves. */
 export const reportSurface = defineSurface<AnonymousContext>('policy-reports', { prefix: '/reports/csp' });
 
-/** Bytes of a report. */
+/** The maximum size of a report in bytes. */
 const MAX_BYTES = 16 * 1024;
 const TYPES = ['application/csp-report', 'application/reports+json'];
 const REPORTS: Bucket = { name: 'policy_reports', window: 60 };
@@ -24,11 +24,11 @@ export interface ReportSurfaceDeps {
   readonly http: Http;
   readonly limits: Limits;
   readonly protection: Protection;
-  /** How many of one IP address are accepted in a minute. */
+  /** The maximum number of reports accepted per IP address and minute. */
   rate(): number;
 }
 
-/** How reports come in: limited by IP address, with an empty response. */
+/** How reports are received: rate-limited by IP address and answered with an empty response. */
 export class ReportSurface implements SurfaceBehaviour<AnonymousContext> {
   readonly #deps: ReportSurfaceDeps;
 
@@ -36,7 +36,7 @@ export class ReportSurface implements SurfaceBehaviour<AnonymousContext> {
     this.#deps = deps;
   }
 
-  /** The violations in a report. Throws 400, 413 and 415. */
+  /** Parses the violations in a report. Throws 400, 413 and 415. */
   static async read(req: Request, protection: Protection): Promise<readonly Violation[]> {
     const [type = ''] = (req.headers['content-type'] ?? '').toLowerCase().split(';');
     if (!TYPES.includes(type.trim())) throw new HttpError(415, `Send the report as ${TYPES.join(' or ')}`);

@@ -2,14 +2,14 @@ import { messageOf, sql, type Clock, type Data, type Logger } from 'parley-forum
 import type { Violation } from './violations.ts';
 
 const DAY = 86_400_000;
-/** Kinds of violations of one day, and of those not yet stored; all others are counted as one kind. */
+/** The maximum number of distinct violations per day, and of those not yet stored; any others are counted as one. */
 const MAX_KINDS = 200;
 const OTHERS: Violation = { directive: 'other', blocked: 'many others' };
 
-/** How often something was refused in a time. */
+/** How often a violation was reported in a period. */
 export interface ViolationCount extends Violation {
   readonly count: number;
-  /** The last day on which it was. */
+  /** The last day on which it was reported. */
   readonly last: string;
 }
 
@@ -20,8 +20,8 @@ export interface ViolationCountsDeps {
 }
 
 /**
- * How often what was refused, by day: in memory as it comes, in the database every few seconds. Nothing about whose
- * browser reported it.
+ * Counts violations by day: in memory as they arrive, and written to the database every few seconds. Stores nothing
+ * about whose browser reported them.
  */
 export class ViolationCounts {
   readonly #deps: ViolationCountsDeps;
@@ -32,7 +32,7 @@ export class ViolationCounts {
     this.#deps = deps;
   }
 
-  /** Writes every so many milliseconds until the returned function is called, which writes the rest. */
+  /** Writes at this interval in milliseconds until the returned function is called, which writes the rest. */
   start(interval: number): () => Promise<void> {
     const timer = setInterval(() => void this.flush(), interval).unref();
     return () => {
@@ -45,13 +45,13 @@ export class ViolationCounts {
     for (const violation of violations) this.#count(violation, 1);
   }
 
-  /** Resolves when everything counted so far is stored. What cannot be stored now waits for the next time. */
+  /** Resolves when everything counted so far is stored. What cannot be stored now is kept for the next time. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
   }
 
-  /** Of the last so many days, today included; the most frequent first. */
+  /** The counts of the given number of days, including today; most frequent first. */
   async list(days: number): Promise<readonly ViolationCount[]> {
     await this.flush();
     return this.#deps.data
@@ -65,7 +65,7 @@ export class ViolationCounts {
     await this.#deps.data.all(sql`delete from policy_report where day <= ${this.#day(days)}::date`);
   }
 
-  /** In UTC, so many days ago. */
+  /** The date in UTC, the given number of days ago. */
   #day(ago = 0): string {
     return new Date(this.#deps.clock.now() - ago * DAY).toISOString().slice(0, 10);
   }
@@ -93,7 +93,7 @@ export class ViolationCounts {
     }
   }
 
-  /** Kinds beyond the limit of a day are counted together. Rows are locked in the order of their keys. */
+  /** Violations beyond the daily limit are counted together. Rows are locked in key order. */
   async #store(counted: readonly (Violation & { readonly count: number })[]): Promise<void> {
     const day = this.#day();
     await this.#deps.data.all(sql`

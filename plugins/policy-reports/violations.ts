@@ -1,12 +1,12 @@
 /**
- * What was blocked: which directive did it, and from where it would have come. Both are short words of a known kind.
+ * The directive that blocked something, and the source it would have come from. Both are short values of a known form.
  */
 export interface Violation {
   readonly directive: string;
   readonly blocked: string;
 }
 
-/** Reports of one request that are looked at. */
+/** The maximum number of reports read per request. */
 const MAX_REPORTS = 20;
 const DIRECTIVES = new Set([
   'default-src',
@@ -37,7 +37,7 @@ type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 
 /**
- * Of both kinds that browsers send: one report in an object, or a list of them. What is of neither kind is left out.
+ * Parses both formats that browsers send: an object with one report, or a list of reports. Anything else is left out.
  */
 export function violationsIn(body: unknown): readonly Violation[] {
   if (Array.isArray(body)) {
@@ -59,12 +59,12 @@ function violationOf(directive: unknown, blocked: unknown): Violation {
   return { directive: DIRECTIVES.has(name) ? name : OTHER, blocked: originOf(blocked) };
 }
 
-/** Never more than an origin: paths and queries may be personal. */
+/** Never more than an origin, since paths and queries may be personal. */
 function originOf(blocked: unknown): string {
   if (typeof blocked !== 'string') return OTHER;
   if (KEYWORDS.has(blocked)) return blocked;
   const url = URL.parse(blocked);
-  // Some browsers send the scheme alone: `data`.
+  // Some browsers send only the scheme, such as `data`.
   if (!url) return /^[a-z][a-z-]{0,30}$/.test(blocked) ? `${blocked}:` : OTHER;
   const origin = ['http:', 'https:', 'ws:', 'wss:'].includes(url.protocol)
     ? `${url.protocol}//${url.host}`

@@ -10,8 +10,8 @@ interface IdentityDeps {
 }
 
 /**
- * The parameter `token`: a member's API token, or one of their tokens for feeds. An invalid one
- * is ignored without an error.
+ * The query parameter `token`: a member's API token, or one of their feed tokens. An invalid token is ignored without
+ * an error.
  */
 export const tokenIdentity = ({ tokens, accounts, sessions, enabled }: IdentityDeps): FeedIdentity => ({
   matches: (url) => enabled() && /[?&]token=/.test(url),

@@ -29,13 +29,13 @@ const NewToken = Type.Object({
 });
 const NAMES = { rss: 'RSS', atom: 'Atom', json: 'JSON' } as const;
 
-/** What the page shows besides the list: a refused form, or a token that was just made. */
+/** What the page shows besides the list: a refused form, or a newly created token. */
 interface FormState {
   readonly retry?: Retry;
   readonly token?: string;
 }
 
-/** /settings/feeds: where members make and revoke feed URLs of their own. */
+/** /settings/feeds, where members create and revoke their own feed URLs. */
 export function addPages(plugin: PluginHandle, { tokens, categories, environment, enabled }: PageDeps): void {
   plugin.extend(navigation, { area: 'settings', label: 'pro-feeds:title', href: SETTINGS, visible: enabled });
   const load = (): true | undefined => enabled() || undefined;
@@ -44,7 +44,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     await categories.refresh();
     const visible = categories.visible(viewer);
     const nameOf = (id: string): string => visible.find((category) => category.id === id)?.name ?? '–';
-    // A guest gets here with a submitted form when their session has ended meanwhile.
+    // A guest gets here with a submitted form if their session has ended in the meantime.
     const list = (viewer.id === undefined ? [] : await tokens.of(viewer.id)).map((one) => ({
       ...one,
       scope: one.category_ids?.map(nameOf).join(', '),
@@ -75,7 +75,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id) }),
   );
 
-  // An address goes on showing what its owner may read, long after a session has ended.
+  // The password is asked for again, because a feed URL shows what its owner may read long after a session has ended.
   const confirmed = { ...options, confirm: true };
   plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options: confirmed, load, body: NewToken })(
     async ({ actor, body, res }) => {

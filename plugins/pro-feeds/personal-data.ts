@@ -2,7 +2,7 @@ import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/ports/personal-data';
 import type { FeedTokens } from './tokens.ts';
 
-/** How a member named their feed URLs; the tokens in them are not stored. */
+/** Exports the names a member gave to their feed URLs; the tokens in them are not stored. */
 export const feedTokensData = (data: Data, tokens: FeedTokens): PersonalData => ({
   name: 'feed tokens',
   async *entries(accountId) {

@@ -4,9 +4,9 @@ import type { TokenStore } from 'parley-forum/plugins/accounts';
 import { isId } from 'parley-forum/plugins/api';
 import { feedTokenMade, feedTokenRevoked, type FeedTokenRecord } from 'parley-forum/plugins/pro-feeds';
 
-/** Tokens one member may have. */
+/** The maximum number of tokens per member. */
 const MAX_TOKENS = 20;
-/** Milliseconds between two records of when a token was used. */
+/** The minimum number of milliseconds between two updates of when a token was last used. */
 const USE_RECORD_INTERVAL = 60_000;
 const TOKEN = /^feed_[A-Za-z0-9_-]{43}$/;
 
@@ -17,13 +17,13 @@ interface Row {
   readonly created_at: Date;
   readonly last_used_at: Date | null;
 }
-/** Categories by id; undefined: all. */
+/** Category ids; undefined for all categories. */
 type Scope = readonly string[] | undefined;
 type CreatedToken = Readonly<{ id: string; token: string }>;
-/** Whose token it is, and for which categories. */
+/** The owner of a token, and the categories it covers. */
 type TokenOwner = Readonly<{ accountId: string; categoryIds: Scope }>;
 
-/** Tokens that open feeds and nothing else. Only a hash of each is stored. */
+/** Tokens that give access to feeds and nothing else. Only their hashes are stored. */
 export class FeedTokens implements TokenStore {
   readonly #data: Data;
   readonly #clock: Clock;
@@ -35,7 +35,7 @@ export class FeedTokens implements TokenStore {
     this.#plugin = plugin;
   }
 
-  /** The newest first. */
+  /** Newest first. */
   async of(accountId: string): Promise<readonly FeedTokenRecord[]> {
     const rows = await this.#data.all(sql<Row>`
       select id, name, category_ids, created_at, last_used_at from feed_token
@@ -48,7 +48,7 @@ export class FeedTokens implements TokenStore {
     }));
   }
 
-  /** This is the only time the token can be read. 409 for a member who has too many. */
+  /** Creates a token, which cannot be read again later. Throws 409 if the member has too many. */
   async create(
     accountId: string,
     { name, categoryIds }: { readonly name: string; readonly categoryIds: Scope },
@@ -56,7 +56,7 @@ export class FeedTokens implements TokenStore {
     const now = this.#clock.now();
     const created = { id: createId(now), token: `feed_${randomBytes(32).toString('base64url')}` };
     await this.#data.transaction(async () => {
-      // One after the other for each member, so that they are counted right.
+      // Serialized per member, so that the count is right.
       await this.#data.lock(`pro-feeds:${accountId}`);
       const row = await this.#data.one(sql`insert into feed_token (id, account_id, name, hash, category_ids, created_at)
         select ${created.id}::uuid, ${accountId}::uuid, ${name}, ${hash('sha256', created.token)},
@@ -69,7 +69,7 @@ export class FeedTokens implements TokenStore {
     return created;
   }
 
-  /** False where the member has no such token. */
+  /** Resolves to false if the member has no such token. */
   async revoke(accountId: string, id: string): Promise<boolean> {
     if (!isId(id)) return false;
     return this.#data.transaction(async () => {
@@ -90,7 +90,7 @@ export class FeedTokens implements TokenStore {
     });
   }
 
-  /** Records, to the minute, that it was used. */
+  /** Finds the owner of a token and records, to the minute, that it was used. */
   async find(token: string): Promise<TokenOwner | undefined> {
     if (!TOKEN.test(token)) return undefined;
     const row = await this.#data.one(sql<

@@ -1,13 +1,13 @@
 import { defineAction, definePermission, Type, type Static } from 'parley-forum';
 import { nullable, Time } from 'parley-forum/plugins/api';
 
-/** Characters of the text, of the place and of each link. */
+/** The maximum length of the text, the place and each link in characters, and the maximum number of links. */
 export const MAX_ABOUT = 2_000;
 export const MAX_PLACE = 60;
 export const MAX_LINK = 200;
 export const MAX_LINKS = 5;
 
-/** What a member says of themselves; empty where they say nothing. */
+/** What a member says about themselves; empty if nothing. */
 export const ProfileRecord = Type.Object({
   about: Type.String({ description: 'Markdown' }),
   about_html: Type.String(),
@@ -17,11 +17,11 @@ export const ProfileRecord = Type.Object({
 });
 export type ProfileRecord = Static<typeof ProfileRecord>;
 
-/** `profile.updated`: what a member says of themselves is another. Raised when a moderator cleared it, too. */
+/** `profile.updated`: a member's profile changed. Also raised when a moderator cleared it. */
 export const profileUpdated = defineAction<{ readonly user: { readonly id: string } }>('profile.updated', {
   public: Type.Object({ user: Type.Object({ id: Type.String() }) }),
 });
-/** A moderator cleared the profile of another member. */
+/** A moderator cleared another member's profile. */
 export const profileCleared = defineAction<{ readonly id: string; readonly by: string }>('profile.cleared');
 
 export const clearProfiles = definePermission('profiles.clear', {

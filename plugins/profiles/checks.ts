@@ -2,14 +2,14 @@ import { InvalidInput, type FieldProblem } from 'parley-forum';
 import { isPlainLine } from 'parley-forum/plugins/accounts';
 import { MAX_ABOUT, MAX_LINK, MAX_LINKS, MAX_PLACE } from 'parley-forum/plugins/profiles';
 
-/** What its owner changes of a profile; what is undefined stays. */
+/** Changes to a profile by its owner; undefined fields are kept. */
 export interface ProfileChanges {
   readonly about?: string | undefined;
   readonly place?: string | undefined;
   readonly links?: readonly string[] | undefined;
 }
 
-/** The changes as they are stored. Throws 400 that names every field with something wrong. */
+/** The changes in the form in which they are stored. Throws 400 naming every invalid field. */
 export function checkedChanges({ about, place, links }: ProfileChanges): ProfileChanges {
   const problems: FieldProblem[] = [];
   const checked = {
@@ -31,7 +31,7 @@ export function checkedChanges({ about, place, links }: ProfileChanges): Profile
 
 const lengthOf = (text = ''): number => [...text].length;
 
-/** The URL in its usual form: a host in other letters is told by its ASCII form. */
+/** The normalized URL; an internationalized host is shown in its ASCII form. */
 function secureUrl(given: string): string | undefined {
   const url = isPlainLine(given) && URL.canParse(given) ? new URL(given) : undefined;
   const harmless = url?.protocol === 'https:' && url.username === '' && url.password === '' && /\../.test(url.hostname);

@@ -29,10 +29,10 @@ import { EMPTY, isEmpty } from './rows.ts';
 const SETTINGS = '/settings/profile';
 const FORM = '/settings/about';
 const pathOf = ({ username }: { readonly username: string }): string => `/u/${encodeURIComponent(username)}`;
-/** What of it people read. */
+/** The text of a link. */
 const labelOf = (url: string): string => url.replace(/^https:\/\//, '').replace(/\/$/, '');
 
-/** The tab of a profile, the form in one's settings, and the page on which moderators clear what another one says. */
+/** The profile tab, the settings form, and the page where moderators clear another member's profile. */
 export function profilePages({ web, ...deps }: RouteDeps & { readonly web: Web }): void {
   aboutTab({ web, ...deps });
   settingsForm({ web, ...deps });
@@ -106,7 +106,7 @@ function settingsForm({ plugin, access, accounts, profiles, web }: PageDeps): vo
     path: FORM,
     can: editProfile,
     options,
-    // Lines of a form end with two characters; how long all of it is in the end is checked later.
+    // Line breaks are two characters in a submitted form; the final length is checked later.
     body: Type.Object({
       about: Type.Optional(Type.String({ maxLength: 2 * MAX_ABOUT })),
       place: Type.Optional(Type.String({ maxLength: 2 * MAX_PLACE })),

@@ -2,7 +2,7 @@ import type { PersonalData } from 'parley-forum/ports/personal-data';
 import type { ProfileService } from './profile-service.ts';
 import { isEmpty } from './rows.ts';
 
-/** What a member says of themselves. */
+/** Exports what a member says about themselves. */
 export const profilePersonalData = (profiles: ProfileService): PersonalData => ({
   name: 'profiles',
   async *entries(accountId) {

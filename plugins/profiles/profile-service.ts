@@ -14,7 +14,7 @@ export interface ProfileDeps {
   readonly emit: PluginHandle['emit'];
 }
 
-/** What members say of themselves: one row each, read often and changed rarely. */
+/** What members say about themselves: one row per member, read often and changed rarely. */
 export class ProfileService {
   readonly #deps: ProfileDeps;
 
@@ -22,7 +22,7 @@ export class ProfileService {
     this.#deps = deps;
   }
 
-  /** Cached; empty for whoever said nothing. */
+  /** Cached; empty if the member has no profile. */
   find(userId: string): Promise<Profile> {
     const { cache, data } = this.#deps;
     return cache.remember(`profile:${userId}`, [accountTag(userId)], async () => {
@@ -32,7 +32,7 @@ export class ProfileService {
     });
   }
 
-  /** 400 that names `about`, `place` or `links`. */
+  /** Throws 400 naming `about`, `place` or `links`. */
   async change(userId: string, changes: ProfileChanges): Promise<void> {
     const { data, clock } = this.#deps;
     const { about, place, links } = checkedChanges(changes);
@@ -48,7 +48,7 @@ export class ProfileService {
     });
   }
 
-  /** Everything that others see of the member but username and picture, by whoever may. */
+  /** Clears everything that others see of the member except username and picture. The caller checks the permission. */
   async clear(userId: string, by: string): Promise<void> {
     const { data, accounts, emit } = this.#deps;
     await data.transaction(async () => {
@@ -78,7 +78,7 @@ export class ProfileService {
     const html = await this.#deps.markdown.render(about).catch((error: unknown) => {
       throw error instanceof InvalidInput ? wrong(...(error.details ?? []).map(({ message }) => message)) : error;
     });
-    // Uploaded files are kept for posts that show them, and a picture from elsewhere would tell of each visit.
+    // Uploaded files are kept only for posts that show them, and an external image would reveal each visit to its host.
     if (html.includes('<img ')) throw wrong('has pictures, which are for posts: link to them');
     return html;
   }

@@ -13,7 +13,7 @@ export interface RouteDeps {
   readonly profiles: ProfileService;
 }
 
-/** Moderators clear the profiles of those below them. */
+/** Moderators may clear the profiles of members they outrank. */
 export const mayClear = (access: Access, viewer: Viewer, { id, groupId }: Account): boolean => {
   const group = access.group(groupId);
   return (

@@ -16,14 +16,14 @@ import {
 } from 'parley-forum/plugins/web';
 import { NAMES, OWN_TEXTS, type PageName } from './names.ts';
 
-/** Characters of one text. */
+/** The maximum length of a text, in characters. */
 const MAX_LENGTH = 20_000;
-/** Characters of what search engines are told of a page. */
+/** The length of a page's description for search engines, in characters. */
 const DESCRIPTION_LENGTH = 160;
-/** Pages that whoever signs up is referred to. */
+/** Pages that the sign-up form refers to. */
 const BINDING: readonly PageName[] = ['guidelines', 'terms', 'privacy'];
 
-/** With the headings of posts, which stand below those of their authors, one level higher. */
+/** Raises the headings by one level: in posts they are below the headings with the authors. */
 const raised = (html: string): string =>
   html.replace(/<(\/?)h([3-6])\b/g, (_all, end: string, level: string) => `<${end}h${Number(level) - 1}`);
 
@@ -76,7 +76,7 @@ export default definePlugin({
 
     for (const [place, name] of NAMES.entries()) {
       const label = `site-pages:${name}`;
-      /** The text, in the reader's language where nobody here has written one. */
+      /** The forum's own text; if there is none, the program's text in the reader's language. */
       const source = (): string => written(name) || web.say(phrase(`${label}.text`));
       plugin.extend(navigation, { area: 'footer', label, href: `/${name}`, visible: () => isShown(name) }, 100 + place);
       plugin.route(pages, {

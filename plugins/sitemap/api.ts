@@ -1,2 +1,2 @@
-/** Path of the sitemap, or of the index of its parts. */
+/** The path of the sitemap or, if it is split, of the index of its parts. */
 export const SITEMAP = '/sitemap.xml';

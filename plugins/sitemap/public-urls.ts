@@ -2,7 +2,7 @@ import type { Access } from 'parley-forum/plugins/access';
 import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import type { Tags } from 'parley-forum/ports/tags';
 
-/** A page that guests see. */
+/** A page that guests can see. */
 export interface PublicUrl {
   readonly path: string;
   readonly updatedAt?: Date;
@@ -14,10 +14,10 @@ interface PublicUrlsDeps {
   readonly discussions: Pick<Discussions, 'urls' | 'occupiedRanges'>;
   readonly tags: Tags | undefined;
 }
-/** Discussions read at a time. */
+/** The number of discussions read at a time. */
 const BATCH_SIZE = 5_000;
 
-/** What guests may open. */
+/** The URLs of everything guests may open. */
 export class PublicUrls {
   readonly #deps: PublicUrlsDeps;
 
@@ -25,7 +25,7 @@ export class PublicUrls {
     this.#deps = deps;
   }
 
-  /** All pages that show lists; they are in memory anyway. */
+  /** All pages that show lists; their data is in memory anyway. */
   async lists(): Promise<readonly PublicUrl[]> {
     const { access, categories, tags } = this.#deps;
     await Promise.all([access.refresh(), categories.refresh()]);
@@ -35,12 +35,12 @@ export class PublicUrls {
     return ['/', '/categories', ...below('/c/', categories.visible(access.guest)), ...tagged].map((path) => ({ path }));
   }
 
-  /** In which ranges of `size` numbers there are discussions. */
+  /** The ranges of `size` discussion numbers that contain discussions. */
   ranges(size: number): Promise<readonly number[]> {
     return this.#deps.discussions.occupiedRanges(size, this.#deps.access.guest);
   }
 
-  /** The discussions of a range, by number, batch by batch: memory does not depend on how many there are. */
+  /** The discussions of a range by number, in batches, so that memory use does not depend on their number. */
   async *discussions(range: number, size: number): AsyncGenerator<readonly PublicUrl[]> {
     const { access, discussions } = this.#deps;
     const last = (range + 1) * size;

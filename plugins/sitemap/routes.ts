@@ -4,7 +4,7 @@ import { SITEMAP } from 'parley-forum/plugins/sitemap';
 import { ROOT_DOCUMENT, type Sitemap } from './sitemap.ts';
 import { surfaces, type CrawlerDocument } from './surface.ts';
 
-/** What is for members, for programs, or endless. */
+/** Paths that are for members only, for API clients, or endless. */
 const DISALLOWED = [
   '/admin',
   '/api/',

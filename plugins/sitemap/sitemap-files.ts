@@ -11,24 +11,27 @@ import { CACHE_TAGS, ROOT_DOCUMENT, type Sitemap } from './sitemap.ts';
 interface SitemapFilesDeps {
   readonly sitemap: Sitemap;
   readonly cache: Cache;
-  /** Where the files lie. */
+  /** The folder that the files are written to. */
   readonly folder: string;
   readonly log: Logger;
   enabled(): boolean;
 }
-/** Milliseconds between two checks whether the files are still current. */
+/** Milliseconds between checks whether the files are still current. */
 const CHECK_INTERVAL = 1_000;
 /**
- * How many times as long as it took the next run waits: a large forum that changes all the time is not written all the
- * time.
+ * The next run waits this many times as long as the previous one took, so that a large forum that changes constantly is
+ * not written constantly.
  */
 const REST_FACTOR = 10;
 /** Milliseconds before another attempt after a failure. */
 const RETRY_DELAY = 60_000;
-/** Cached as long as the files are current: a purge of anything in them drops it too. */
+/** Cached while the files are current: a purge of anything they contain drops it too. */
 const CACHE_KEY = 'sitemap.files';
 
-/** Copies of the sitemap for a web server in front. Each is current or was so a moment ago; none is ever half written. */
+/**
+ * Writes copies of the sitemap for a reverse proxy to serve. Each file is current or was so a moment ago, and never
+ * half written.
+ */
 export class SitemapFiles {
   readonly #deps: SitemapFilesDeps;
 
@@ -36,7 +39,7 @@ export class SitemapFiles {
     this.#deps = deps;
   }
 
-  /** The returned function resolves when nothing is written any more. */
+  /** Starts writing. The returned function stops it and resolves when nothing is being written any more. */
   start(): () => Promise<void> {
     const end = new AbortController();
     const done = this.#watch(end.signal);
@@ -67,7 +70,7 @@ export class SitemapFiles {
     }
   }
 
-  /** The parts first, then their index, then the removal of what it no longer names. */
+  /** Writes the parts first, then their index, and then removes files that the index no longer names. */
   async #write(signal: AbortSignal): Promise<void> {
     const { cache, folder, sitemap } = this.#deps;
     const cacheVersion = cache.version();
@@ -99,6 +102,6 @@ export class SitemapFiles {
   }
 }
 
-/** False as soon as it shall end. */
+/** Resolves to false as soon as the signal is aborted. */
 const pause = (signal: AbortSignal): Promise<boolean> =>
   wait(CHECK_INTERVAL, true, { signal, ref: false }).catch(() => false);

@@ -13,15 +13,15 @@ interface SitemapDeps {
   readonly publicUrls: PublicUrls;
   readonly cache: Cache;
   readonly baseUrl: string;
-  /** URLs in one file at most. */
+  /** The maximum number of URLs per file. */
   maxUrls(): number;
 }
 
-/** The whole: every URL, or the index of the parts. */
+/** The root document: all URLs, or the index of the parts. */
 export const ROOT_DOCUMENT = 'sitemap';
 const PART = /^(lists|discussions)-([1-9]\d{0,5})$/;
 const OWN_TAG = 'sitemap';
-/** Cache tags of whatever shows in it. */
+/** Cache tags of everything that the sitemap contains. */
 export const CACHE_TAGS: readonly string[] = [
   OWN_TAG,
   discussionCacheTags.lists,
@@ -33,8 +33,8 @@ export const CACHE_TAGS: readonly string[] = [
 const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
 /**
- * Documents by name, compressed and cached until something in them may have changed: fifty thousand URLs are half a
- * megabyte then.
+ * Documents by name, compressed and cached until something in them may have changed: compressed, fifty thousand URLs
+ * are half a megabyte.
  */
 export class Sitemap {
   readonly #deps: SitemapDeps;
@@ -43,17 +43,17 @@ export class Sitemap {
     this.#deps = deps;
   }
 
-  /** As gzip. 404 for a part that there is not. */
+  /** Resolves to the gzipped document. Throws 404 if there is no such part. */
   document(name: string): Promise<Buffer> {
     return this.#deps.cache.remember(`sitemap ${name}`, CACHE_TAGS, async () => compress(await this.#write(name)));
   }
 
-  /** Names of the parts that the index names; none where one file holds everything. */
+  /** The names of the parts listed in the index; empty if a single file holds everything. */
   async parts(): Promise<readonly string[]> {
     const { publicUrls } = this.#deps;
     const maxUrls = this.#deps.maxUrls();
     const { length } = await publicUrls.lists();
-    // Whether all discussions there are have room beside the rest.
+    // A single file is enough if all discussions fit in beside the lists.
     if (length < maxUrls && (await publicUrls.ranges(maxUrls - length)).every((range) => range === 0)) return [];
     const ranges = await publicUrls.ranges(maxUrls);
     const lists = Array.from({ length: Math.ceil(length / maxUrls) }, (_, at) => `lists-${at + 1}`);

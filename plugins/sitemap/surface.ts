@@ -14,14 +14,14 @@ import {
 } from 'parley-forum';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 
-/** What crawlers are sent. */
+/** A document for crawlers. */
 export interface CrawlerDocument {
   readonly type: string;
-  /** As gzip. */
+  /** The gzipped body. */
   readonly gzipped: Buffer;
 }
 
-/** Without sessions: everybody gets the same, and caches on the way may have it. */
+/** Without sessions: everyone gets the same, and shared caches may store it. */
 export const surfaces = {
   sitemap: defineSurface<AnonymousContext, CrawlerDocument>('sitemap', { prefix: '/sitemap.xml' }),
   parts: defineSurface<AnonymousContext, CrawlerDocument>('sitemap-parts', { prefix: '/sitemaps' }),
@@ -32,7 +32,7 @@ interface CrawlerSurfaceDeps {
   readonly http: Http;
   readonly protection: Protection;
 }
-/** For browsers and caches on the way: the one place where something may be older than the last change. */
+/** For browsers and shared caches: the only place where a response may be older than the last change. */
 const CACHE_CONTROL = 'public, max-age=3600';
 
 export class CrawlerSurface implements SurfaceBehaviour<AnonymousContext, CrawlerDocument> {

@@ -1,14 +1,14 @@
 import { defineAction, Type } from 'parley-forum';
 
-/** Seconds between two replies of one member that a moderator chooses from; 0 is no slow mode. */
+/** Seconds between two replies of a member that moderators can choose from; 0 turns slow mode off. */
 export const PAUSES = [0, 60, 300, 900, 3_600, 21_600, 86_400] as const;
-/** `slow_mode_seconds` of a discussion. */
+/** The `slow_mode_seconds` of a discussion. */
 export const Pause = Type.Integer({
   enum: [...PAUSES],
   description: 'Seconds that a member has to wait between two replies to the discussion; 0: no slow mode',
 });
 
-/** A moderator chose another pause between replies. */
+/** A moderator changed the pause between replies. */
 export const slowModeChanged = defineAction<{
   readonly discussion_id: string;
   readonly seconds: number;

@@ -58,7 +58,7 @@ export default definePlugin({
       const seconds = await store.of(discussion.id);
       if (seconds === 0) return held;
       const bucket = { name: 'slow-mode', window: seconds };
-      // Another pause is another bucket: whoever waited for the longer one need not wait for its end.
+      // Each pause has its own bucket, so that members need not wait out a longer pause that was shortened.
       assertAllowed(
         await limits.consume(bucket, `${discussion.id} ${author.id} ${seconds}`, 1),
         (wait) => `This discussion is in slow mode: wait ${wait} s before your next reply`,

@@ -2,7 +2,10 @@ import { sql, type Cache, type Data } from 'parley-forum';
 
 const TAG = 'slow-mode';
 
-/** The discussions in slow mode: few, so all of them are read at once and cached, and no reply asks for its own. */
+/**
+ * The discussions in slow mode. They are few, so all of them are read at once and cached, and no reply needs a query of
+ * its own.
+ */
 export class SlowModeStore {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -12,7 +15,7 @@ export class SlowModeStore {
     this.#cache = cache;
   }
 
-  /** Seconds between replies; 0 where a discussion is not in slow mode. */
+  /** Seconds between replies; 0 if the discussion is not in slow mode. */
   async of(discussionId: string): Promise<number> {
     return (await this.all()).get(discussionId) ?? 0;
   }
@@ -26,7 +29,7 @@ export class SlowModeStore {
     });
   }
 
-  /** False where it is so already. Within a transaction it counts once that is kept. */
+  /** Resolves to false if nothing changes. In a transaction, the change takes effect after the commit. */
   async set(discussionId: string, seconds: number): Promise<boolean> {
     const changed = await this.#data.all(
       seconds === 0

@@ -9,14 +9,14 @@ export const SubscriptionRecord = Type.Object({
 });
 
 /**
- * What can be followed besides discussions: whoever does is notified of each discussion that is started there. Or it is
- * muted, which of members is called ignored: then nothing of it stands in the member's lists, and none of it notifies.
+ * What can be followed or muted besides discussions. Followers are notified of each new discussion there. What is muted
+ * (for members: ignored) is left out of the member's lists and does not notify them.
  */
 export const FOLLOW_KINDS = ['category', 'tag', 'member'] as const;
 export type FollowKind = (typeof FOLLOW_KINDS)[number];
 export const FOLLOW_LEVELS = ['normal', 'following', 'muted'] as const;
 export type FollowLevel = (typeof FOLLOW_LEVELS)[number];
-/** How much of it one member follows at most, and has muted at most. */
+/** The maximum number a member can follow, and the maximum number they can mute. */
 export const MAX_FOLLOWS = 500;
 export const FollowRecord = Type.Object({
   kind: Type.Enum([...FOLLOW_KINDS]),

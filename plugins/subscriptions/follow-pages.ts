@@ -17,7 +17,10 @@ import { changeFollow, FollowBody, type FollowDeps } from './follow-routes.ts';
 
 type Filled = Promise<readonly (SafeHtml | undefined)[]>;
 
-/** The menu that follows or mutes a category, a tag or a member, on its page, and the button that ignores who wrote a post. */
+/**
+ * The menu that follows or mutes a category, tag or member on its page, and the button that ignores the author of a
+ * post.
+ */
 export function addFollowPages(
   plugin: PluginHandle,
   {
@@ -27,7 +30,7 @@ export function addFollowPages(
     ...deps
   }: FollowDeps & { readonly access: Access; readonly environment: Environment; readonly web: Web },
 ): void {
-  /** Nobody follows themselves, or ignores themselves. */
+  /** Members can neither follow nor ignore themselves. */
   const mayFollow = (viewer: Viewer, id: string): boolean =>
     viewer.id !== undefined && id !== viewer.id && access.allows(viewer, follow);
 

@@ -9,17 +9,17 @@ export interface FollowDeps {
   readonly follows: FollowService;
   readonly subjects: Subjects;
 }
-/** What is followed or muted, in bodies of the API and of forms. */
+/** The subject to follow or mute, in bodies of the API and of forms. */
 export const FollowBody = {
   kind: Type.Enum([...FOLLOW_KINDS]),
   subject_id: Type.String({ minLength: 1, maxLength: 100, description: 'Of categories and tags the slug will do' }),
 };
-/** A level to choose, or to leave: then the one it was on, if that is one of these. */
+/** The level to set, or the levels to leave: the current level ends if it is one of these. */
 export type Choice = Exclude<FollowLevel, 'normal'> | { readonly leave: readonly FollowLevel[] };
 
 /**
- * Follows something, mutes it, or stops. 404 for what the member does not see, unless they stop: that is named by its id
- * alone. Undefined then.
+ * Follows a subject, mutes it, or stops doing so. Throws 404 if the member cannot see the subject, unless they stop,
+ * for which its id is enough. Resolves to undefined in that case.
  */
 export async function changeFollow(
   { follows, subjects }: FollowDeps,
@@ -38,7 +38,7 @@ export async function changeFollow(
   return found;
 }
 
-/** Following and muting categories, tags and members, and what the caller follows and has muted. */
+/** Routes to follow and mute categories, tags and members, and to list what the caller follows and has muted. */
 export function addFollowRoutes(plugin: PluginHandle, deps: FollowDeps): void {
   const { follows, subjects } = deps;
   plugin.route(api, {

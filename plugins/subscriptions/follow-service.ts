@@ -7,7 +7,7 @@ export interface Followed {
   readonly kind: FollowKind;
   readonly id: string;
 }
-/** What a member follows besides discussions, or has muted. */
+/** A category, tag or member that a member follows or has muted. */
 export interface Follow extends Followed {
   readonly muted: boolean;
   readonly createdAt: Date;
@@ -18,17 +18,17 @@ interface Mute extends Followed {
   readonly userId: string;
 }
 
-/** The tag of what a member follows and has muted: nothing else that changes with the account is a reason to read it anew. */
+/**
+ * Cache tag of what a member follows and has muted. Separate from the account's tag, so that other changes of the
+ * account do not reload it.
+ */
 const followsTag = (userId: string): string => `follows:${userId}`;
 const FULL: Readonly<Record<StoredLevel, string>> = {
   following: `You follow ${MAX_FOLLOWS} categories, tags and members; stop following one first`,
   muted: `You have muted ${MAX_FOLLOWS} categories, tags and members; end that for one first`,
 };
 
-/**
- * Who is notified of new discussions of a category, a tag or a member, and who wants to see nothing of them: one row for
- * each of them and member.
- */
+/** Who follows and who mutes categories, tags and members: one row per member and subject. */
 export class FollowService {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -40,7 +40,7 @@ export class FollowService {
     this.#clock = clock;
   }
 
-  /** All that a member follows or has muted, the newest first. Cached until they change something. */
+  /** Everything a member follows or has muted, newest first. Cached until they change something. */
   of(userId: string): Promise<readonly Follow[]> {
     return this.#cache.remember(`subscriptions.follows:${userId}`, [followsTag(userId)], () =>
       this.#data.all(sql<Follow>`select kind, subject_id as id, is_muted as muted, created_at as "createdAt" from follow
@@ -62,11 +62,11 @@ export class FollowService {
     return found.muted ? 'muted' : 'following';
   }
 
-  /** One level takes the place of the other. Throws 400 where the member has as much on it as anybody may. */
+  /** Sets a level, replacing the other one. Throws 400 if the member has reached the maximum number for that level. */
   async set(userId: string, { kind, id }: Followed, level: StoredLevel): Promise<void> {
     const muted = level === 'muted';
     const set = await this.#data.transaction(async () => {
-      // Of several at once each counts what the others set.
+      // Serializes concurrent calls, so that each one counts what the others set.
       await this.#data.lock(`subscriptions:${userId}`);
       return this.#data.all(sql`insert into follow as f (user_id, kind, subject_id, is_muted, created_at)
         select ${userId}, ${kind}, ${id}, ${muted}, ${new Date(this.#clock.now())}
@@ -81,20 +81,23 @@ export class FollowService {
     if (!known) throw new HttpError(400, FULL[level]);
   }
 
-  /** From this level to none; another one stays. */
+  /** Ends this level; the other one is kept. */
   async end(userId: string, { kind, id }: Followed, level: StoredLevel): Promise<void> {
     await this.#data.all(sql`delete from follow
       where user_id = ${userId} and kind = ${kind} and subject_id = ${id} and is_muted = ${level === 'muted'}`);
     await this.#changed([userId]);
   }
 
-  /** Ids of those who follow any of these, ascending, each once: at most `limit` after `after`. One statement. */
+  /**
+   * The ids of members who follow any of these, ascending and without duplicates: at most `limit` after `after`. One
+   * statement.
+   */
   async followers(
     followed: readonly Followed[],
     { after, limit }: { readonly after?: string; readonly limit: number },
   ): Promise<readonly string[]> {
     if (followed.length === 0) return [];
-    // Each part is read in the order of its index, so that a later page does not read what came before.
+    // Each part is read in index order, so that a later page does not read the earlier ones again.
     const parts = followed.map(
       ({ kind, id }) => sql`(select user_id from follow where kind = ${kind} and subject_id = ${id} and not is_muted
         ${after === undefined ? sql`` : sql`and user_id > ${after}`} order by user_id limit ${limit})`,
@@ -107,7 +110,7 @@ export class FollowService {
     return rows.map(({ id }) => id);
   }
 
-  /** Which of these each of these members has muted. One statement. */
+  /** Which of these subjects each of the members has muted. One statement. */
   mutes(userIds: readonly string[], muted: readonly Followed[]): Promise<readonly Mute[]> {
     return this.#data.all(sql<Mute>`select f.user_id as "userId", f.kind, f.subject_id as id
       from unnest(${muted.map(({ kind }) => kind)}::text[], ${muted.map(({ id }) => id)}::uuid[]) as s (kind, id)
@@ -115,7 +118,10 @@ export class FollowService {
       where f.is_muted and f.user_id = any(${userIds}::uuid[]) order by f.user_id, f.kind, f.subject_id`);
   }
 
-  /** A tag is gone: whoever follows or mutes it does so with the one that took its place, if any did; a level that is there stays. */
+  /**
+   * A tag is gone: members who follow or mute it now follow or mute its replacement, if there is one and they have no
+   * level for it yet.
+   */
   async replaceTag(id: string, into: string | undefined): Promise<void> {
     await this.#data.transaction(async () => {
       if (into !== undefined)
@@ -126,7 +132,7 @@ export class FollowService {
     });
   }
 
-  /** Nobody follows it any longer, or has it muted. */
+  /** Deletes all follows and mutes of a subject. */
   async forget({ kind, id }: Followed): Promise<void> {
     const rows = await this.#data.all(
       sql<{
@@ -136,7 +142,7 @@ export class FollowService {
     if (rows.length > 0) await this.#changed(rows.map(({ userId }) => userId));
   }
 
-  /** Each member has their own pages and responses. */
+  /** Pages and responses are cached per member. */
   #changed(userIds: readonly string[]): Promise<void> {
     return this.#cache.purge(...userIds.flatMap((id) => [followsTag(id), accountTag(id)]));
   }

@@ -5,14 +5,14 @@ import { fill, navigation, pages, phrase, slotFillings, view, type Web } from 'p
 import type { FollowDeps } from './follow-routes.ts';
 import { MUTED, type Muting } from './muting.ts';
 
-/** What is muted in pages of others, and the list of it among a member's settings. */
+/** Hides what a member muted on other plugins' pages, and lists it in their settings. */
 export function addMutePages(
   plugin: PluginHandle,
   { follows, subjects, muting, web }: FollowDeps & { readonly muting: Muting; readonly web: Web },
 ): void {
   plugin.extend(homeNarrowings, (viewer) => muting.narrowing(viewer));
 
-  // Behind what stands above a post, as it hides all that comes after it.
+  // Placed after everything else above a post, since it hides all that follows.
   plugin.extend(
     slotFillings,
     fill(postBefore, async (posts, viewer) => {

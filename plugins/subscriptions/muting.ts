@@ -6,7 +6,7 @@ import type { FollowKind } from 'parley-forum/plugins/subscriptions';
 import type { Tags } from 'parley-forum/ports/tags';
 import type { Followed, FollowService } from './follow-service.ts';
 
-/** Page of all that is muted, where that ends. */
+/** The page that lists everything muted, where it can be unmuted. */
 export const MUTED = '/settings/muted';
 
 interface MutingDeps {
@@ -19,7 +19,7 @@ const idsOf = (muted: readonly Followed[], kind: FollowKind): readonly string[] 
 const all = (conditions: readonly DiscussionCondition[]): DiscussionCondition | undefined =>
   conditions.length > 0 ? sql<boolean>`${sql.join(conditions, sql` and `)}` : undefined;
 
-/** Keeps what a member muted out of the lists of the whole forum. */
+/** Keeps what a member muted out of the forum-wide lists. */
 export class Muting {
   readonly #deps: MutingDeps;
 
@@ -27,7 +27,7 @@ export class Muting {
     this.#deps = deps;
   }
 
-  /** Undefined for whoever muted nothing. */
+  /** Undefined for members who muted nothing, and for guests. */
   async narrowing({ id }: Pick<Viewer, 'id'>): Promise<Narrowing | undefined> {
     const muted = id === undefined ? [] : await this.#deps.follows.muted(id);
     const [without, where] = [idsOf(muted, 'category'), all(this.#withinCategories(muted))];
@@ -37,7 +37,7 @@ export class Muting {
     return { key, without, where, note: { text: 'subscriptions:muted.note', href: MUTED } };
   }
 
-  /** Whether the discussion `d` stands outside of all that a member muted. */
+  /** A condition that nothing about the discussion `d` is muted by the member. */
   async outside(userId: string): Promise<DiscussionCondition> {
     const muted = await this.#deps.follows.muted(userId);
     const inCategories = idsOf(muted, 'category');
@@ -45,12 +45,12 @@ export class Muting {
     return all([...parts, ...this.#withinCategories(muted)]) ?? sql<boolean>`true`;
   }
 
-  /** Ids of the members they ignore. */
+  /** The ids of the members that the viewer ignores. */
   async ignored({ id }: Viewer): Promise<ReadonlySet<string>> {
     return new Set(id === undefined ? [] : idsOf(await this.#deps.follows.muted(id), 'member'));
   }
 
-  /** That the discussion `d` has no muted tag, nor an ignored author. */
+  /** Conditions that the discussion `d` has no muted tag and no ignored author. */
   #withinCategories(muted: readonly Followed[]): readonly DiscussionCondition[] {
     const { tags } = this.#deps;
     const [withTags, byMembers] = [idsOf(muted, 'tag'), idsOf(muted, 'member')];

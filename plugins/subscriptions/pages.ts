@@ -34,7 +34,7 @@ export interface PageDeps extends FollowDeps {
 
 const FOLLOWING = '/following';
 
-/** The menu at the head of a discussion and the form behind it, and the list of what a member follows. */
+/** The menu at the head of a discussion with the form behind it, and the list of what a member follows. */
 export function addPages(
   plugin: PluginHandle,
   { access, discussions, follows, subjects, subscriptions, web }: PageDeps,

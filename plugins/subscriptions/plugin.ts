@@ -63,7 +63,7 @@ export default definePlugin({
     const subjects = new Subjects({ accounts, categories, tags });
     const muting = new Muting({ follows, tags });
     const subscriptions = new SubscriptionService({ data, cache, clock, follows, muting, tags });
-    // Awaited, so that the writer's next page shows it.
+    // Awaited, so that the author's next page shows it.
     plugin.on(
       discussionCreated,
       ({ discussion }) =>

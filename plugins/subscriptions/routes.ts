@@ -13,7 +13,7 @@ export interface RouteDeps {
   readonly discussions: Discussions;
   readonly subscriptions: SubscriptionService;
 }
-/** Whether a member at this level follows the discussion. */
+/** Whether a member with this level follows the discussion. */
 const subscribed = (level: Level): boolean => level === 'watching' || level === 'tracking';
 
 export function addRoutes(plugin: PluginHandle, { settings, accounts, discussions, subscriptions }: RouteDeps): void {

@@ -6,11 +6,11 @@ import type { FollowKind, FollowRecord } from 'parley-forum/plugins/subscription
 import type { Tags } from 'parley-forum/ports/tags';
 import type { Follow } from './follow-service.ts';
 
-/** A category, a tag or a member, as those who follow it see it. */
+/** A category, tag or member as its followers see it. */
 export interface Subject {
   readonly id: string;
   readonly name: string;
-  /** Path of its page. */
+  /** The path of its page. */
   readonly url: string;
 }
 interface SubjectsDeps {
@@ -30,7 +30,7 @@ const subject = (at: '/c/' | '/t/', { id, name, slug }: Named): Subject => ({
   url: at + encodeURIComponent(slug),
 });
 
-/** Finds what can be followed, as far as the viewer may see it. */
+/** Finds what can be followed, as far as the viewer can see it. */
 export class Subjects {
   readonly #deps: SubjectsDeps;
 
@@ -38,7 +38,10 @@ export class Subjects {
     this.#deps = deps;
   }
 
-  /** By id; categories and tags also by slug. Undefined for the viewer, too: nobody follows themselves. */
+  /**
+   * Finds a subject by id; categories and tags also by slug. Undefined for the viewer themselves, since nobody can
+   * follow themselves.
+   */
   async find(kind: FollowKind, id: string, viewer: Viewer): Promise<Subject | undefined> {
     const { accounts, categories, tags } = this.#deps;
     if (kind === 'category') {
@@ -55,7 +58,7 @@ export class Subjects {
     return other ? memberOf({ ...account, display_name: account.displayName }) : undefined;
   }
 
-  /** Those of a list that the viewer still sees, in its order. */
+  /** The follows whose subjects the viewer can still see, in the given order. */
   async named(follows: readonly Follow[], viewer: Viewer): Promise<readonly Static<typeof FollowRecord>[]> {
     const { accounts, categories, tags } = this.#deps;
     await categories.refresh();

@@ -15,10 +15,10 @@ export interface SubscriptionDeps {
   readonly tags: Tags | undefined;
 }
 
-/** A discussion with what can be followed of it. */
+/** A discussion with the subjects of which it may have followers. */
 type StartedDiscussion = Parameters<Subscriptions['followers']>[0];
 
-/** Who follows what: one row for each member and discussion. */
+/** Who follows which discussion: one row per member and discussion. */
 export class SubscriptionService implements Subscriptions {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -103,7 +103,7 @@ export class SubscriptionService implements Subscriptions {
     await this.#cache.purge(accountTag(userId));
   }
 
-  /** Without a level it is the other of followed and not followed. Resolves to what it is now. */
+  /** Sets the level; without one, toggles between following and not following. Resolves to the new level. */
   async toggle(discussionId: string, userId: string, level: Level | undefined): Promise<Level> {
     const row = await this.#data.one(sql<{ level: Level }>`
       insert into subscription as s (discussion_id, user_id, level, created_at)
@@ -115,7 +115,7 @@ export class SubscriptionService implements Subscriptions {
     return row!.level;
   }
 
-  /** Follows a discussion for its writers; an existing level, chosen or not, stays. */
+  /** Subscribes authors to a discussion; an existing level, chosen or not, is kept. */
   async followOnWriting(discussionId: string, userIds: readonly string[], level: Level): Promise<void> {
     if (level === 'normal') return;
     await this.#add(
@@ -124,7 +124,7 @@ export class SubscriptionService implements Subscriptions {
     );
   }
 
-  /** Whoever follows a discussion that was merged follows the other one as closely; an existing level stays. */
+  /** Followers of a merged discussion follow its target at the same level; an existing level is kept. */
   followMerged(from: string, to: string): Promise<void> {
     return this.#add(sql`select ${to}::uuid, user_id, level, ${this.#now()}::timestamptz from subscription
       where discussion_id = ${from} and level in ('watching', 'tracking') order by user_id`);
@@ -137,7 +137,7 @@ export class SubscriptionService implements Subscriptions {
     if (added.length > 0) await this.#cache.purge(...added.map(({ id }) => accountTag(id)));
   }
 
-  /** Those of a member that are more than `normal`, by discussion. */
+  /** A member's levels other than `normal`, by discussion. */
   async of(
     userId: string,
     discussionIds: readonly string[],
@@ -148,7 +148,7 @@ export class SubscriptionService implements Subscriptions {
     return new Map(rows.map(({ id, level, createdAt }) => [id, { level, createdAt }]));
   }
 
-  /** What can be followed, and muted, of a discussion. */
+  /** The subjects of a discussion that can be followed and muted. */
   async #subjectsOf({ id, categoryId, authorId }: StartedDiscussion): Promise<readonly Followed[]> {
     const tags = (await this.#tags?.idsOf(id)) ?? [];
     return [

@@ -8,7 +8,7 @@ export const Typist = Type.Object({
 });
 export type Typist = Static<typeof Typist>;
 /**
- * What the signal `typing` on the live streams says: a member is writing, or stopped. A signal is valid for 8 s.
+ * The payload of the signal `typing` on the live stream: a member is writing, or stopped. A signal is valid for 8 s.
  */
 export interface TypingSignal {
   readonly discussion_id: string;
@@ -17,13 +17,13 @@ export interface TypingSignal {
 }
 
 /**
- * Who signalled within the last 8 s that they write in a discussion, over all processes with Redis. Checks no
- * permissions.
+ * Tells who has signalled within the last 8 s that they are writing in a discussion; with Redis, across all processes.
+ * Checks no permissions.
  */
 export interface Typing {
   typists(discussionId: string): Promise<readonly Typist[]>;
 }
 export const Typing = defineToken<Typing>('Typing');
 
-/** Cache tag of what shows who is writing. */
+/** Cache tag of everything that shows who is writing. */
 export const typingTag = 'typing';

@@ -15,7 +15,7 @@ export default definePlugin({
   name: 'Typing indicator',
   version: '1.0.0',
   description: 'Who is writing a reply at this moment.',
-  // Presence: its rate counts both, and it knows who hides that they are here.
+  // Presence is needed because its rate limit covers both, and it knows who hides their presence.
   needs: {
     cache: Cache,
     clock: Clock,

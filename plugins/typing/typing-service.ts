@@ -5,7 +5,7 @@ import type { Presence } from 'parley-forum/plugins/presence';
 import { typingTag, type TypingSignal, type Typing, type Typist } from 'parley-forum/plugins/typing';
 import type { TypistStore } from './typist-store.ts';
 
-/** The name of the signal on the streams. */
+/** The name of the signal on the live stream. */
 export const SIGNAL = 'typing';
 
 const typistOf = ({ id, username, display_name }: Author): Typist => ({ id, username, display_name });
@@ -19,7 +19,7 @@ interface TypingDeps {
   readonly log: Logger;
 }
 
-/** Who is writing in a discussion. While Redis is unavailable the list is empty instead of an error. */
+/** Tells who is writing in a discussion. While Redis is unavailable, the list is empty instead of an error. */
 export class TypingService implements Typing {
   readonly #deps: TypingDeps;
 
@@ -33,13 +33,13 @@ export class TypingService implements Typing {
     return ids.flatMap((id) => authors.get(id) ?? []).map(typistOf);
   }
 
-  /** Until when the list is valid, unless `typingTag` is purged; undefined: it may change without notice. */
+  /** Until when the list is valid unless `typingTag` is purged; undefined if it may change without notice. */
   freshUntil(): number | undefined {
     return this.#deps.store.freshUntil();
   }
 
   async start(discussionId: string, userId: string): Promise<void> {
-    // Nobody is told of whoever does not want to be named among those who are here.
+    // Members who hide their presence are not announced as typists.
     if ((await this.#deps.presence.hidden([userId])).has(userId)) return;
     await this.#try(this.#deps.store.add(discussionId, userId));
     await this.#publish(discussionId, userId, true);
@@ -55,7 +55,7 @@ export class TypingService implements Typing {
     const author = live && (await accounts.authors([userId])).get(userId);
     if (author)
       live.send(SIGNAL, { discussion_id: discussionId, user: typistOf(author), typing } satisfies TypingSignal);
-    // With Redis no answer is cached, so nothing has to be purged.
+    // With Redis no response is cached, so there is nothing to purge.
     if (!cache.redis) await cache.purge(typingTag);
   }
 

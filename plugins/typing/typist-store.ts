@@ -6,13 +6,11 @@ const TTL = 8_000;
 /** Stores who is writing in which discussion. */
 export interface TypistStore {
   add(discussionId: string, userId: string): Promise<void>;
-  /** Whether they were writing. */
+  /** Resolves to whether they were writing. */
   remove(discussionId: string, userId: string): Promise<boolean>;
-  /** Ascending. */
+  /** The ids, ascending. */
   of(discussionId: string): Promise<readonly string[]>;
-  /**
-   * When the next typist expires (epoch milliseconds); undefined where other processes may add typists.
-   */
+  /** When the next typist expires (epoch milliseconds); undefined if other processes can add typists. */
   freshUntil(): number | undefined;
 }
 
@@ -22,10 +20,10 @@ interface TypingEntry {
   readonly at: number;
 }
 
-/** For one process. */
+/** For a single process. */
 export class MemoryTypistStore implements TypistStore {
   readonly #clock: Clock;
-  /** The oldest first. */
+  /** Oldest first. */
   readonly #entries = new Map<string, TypingEntry>();
 
   constructor(clock: Clock) {
@@ -63,7 +61,7 @@ export class MemoryTypistStore implements TypistStore {
   }
 }
 
-// By Redis's own time, so that clocks of processes need not agree.
+// Uses Redis's own time, so that the clocks of processes need not agree.
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)`;
@@ -75,7 +73,7 @@ redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - ARGV[1])
 return redis.call('ZRANGE', KEYS[1], 0, -1)`;
 const keyOf = (discussionId: string): string => `typing:${discussionId}`;
 
-/** For all processes. */
+/** Shared by all processes. */
 export class RedisTypistStore implements TypistStore {
   readonly #redis: NonNullable<Cache['redis']>;
   readonly #ttl: number;

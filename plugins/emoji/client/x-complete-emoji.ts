@@ -1,11 +1,11 @@
 import { define, type Completion, type CompletionSource } from '@forum/client';
 import { calledLike, emojiNamed, written } from './parts/emoji.ts';
 
-/** Letters from which emoji are looked for: a colon alone is one of a sentence. */
+/** The minimum number of letters to search for: a colon alone is ordinary punctuation. */
 const LEAST = 2;
 const MOST = 8;
 
-/** Emoji by their names. */
+/** Completes emoji by name. */
 class EmojiNames extends HTMLElement implements CompletionSource {
   async complete(typed: string): Promise<readonly Completion[]> {
     if (typed.length < LEAST) return [];

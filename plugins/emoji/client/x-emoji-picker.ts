@@ -3,14 +3,14 @@ import { Picker } from './parts/picker.ts';
 
 let loading: Promise<Picker> | undefined;
 
-/** One dialog for all fields of the page, loaded when it is first opened. */
+/** One dialog for all text fields of the page, loaded when it is first opened. */
 function picker(): Promise<Picker> {
   loading ??= Picker.load();
   loading.catch(() => (loading = undefined));
   return loading;
 }
 
-/** The button of a writing field's bar that opens all emoji. */
+/** The toolbar button of a text field that opens the emoji dialog. */
 class EmojiPicker extends HTMLElement implements ComposerTool {
   async use(area: HTMLTextAreaElement, event: UIEvent): Promise<void> {
     (await picker()).open(area, this.querySelector('button')!, event);

@@ -1,6 +1,6 @@
 import { define, request, toFragment } from '@forum/client';
 
-/** Milliseconds for which a pointer rests on a name before its card is shown, and is away before it goes. */
+/** Milliseconds the pointer must rest on a name before its card is shown, and be away before it is hidden. */
 const REST = 450;
 const AWAY = 250;
 /** Pixels between a name and its card. */
@@ -8,7 +8,7 @@ const GAP = 6;
 const LINK = "main a[href^='/u/']";
 const CARD = /^\/u\/[^/]+$/;
 
-/** One card for all members' names and pictures on the page, fetched when one is pointed at or has the focus. */
+/** One card for all members' names and pictures on the page, fetched when the pointer or the focus is on one. */
 class MemberCard extends HTMLElement {
   readonly #card = Object.assign(document.createElement('div'), { className: 'menu member-card', popover: 'manual' });
   readonly #known = new Map<string, Promise<string>>();
@@ -21,7 +21,7 @@ class MemberCard extends HTMLElement {
     this.append(this.#card);
     this.#gone = new AbortController();
     const { signal } = this.#gone;
-    // What a finger touches leads where it leads.
+    // A touch does not hover: a tap follows the link.
     document.addEventListener('pointerover', (event) => event.pointerType !== 'touch' && this.#over(event.target), {
       signal,
     });
@@ -31,7 +31,7 @@ class MemberCard extends HTMLElement {
       signal,
       passive: true,
     });
-    // Its module came because of one of these.
+    // Hovering or focusing one of these links may have triggered the loading of this module.
     const pointed = matchMedia('(hover: hover)').matches ? document.querySelector(`${LINK}:hover`) : null;
     this.#over(pointed ?? document.activeElement, !pointed);
   }
@@ -72,7 +72,7 @@ class MemberCard extends HTMLElement {
     });
   }
 
-  /** What is done on the card leads back to where it was shown. */
+  /** Forms on the card redirect back to where it was shown. */
   #staysHere(link: HTMLAnchorElement): void {
     const place = link.closest('article[id]')?.id;
     const here = location.pathname + location.search + (place ? `#${place}` : '');
@@ -98,7 +98,7 @@ class MemberCard extends HTMLElement {
     event.preventDefault();
   }
 
-  /** `keep`: not again for the same name until another one was pointed at. */
+  /** `keep`: do not show the card for the same name again until another one was pointed at. */
   #hide(keep = false): void {
     clearTimeout(this.#waiting);
     if (this.#card.contains(document.activeElement) && !keep) return;

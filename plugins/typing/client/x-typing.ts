@@ -12,15 +12,15 @@ interface Signal {
 }
 
 /**
- * Milliseconds between two signs of writing; after the last key until it counts as stopped; between two questions; a
- * sign holds.
+ * Milliseconds between two typing signals; after the last keystroke until writing counts as stopped; between two polls;
+ * for which a signal is valid.
  */
 const SEND_INTERVAL = 3_000;
 const IDLE = 6_000;
 const ASK = 5_000;
 const HOLDS = 8_000;
 
-/** Says that its form's text is being written, and shows who else writes in the discussion. */
+/** Signals that the text of its form is being written, and shows who else is writing in the discussion. */
 class TypingLine extends HTMLElement {
   readonly #others = new Map<string, { readonly name: string; readonly until: number }>();
   readonly #hear = (event: Event): void => this.#signal((event as CustomEvent<Signal>).detail);
@@ -36,7 +36,7 @@ class TypingLine extends HTMLElement {
     area?.addEventListener('blur', () => this.#stop());
     form?.addEventListener('submit', () => this.#stop());
     document.addEventListener('parley:typing', this.#hear);
-    // Pages with a stream are told.
+    // Pages with a live stream get signals and need not poll.
     if (!document.querySelector('x-live')) this.#asking = setInterval(() => void this.#ask(), ASK);
     void this.#ask();
   }
@@ -67,7 +67,7 @@ class TypingLine extends HTMLElement {
     this.#send('stop');
   }
 
-  /** What is lost is made up for by the next sign, or runs out. */
+  /** A failed signal is made up for by the next one, or expires. */
   #send(what: 'typing' | 'stop'): void {
     api(`/api/typing-indicator/${what}`, { discussion_id: this.#discussion }).catch(() => undefined);
   }
@@ -81,7 +81,7 @@ class TypingLine extends HTMLElement {
       this.#others.clear();
       for (const one of typing) this.#add(one);
     } catch {
-      // Whoever was shown runs out.
+      // The typists shown so far will expire.
     }
     this.#show();
   }

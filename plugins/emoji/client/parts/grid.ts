@@ -1,9 +1,9 @@
 import { written, type Emoji } from './emoji.ts';
 
-/** Cells of a row; the style sheet has as many. */
+/** Cells per row, as in the style sheet. */
 const COLUMNS = 8;
 
-/** Emoji in rows, one of them a stop of the Tab key: arrows move among them. */
+/** A grid of emoji with a single tab stop; the arrow keys move within it. */
 export class Grid {
   readonly #element: HTMLElement;
   #shown: readonly Emoji[] = [];
@@ -53,7 +53,7 @@ export class Grid {
     const at = this.#cells.indexOf(document.activeElement as HTMLButtonElement);
     const row = at - (at % COLUMNS);
     const way = getComputedStyle(this.#element).direction === 'rtl' ? -1 : 1;
-    // What is below the last of a short row is its last one.
+    // Moving down into a short last row goes to its last cell if there is none directly below.
     const below = row + COLUMNS < length ? Math.min(at + COLUMNS, length - 1) : at;
     const next = {
       ArrowRight: at + way,

@@ -3,11 +3,11 @@ import { emojiGroups, emojiNamed, skinTone, written, type Emoji, type EmojiGroup
 import { Grid } from './grid.ts';
 import { recentEmoji, remember } from './recent.ts';
 
-/** Of those that are found by name. */
+/** The maximum number of search results shown. */
 const MOST_FOUND = 96;
 const RECENT = 'recent';
 
-/** The dialog of all emoji: a field that finds them by name, their kinds as tabs, and the emoji of one kind. */
+/** The emoji dialog: a search field, the groups as tabs, and the emoji of one group. */
 export class Picker {
   readonly #dialog: HTMLElement;
   readonly #search: HTMLInputElement;
@@ -32,7 +32,7 @@ export class Picker {
     this.#panel = dialog.querySelector('[role="tabpanel"]')!;
     this.#grid = new Grid(dialog.querySelector('[role="grid"]')!, (emoji) => this.#choose(emoji));
     this.#listen();
-    // Outside of forms: nothing of it is sent, and Enter in its field sends nothing.
+    // Outside of the form, so that its fields are not submitted and Enter in the search field submits nothing.
     document.body.append(dialog);
   }
 
@@ -45,7 +45,7 @@ export class Picker {
     this.#select(this.#tabs[recent ? 0 : 1]!);
     togglePopover(this.#dialog, opener, event);
     if (!this.#dialog.matches(':popover-open')) return;
-    // A keyboard on the screen would cover what a finger chooses from.
+    // On touch screens, an on-screen keyboard would cover the emoji.
     if (matchMedia('(hover: hover)').matches) this.#search.focus();
     else this.#dialog.focus();
   }
@@ -73,7 +73,7 @@ export class Picker {
       this.#dialog.hidePopover();
       this.#area?.focus();
     });
-    // Whoever goes on with the Tab key has left it.
+    // Closes when the Tab key moves the focus out of the dialog.
     this.#dialog.addEventListener('focusout', ({ relatedTarget }) => {
       const next = relatedTarget as Node | null;
       if (next && next !== this.#opener && !this.#dialog.contains(next)) this.#dialog.hidePopover();
@@ -116,7 +116,7 @@ export class Picker {
     announce(length === 0 ? none : (this.#dialog.dataset['found'] ?? '').replace('{count}', String(length)));
   }
 
-  /** What is looked for, else the kind that is chosen. */
+  /** Shows the search results, or the selected group if nothing is searched for. */
   async #show(): Promise<void> {
     const name = this.#search.value.trim();
     const tab = name === '' ? this.#tabs.find(({ dataset }) => dataset['group'] === this.#group) : undefined;

@@ -4,7 +4,7 @@ const KEY = 'emoji-recent';
 /** Three rows. */
 const MOST = 24;
 
-/** Emoji without a tone that were chosen on this device, the last one first. */
+/** Recently used emoji on this device, without skin tones, most recent first. */
 export const recentEmoji = (): readonly string[] => (store.get(KEY) ?? '').split(' ').filter((one) => one !== '');
 
 export const remember = (emoji: string): void =>
