@@ -1,22 +1,25 @@
 import { defineExtensionPoint, defineToken } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** A form that somebody writes in. */
+/** A form that a draft belongs to. */
 export interface DraftForm {
-  /** Of what the text belongs to; null where that has no title, or is new. */
+  /** Title of the thing the text belongs to; null if it has no title or does not exist yet. */
   readonly title: string | null;
   readonly path: string;
-  /** Where on its page the form stands, with the `#`. */
+  /** Fragment of the form on its page, including the `#`. */
   readonly hash?: string;
 }
 
-/** The forms of a plugin whose drafts are kept on the server, beside those of discussions and posts. */
+/** A plugin's forms whose drafts are saved on the server, in addition to those of discussions and posts. */
 export interface DraftForms {
-  /** Before the first `-` of their keys. */
+  /** The part of their keys before the first `-`. */
   readonly kind: string;
-  /** Key of a text: what such a draft is. */
+  /** Text key that says what kind of draft this is. */
   readonly label: string;
-  /** Those forms that these keys name, by key; without what the viewer may not see. A constant number of statements. */
+  /**
+   * The forms these keys identify, by key, leaving out those the viewer may not see. Runs a constant number of
+   * statements.
+   */
   find(keys: readonly string[], viewer: Viewer): Promise<ReadonlyMap<string, DraftForm>>;
 }
 export const draftForms = defineExtensionPoint<DraftForms>(
@@ -24,11 +27,11 @@ export const draftForms = defineExtensionPoint<DraftForms>(
   'Forms besides those of discussions and posts whose drafts are kept on the server, for their writers alone.',
 );
 
-/** What members began to write. */
+/** Drafts of what members are writing. */
 export interface Drafts {
-  /** What is filled into the form of this key, by field; undefined where nothing is. */
+  /** The draft's values for the form with this key, by field; undefined if there is no draft. */
   values(key: string, viewer: Viewer): Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** A text was sent: drafts under these keys that have it go, others stay. */
+  /** Called after a text was submitted: deletes the drafts under these keys that contain it and keeps the others. */
   sent(userId: string, keys: readonly string[], content: string): Promise<void>;
 }
 export const Drafts = defineToken<Drafts>('Drafts');

@@ -1,22 +1,24 @@
 import { defineToken } from 'parley-forum';
 
-/** Which categories ask for answers, for programs that make categories; administrators say it in the category's form. */
+/**
+ * Marks categories as asking for answers, for programs that create categories; administrators use the category's form.
+ */
 export interface Answers {
   ask(categoryId: string, asks: boolean): Promise<void>;
 }
 export const Answers = defineToken<Answers>('Answers');
 
-/** A private conversation that was held elsewhere. */
+/** A private conversation to import from another system. */
 export interface ImportedConversation {
   readonly subject: string;
-  /** Each has read what was written until then. */
+  /** `readAt`: the participant has read every message up to then. */
   readonly participants: readonly { readonly userId: string; readonly readAt: Date }[];
-  /** One at least, the oldest first; `content` is Markdown. */
+  /** At least one, oldest first; `content` is Markdown. */
   readonly messages: readonly { readonly authorId: string; readonly content: string; readonly createdAt: Date }[];
 }
-/** Private conversations, for programs that bring a whole community. */
+/** Imports private conversations, for programs that migrate a whole community. */
 export interface Conversations {
-  /** All in one transaction. Nobody is notified. */
+  /** Imports all of them in one transaction. Nobody is notified. */
   import(conversations: readonly ImportedConversation[]): Promise<void>;
 }
 export const Conversations = defineToken<Conversations>('Conversations');

@@ -1,13 +1,16 @@
 import { defineExtensionPoint, defineToken, type Awaitable } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** A kind of message on the streams of /api/live that is sent now or never, unlike the events of the log. */
+/**
+ * A kind of message on the streams of /api/live that is delivered immediately or not at all, unlike the events of the
+ * log.
+ */
 export interface Signal<D extends object = any> {
-  /** The `event:` of the stream, such as `typing`. */
+  /** The `event:` field in the stream, such as `typing`. */
   readonly name: string;
-  /** One sentence for authors: when it is sent, and what its data are. */
+  /** One sentence for plugin authors: when it is sent and what `data` contains. */
   readonly description: string;
-  /** Asked once for all viewers of equal rights, unless the message is for one member. */
+  /** Called once for all viewers of equal rights, unless the message is for a single member. */
   visible(data: D, viewer: Viewer): Awaitable<boolean>;
 }
 export const signals = defineExtensionPoint<Signal>(
@@ -19,8 +22,8 @@ export const signals = defineExtensionPoint<Signal>(
 /** Sends signals to open pages and programs. */
 export interface Live {
   /**
-   * To the open streams of every process; `to` is one member's id. Does not wait for the other processes, and never
-   * throws.
+   * Sends to the open streams of every process, or only to those of the member whose id is `to`. Does not wait for the
+   * other processes, and never throws.
    */
   send(signal: string, data: object, to?: string): void;
 }

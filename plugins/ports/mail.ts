@@ -4,24 +4,26 @@ import { defineToken } from 'parley-forum';
 export interface Message {
   readonly to: string;
   readonly subject: string;
-  /** Plain text, or what is shown in one style that depends on no theme. */
+  /** Plain text, or structured content rendered in a fixed style that does not depend on a theme. */
   readonly content: string | EmailContent;
-  /** For `List-Unsubscribe`: an absolute URL that ends this kind of email in one click. */
+  /** For `List-Unsubscribe`: an absolute URL that unsubscribes from this kind of email with one click. */
   readonly unsubscribe?: string;
-  /** Id of what it is about, such as a discussion: mail programs show the emails about one thing together. */
+  /** Id of the subject, such as a discussion: mail programs group emails with the same thread. */
   readonly thread?: string;
-  /** Equal keys are sent once, so that a repeated job sends nothing twice. */
+  /** Messages with equal keys are sent once, so that a retried job sends nothing twice. */
   readonly key?: string;
 }
 
-/** Post: over the server that SMTP_URL names, or as a file each under DATA_DIR/mail where it names none. */
+/**
+ * Sends mail through the server that SMTP_URL names or, without one, writes each message to a file in DATA_DIR/mail.
+ */
 export interface Mail {
   /**
-   * Stored in the transaction under way, any number in one statement; sent afterwards, tried again while the server
-   * refuses. Addresses and texts are never logged.
+   * Stores any number of messages in one statement, as part of the current transaction. They are sent afterwards and
+   * retried while the server refuses them. Addresses and texts are never logged.
    */
   send(...messages: readonly Message[]): Promise<void>;
-  /** Resolves once nothing waits to be sent, or after this many milliseconds. */
+  /** Resolves once no message is waiting to be sent, or after this many milliseconds. */
   drained(milliseconds: number): Promise<void>;
 }
 export const Mail = defineToken<Mail>('Mail');
@@ -31,16 +33,16 @@ export interface MailLink {
   /** An absolute URL. */
   readonly href: string;
 }
-/** The content of an email, from top to bottom. Everything in it is text. */
+/** The content of an email, from top to bottom. All strings are plain text. */
 export interface EmailContent {
-  /** Id of the language of its texts. */
+  /** Id of the language its texts are in. */
   readonly language: string;
   readonly title: string;
   readonly paragraphs: readonly string[];
   readonly links?: readonly MailLink[];
-  /** What the reader is most likely to want next. */
+  /** What the reader most likely wants to do next. */
   readonly action?: MailLink;
-  /** Why the mail came, and how to get no more of its kind. */
+  /** Why the recipient got this mail, and how to stop getting mails of its kind. */
   readonly reason: string;
   readonly end?: MailLink;
 }

@@ -4,8 +4,8 @@ import type { Author } from 'parley-forum/plugins/accounts';
 import type { Outcome } from 'parley-forum/plugins/reports';
 
 /**
- * A moderator has dealt with a report. `lead_id`: the report that they had before them; the others of its post end with
- * it, in the same transaction.
+ * A moderator has handled a report. `lead_id` is the report they had in front of them; the other reports of the same
+ * post are closed with it, in the same transaction.
  */
 export const reportHandled = defineAction<{
   readonly report: {
@@ -22,7 +22,9 @@ export const reportHandled = defineAction<{
   };
 }>('report.handled');
 
-/** A moderator has dealt with a report of a private message; `lead_id` as above. Never with a word of the message. */
+/**
+ * A moderator has handled a report of a private message; `lead_id` as above. Never contains any text of the message.
+ */
 export const messageReportHandled = defineAction<{
   readonly report: {
     readonly id: string;
@@ -36,26 +38,26 @@ export const messageReportHandled = defineAction<{
   };
 }>('message-report.handled');
 
-/** Something that waits for a moderator, as a line of a list. */
+/** An item waiting for a moderator, as a row of a list. */
 export interface WaitingItem {
-  /** Its own page. */
+  /** URL of the item's own page. */
   readonly href: string;
-  /** Key of a text: why it waits, such as `reports:reason.spam`. */
+  /** Text key for why it is waiting, such as `reports:reason.spam`. */
   readonly reason: string;
-  /** Who reported or wrote it; null where they are gone. */
+  /** Who reported or wrote it; null if their account no longer exists. */
   readonly by: Author | null;
-  /** Since when it waits: a moment as in JSON. */
+  /** Since when it has been waiting: a timestamp as in JSON. */
   readonly at: string;
 }
-/** A list of what waits for moderators. */
+/** A queue of items waiting for moderators. */
 export interface ModerationQueue {
-  /** Its page. */
+  /** URL of the queue's page. */
   readonly href: string;
-  /** Key of a text with plural forms that says how many wait. */
+  /** Text key with plural forms that says how many items are waiting. */
   readonly heading: string;
-  /** Who sees it. */
+  /** The permission needed to see it. */
   readonly can: Permission;
-  /** How many wait that the viewer may see, and up to `limit` of them, the one whose turn it is first. */
+  /** How many items visible to the viewer are waiting, and up to `limit` of them, next in line first. */
   waiting(viewer: Viewer, limit: number): Promise<{ readonly count: number; readonly items: readonly WaitingItem[] }>;
 }
 export const moderationQueues = defineExtensionPoint<ModerationQueue>(

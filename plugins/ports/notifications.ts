@@ -4,26 +4,30 @@ import type { Viewer } from 'parley-forum/plugins/access';
 /** A kind of notification: `reply`, `mention`, `reaction`, `quote`, `report_handled`, or another plugin's own. */
 export interface NotificationType {
   readonly type: string;
-  /** A text (`plugin:key`) for the member's preferences: completes "Tell me when …". */
+  /** Text key (`plugin:key`) for the member's preferences: completes "Tell me when …". */
   readonly label: string;
   /**
-   * A short text under which the list can be narrowed to it; types of the same text go together. Without one it cannot.
+   * Text key of a short name by which the list can be filtered; types with the same name are grouped. Without one, the
+   * list cannot be filtered by this type.
    */
   readonly name?: string;
-  /** A text that stands before the title, with `{name}`, who was last, and `count`. */
+  /** Text key of the sentence shown before the title, with `{name}`, the most recent actor, and `count`. */
   readonly sentence: string;
-  /** A text in place of `sentence` where it was more than one person, with `{names}`, such as “ada, bob and 3 others”, and `count`. */
+  /**
+   * Text key used instead of `sentence` if there was more than one actor, with `{names}`, such as “ada, bob and 3
+   * others”, and `count`.
+   */
   readonly several?: string;
-  /** A text in place of the title of those that have none. */
+  /** Text key shown instead of the title for notifications without one. */
   readonly untitled?: string;
   /** Whether the default channel is email. */
   readonly mailed: boolean;
   /**
-   * Members are told also where it is about a discussion of a category, a tag or an author they muted: it is about
-   * themselves, or they asked for it.
+   * Members are notified even about a discussion whose category, tag or author they muted, because it concerns them
+   * personally or they asked for it.
    */
   readonly fromMuted?: true;
-  /** Whose preferences list it. Default: everyone's. Synchronous. */
+  /** Whether the viewer's preferences list this type. Default: everyone's do. Synchronous. */
   visible?(viewer: Viewer): boolean;
 }
 export const notificationTypes = defineExtensionPoint<NotificationType>(
@@ -36,29 +40,36 @@ export interface NewNotification {
   readonly type: string;
   readonly userId: string;
   readonly actorId?: string;
-  /** Members who may not see it get no notification, now or later. */
+  /** Members who may not see this discussion get no notification, now or later. */
   readonly discussionId?: string;
   readonly postId?: string;
-  /** Path of this site. */
+  /** A path on this site. */
   readonly url: string;
-  /** Default: the discussion's title, also when that changes; without a discussion what their type says. */
+  /** Default: the discussion's current title; without a discussion, the text of the notification's type. */
   readonly title?: string;
-  /** Unread ones of equal type and group are one. Default: the discussion, else each stands alone. */
+  /**
+   * Unread notifications of the same type and group are merged. Default: the discussion; without one, each stands
+   * alone.
+   */
   readonly group?: string;
-  /** Id of the durable work or of its subject: a member gets one notification per key. */
+  /** Id of the job or of its subject: a member gets one notification per key. */
   readonly key: string;
 }
-/** Notifies members on the page and, as they chose, by mail. */
+/** Notifies members on the site and, depending on their preferences, by mail. */
 export interface Notifications {
   /**
-   * Stores it, counts it, updates the member's open pages, and sends email by preference. Skips the actor, members who
-   * ignore them or muted the discussion or what it belongs to (`fromMuted`), and members who may not see it. Of several with one key for one member the first counts. Any
-   * number, in batches of a few statements.
+   * Stores and counts notifications, updates the members' open pages, and sends email depending on preferences. Skips
+   * the actor, members who ignore the actor or muted the discussion or anything it belongs to (`fromMuted`), and
+   * members who may not see it. If a member has several with the same key, the first one counts. Takes any number, in
+   * batches of a few statements.
    */
   notify(notifications: readonly NewNotification[]): Promise<void>;
-  /** Unread ones that the member may see; in constant time. */
+  /** Number of unread notifications that the member may see; in constant time. */
   unread(userId: string): Promise<number>;
-  /** The member has seen what those of a type and group are about. One statement where none of them is unread. */
+  /**
+   * Marks the notifications of a type and group as read, because the member has seen what they are about. Runs one
+   * statement if none of them is unread.
+   */
   markRead(userId: string, which: { readonly type: string; readonly group: string }): Promise<void>;
 }
 export const Notifications = defineToken<Notifications>('Notifications');

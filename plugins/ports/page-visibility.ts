@@ -1,25 +1,25 @@
 import { defineExtensionPoint, type Awaitable } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** A page that a visitor is on, as this viewer may see it. */
+/** A page a visitor is on, as far as the viewer may see it. */
 export interface VisiblePage {
   readonly path: string;
-  /** Its title; undefined where it has a fixed URL. */
+  /** Its title; undefined for pages with a fixed URL. */
   readonly title?: string;
 }
 /**
- * Pages whose URL names something that not everyone may see. The page of a visitor is shown only if the plugin that
- * owns it says so; pages with a fixed URL are shown if everyone may open them.
+ * Covers pages whose URL names something that not everyone may see. A visitor is shown on such a page only if the
+ * plugin that owns it allows that; pages with a fixed URL are shown if everyone may open them.
  */
 export interface PageVisibilityRule {
-  /** The beginnings of the paths, such as `/d/`. */
+  /** Path prefixes, such as `/d/`. */
   readonly prefixes: readonly string[];
   /**
-   * The path and title to show the viewer for each path (decoded); undefined where they may not see it. Called once for
+   * The path and title to show the viewer for each (decoded) path; undefined where they may not see it. Called once for
    * a whole list.
    */
   visible(paths: readonly string[], viewer: Viewer): Awaitable<readonly (VisiblePage | undefined)[]>;
-  /** Cache tags that are purged whenever its result may change; without them no list of visitors is cached. */
+  /** Cache tags purged whenever the result may change; without them, no list of visitors is cached. */
   readonly tags?: readonly string[];
 }
 export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>(
@@ -29,7 +29,8 @@ export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>(
 );
 
 /**
- * Which members hide that they are here: they count as members, and are shown as guests. Called once for a whole list.
+ * Says which members hide that they are online: they count as members, but are shown as guests. Called once for a whole
+ * list.
  */
 export interface HiddenMembers {
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
@@ -39,5 +40,5 @@ export const hiddenMembers = defineExtensionPoint<HiddenMembers>(
   'Which members hide that they are here: they count as members and are shown as guests.',
 );
 
-/** Cache tag of what shows who is here. */
+/** Cache tag of everything that shows who is online. */
 export const presenceTag = 'presence';

@@ -1,40 +1,37 @@
 import { defineExtensionPoint, defineToken } from 'parley-forum';
 
-/** `anonymise`: what a member wrote stays, without their name. `remove`: it goes as well. */
+/** `anonymise` keeps what the member wrote, without their name; `remove` deletes that as well. */
 export const MODES = ['anonymise', 'remove'] as const;
 export type Mode = (typeof MODES)[number];
 
 /** Erases accounts. */
 export interface Deletions {
-  /**
-   * The member's account is erased at once, without a time in which they could come back. 409 for the only
-   * administrator.
-   */
+  /** Erases the member's account at once, without a grace period. Throws 409 for the only administrator. */
   erase(accountId: string, mode: Mode, by?: string): Promise<void>;
 }
 export const Deletions = defineToken<Deletions>('Deletions');
 
-/** A file of a member's own data. */
+/** A file in a member's data export. */
 export interface PersonalFile {
-  /** Below the archive's folder, with `/` between its parts. */
+  /** Path inside the archive's folder, separated by `/`. */
   readonly path: string;
-  /** Read while the archive is sent, in chunks: nothing long is held in memory. */
+  /** Streamed in chunks while the archive is sent, so that nothing large is held in memory. */
   readonly content: string | AsyncIterable<string | Uint8Array>;
 }
 
-/** What one plugin stores about a member. Added by that plugin. */
+/** The data that one plugin stores about a member. Added by that plugin. */
 export interface PersonalData {
-  /** What it is, as the log of failures names it. */
+  /** Its name in the log when an export or erasure fails. */
   readonly name: string;
   /**
-   * What the member gets when they ask for their data: each file is read to its end before the next one is asked for.
-   * Never secrets, nor what only others may know.
+   * The files the member gets when they ask for their data: each is read to its end before the next one is requested.
+   * Must not contain secrets, nor anything that only others may know.
    */
   entries?(accountId: string): AsyncIterable<PersonalFile>;
   /**
-   * Erases the data of the member, whose account is anonymised already. In batches, each a transaction; stops early
-   * when `signal` aborts. Runs again after a failure and once more a day later, for what was still on its way, so it
-   * must do no harm the second time.
+   * Erases the data of a member whose account is already anonymised. Works in batches, each in its own transaction, and
+   * stops early when `signal` aborts. Must be idempotent: it runs again after a failure, and once more a day later for
+   * data that was still in flight.
    */
   erase?(accountId: string, mode: Mode, signal: AbortSignal): Promise<void>;
 }
@@ -44,13 +41,16 @@ export const personalData = defineExtensionPoint<PersonalData>(
   { order: 'The order of the erasure: plugins that raise events about it come before those that store events.' },
 );
 
-/** For `order`: what is to be erased last, such as copies and logs of what others erase. */
+/** For `order`: data to be erased last, such as copies and logs of what other plugins erase. */
 export const LAST = 100;
 
-/** Rows in one statement of an archive. */
+/** Rows per statement of an export. */
 const BATCH_SIZE = 200;
 
-/** All rows of a list, a batch at a time: `read` gets the last row of the batch before, and how many to read. */
+/**
+ * Yields all rows of a list, one batch at a time: `read` gets the last row of the previous batch and the number of rows
+ * to read.
+ */
 export async function* readInBatches<Row>(
   read: (after: Row | undefined, limit: number) => Promise<readonly Row[]>,
 ): AsyncGenerator<Row, void> {
@@ -62,7 +62,7 @@ export async function* readInBatches<Row>(
   }
 }
 
-/** A JSON array, one row on each line. */
+/** Yields a JSON array with one row per line. */
 export async function* jsonList(rows: AsyncIterable<object> | Iterable<object>): AsyncGenerator<string, void> {
   let before = '[\n';
   for await (const row of rows) {
@@ -73,7 +73,7 @@ export async function* jsonList(rows: AsyncIterable<object> | Iterable<object>):
 }
 
 /**
- * Repeats `step`, which handles up to `limit` rows and returns how many it handled, until it handled fewer or `signal`
+ * Repeats `step`, which handles up to `limit` rows and returns how many it handled, until it handles fewer or `signal`
  * aborts.
  */
 export async function repeatInBatches(signal: AbortSignal, step: (limit: number) => Promise<number>): Promise<void> {

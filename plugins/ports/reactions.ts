@@ -1,6 +1,6 @@
 import { defineAction } from 'parley-forum';
 
-/** A member reacted to a post. Taking a reaction back raises nothing. */
+/** A member reacted to a post. Removing a reaction raises no action. */
 export const reactionAdded = defineAction<{
   readonly reaction: string;
   readonly emoji: string;

@@ -1,15 +1,15 @@
 import { defineExtensionPoint, sql, type Data, type RawBuilder } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** What a search field suggests while one types: it leads there. */
+/** A suggestion under a search field, which leads to a page. */
 export interface Suggestion {
   readonly label: string;
-  /** A path of this site. */
+  /** A path on this site. */
   readonly path: string;
-  /** A few words beside it, such as its category. */
+  /** A few words shown beside it, such as its category. */
   readonly detail?: string | undefined;
 }
-/** A word as it was typed, in lower case, and what it is with two neighbouring letters swapped, which is never nothing. */
+/** A word as typed, in lower case, and its variants with two neighbouring letters swapped (never empty). */
 export interface TypedWord {
   readonly word: string;
   readonly swapped: readonly string[];
@@ -18,16 +18,16 @@ export interface TypedWord {
 export interface SuggestionSource {
   /** Text key of the heading above them. */
   readonly label: string;
-  /** Cache tags that are purged whenever it may find something else. */
+  /** Cache tags purged whenever its results may change. */
   readonly tags: readonly string[];
   /**
-   * What the viewer may see whose name has words that begin like those of `text` (two letters at least, in lower case,
-   * single spaces), the best first. Asked while somebody types, guests too: an index has to find it.
+   * Finds what the viewer may see whose name has words starting with those of `text` (at least two letters, lower case,
+   * single spaces), best match first. Called for guests too while they type, so it must be able to use an index.
    */
   find(text: string, viewer: Viewer, limit: number): Promise<readonly Suggestion[]>;
   /**
-   * Names the viewer may see that have a word spelt almost like this one, the most alike first. Asked for the words of a
-   * search that found nothing.
+   * Names visible to the viewer that contain a word spelled almost like this one, most similar first. Called for the
+   * words of a search that found nothing.
    */
   alike?(typed: TypedWord, viewer: Viewer, limit: number): Promise<readonly string[]>;
 }
@@ -37,16 +37,16 @@ export const suggestionSources = defineExtensionPoint<SuggestionSource>(
   { order: 'The place among the kinds of suggestions.' },
 );
 
-/** From which strict word similarity of pg_trgm on words are alike: that of "moter" and "motor". */
+/** The pg_trgm strict word similarity from which words count as alike: that of "moter" and "motor". */
 const ALIKE = 0.3;
-/** Milliseconds after which a forum has too many names to look through. */
+/** Milliseconds after which the search is given up, as there are too many names. */
 const TIMEOUT = 500;
-/** PostgreSQL's code for a cancelled statement. */
+/** SQLSTATE code for a cancelled statement. */
 const QUERY_CANCELED = '57014';
 
 /**
- * What `SuggestionSource.alike` finds by a statement with pg_trgm's `<<%`; nothing where that takes more than half a
- * second, where a statement can be interrupted.
+ * Runs the statement of a `SuggestionSource.alike` that uses pg_trgm's `<<%`. Returns nothing if it takes more than
+ * half a second, on databases where a statement can be interrupted.
  */
 export async function findAlike<T>(data: Data, statement: RawBuilder<T>): Promise<readonly T[]> {
   try {
@@ -61,13 +61,15 @@ export async function findAlike<T>(data: Data, statement: RawBuilder<T>): Promis
   }
 }
 
-/** Something that whoever is new to the forum does well to begin with. */
+/** A first step recommended to new members. */
 export interface FirstStep {
-  /** A text, such as `notifications:first-step`. */
+  /** Text key, such as `notifications:first-step`. */
   readonly label: string;
-  /** The page where it is done. */
+  /** URL of the page where it is done. */
   readonly href: string;
-  /** Whether the member has done it; one statement at most, asked with each front page of theirs while they are new. */
+  /**
+   * Whether the member has done it; at most one statement, as it runs on every view of the front page by a new member.
+   */
   done(member: Viewer): Promise<boolean>;
 }
 export const firstSteps = defineExtensionPoint<FirstStep>(

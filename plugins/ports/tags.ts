@@ -7,7 +7,7 @@ export const TagRecord = Type.Object({
   id: Type.String(),
   slug: Type.String(),
   name: Type.String(),
-  /** Degrees on the colour wheel in steps of 15; lightness belongs to the theme. */
+  /** Degrees on the colour wheel in steps of 15; the theme sets the lightness. */
   hue: Type.Integer(),
   discussion_count: Type.Integer(),
 });
@@ -19,7 +19,7 @@ export interface Tag {
   readonly hue: number;
 }
 
-/** `into`: the id of the tag that took its discussions. */
+/** A tag was deleted. `into`: the id of the tag its discussions were moved to. */
 export const tagDeleted = defineAction<{
   readonly id: string;
   readonly into: string | undefined;
@@ -28,21 +28,21 @@ export const tagDeleted = defineAction<{
 
 /** Tags as one viewer sees them: a tag exists only for those who may see a discussion with it. */
 export interface Tags {
-  /** In the order of their names. `categoryIds`: only what discussions of these categories show. */
+  /** Sorted by name. `categoryIds`: only tags of discussions in these categories. */
   visible(viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]>;
-  /** By id or slug, among those. */
+  /** Finds one of the visible tags by id or slug. */
   find(idOrSlug: string, viewer: Viewer, categoryIds?: readonly string[]): Promise<TagRecord | undefined>;
-  /** Ids of the tags of a discussion, whoever may see it. */
+  /** Ids of the tags of a discussion, regardless of who may see it. */
   idsOf(discussionId: string): Promise<readonly string[]>;
   /**
-   * All discussions with the tag, for `ListRequest.within` and other plugins' statements. It checks no permissions:
+   * All discussions with the tag, for `ListRequest.within` and other plugins' statements. Checks no permissions:
    * `Discussions.visible` does.
    */
   discussionsWith(tagId: string): DiscussionIds;
-  /** Whether a discussion has one of these tags. */
+  /** A condition for discussions that have one of these tags. */
   carriedBy(tagIds: readonly string[]): DiscussionCondition;
 }
 export const Tags = defineToken<Tags>('Tags');
 
-/** Cache tag of whatever shows names of tags. */
+/** Cache tag of everything that shows the names of tags. */
 export const tagsTag = 'tags';
