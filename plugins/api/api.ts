@@ -17,8 +17,8 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Bucket } from 'parley-forum/plugins/limits';
 
 /**
- * Says a failure's message, or that of one field's problem, to whoever made this request, in their language; as it is
- * where it knows none.
+ * Translates an error message, or the message of one field's problem, into the language of the person who made the
+ * request. Returns messages it does not know unchanged.
  */
 export type ErrorTranslator = (req: Parameters<Http['ip']>[0], message: string) => string;
 export const errorTranslators = defineExtensionPoint<ErrorTranslator>(
@@ -26,7 +26,10 @@ export const errorTranslators = defineExtensionPoint<ErrorTranslator>(
   'Say what went wrong to people whose pages called the API, in their language; programs are told in English.',
 );
 
-/** A failure's message and problems as `say` says each sentence; a message that lists the problems lists those. */
+/**
+ * Translates a failure's message and the messages of its problems with `say`. A message that merely lists the problems
+ * is rebuilt from the translated ones.
+ */
 export function translateFailure(
   { message, details }: Pick<HttpError, 'message' | 'details'>,
   say: (message: string) => string,
@@ -36,40 +39,40 @@ export function translateFailure(
   return { message: message === list ? new InvalidInput(said).message : say(message), details: said };
 }
 
-/** A rate of a route's own, outside the general one. */
+/** A rate limit of a route's own, separate from the general one. */
 export interface RouteBucket extends Bucket {
-  /** Key of the setting that says how much it holds. */
+  /** Key of the setting that holds the limit. */
   readonly limit: string;
 }
 
-/** What a route of the JSON API may say of itself. */
+/** Options of a route of the JSON API. */
 export interface ApiOptions {
   readonly csrf?: boolean;
   readonly bucket?: RouteBucket;
   readonly idle?: boolean;
   readonly raw?: boolean;
   readonly multipart?: Multipart;
-  // The body is what the route's own schema says.
+  // The type of the body comes from the route's own schema.
   readonly fingerprint?: (body: any) => unknown;
   readonly form?: boolean;
   readonly longText?: boolean;
   readonly document?: string;
   readonly accepted?: TSchema;
-  // The result is what the route's own schema says.
+  // The type of the result comes from the route's own schema.
   readonly location?: (result: any) => string;
 }
 
-/** What handlers of the JSON API know of a request. */
+/** The request context passed to handlers of the JSON API. */
 export interface ApiContext {
   readonly actor: Viewer;
   /**
-   * For a handler to set whose response changes over time: where its route has `cacheTags`, it is cached until this
+   * Set by handlers whose response changes over time: on a route with `cacheTags`, the response is cached until this
    * moment (epoch milliseconds) at most.
    */
   expiresAt?: number;
 }
 
-/** The JSON surface. Handlers return the answer's named keys; `success: true` is added. */
+/** The JSON surface. Handlers return the keys of the response object; `success: true` is added. */
 export const api = defineSurface<ApiContext, object, ApiOptions>('api', {
   prefix: '/api',
   options: {
@@ -89,28 +92,30 @@ export const api = defineSurface<ApiContext, object, ApiOptions>('api', {
   },
 });
 
-/** Answers what is not let through to the API as the API refuses. */
+/** Refuses requests that never reach the API in the same way as the API itself does. */
 export interface ApiRefusals {
-  /** With the failure's envelope and every header of an answer; counts the call as a guest's. */
+  /** Sends the failure's envelope with all headers of an API response, and counts the call as a guest's. */
   refuse(req: Request, res: Response, failure: HttpError): Promise<void>;
 }
 export const ApiRefusals = defineToken<ApiRefusals>('ApiRefusals');
 
 /**
- * The option `multipart` of a route here or among the pages: reads a body of multipart/form-data, in place of the
- * surface, into what the route's `body` describes. Called once, before any transaction begins.
+ * The option `multipart` of a route of the API or of the pages: reads a body of multipart/form-data, in place of the
+ * surface, into the shape described by the route's `body`. Called once, before any transaction begins.
  */
 export type Multipart = (req: Request) => Promise<unknown>;
 
 const BEARER = /^Bearer(?:\s+(.*))?$/i;
 
-/** The token of an `Authorization: Bearer` header, empty where it has none; `undefined` for any other header. */
+/**
+ * The token of an `Authorization: Bearer` header, empty if the header contains none; `undefined` without such a header.
+ */
 export function bearerToken({ headers: { authorization } }: Pick<Request, 'headers'>): string | undefined {
   const match = authorization === undefined ? undefined : BEARER.exec(authorization);
   return match ? (match[1] ?? '').trim() : undefined;
 }
 
-/** `Vary` of responses, for intermediate caches. */
+/** `Vary` header of responses, for intermediate caches. */
 const VARY = 'Accept-Encoding, Authorization, Cookie';
 const EXPOSED_HEADERS =
   'ETag, Idempotency-Replayed, Last-Modified, Location, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
@@ -121,12 +126,12 @@ const ALLOWED_HEADERS =
 const originsOf = (settings: Settings): readonly string[] =>
   (settings.get('api.cors_origins') as readonly string[] | undefined) ?? [];
 
-/** `Vary` of a response that may be cached. */
+/** `Vary` header of a response that may be cached. */
 export const varyHeader = (settings: Settings): string => (originsOf(settings).length > 0 ? `${VARY}, Origin` : VARY);
 
 /**
- * Lets pages of the configured origins read responses (CORS); with bearer tokens only, never cookies. Other origins get
- * no header at all.
+ * Lets pages of the configured origins read responses (CORS), with bearer tokens only, never cookies. Other origins get
+ * no CORS headers at all.
  */
 export function allowOrigin(
   req: Pick<Request, 'headers'> & { readonly method?: string | undefined },
@@ -144,15 +149,15 @@ export function allowOrigin(
 }
 
 /**
- * Whether this answers what a browser of a configured origin asks before a request: never with a refusal, as the page
- * could not read why; it reads that in the answer to the request itself.
+ * Whether this is the response to a CORS preflight from a configured origin. A preflight is never refused, because the
+ * page could not read the reason; it can read that in the response to the actual request.
  */
 export const isPreflight = (res: { hasHeader(name: string): boolean }): boolean =>
   res.hasHeader('Access-Control-Allow-Methods');
 
 /**
- * For `cacheTags` of a route to whose response other plugins contribute: the tags of all; undefined where one does not
- * declare when its part changes.
+ * For `cacheTags` of a route to whose response other plugins contribute: the combined tags, or undefined if a
+ * contribution does not declare when it changes.
  */
 export const combineTags = (
   own: readonly string[],
@@ -168,15 +173,17 @@ export const Id = Type.String({ minLength: 1, maxLength: 64 });
 export const IdParams = Type.Object({ id: Id });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Text that a `uuid` column takes: anything else is treated as not found instead of causing a database error. */
+/**
+ * Whether a `uuid` column accepts the text: anything else is treated as not found instead of causing a database error.
+ */
 export const isId = (text: string): boolean => UUID.test(text);
 
 const POOL = Buffer.alloc(16_384);
 let drawn = POOL.length;
 
 /**
- * Random bytes as text, for nonces and tokens of most responses: generated in bulk, because each call costs more than
- * its bytes.
+ * Random bytes as text, for the nonces and tokens that most responses need. Generated in bulk, because the cost per
+ * call outweighs the cost per byte.
  */
 export function randomText(bytes: number, encoding: 'base64' | 'base64url'): string {
   if (drawn + bytes > POOL.length) {
@@ -187,8 +194,8 @@ export function randomText(bytes: number, encoding: 'base64' | 'base64url'): str
 }
 
 /**
- * Words of a title or name for its URL, at most 80 characters, or `fallback` where it has none; letters of every
- * script stay, Latin ones lose their accents.
+ * The words of a title or name for use in its URL, at most 80 characters, or `fallback` if there are none. Letters of
+ * every script are kept; Latin ones lose their accents.
  */
 export function slugOf(title: string, fallback: string): string {
   const plain = title
@@ -205,7 +212,7 @@ export function slugOf(title: string, fallback: string): string {
 export const Time = Type.String({ format: 'date-time' });
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** Every list takes these. `limit` above 100 is 100. */
+/** Query parameters of every list. A `limit` above 100 is treated as 100. */
 export const Paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'How many items, at most 100' })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
@@ -213,10 +220,10 @@ export const Paging = {
 } as const;
 export const MAX_PAGE = 100;
 
-/** Where the setting `api.page_size` cannot be read. */
+/** Used if the setting `api.page_size` cannot be read. */
 const DEFAULT_PAGE_SIZE = 20;
 
-/** How many items a list gives: what was asked for, at most 100, else the forum's page size. */
+/** How many items a list returns: the requested number, at most 100, or else the forum's page size. */
 export function limitOf(settings: Settings, limit: number | undefined): number {
   const usual = settings.get('api.page_size');
   return Math.min(limit ?? (typeof usual === 'number' ? usual : DEFAULT_PAGE_SIZE), MAX_PAGE);
@@ -228,7 +235,7 @@ export interface Page<T> {
   /** Undefined on the last page. */
   readonly nextCursor: string | undefined;
 }
-/** What every list returns besides its items. */
+/** The fields that every list returns besides its items. */
 export const pagingResult = { count: Type.Integer(), hasMore: Type.Boolean(), next_cursor: nullable(Type.String()) };
 /** The paging fields of a response. */
 export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({
@@ -237,13 +244,13 @@ export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({
   next_cursor: nextCursor ?? null,
 });
 
-/** The response of a list: its items under `key`, and the paging fields. */
+/** Schema of a list response: its items under `key`, and the paging fields. */
 export const listOf = <K extends string, S extends TSchema>(key: K, items: S) =>
   Type.Object({ ...({ [key]: Type.Array(items) } as Record<K, ReturnType<typeof Type.Array<S>>>), ...pagingResult });
 
 /**
- * A page of a list that is in memory as a whole; without `limit` all that is left of it. Its cursor is a
- * position.
+ * A page of a list that is held in memory as a whole; without `limit`, everything from the start position on. The
+ * cursor is a position.
  */
 export function pageOf<T>(
   items: readonly T[],
@@ -260,11 +267,11 @@ export function pageOf<T>(
   return { items: items.slice(start, end), hasMore, nextCursor: hasMore ? encodeCursor([end]) : undefined };
 }
 
-/** Opaque text for the sort keys of a list's last item. */
+/** Encodes the sort keys of a list's last item as opaque text. */
 export const encodeCursor = (keys: readonly (string | number)[]): string =>
   Buffer.from(JSON.stringify(keys)).toString('base64url');
 
-/** The `length` sort keys of a cursor; 400 for anything of another shape. */
+/** Decodes the `length` sort keys of a cursor; throws 400 for anything of another shape. */
 export function decodeCursor(cursor: string, length: number): readonly (string | number)[] {
   try {
     const keys: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
@@ -280,22 +287,22 @@ export function decodeCursor(cursor: string, length: number): readonly (string |
   throw badCursor();
 }
 
-/** The moment for which a sort key of a cursor stands, in epoch milliseconds; 400 for anything else. */
+/** The timestamp that a sort key of a cursor stands for, in epoch milliseconds; throws 400 for anything else. */
 export function decodeMoment(key: string | number | undefined): Date {
   if (typeof key !== 'number' || !isMoment(key)) throw badCursor();
   return new Date(key);
 }
 
-/** The position in a list that a cursor of one whole number contains; 400 for anything else. */
+/** The position in a list from a cursor that contains one whole number; throws 400 for anything else. */
 export function decodePosition(cursor: string): number {
   const [position] = decodeCursor(cursor, 1);
   if (!Number.isSafeInteger(position) || Number(position) < 0) throw badCursor();
   return Number(position);
 }
 
-/** 400 for a cursor that was not taken from this list. */
+/** 400 for a cursor that did not come from this list. */
 export const badCursor = (): InvalidInput =>
   new InvalidInput([{ field: 'cursor', message: 'is not one that this list gave' }]);
 
-/** 401 for what needs a member. */
+/** 401 for requests that only members may make. */
 export const loginNeeded = (): HttpError => new HttpError(401, 'Log in, or send a bearer token');

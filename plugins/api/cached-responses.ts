@@ -14,28 +14,28 @@ import type { HeaderPair } from 'parley-forum/plugins/protection';
 import { JSON_TYPE, PRIVATE } from './responses.ts';
 import type { RouteBucket } from 'parley-forum/plugins/api';
 
-/** Characters of a URL, and of the checked input; longer ones hardly repeat. */
+/** Maximum number of characters of a URL or of a cache key; longer ones rarely repeat. */
 const MAX_KEY_LENGTH = 300;
-/** Bytes of an entry besides its text. */
+/** Bytes that a cache entry takes besides its text. */
 const ENTRY_OVERHEAD = 500;
 
-/** What sending a cached response needs. */
+/** What is needed to send a cached response. */
 interface CachedResponseOptions {
   /** Its `Vary` header. */
   readonly vary: string;
-  /** Which bucket it counts in; undefined: the general one. */
+  /** The bucket it counts against; undefined: the general one. */
   readonly bucket: RouteBucket | undefined;
-  /** Epoch milliseconds from which it is stale; undefined: only when its tags are purged. */
+  /** Epoch milliseconds at which it becomes stale; undefined: only when its tags are purged. */
   readonly expiresAt: number | undefined;
 }
 
-/** A response as bytes, with the headers that are the same each time. */
+/** A response as bytes, with the headers that are the same every time. */
 export class CachedResponse {
   readonly etag: string;
   readonly body: ReusableBody;
   readonly options: CachedResponseOptions;
   readonly protection: readonly HeaderPair[];
-  /** Names and values in turn, as `writeHead` takes them. */
+  /** Alternating names and values, as `writeHead` takes them. */
   readonly headers: readonly string[];
   readonly gzipHeaders: readonly string[];
 
@@ -59,7 +59,7 @@ export class CachedResponse {
   }
 }
 
-/** Sends a cached response where protection and rate headers are set already. */
+/** Sends a cached response on which the protection and rate limit headers are already set. */
 export function sendCached(req: Request, res: Response, { etag, body }: CachedResponse): void {
   res.setHeader('ETag', etag);
   res.setHeader('Cache-Control', PRIVATE);
@@ -80,21 +80,21 @@ interface StoreOptions {
 }
 
 /**
- * The cache key of a response to `caller`: made of the checked input, so one request never gets another's response,
- * however their URLs are spelled. The caller is empty for guests, who share responses.
+ * The cache key of a response to `caller`. Built from the checked input, so that a request never gets the response to a
+ * different one, however the URL is spelled. The caller is empty for guests, who share responses.
  */
 export function responseKey(caller: string, { path }: RouteInfo, { params, query }: CheckedUrl): string {
   const values = [params ?? {}, query ?? {}].map((part) => Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `api ${caller} ${path} ${JSON.stringify(values)}`;
 }
 
-/** Cached responses to guests and members. For guests also the exact URLs that led to them. */
+/** Cached responses to guests and members and, for guests, the exact URLs that led to them. */
 export class CachedResponses {
   readonly #cache: Cache;
   readonly #clock: Clock;
   readonly #protection: () => readonly HeaderPair[];
 
-  /** `protection`: the headers in force; a response with others is stale. */
+  /** `protection`: the headers currently in force; a response with other ones is stale. */
   constructor(cache: Cache, clock: Clock, protection: () => readonly HeaderPair[]) {
     this.#cache = cache;
     this.#clock = clock;
@@ -107,7 +107,7 @@ export class CachedResponses {
     return cached.options.expiresAt !== undefined && cached.options.expiresAt <= this.#clock.now() ? undefined : cached;
   }
 
-  /** For a guest, by the exact URL. Another spelling has to be parsed first. */
+  /** Finds a guest's response by the exact URL. A different spelling has to be parsed first. */
   findByUrl(url: string): CachedResponse | undefined {
     const key = this.#cache.peek<string>(urlKey(url));
     return key === undefined ? undefined : this.find(key);
@@ -121,7 +121,7 @@ export class CachedResponses {
   }
 
   /**
-   * Records that for guests `url` leads to the response under `key`. What routes read may change with plugins, hence
+   * Records that `url` leads guests to the response under `key`. The routes' input may change with plugins, hence
    * `cacheVersion`.
    */
   rememberUrl(url: string, key: string, cacheVersion: number): void {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { defineCommand, Environment, Routes, Settings, Type } from 'parley-forum';
 import { openApi } from './docs/docs-routes.ts';
 
-/** For generators of clients, which want a file rather than a running server. */
+/** For client generators, which want a file rather than a running server. */
 export const printOpenApi = defineCommand({
   name: 'openapi',
   summary: 'Prints the description of the API, as GET /api/openapi.json answers it, or writes it to a file.',

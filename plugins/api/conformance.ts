@@ -5,7 +5,8 @@ import { errorStatuses } from './docs/openapi.ts';
 import { ACCEPTED } from './responses.ts';
 
 /**
- * Which fields of `given` are missing in `known`, which was made of it by leaving out what its schema does not name.
+ * The fields of `given` that are missing from `known`, a copy of it without the fields that its schema does not
+ * describe.
  */
 function unknownFields(given: unknown, known: unknown, at = ''): readonly FieldProblem[] {
   if (typeof given !== 'object' || given === null || typeof known !== 'object' || known === null) return [];
@@ -17,7 +18,7 @@ function unknownFields(given: unknown, known: unknown, at = ''): readonly FieldP
   });
 }
 
-/** What an answer has that its schema does not say, or lacks. */
+/** Fields that a response has but its schema does not describe, and the other way round. */
 function problemsOf(given: object, schema: TSchema): readonly FieldProblem[] {
   const checked = check(schema, given);
   if (!checked.ok) return checked.problems;
@@ -25,14 +26,16 @@ function problemsOf(given: object, schema: TSchema): readonly FieldProblem[] {
 }
 
 /**
- * For development and tests: a response that does not match the API's description is a bug of its plugin, and
- * logged.
+ * For development and tests: a response that does not match the API description is a bug in its plugin and is logged.
  */
 export class Conformance {
   readonly #log: Logger;
-  /** Schemas by their JSON text: routes' schemas are recreated as plugins start and stop. */
+  /** Schemas by their JSON text: the schemas of routes are recreated as plugins start and stop. */
   readonly #schemas = new Map<string, TSchema>();
-  /** By route, its schema now and what it was before a plugin came or went: an answer may have been begun by then. */
+  /**
+   * By route, its current schema and the one from before a plugin started or stopped: a response may have been started
+   * under the old one.
+   */
   readonly #described = new Map<string, { readonly now: TSchema; readonly before?: TSchema | undefined }>();
 
   constructor(log: Logger) {

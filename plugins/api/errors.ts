@@ -2,9 +2,9 @@ import type { HttpError } from 'parley-forum';
 import { translateFailure } from 'parley-forum/plugins/api';
 
 interface Reader {
-  /** Sees the message for operators. */
+  /** Whether the reader sees the message for operators. */
   readonly staff: boolean;
-  /** The message in the reader's language. */
+  /** Translates a message into the reader's language. */
   say(message: string): string;
 }
 

@@ -10,11 +10,11 @@ export interface FastPathDeps {
   readonly sessions: Sessions;
   readonly rateLimits: RateLimits;
   readonly http: Http;
-  /** Refuses a request: over its rate limit, or the limit cannot be checked. */
+  /** Refuses a request that exceeds its rate limit, or whose rate limit cannot be checked. */
   refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void;
 }
 
-/** Sends cached responses to guests, before Express runs. */
+/** Sends cached responses to guests before Express runs. */
 export class FastPath {
   readonly #deps: FastPathDeps;
 
@@ -22,11 +22,11 @@ export class FastPath {
     this.#deps = deps;
   }
 
-  /** True when the response was sent, or will be as soon as the rate limit is checked. */
+  /** Returns true if the response was sent, or will be as soon as the rate limit has been checked. */
   handle(req: IncomingMessage, res: ServerResponse): boolean {
     const { cached, sessions, rateLimits, refuse } = this.#deps;
     const { authorization, cookie, origin } = req.headers;
-    // Another origin may be told more, which is not worth a key of its own.
+    // Responses to other origins may have additional headers, which does not justify a cache key of their own.
     if (authorization !== undefined || origin !== undefined || (cookie !== undefined && sessions.hasCookie(cookie)))
       return false;
     const answer = cached.findByUrl(req.url ?? '/');

@@ -8,11 +8,11 @@ import { Turns } from './turns.ts';
 export const KEY_HEADER = 'Idempotency-Key';
 const KEY = /^[\x20-\x7e]{1,255}$/;
 /**
- * Requests with a key that are carried out at once. Each holds one of the ten connections of a process for as long as
- * its text is rendered: what many members send together leaves enough for everybody else.
+ * How many requests with a key run at once. Each holds one of the process's ten connections while its text is rendered;
+ * the limit leaves enough connections for everyone else when many members post at the same time.
  */
 const MAX_CONCURRENT = 4;
-/** Milliseconds for which a response is stored. */
+/** How long a response is stored, in milliseconds. */
 const RETENTION = 24 * 3_600_000;
 
 /** Whether the route creates something, so that a repeated request would create it twice. */
@@ -26,15 +26,16 @@ interface StoredResponse {
 }
 
 /**
- * Requests with an `Idempotency-Key`: the first is carried out, and its response stored in the same transaction; a
- * repeated request gets the stored response. Refused ones are not stored, so they may be sent again, corrected or not.
+ * Handles requests with an `Idempotency-Key`: the first one runs, and its response is stored in the same transaction; a
+ * repeated request gets the stored response. Failures are not stored, so a failed request may be sent again, corrected
+ * or not.
  */
 export class Idempotency {
   readonly #data: Data;
   readonly #clock: Clock;
   readonly #callers = new Turns();
   #running = 0;
-  /** Those that wait for one of them to end, the first to come first. */
+  /** Queued requests waiting for a free slot, first come first served. */
   readonly #waiting: (() => void)[] = [];
 
   constructor(data: Data, clock: Clock) {
@@ -42,18 +43,18 @@ export class Idempotency {
     this.#clock = clock;
   }
 
-  /** Undefined where the handler should simply run. */
+  /** Returns undefined if the handler should simply run. */
   wrap(call: Call, handler: () => Promise<object>): Promise<object> | undefined {
     const key = call.req.get(KEY_HEADER);
     const caller = call.actor.id;
     if (key === undefined || caller === undefined || !isCreation(call.route)) return undefined;
     if (!KEY.test(key))
       throw new InvalidInput([{ field: KEY_HEADER, message: 'must have 1 to 255 printable ASCII characters' }]);
-    // Serial per caller: a repetition waits for the first, and no caller holds more than one connection.
+    // Serial per caller: a repeated request waits for the first, and no caller holds more than one connection.
     return this.#callers.run(caller, () => this.#withFew(() => this.#once(call, { caller, key }, handler)));
   }
 
-  /** Deletes responses whose retention is over. */
+  /** Deletes stored responses that have expired. */
   async deleteExpired(): Promise<void> {
     await this.#data.all(sql`delete from api_answer where asked_at <= ${this.#oldest()}`);
   }
@@ -70,7 +71,7 @@ export class Idempotency {
       result?: object;
       known?: StoredResponse | undefined;
     }>(async () => {
-      // Another process that is at the same request holds the row; this waits until it is done.
+      // If another process is handling the same request, it holds the row, and this statement waits until it is done.
       const mine = await this.#data.one(sql`insert into api_answer (account_id, key, digest, asked_at)
           values (${caller}, ${key}, ${digest}, ${new Date(this.#clock.now())})
         on conflict (account_id, key) do update set digest = excluded.digest, asked_at = excluded.asked_at
@@ -105,7 +106,7 @@ export class Idempotency {
   }
 
   async #withFew<T>(work: () => Promise<T>): Promise<T> {
-    // Whoever ends hands the place on.
+    // A request that finishes hands its slot to the next in the queue.
     if (this.#running >= MAX_CONCURRENT) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#running++;
     try {

@@ -128,10 +128,10 @@ export default definePlugin({
     const documents = addDocs(plugin, { routes, settings, environment, protection });
     plugin.on(pluginChanged, () => {
       documents.forget();
-      // A plugin's responses go with it, and so do URLs that led to them.
+      // When a plugin stops, its cached responses must go, and so must the URLs that led to them.
       cache.drop(responsesTag);
     });
-    // The page size is a setting.
+    // Responses depend on settings such as the page size.
     plugin.onSettings(() => cache.purge(responsesTag));
     return { refusals: { refuse: (req, res, failure) => surface.fail({ req, res, route: undefined }, failure) } };
   },

@@ -3,20 +3,20 @@ import type { ApiContext, ApiOptions } from 'parley-forum/plugins/api';
 import { successBytes } from './responses.ts';
 import type { Turns } from './turns.ts';
 
-/** The header that names what the caller saw of what it changes. */
+/** The header with the ETag of the representation that the caller wants to change. */
 export const CONDITION = 'If-Match';
 
-/** Whether the route changes what its address names, which may have been changed by others since it was read. */
+/** Whether the route changes the resource at its address, which others may have changed since the caller read it. */
 export const isChange = ({ method }: Pick<RouteInfo, 'method'>): boolean =>
   method === 'put' || method === 'patch' || method === 'delete';
 
-/** What is changed is the same, whichever way it was sent, so tags are compared without their `W/`. */
+/** A weak and a strong tag denote the same resource here, however it was sent, so tags are compared without `W/`. */
 const strong = (tag: string): string => tag.trim().replace(/^W\//, '');
 
 /**
- * Runs `handler` unless what the caller saw is out of date. Of several that saw the same one is carried out, as the next
- * looks when it has ended; only what another process, or a change without a condition, does between look and change is
- * not noticed.
+ * Runs `handler` unless the caller's version is out of date. If several callers saw the same version, only one of them
+ * succeeds, because each checks after the previous one has finished. Not detected: changes made between check and write
+ * by another process, or by a request without a condition.
  */
 export const ifUnchanged = <T>(
   { routes, turns }: { readonly routes: Routes; readonly turns: Turns },
@@ -30,8 +30,8 @@ export const ifUnchanged = <T>(
   });
 
 /**
- * `seen`: the tags of what the caller saw under the address of its request. Throws 412 where GET answers something else
- * by now.
+ * `seen`: the ETags of what the caller read at the address of its request. Throws 412 if GET would return something
+ * else by now.
  */
 async function assertUnchanged(
   routes: Routes,

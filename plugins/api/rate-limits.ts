@@ -4,7 +4,7 @@ import type { ApiOptions, RouteBucket } from 'parley-forum/plugins/api';
 import { limitFor, memberKey, type Viewer } from 'parley-forum/plugins/access';
 import { tooMany, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
-/** One bucket for the whole prefix, per member or per IP. */
+/** One bucket for the whole prefix, per member or per IP address. */
 const DEFAULT_BUCKET: Bucket = { name: 'api', window: 60 };
 
 export interface RateLimitsDeps {
@@ -13,7 +13,7 @@ export interface RateLimitsDeps {
   readonly settings: Settings;
 }
 
-/** Counts every request below /api, also refused ones. */
+/** Counts every request under /api, including refused ones. */
 export class RateLimits {
   readonly #deps: RateLimitsDeps;
 
@@ -21,7 +21,7 @@ export class RateLimits {
     this.#deps = options;
   }
 
-  /** `viewer` undefined: the token is not valid; counted like a guest. */
+  /** `viewer` is undefined if the token is not valid; the request then counts as a guest's. */
   count(
     req: IncomingMessage,
     viewer: Viewer | undefined,
@@ -57,7 +57,7 @@ export function setRateHeaders(res: ServerResponse, { limit, remaining, resetAt 
   res.setHeader('X-RateLimit-Reset', seconds(resetAt));
 }
 
-/** As `setRateHeaders`, as names and values in turn for `writeHead`. */
+/** Like `setRateHeaders`, but as alternating names and values for `writeHead`. */
 export const rateHeaders = ({ limit, remaining, resetAt }: Allowance): string[] => [
   'X-RateLimit-Limit',
   String(limit),

@@ -10,15 +10,15 @@ export const PRIVATE = 'private, no-cache';
 export const successBytes = (result: object | undefined): Buffer =>
   Buffer.from(JSON.stringify({ success: true, ...result }));
 
-/** Status of what was created. */
+/** Status of responses to requests that created something. */
 export const CREATED = 201;
-/** Status of what is taken on and not done yet. */
+/** Status of responses to requests that were accepted but are not finished. */
 export const ACCEPTED = 202;
-/** What a handler returned, and the status with which that is said. */
+/** Separates a handler's return value into the response's status and result. */
 export const outcomeOf = ({ status }: Pick<RouteInfo, 'status'>, result: object): { status: number; result: object } =>
   result instanceof Accepted ? { status: ACCEPTED, result: result.result } : { status, result };
 
-/** Says where what was created is found, where it has an address of its own. */
+/** Sets `Location` to the address of the created resource, if it has one of its own. */
 export function setLocation(
   res: ServerResponse,
   { options: { location } }: Pick<RouteInfo<ApiOptions>, 'options'>,
@@ -31,11 +31,14 @@ interface Sent {
   readonly status: number;
   readonly type: string;
   readonly body: Buffer;
-  /** Where it is known already. */
+  /** The ETag, if already known. */
   readonly etag?: string | undefined;
 }
 
-/** Sends `body`; reads get an ETag, and 304 when it is known. Node leaves the body out of responses to HEAD. */
+/**
+ * Sends `body`; responses to reads get an ETag, or are a 304 if the client already has it. Node omits the body of
+ * responses to HEAD.
+ */
 export function send(req: IncomingMessage, res: ServerResponse, { status, type, body, ...known }: Sent): void {
   const read = req.method === 'GET' || req.method === 'HEAD';
   if (read && status === 200) {

@@ -56,17 +56,18 @@ export interface ApiSurfaceDeps {
   errorTranslators(): readonly ErrorTranslator[];
 }
 
-/** What the surface knows of a request besides what handlers do. */
+/** The surface's own request context, in addition to what handlers get. */
 interface OwnContext extends ApiContext {
-  /** Whether a token says who calls, not a cookie. */
+  /** Whether the caller is authenticated by a token rather than a cookie. */
   readonly bearer: boolean;
-  /** Taken before anything is read, so that the response is not cached if something changes meanwhile. */
+  /** Taken before anything is read, so that the response is not cached if data changes in the meantime. */
   readonly cacheVersion: number;
 }
 type ApiRequest = RequestContext<OwnContext, ApiOptions>;
 
 /**
- * Each member has their own cached responses, as records may contain private fields. So has each group.
+ * Each member has their own cached responses, as records may contain private fields; and each of a member's groups as
+ * well.
  */
 const callerOf = ({ id, group }: Viewer): string => (id === undefined ? '' : `${id}/${group.id}`);
 
@@ -84,12 +85,12 @@ const csrfFailed = (): HttpError =>
     { code: 'csrf_failed' },
   );
 
-/** How /api authenticates, limits, protects, responds and fails. */
+/** Defines how /api authenticates, rate-limits, protects, responds and fails. */
 export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptions, OwnContext> {
   readonly middleware: readonly RequestHandler[];
   readonly #deps: ApiSurfaceDeps;
   readonly #cachedResponses: CachedResponses;
-  /** Changes with a condition, by address. */
+  /** Conditional changes, by address. */
   readonly #changes = new Turns();
   readonly #fastPath: FastPath;
   readonly #conformance: Conformance | undefined;
@@ -107,7 +108,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
       http: deps.http,
       refuse,
     });
-    // A bearer token wins over the cookie, so the session behind the cookie is not even read.
+    // A bearer token takes precedence over the cookie, so the session behind the cookie is not even read.
     this.middleware = [
       (req, res, next) => (bearerToken(req) === undefined ? deps.sessions.middleware(req, res, next) : next()),
     ];
@@ -152,7 +153,9 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
     throw csrfFailed();
   }
 
-  /** The cached response for this caller. Guests get here with URLs that were not seen before. */
+  /**
+   * Sends the cached response for this caller, if there is one. Guests get here with URLs that were not seen before.
+   */
   fromCache(call: ApiRequest & CheckedUrl): boolean {
     const { req, res, actor, route } = call;
     if (req.method !== 'GET') return false;
@@ -204,7 +207,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
     send(req, res, { status, type: JSON_TYPE, body, etag });
   }
 
-  /** Guests' URLs only: members have to be authenticated anyway. */
+  /** Only for guests: members have to be authenticated anyway. */
   #rememberUrl({ req, actor, cacheVersion }: ApiRequest, key: string): void {
     if (isGuest(actor)) this.#cachedResponses.rememberUrl(req.originalUrl, key, cacheVersion);
   }
@@ -214,7 +217,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
     failure: HttpError,
   ): Promise<void> {
     if (res.headersSent) return void res.destroy();
-    // What failed before the rate limit is counted now: every response has rate headers.
+    // Requests that failed before the rate limit was checked are counted now, as every response has rate limit headers.
     if (!res.hasHeader('X-RateLimit-Limit')) {
       this.#protect(req, res);
       setRateHeaders(res, await this.#deps.rateLimits.count(req, actor, undefined));
@@ -243,7 +246,7 @@ export class ApiSurface implements SurfaceBehaviour<ApiContext, object, ApiOptio
     return failure.status;
   }
 
-  /** To a person in their language. Browsers say of what a page fetches that it comes from its own site. */
+  /** Translates a message if the request comes from a page of this site: browsers say so in `Sec-Fetch-Site`. */
   #say(req: IncomingMessage, message: string): string {
     if (req.headers['sec-fetch-site'] !== 'same-origin') return message;
     return this.#deps.errorTranslators().reduce((text, translate) => translate(req, text), message);

@@ -1,6 +1,6 @@
-/** Runs what has a key in common one after the other, in this process. */
+/** Runs work with the same key one after the other, within this process. */
 export class Turns {
-  /** By key, the end of the last one. */
+  /** By key, a promise for the end of the last work queued. */
   readonly #last = new Map<string, Promise<void>>();
 
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {

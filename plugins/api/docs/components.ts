@@ -1,7 +1,7 @@
 import { KEY_HEADER } from '../idempotency.ts';
 import { CONDITION } from '../preconditions.ts';
 
-/** What answers of the API have in common, as the `components` of an OpenAPI document. */
+/** The parts that API responses share, as the `components` of an OpenAPI document. */
 
 const integer = { type: 'integer' };
 const rateHeaders = {
@@ -28,7 +28,7 @@ const headers = {
 const refs = (names: readonly string[]): object =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 
-/** The headers of every answer, and more by name. */
+/** The headers of every response, plus additional ones by name. */
 export const headersOf = (...more: readonly (keyof typeof headers)[]): object =>
   refs([...Object.keys(rateHeaders), ...more]);
 

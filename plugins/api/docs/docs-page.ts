@@ -2,7 +2,7 @@ import { html, type SafeHtml } from 'parley-forum/plugins/web';
 import { components } from './components.ts';
 import type { JsonSchema, OpenApi, Operation, Parameter } from './openapi.ts';
 
-/** The reference as one page without script. */
+/** The reference as a single page without scripts. */
 export function docsPage({ info, servers, tags, paths }: OpenApi): SafeHtml {
   const all = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -84,7 +84,7 @@ interface Nested {
   readonly anyOf?: readonly JsonSchema[];
 }
 
-/** A schema in the manner of a type, which reads quicker than the schema. */
+/** Prints a schema like a TypeScript type, which is quicker to read than the schema. */
 function sketch(schema: JsonSchema, indent: string): string {
   const { properties, required = [], items, allOf, anyOf } = schema as Nested;
   if (properties) {

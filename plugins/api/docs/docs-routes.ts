@@ -26,7 +26,7 @@ interface RenderedDocs {
   readonly page: Buffer;
 }
 
-/** The page for people has a style sheet of its own and no script at all. */
+/** The HTML page has its own style sheet and no scripts at all. */
 const DOCUMENT_POLICY = {
   ...DATA_POLICY,
   'style-src': ["'self'"],
@@ -34,7 +34,7 @@ const DOCUMENT_POLICY = {
   'frame-ancestors': ["'self'"],
 };
 
-/** Every route of the API that runs at this moment. */
+/** Describes every API route that is currently running. */
 export function openApi({ routes, settings, environment }: OpenApiDeps): OpenApi {
   const own = routes.list().filter(({ surface }) => surface.id === api.id);
   return describe(own, {
@@ -45,7 +45,8 @@ export function openApi({ routes, settings, environment }: OpenApiDeps): OpenApi
 }
 
 /**
- * The API's description for programs and for people; rendered on the first request after plugins started or stopped.
+ * Adds routes that serve the API description to programs and people; rendered on the first request after plugins
+ * started or stopped.
  */
 export function addDocs(plugin: PluginHandle, { protection, ...sources }: DocsDeps): { forget(): void } {
   const policy = (): string =>

@@ -5,7 +5,7 @@ import { isCreation } from '../idempotency.ts';
 import { isChange } from '../preconditions.ts';
 import { ACCEPTED } from '../responses.ts';
 
-/** The parts of an OpenAPI 3.1 document that the human page reads. */
+/** The parts of an OpenAPI 3.1 document that the HTML page reads. */
 export interface OpenApi {
   readonly openapi: '3.1.0';
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -33,7 +33,7 @@ export interface Parameter {
   readonly description?: string;
   readonly schema: JsonSchema;
 }
-/** Leads to a part that several operations share. */
+/** Refers to a part that several operations share. */
 interface Reference {
   readonly $ref: string;
 }
@@ -49,7 +49,8 @@ Lists take \`limit\` (at most ${MAX_PAGE}), and \`offset\` or \`cursor\`. Every 
 Calls that create something take an \`Idempotency-Key\`, so that they may be sent again after a lost answer; changes take an \`If-Match\`. Unknown fields and parameters are ignored.`;
 
 /**
- * Describes `routes` from the schemas that check them. Sorted by path, so that the same routes give the same document.
+ * Describes `routes` using the schemas that validate them. Sorted by path, so that the same routes produce the same
+ * document.
  */
 export function describe(
   routes: readonly RouteInfo<ApiOptions>[],
@@ -102,7 +103,7 @@ function operation(route: RouteInfo<ApiOptions>): Operation {
   };
 }
 
-/** Each entry is one way in; an empty one is a guest's. */
+/** Each entry is one way to authenticate; an empty one means guest access. */
 function security({ method, can, options }: RouteInfo<ApiOptions>): readonly object[] {
   const write = method !== 'get' && options.csrf !== false;
   const member = [{ bearer: [] }, write ? { session: [], csrf: [] } : { session: [] }];
@@ -131,7 +132,7 @@ function queryParameters(query: TSchema | undefined): readonly Parameter[] {
   });
 }
 
-/** The statuses with which a call of the route may fail, ascending. */
+/** The status codes with which a call to the route may fail, ascending. */
 export function errorStatuses({ method, can, options, query, body, path }: RouteInfo<ApiOptions>): readonly number[] {
   const write = method !== 'get';
   const named =
@@ -192,7 +193,7 @@ function success(result: TSchema | undefined): JsonSchema {
   };
 }
 
-/** Plain data without what only this program reads. */
+/** The schema as plain JSON, without the keywords that only this program reads. */
 const jsonOf = (schema: TSchema | JsonSchema): JsonSchema =>
   JSON.parse(
     JSON.stringify(schema, (key, value: unknown) => (key.startsWith('x-') || key.startsWith('~') ? undefined : value)),
