@@ -1,7 +1,7 @@
 /**
- * Collects what comes while a batch is under way, and does it as the next batch: under load one statement or
- * transaction serves many. One batch runs at a time. Not for use in a transaction, which a batch would join with the
- * items of others.
+ * Collects items that arrive while a batch is running and processes them as the next batch: under load, one statement
+ * or transaction serves many items. One batch runs at a time. Must not be used inside a transaction, which the batch
+ * would join together with other callers' items.
  */
 export class Batcher<T, R = void> {
   readonly #run: (items: readonly T[]) => Promise<R>;
@@ -11,12 +11,12 @@ export class Batcher<T, R = void> {
   /** Never rejects. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** `run` gets the items in the order in which they came. */
+  /** `run` gets the items in order of arrival. */
   constructor(run: (items: readonly T[]) => Promise<R>) {
     this.#run = run;
   }
 
-  /** Resolves to what `run` made of the batch with the item; rejects as it did, for every item of the batch. */
+  /** Resolves to the result of `run` for the item's batch; if it rejects, every item of the batch does. */
   add(item: T): Promise<R> {
     this.#waiting.push(item);
     if (!this.#next) {

@@ -1,40 +1,38 @@
 import { defineExtensionPoint } from '../ref.ts';
 
 /**
- * Numbers that are kept beside what they count, so that a page need not count. Whoever keeps such numbers says here how
- * they are compared with what is there and made equal again; the command `recount` and the doctor ask.
+ * Counts that are stored so that a page need not compute them. The plugin that stores them declares here how they are
+ * compared with the counted rows and corrected; used by the command `recount` and the doctor.
  */
 export interface Counter {
-  /** What is counted, as the command shows it: `lines of orders`. */
+  /** The name of what is counted, as shown by the command: `lines of orders`. */
   readonly name: string;
-  /**
-   * At most `limit` keys of what has numbers, in order: those after one, or with `descending` those from the last one on.
-   */
+  /** At most `limit` keys that have counts, in order: those after `after`, or the last ones first if `descending`. */
   keys(part: {
     readonly after?: string | undefined;
     readonly limit: number;
     readonly descending?: boolean;
   }): Promise<readonly string[]>;
   /**
-   * What differs among these, one line each. One statement, so that what is written meanwhile is seen wholly or not at
-   * all.
+   * The differences for these keys, one line each. Uses a single statement, so that concurrent writes are seen
+   * completely or not at all.
    */
   check(keys: readonly string[]): Promise<readonly string[]>;
-  /** Makes these equal, in a transaction that locks rows in the order of every other write. */
+  /** Corrects the counts of these keys, in a transaction that locks rows in the same order as every other write. */
   repair(keys: readonly string[]): Promise<void>;
 }
 
-/** Where those who keep such numbers add how they are compared and repaired. */
+/** Extension point for plugins that store counts. */
 export const counters = defineExtensionPoint<Counter>(
   'kernel.counters',
   'Stored numbers that `recount` and the doctor compare with what they count, and repair.',
   { order: 'The order in which they are compared and repaired.' },
 );
 
-/** Keys that are looked at together. */
+/** Number of keys compared per statement. */
 const TOGETHER = 500;
 
-/** The differences of a counter, batch by batch, each with its keys. */
+/** Yields the differences of a counter batch by batch, each with its keys. */
 export async function* differences(
   counter: Counter,
 ): AsyncGenerator<{ readonly keys: readonly string[]; readonly lines: readonly string[] }, void> {

@@ -8,96 +8,98 @@ import { PluginError, chainOf, messageOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { defineToken } from '../ref.ts';
 
-/** MikroORM’s own: entities, and the builders `p` of their properties. */
+/** Re-exported from MikroORM: entities, and the property builders `p`. */
 export { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core';
-/** MikroORM’s own: each file of `migrations/` exports a class that extends it. */
+/** Re-exported from MikroORM: each file in `migrations/` exports a class that extends it. */
 export { Migration } from '@mikro-orm/migrations';
-/** Kysely’s own: SQL in which every value is bound. */
+/** Re-exported from Kysely: SQL in which every value is a bound parameter. */
 export { sql, type RawBuilder } from 'kysely';
 
 /**
- * In a statement on a table that may grow a thousand times within seconds: it is planned each time. A plan that was kept
- * from when the table was small would read all of it.
+ * Marks a statement on a table that may grow a thousandfold within seconds, so that it is planned on each execution. A
+ * cached plan from when the table was small would scan the whole table.
  */
 export const PLANNED_ANEW = '/* planned anew */';
 
-/** What `data.em()` has: the rows of a transaction as objects, written when it commits. */
+/** The type of `data.em()`: a transaction's rows as objects, written when it commits. */
 export type EntityManager = SqlEntityManager;
 // `any` because a list of entities mixes types; `defineEntity` checks each one.
 export type EntityDefinition = EntitySchema<any, any, any>;
-/** Recorded under its class name, which must be unique within its plugin and stay as it is. */
+/** Recorded under its class name, which must be unique within its plugin and must not change. */
 export type MigrationClass = (new (...args: any[]) => Migration) & { readonly name: string };
 
 /**
- * The database. Inside a transaction every method joins it, so that on the embedded single connection nothing waits for
- * itself.
+ * The database. Inside a transaction every method joins it, so that nothing deadlocks on the single connection of the
+ * embedded database.
  */
 export interface Data {
-  /** True where the database runs in this process: one connection, one process. */
+  /** Whether the database runs inside this process, with a single connection and for this process only. */
   readonly embedded: boolean;
-  /** The transaction's, or a fresh fork. */
+  /** The entity manager of the current transaction, or a new fork. */
   em(): EntityManager;
   /**
-   * Runs work in a transaction (a nested call joins the one under way), flushes the em, commits, then sends the actions
-   * raised meanwhile and resolves when their listeners have settled. A throw rolls back and drops the actions. What the
-   * server rolls back for the sake of another transaction runs again, at most twice: work must not do outside of the
-   * database what cannot be done again.
+   * Runs work in a transaction (a nested call joins the current one), flushes the entity manager, commits, then emits
+   * the actions raised meanwhile and resolves when their listeners have settled. If `work` throws, the transaction is
+   * rolled back and the actions are dropped. A transaction that the server rolls back because of another one is
+   * retried, at most twice, so `work` must not have side effects outside the database that cannot be repeated.
    */
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   readonly inTransaction: boolean;
   /**
-   * Waits until no other transaction, of whichever process, holds the lock of this name, and holds it until the end of
-   * the transaction under way: for what has to be counted or looked up before it is added to. Throws outside of a
-   * transaction. The name begins with the plugin's id: `boats:harbour 7`. Take it before rows are locked.
+   * Waits until no other transaction, in any process, holds the lock of this name, then holds it until the end of the
+   * current transaction: for anything that has to be counted or looked up before it is added to. Throws outside of a
+   * transaction. The name starts with the plugin's id: `boats:harbour 7`. Must be taken before rows are locked.
    */
   lock(name: string): Promise<void>;
   /**
-   * Runs `work` after the commit of the transaction under way, in the order in which such work came, and drops it with
-   * a rollback; at once outside of one. Resolves when it has run, or waits for the commit.
+   * Runs `work` after the current transaction has committed, in the order of these calls, and drops it on rollback;
+   * outside of a transaction runs it at once. Resolves when the work is done or, in a transaction, as soon as it is
+   * queued.
    */
   afterCommit(work: () => Promise<void>): Promise<void>;
   /**
-   * The rows of one statement, without the ORM's cost: for lists and for SQL. timestamptz is a `Date`, bigint and
-   * numeric a number, jsonb parsed, date and interval text. Does not flush what the em still holds. Throws as the em
-   * does (`UniqueConstraintViolationException`).
+   * Returns the rows of one statement without the overhead of the ORM: for lists and for plain SQL. timestamptz is
+   * returned as a `Date`, bigint and numeric as a number, jsonb parsed, date and interval as text. Does not flush
+   * pending changes of the entity manager. Throws the same errors as the entity manager
+   * (`UniqueConstraintViolationException`).
    */
   all<T>(query: RawBuilder<T>): Promise<T[]>;
-  /** As `all`, the first row only. */
+  /** Like `all`, but returns only the first row. */
   one<T>(query: RawBuilder<T>): Promise<T | undefined>;
-  /** A stable id of this database, made with the kernel's tables. */
+  /** A stable id of this database, generated together with the kernel's tables. */
   identity(): Promise<string>;
   /**
-   * How many statements this process has run, `begin` and `commit` included: tests assert that it does not grow with
-   * the rows.
+   * How many statements this process has run, including `begin` and `commit`: tests assert that it does not grow with
+   * the number of rows.
    */
   readonly statements: number;
 }
 export const Data = defineToken<Data>('Data');
 
-/** What belongs to a transaction besides its statements, and is dropped with a rollback. */
+/** Work that belongs to a transaction besides its statements, dropped on rollback. */
 export interface Batch {
-  /** Make the last statements, after the flush; what fails rolls back. */
+  /** Produce the last statements of the transaction, after the flush; a failure rolls it back. */
   readonly lastStatements: Array<() => readonly RawBuilder<unknown>[]>;
   /** Called right after the commit. */
   readonly committed: Array<() => void>;
-  /** Done after that, each after the one before: the actions raised in the transaction. */
+  /** Run after that, one after the other: the actions raised in the transaction. */
   readonly afterCommit: Array<() => Promise<void>>;
 }
 
-/** A database that somebody opened, and what is different between the embedded one and a server. */
+/** An open database connection, and the differences between the embedded database and a server. */
 export interface DatabaseDriver {
   readonly embedded: boolean;
   readonly orm: MikroORM<AbstractSqlDriver>;
-  /** Counts every statement since the start, the ORM's included. */
+  /** Counts every statement since the start, including the ORM's. */
   readonly usage: { readonly statements: number };
-  /** Outside transactions, past the ORM's client: for reads. */
+  /** Runs a read outside of transactions, bypassing the ORM's client. */
   query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
-  /** Runs the last statement of a transaction; the driver may send the `commit` that follows with it. */
+  /** Runs the last statement of a transaction; the driver may send the following `commit` along with it. */
   thenCommit<T>(statement: () => Promise<T>): Promise<T>;
   claimAlone(): Promise<boolean>;
   /**
-   * After each migration: it may have changed what prepared statements return, and made types that the driver has to
-   * learn.
+   * Called after each migration, which may have changed the result types of prepared statements or created types that
+   * the driver has to learn.
    */
   migrated(): Promise<void>;
   close(): Promise<void>;
@@ -107,34 +109,31 @@ interface Scope {
   readonly em: EntityManager;
   readonly batch: Batch;
   readonly transaction: ControlledTransaction<unknown>;
-  /** False after commit or rollback: work that nobody awaited must not use the connection any more. */
+  /** False after commit or rollback: work that was not awaited must not use the connection any more. */
   open: boolean;
 }
 
-/** The advisory lock under which one process at a time migrates; the number has no meaning. */
+/** Key of the advisory lock that lets only one process migrate at a time; the number has no meaning. */
 const MIGRATING = 7_216_002;
 /**
- * Milliseconds within which to try again what the server rolled back; at random, so that the same two do not meet
- * again.
+ * Upper bounds, in milliseconds, of the random delays before a retry; random so that the same two transactions do not
+ * collide again.
  */
 const AGAIN = [50, 250];
-/**
- * PostgreSQL's codes for what it rolled back because of other transactions: two that waited for each other, or could
- * not be put in an order.
- */
+/** SQLSTATE codes of rollbacks caused by concurrent transactions: serialization failure and deadlock. */
 const ROLLED_BACK = new Set<unknown>(['40001', '40P01']);
 const REMEDY = {
   up: 'nothing of it was kept; correct it and enable the plugin again',
   down: 'nothing of it was removed; its `down` has to undo what ran before, so correct it and uninstall again',
 };
 
-/** The names of those that ran and are none of these: of a newer version, or of files that are gone. */
+/** The names of applied migrations missing from this list: they belong to a newer version, or their files are gone. */
 const missingOf = (ran: readonly string[], migrations: readonly MigrationClass[]): readonly string[] =>
   ran.filter((name) => !migrations.some((one) => one.name === name));
 const missingText = (names: readonly string[]): string =>
   `${names.map((name) => `"${name}"`).join(', ')} ran before, and no migration of it is called so now: what it made stays, and cannot be undone without it; put its file back, or install the version that has it`;
 
-/** Holds the one ambient thing there is: the transaction under way and the actions raised in it. */
+/** Holds the only ambient state there is: the current transaction and the actions raised in it. */
 export class Database implements Data {
   readonly embedded: boolean;
   readonly #backend: DatabaseDriver;
@@ -155,7 +154,10 @@ export class Database implements Data {
     return this.#scope !== undefined;
   }
 
-  /** How much the database has to do or to wait with: transactions, and statements outside of them. */
+  /**
+   * The number of transactions, and of statements outside of transactions, that are running or waiting for a connection
+   * or a retry.
+   */
   get underWay(): number {
     return this.#underWay;
   }
@@ -170,11 +172,11 @@ export class Database implements Data {
 
   async lock(name: string): Promise<void> {
     if (!this.inTransaction) throw new Error(`The lock "${name}" is asked for outside of a transaction`);
-    // The embedded database has one connection, which the transaction holds.
+    // The embedded database has a single connection, which the transaction holds.
     if (!this.embedded) await this.all(sql`select pg_advisory_xact_lock(hashtextextended(${name}, 0))`);
   }
 
-  /** Of the transaction under way; undefined outside of one. */
+  /** The batch of the current transaction; undefined outside of one. */
   batch(): Batch | undefined {
     return this.#scope?.batch;
   }
@@ -190,8 +192,8 @@ export class Database implements Data {
     if (outer) return work(outer.em);
     const { result, batch } = await this.#again(async () => {
       const fresh: Batch = { lastStatements: [], committed: [], afterCommit: [] };
-      // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or
-      // `rollback` failed.
+      // The connection is always released this way; a transaction started by the ORM leaks it if `begin`, `commit` or
+      // `rollback` fails.
       return {
         result: await this.#client.connection().execute((connection) => this.#run(connection, fresh, work)),
         batch: fresh,
@@ -201,7 +203,7 @@ export class Database implements Data {
     return result;
   }
 
-  /** Runs work that must not join the transaction under way, such as a worker's that happens to be woken in it. */
+  /** Runs work that must not join the current transaction, such as a worker that happens to be woken inside it. */
   outside<T>(work: () => T): T {
     return this.#ambient.run(undefined, work);
   }
@@ -225,8 +227,8 @@ export class Database implements Data {
   }
 
   /**
-   * Live, and again at each start. A table that another plugin owns is refused; a changed definition replaces the old
-   * one.
+   * Registers a plugin's entities, at runtime and on each start of the plugin. Rejects a table owned by another plugin;
+   * a changed definition replaces the previous one.
    */
   async discover(plugin: string, entities: readonly EntityDefinition[]): Promise<void> {
     const tableOf = (definition: EntityDefinition): string => definition.init().meta.tableName;
@@ -252,7 +254,7 @@ export class Database implements Data {
     for (const definition of fresh) this.#tables.set(tableOf(definition), { owner: plugin, definition });
   }
 
-  /** Runs what has not run yet, each in a transaction of its own, and returns the names. One process at a time. */
+  /** Runs pending migrations, each in its own transaction, and returns their names. One process at a time. */
   async migrate(plugin: string, migrations: readonly MigrationClass[]): Promise<readonly string[]> {
     const repeated = migrations.find((one, at) => migrations.findIndex((other) => other.name === one.name) !== at);
     if (repeated) throw new PluginError(plugin, `lists two migrations named "${repeated.name}"; rename one of them`);
@@ -260,27 +262,28 @@ export class Database implements Data {
   }
 
   /**
-   * Throws where something ran that is none of these, as of a newer version: undoing these would leave what it made, and
-   * count it as made.
+   * Throws if an applied migration is not in this list, for example one of a newer version: undoing only the listed
+   * ones would leave its changes in place and still recorded as applied.
    */
   async assertUndoable(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
     const missing = missingOf(await this.#applied(plugin), migrations);
     if (missing.length > 0) throw new PluginError(plugin, `cannot be uninstalled: ${missingText(missing)}`);
   }
 
-  /** Undoes what has run of these, last first, and lets go of the plugin's tables. */
+  /** Undoes the applied migrations among these, last first, and gives up ownership of the plugin's tables. */
   async migrateDown(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
     await this.#migrate(plugin, migrations.toReversed(), 'down');
     for (const table of this.#tables.values()) if (table.owner === plugin) table.owner = undefined;
   }
 
-  /** Whether the database takes no writes at the moment, as a standby or one whose disk is full. */
+  /** Whether the database is read-only at the moment, such as a standby or one whose disk is full. */
   async readOnly(): Promise<boolean> {
     return (await this.one(sql<{ on: boolean }>`select current_setting('transaction_read_only') = 'on' as on`))!.on;
   }
 
   /**
-   * False when another process has claimed this database alone. Held until `close`, always true on the embedded one.
+   * Returns false if another process has claimed exclusive use of this database. Held until `close`; always true on the
+   * embedded database.
    */
   claimAlone(): Promise<boolean> {
     return this.#backend.claimAlone();
@@ -338,7 +341,7 @@ export class Database implements Data {
       for (const begin of batch.committed) begin();
       return result;
     } catch (error) {
-      // What went wrong first is what the caller must see; a connection that is gone has rolled back by itself.
+      // The caller must see the original error. A connection that is gone has rolled back by itself.
       await transaction
         .rollback()
         .execute()
@@ -352,7 +355,7 @@ export class Database implements Data {
     }
   }
 
-  /** The names of a plugin's migrations that ran. */
+  /** The names of a plugin's applied migrations. */
   async #applied(plugin: string): Promise<readonly string[]> {
     const rows = await this.all(
       sql<{ name: string }>`select name from migration where plugin = ${plugin} order by name`,
@@ -371,7 +374,7 @@ export class Database implements Data {
       try {
         await this.transaction(async (em) => {
           await this.all(sql`select pg_advisory_xact_lock(${MIGRATING}), set_config('statement_timeout', '0', true)`);
-          // Another process may have been faster.
+          // Another process may have run it in the meantime.
           if ((await this.#applied(plugin)).includes(migration.name) === (direction === 'up')) return;
           change.setTransactionContext(em.getTransactionContext()!);
           await change[direction]();
@@ -398,7 +401,7 @@ export class Database implements Data {
   }
 }
 
-/** Does each whatever becomes of those before it; then throws what the first that failed threw. */
+/** Runs all of them even if some fail, then throws the first error. */
 async function doAll(work: ReadonlyArray<() => Promise<void>>): Promise<void> {
   const errors: unknown[] = [];
   for (const one of work) await one().catch((error: unknown) => errors.push(error));
