@@ -4,13 +4,14 @@ import { terminalConsole } from './console.ts';
 import { delegate } from './socket/client.ts';
 
 /**
- * One command from a shell; resolves to the process's exit code. A server that runs on the same data carries it out,
- * and the program is not even loaded here; else the data is opened for as long as it takes. Failures are one line on
- * standard error, with the stack where PARLEY_DEBUG=1; LOG_LEVEL brings the server's log lines back.
+ * Runs one command from a shell and resolves to the exit code of the process. If a server is running on the same data,
+ * the server runs the command and the program is not even loaded here; otherwise the data is opened for the duration of
+ * the command. Failures are printed as one line on standard error, with the stack if PARLEY_DEBUG=1; set LOG_LEVEL to
+ * see the server's log lines.
  */
 export async function main(words: readonly string[]): Promise<number> {
   const console = terminalConsole();
-  // Whatever reads the output, such as `head`, may have seen enough.
+  // The reader of the output, such as `head`, may close the pipe early.
   process.stdout.on('error', () => process.exit(0));
   try {
     const { dataDir } = await readEnvironment();

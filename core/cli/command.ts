@@ -3,24 +3,24 @@ import { defineAction } from '../hooks.ts';
 import type { Services, Tokens } from '../ref.ts';
 import type { Static, TObject } from '../schema.ts';
 
-/** Where a command writes. Progress, colours and pictures only where `terminal`. */
+/** The output of a command. Use progress, colours and pictures only if `terminal`. */
 export interface Console {
   readonly terminal: boolean;
-  /** Terminal width in characters; 80 where it is not a terminal. */
+  /** Terminal width in characters; 80 if it is not a terminal. */
   readonly columns: number;
   print(line: string): void;
-  /** Replaces the last progress line on a terminal; does nothing elsewhere. */
+  /** Replaces the last progress line on a terminal; does nothing otherwise. */
   progress(line: string): void;
   /**
-   * Asks for what must not be shown, twice, on a terminal. Elsewhere it is the first line of standard input where the
-   * caller said so (`piped`), and undefined otherwise, so that no script waits for an answer.
+   * Prompts for a secret twice, without echo, on a terminal. Otherwise returns the first line of standard input if the
+   * caller asked for that (`piped`), and undefined if not, so that no script hangs waiting for input.
    */
   secret(label: string, piped: boolean): Promise<string | undefined>;
 }
 
 /**
- * The value of a secret option, which others on the machine could read in the list of processes: left out, it is asked
- * for; as `-` it is the first line of standard input.
+ * Returns the value of a secret option, which other users of the machine could read in the process list: if omitted,
+ * the user is prompted for it; `-` reads it from the first line of standard input.
  */
 export async function secretOption(console: Console, name: string, given: string | undefined): Promise<string> {
   const value =
@@ -36,42 +36,43 @@ export interface CommandDefinition<N extends Tokens, O extends TObject> {
   /** One or two words: `seed`, `user create`. Unique over all plugins. */
   readonly name: string;
   readonly summary: string;
-  /** What `--help` shows after the summary. */
+  /** Shown by `--help` after the summary. */
   readonly example?: string;
-  /** Names of `options` that are given by position, in order: `user promote NAME`. */
+  /** Names of `options` passed by position, in order: `user promote NAME`. */
   readonly positional?: readonly string[];
-  /** Every option, positional ones included; `--admin-username` is the property `admin-username`. */
+  /** All options, including positional ones; `--admin-username` is the property `admin-username`. */
   readonly options: O;
   /**
-   * Services it uses; their plugins are started for it. A command of none, or of `Environment` alone, runs without the
-   * data.
+   * Services the command uses; their plugins are started for it. A command that needs none, or only `Environment`, runs
+   * without opening the data.
    */
   readonly needs?: N;
-  /** Throw an error whose message is one clear line to fail. */
+  /** To fail, throw an error whose message is one clear line. */
   run(services: Services<N>, options: Static<O>, console: Console): Promise<void> | void;
 }
 
 /** A command of a plugin. `any` because a list of commands mixes types; `defineCommand` checks each one. */
 export type Command = CommandDefinition<any, any>;
 
-/** In place of the id of the account that does something: somebody with a shell on the server gave a command. */
+/** Used in place of an account id as the actor when someone with shell access to the server ran a command. */
 export const commandLine = 'command line';
 
 /**
- * What one of the kernel's own commands does to a setting, a plugin or the whole site. `stayed`: what was begun before
- * failed. Raised in the transaction of the change; before it where plugins start and stop, which no transaction holds,
- * and after a backup.
+ * Raised when one of the kernel's own commands changes a setting or a plugin, or backs up the site. `stayed`: an
+ * operation announced before has failed. Raised in the transaction of the change; beforehand when plugins start or
+ * stop, which no transaction covers; and after a backup.
  */
 export const operated = defineAction<{
   readonly done: 'set' | 'enabled' | 'disabled' | 'installed' | 'removed' | 'uninstalled' | 'stayed' | 'backed-up';
   /** The key of the setting, the id of the plugin or the path of the backup; never a value. */
   readonly subject: string;
-  /** Plugins that stop with it. */
+  /** Plugins that stop along with it. */
   readonly others?: readonly string[];
 }>('kernel.operated');
 
 /**
- * Something an operator can do from a shell: `npm run parley -- <name>`. It runs in the server where one is running.
+ * Defines an operator's command, run from a shell as `npm run parley -- <name>`. It is executed by the server if one is
+ * running.
  */
 export function defineCommand<N extends Tokens = {}, O extends TObject = TObject<{}>>(
   definition: CommandDefinition<N, O>,

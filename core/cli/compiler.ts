@@ -4,10 +4,13 @@ import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ConfigurationError } from '../errors.ts';
 
-/** Milliseconds that the compiler may take. */
+/** Timeout of the compiler in milliseconds. */
 const TIMEOUT = 300_000;
 
-/** What the TypeScript compiler that a folder has installed says of one of its projects, a line each; nothing where all is well. */
+/**
+ * Runs the TypeScript compiler installed in a folder on one of its projects; resolves to its error lines, none if it
+ * succeeds.
+ */
 export function compile(folder: string, project: string, ...flags: readonly string[]): Promise<readonly string[]> {
   const script = compilerOf(folder);
   return new Promise((resolve) => {

@@ -4,14 +4,14 @@ import { relative } from 'node:path';
 import { configurationFile } from '../host/site.ts';
 import { ConfigurationError } from '../errors.ts';
 
-/** The list of plugins in a configuration: what opens it, its entries and the space before what closes it. */
+/** The list of plugins in a configuration: its opening, its entries and the whitespace before its closing bracket. */
 const LIST = /(plugins:\s*\[)([^\]]*?),?(\s*)\]/;
 
-/** Puts a plugin at the end of the list in the site's config/forum.ts; resolves to the path of that file. */
+/** Appends a plugin to the list in the site's config/forum.ts; resolves to the path of that file. */
 export function addToConfiguration(site: string, name: string): Promise<string> {
   return rewrite(site, name, (text) =>
     text.replace(LIST, (_all, open: string, list: string, space: string) =>
-      // A list of lines gets a line, as deep as its first one.
+      // A multi-line list gets a new line, indented like its first one.
       space === ''
         ? `${open}${list}${list.trim() === '' ? '' : ', '}'${name}']`
         : `${open}${list},${/^\s+/.exec(list)?.[0] ?? ' '}'${name}',${space}]`,
@@ -19,11 +19,11 @@ export function addToConfiguration(site: string, name: string): Promise<string> 
   );
 }
 
-/** Whether the list names it. */
+/** Whether the list contains the plugin. */
 export const isConfigured = (site: string, name: string): boolean =>
   (LIST.exec(readFileSync(configurationFile(site)!, 'utf8'))?.[2] ?? '').split(/['"`]/).includes(name);
 
-/** Takes a plugin out of that list; false where it was not in it. */
+/** Removes a plugin from that list; resolves to false if it was not in it. */
 export async function removeFromConfiguration(site: string, name: string): Promise<boolean> {
   const entry = new RegExp(`\\s*(['"\`])${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}\\1\\s*?,?`);
   const without = (list: string): string => list.replace(entry, '').replace(/^,/, '');

@@ -3,10 +3,10 @@ import { Writable } from 'node:stream';
 import { ConfigurationError } from '../errors.ts';
 import type { Console } from './command.ts';
 
-/** Where a terminal's escape sequences begin the line anew and clear it. */
+/** Escape sequence that returns to the start of the line and clears it. */
 const CLEAR = '\r\x1b[2K';
 
-/** A console that ends: `close` wipes the progress line that the last step left. */
+/** A console that can be closed: `close` clears the last progress line. */
 export interface OpenConsole extends Console {
   close(): void;
 }
@@ -52,7 +52,7 @@ async function firstLine(input: NodeJS.ReadStream): Promise<string | undefined> 
   return undefined;
 }
 
-/** What is typed goes to a stream that shows nothing. */
+/** The input is echoed to a stream that shows nothing. */
 function hiddenLine(label: string, stream: NodeJS.WriteStream, input: NodeJS.ReadStream): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   const reader = createInterface({ input, output: nowhere, terminal: true });

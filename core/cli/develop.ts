@@ -4,20 +4,22 @@ import { join, sep } from 'node:path';
 import { EXTENSION, PROGRAM, SITE } from '../host/site.ts';
 import type { Console } from './command.ts';
 
-/** What a process takes over only by beginning anew; nobody edits it where the program is installed. */
+/**
+ * Folders whose changes require a restart of the process; nobody edits them if the program is installed as a package.
+ */
 const PROGRAM_FOLDERS = PROGRAM.includes(`${sep}node_modules${sep}`) ? [] : [join(PROGRAM, 'core')];
 
 interface DevelopmentOptions {
-  /** Install with lifelike content where nothing is installed yet. */
+  /** Install with lifelike content if nothing is installed yet. */
   readonly demo: boolean;
   /**
-   * Settings of the server's process alone, by dotted key: they win over what is stored, and cannot be changed while it
+   * Settings for the server process only, by dotted key: they override stored settings and cannot be changed while it
    * runs.
    */
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/** What `parley dev` does, until it is interrupted. For commands that need no data. */
+/** Runs `parley dev` until interrupted. For commands that need no data. */
 export async function develop({ demo, settings = {} }: DevelopmentOptions, console: Console): Promise<void> {
   const words = ['dev', '--settings', JSON.stringify(settings), ...(demo ? ['--demo'] : [])];
   for (let again = true; again;) {
@@ -26,9 +28,12 @@ export async function develop({ demo, settings = {} }: DevelopmentOptions, conso
   }
 }
 
-/** Resolves to whether the server shall run once more: its own code changed, or it ended by itself and a file changed. */
+/**
+ * Resolves to whether the server should be restarted: because its own code changed, or because it exited and a file
+ * changed.
+ */
 async function accompany(child: ChildProcess, console: Console): Promise<boolean> {
-  // Needed here alone: every server imports this module, as a part of what plugins may use.
+  // Imported lazily: every server loads this module as part of the plugin API, but only this function needs these.
   const [{ watchedFolders }, { watchFiles }] = await Promise.all([
     import('../host/development/reloader.ts'),
     import('../host/development/watch-files.ts'),
@@ -36,7 +41,7 @@ async function accompany(child: ChildProcess, console: Console): Promise<boolean
   const changed = Promise.withResolvers<'changed'>();
   const interrupted = Promise.withResolvers<'interrupted'>();
   const interrupt = (): void => interrupted.resolve('interrupted');
-  // The terminal sends a signal to both; others send it to this process alone.
+  // The terminal signals both processes; other senders signal only this one.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, interrupt);
   const stops = [watchFiles(PROGRAM_FOLDERS, () => changed.resolve('changed'))];
   const ended = once(child, 'exit').then(([code]) => (code === 0 ? ('interrupted' as const) : ('failed' as const)));

@@ -1,7 +1,10 @@
 import { chainOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
-/** For commands: only what failed, one line each on standard error, so that standard output is the command's alone. */
+/**
+ * Logger for commands: prints only errors, one line each, to standard error, so that standard output contains nothing
+ * but the command's own output.
+ */
 export function errorLines(stream: { write(text: string): unknown } = process.stderr, plugin?: string): Logger {
   const nothing = (): void => undefined;
   return {
@@ -19,7 +22,7 @@ export function errorLines(stream: { write(text: string): unknown } = process.st
   };
 }
 
-/** Where in a folder an error was thrown, as ` (dist/service.js:7)`; empty for one that came from elsewhere. */
+/** The place in a folder where an error was thrown, as ` (dist/service.js:7)`; empty if it was thrown elsewhere. */
 export function lineIn(folder: string, error: unknown): string {
   const stack = error instanceof Error ? error.stack : undefined;
   const [, place] = stack?.split(`${folder}/`)[1]?.match(/^([^?:\s]+(?:\?[^:\s]*)?:\d+)/) ?? [];

@@ -2,15 +2,12 @@ import { execFile } from 'node:child_process';
 import { ConfigurationError } from '../errors.ts';
 import type { Console } from './command.ts';
 
-/** Milliseconds that npm may take. */
+/** Timeout of npm in milliseconds. */
 const TIMEOUT = 600_000;
-/** Lines of npm's errors that are shown. */
+/** Number of lines of npm's output shown on failure. */
 const SHOWN = 12;
 
-/**
- * Runs npm in a folder and resolves to what it printed. Throws `ConfigurationError` with its last lines where it
- * fails.
- */
+/** Runs npm in a folder and resolves to its output. If it fails, throws a `ConfigurationError` with its last lines. */
 export function npm(folder: string, args: readonly string[], console: Pick<Console, 'progress'>): Promise<string> {
   console.progress(`npm ${args.join(' ')}`);
   return new Promise((resolve, reject) => {

@@ -5,16 +5,16 @@ import { VERSION } from '../host/loader.ts';
 import { RUN } from '../host/site.ts';
 import { check } from '../schema.ts';
 
-/** A command and whose it is, for the overview. */
+/** A command and its owner, as shown in the overview. */
 export interface Entry {
   readonly command: Command;
   readonly owner: string;
 }
 
-/** What a line asks for: help to print, or a command with its options checked. */
+/** A parsed command line: help to print, or a command with its validated options. */
 export type Call = { readonly help: string } | { readonly command: Command; readonly options: object };
 
-/** What is looked at in an option's schema. */
+/** The parts of an option's schema that are used here. */
 interface OptionSchema {
   readonly type?: string;
   readonly description?: string;
@@ -24,8 +24,8 @@ interface OptionSchema {
 }
 
 /**
- * Reads the words after `parley`; help is as wide as `columns`. Throws `ConfigurationError` with one line that says
- * what is wrong and where to look.
+ * Parses the words after `parley`; help is wrapped at `columns`. Throws a `ConfigurationError` with a single line that
+ * says what is wrong and where to look.
  */
 export function parseCall(entries: readonly Entry[], words: readonly string[], columns = 80): Call {
   const line = words[0] === 'help' ? [...words.slice(1), '--help'] : [...words];
@@ -35,16 +35,16 @@ export function parseCall(entries: readonly Entry[], words: readonly string[], c
   if (group.length > 0 && !known(first) && ['-h', '--help'].includes(second)) return parse(group, [], columns);
   const two = `${first} ${second}`;
   if (known(two) || (!known(first) && !second.startsWith('-'))) line.splice(0, 2, two);
-  // Of an unknown command only the name counts: asked for its help, commander would answer with the overview.
+  // For an unknown command pass only its name: if `--help` followed, commander would print the overview.
   return parse(entries, known(line[0]!) || first.startsWith('-') ? line : line.slice(0, 1), columns);
 }
 
-/** What `--help` of a command prints. */
+/** The output of a command's `--help`. */
 export function commandHelp(command: Command): string {
   return (parse([{ command, owner: '' }], [command.name, '--help'], 80) as { help: string }).help;
 }
 
-/** A command of two words is one name to commander, which then suggests whole names. */
+/** Two-word commands are registered with commander under a single name, so that its suggestions are whole names. */
 function parse(entries: readonly Entry[], line: readonly string[], columns: number): Call {
   let [help, call]: [string, Call | undefined] = ['', undefined];
   const print = (text: string): void => void (help += text);
@@ -63,9 +63,9 @@ function parse(entries: readonly Entry[], line: readonly string[], columns: numb
     })
     .configureOutput({
       writeOut: print,
-      // The overview, where no command was named.
+      // Receives the overview if no command was named.
       writeErr: print,
-      // Problems are thrown.
+      // Errors are thrown instead.
       outputError: () => undefined,
       getOutHelpWidth: () => columns,
       getErrHelpWidth: () => columns,
@@ -87,7 +87,7 @@ function parse(entries: readonly Entry[], line: readonly string[], columns: numb
   return call ?? { help: help.trimEnd() };
 }
 
-/** Problems end the parsing as one line; help and version just end it. */
+/** Errors end parsing with a one-line message; help and version just end it. */
 const refuse =
   (usage: string) =>
   (error: CommanderError): never => {
@@ -96,7 +96,7 @@ const refuse =
     throw new ConfigurationError(`${problem.replaceAll('\n', ' ')}. See: ${usage} --help`);
   };
 
-/** Declares what the schema says; the result is what was given, under the schema's names. */
+/** Declares the schema's options with commander; the result returns the given values under the schema's names. */
 function declare(child: Commander, command: Command, line: readonly string[]): () => Record<string, unknown> {
   const properties = Object.entries(command.options.properties as Record<string, OptionSchema>);
   const required = new Set((command.options.required as string[] | undefined) ?? []);
@@ -124,25 +124,25 @@ function declare(child: Commander, command: Command, line: readonly string[]): (
     );
 }
 
-/** A flag takes no value, a list may be given several times, all else is text for the schema to read. */
+/** A flag takes no value and a list may be repeated; everything else is text that the schema parses. */
 function optionOf(name: string, schema: OptionSchema, required: boolean, line: readonly string[]): Option {
   const { type, description = '' } = schema;
   if (type === 'boolean') return new Option(`--${name}`, description);
   const value = type === 'integer' || type === 'number' ? 'n' : name.split('-').at(-1);
   const note = needed(schema, required) ? `${description} (required)`.trim() : description;
-  // Not mandatory to commander, which would complain of that before it names a misspelt option.
+  // Not declared mandatory: commander would complain about that before naming a misspelled option.
   const option = new Option(`--${name} <${value}>`, note).default(schema.default);
   const choices = choicesOf(schema);
   if (choices) return option.choices(choices);
   return option.argParser((text, before: unknown) => {
-    // Commander takes any word for the value, also the next option where the value was forgotten.
+    // Commander accepts any word as the value, even the next option if the value was forgotten.
     if (/^-./.test(text) && line.includes(text))
       throw new ConfigurationError(`--${name} has no value; write --${name}=VALUE where it begins with a dash`);
     return type === 'array' ? [...((before as string[] | undefined) ?? []), text] : text;
   });
 }
 
-/** A schema counts options with a default as required too. */
+/** In the schema, options with a default are required too. */
 const needed = (schema: OptionSchema, required: boolean): boolean => required && schema.default === undefined;
 
 function choicesOf({ enum: choices, anyOf }: OptionSchema): string[] | undefined {

@@ -10,7 +10,7 @@ import { errorLines } from './error-lines.ts';
 import { parseCall } from './parse.ts';
 import { runCommand, runStanding, standsAlone } from './run-command.ts';
 
-/** Carries out a command where no server does; throws what it fails with. */
+/** Runs a command when no server is running; throws the command's error if it fails. */
 export async function runAlone(words: readonly string[], console: OpenConsole): Promise<void> {
   const starting = watchUnhandledErrors({ drain: () => Promise.resolve() });
   const options = await readOptions();

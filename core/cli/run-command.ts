@@ -9,9 +9,7 @@ import { terminalConsole } from './console.ts';
 import { parseCall, type Call } from './parse.ts';
 import { Program } from './program.ts';
 
-/**
- * Carries out one command line in a program that is open. Throws what the command threw; its message is one clear line.
- */
+/** Runs one command line in an open program. Throws the command's error, whose message is one clear line. */
 export async function runCommand(app: App, words: readonly string[], console?: Console): Promise<void> {
   if (console) return run(app, words, console);
   const terminal = terminalConsole();
@@ -21,7 +19,7 @@ export async function runCommand(app: App, words: readonly string[], console?: C
 const run = (app: App, words: readonly string[], console: Console): Promise<void> =>
   runCall(app, readCall(app, words, console), console);
 
-/** What a command line asks a program that is open for. */
+/** Parses a command line for an open program. */
 export const readCall = (app: App, words: readonly string[], { columns }: Pick<Console, 'columns'>): Call =>
   parseCall(catalogue(app.kernel.graph.all()), words, columns);
 
@@ -33,13 +31,13 @@ export async function runCall(app: App, call: Call, console: Console): Promise<v
 const needsOf = ({ needs = {} }: Command): [string, Token<unknown>][] => Object.entries(needs as Tokens);
 
 /**
- * True when the command needs nothing of the program but, maybe, to know what the process was started with: it runs
- * without the data being opened.
+ * Whether the command needs nothing of the program except perhaps the environment: it then runs without opening the
+ * data.
  */
 export const standsAlone = (call: Call): boolean =>
   'command' in call && needsOf(call.command).every(([, { id }]) => id === Environment.id);
 
-/** Carries out a command that stands alone. */
+/** Runs a command that stands alone. */
 export async function runStanding(
   { command, options }: Extract<Call, { readonly command: Command }>,
   environment: Environment,

@@ -4,26 +4,28 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { EXTENSION, PROGRAM, SITE } from '../host/site.ts';
 import { ConfigurationError } from '../errors.ts';
 
-/** Files of sites, plugins and packages to begin with. */
+/** Template files for new sites, plugins and packages. */
 const TEMPLATES = join(import.meta.dirname, 'templates');
 /** The folder of a template. */
 export const templateOf = (what: 'package' | 'plugin' | 'site'): string => join(TEMPLATES, what);
 
-/** What is read of this program's package.json. */
+/** The parts of this program's package.json that are used here. */
 interface ProgramManifest {
   readonly version: string;
   readonly scripts: { readonly start: string };
   readonly devDependencies: Readonly<Record<string, string>>;
 }
 
-/** By what stands in a template, what is written in its place; longer names first where one begins another. */
+/**
+ * Replacements by the name of their placeholder in a template; if one name is a prefix of another, the longer one comes
+ * first.
+ */
 export type Names = Readonly<Record<string, string>>;
 
 /**
- * Writes the files of a template, a folder whose files end in `.txt` so that no tool takes them for what they become;
- * `__id__` in them, and in their paths, is replaced by what `names` has as `id`. `place` says where one goes, from
- * `target` on, by its path in the template; undefined leaves it out. Existing files are left as they are. Resolves to
- * the paths that were written.
+ * Writes the files of a template. Template files end in `.txt` so that no tool mistakes them for the files they become;
+ * `__id__` in their contents and paths is replaced by the `id` of `names`. `place` maps a path in the template to the
+ * path below `target`; undefined skips the file. Existing files are not touched. Resolves to the paths written.
  */
 export async function writeTemplate(
   from: string,
@@ -43,17 +45,19 @@ export async function writeTemplate(
   return written;
 }
 
-/** One file of a template as text. */
+/** Returns one file of a template as text. */
 export const readTemplate = async (template: 'site', path: string, names: Names): Promise<string> =>
   fill(await readFile(join(TEMPLATES, template, `${path}.txt`), 'utf8'), names);
 
 const fill = (text: string, names: Names): string =>
   Object.entries(names).reduce((filling, [name, value]) => filling.replaceAll(`__${name}__`, value), text);
 
-/** The compiler that only checks, in a tenth of the time; the older one beside it also answers programs. */
+/** The native compiler only type-checks, in a tenth of the time; the older one beside it also has an API. */
 const COMPILER = 'typescript-native';
 
-/** Versions of what a site or a package is worked on with, as this program uses them, and of this program itself. */
+/**
+ * The versions of the tools for working on a site or package, as this program uses them, and of this program itself.
+ */
 export function toolVersions(folder: string, spec?: string): Names {
   const { version, devDependencies } = manifest();
   const tool = (name: string): readonly [string, string] => [name, devDependencies[name]!];
@@ -65,7 +69,9 @@ export function toolVersions(folder: string, spec?: string): Names {
   };
 }
 
-/** Where this program itself came from, if that is no registry: its repository, or the file that the site names. */
+/**
+ * Where this program was installed from if not from a registry: its repository, or the file that the site refers to.
+ */
 function installedFrom(folder: string): string | undefined {
   if (EXTENSION === '.ts') return `file:${relative(folder, PROGRAM) || '.'}`;
   const file = join(SITE, 'package.json');
@@ -83,17 +89,17 @@ export const startScript = (): string =>
 const manifest = (): ProgramManifest =>
   JSON.parse(readFileSync(join(PROGRAM, 'package.json'), 'utf8')) as ProgramManifest;
 
-/** The configuration that a new site begins with: this program's own, as text. */
+/** The initial configuration of a new site: this program's own, as text. */
 export const defaultConfiguration = (): string =>
   readFileSync(
     ['config/forum.ts.txt', 'config/forum.ts'].map((path) => join(PROGRAM, path)).find((path) => existsSync(path))!,
     'utf8',
   );
 
-/** True where the program is its own site: its sources are worked on. */
+/** Whether the program is its own site, that is, its sources are being worked on. */
 export const inRepository = (): boolean => SITE === PROGRAM;
 
-/** Throws for what will not do as a plugin's id. */
+/** Throws if the text is not a valid plugin id. */
 export function checkId(id: string): void {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id))
     throw new ConfigurationError(
@@ -101,7 +107,7 @@ export function checkId(id: string): void {
     );
 }
 
-/** The ways a plugin's id is written in its files. */
+/** The spellings of a plugin's id used in its files. */
 export function spellings(id: string): Names {
   const words = id.split('-');
   const Capital = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');

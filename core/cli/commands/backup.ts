@@ -62,5 +62,5 @@ const restoreCommand = defineCommand({
   },
 });
 
-/** Of the whole site. */
+/** Commands that back up and restore the whole site. */
 export const backupCommands: readonly Command[] = [backup, restoreCommand];

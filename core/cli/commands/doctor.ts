@@ -13,7 +13,7 @@ import { Type } from '../../schema.ts';
 import type { SettingInfo } from '../../settings.ts';
 import { Program } from '../program.ts';
 
-/** One line of the report. `note` is worth knowing and no problem. */
+/** One line of the report. A `note` is worth knowing but not a problem. */
 interface Finding {
   readonly state: 'good' | 'bad' | 'note';
   readonly text: string;
@@ -27,15 +27,14 @@ const print = (console: Pick<Console, 'print'>, findings: readonly Finding[]): v
   findings.forEach(({ state, text }) => console.print(`${SIGNS[state]} ${text}`));
 
 /**
- * Waiting work that was due longer ago than this, in milliseconds, is a backlog: a server that runs takes it within a
- * second.
+ * Jobs overdue by more than this, in milliseconds, count as a backlog: a running server picks up a job within a second.
  */
 const LATE = 60_000;
 
-/** How many of each kind of kept numbers are compared with what they count. */
+/** How many stored counts of each counter are compared with what they count. */
 const SAMPLE = 50;
 
-/** Everything that may be wrong, with what to do about it. Exit code 1 when something is. */
+/** Checks everything that may be wrong and suggests remedies. Exit code 1 if there is a problem. */
 export const doctor = defineCommand({
   name: 'doctor',
   summary: 'Checks environment, database, Redis, data directory, plugins, settings and jobs.',
@@ -58,7 +57,7 @@ export const doctor = defineCommand({
   },
 });
 
-/** What can still be said when the program could not be opened at all. */
+/** Prints the findings that are still available when the program could not be opened at all. */
 export function unopened(options: AppOptions, error: unknown, console: Pick<Console, 'print'>): void {
   print(console, [...environment(options.environment), bad(`could not be opened: ${chainOf(error)}`)]);
 }
@@ -162,7 +161,7 @@ function plugins({ plugins: control, supervisor }: App): Finding[] {
   ];
 }
 
-/** The newest of each kind, which costs little. */
+/** Checks only the newest counts of each counter, which is cheap. */
 async function numbers({ extensions }: App): Promise<Finding[]> {
   const wrong: string[] = [];
   for (const { value: counter } of extensions.read(counters)) {
@@ -176,12 +175,15 @@ async function numbers({ extensions }: App): Promise<Finding[]> {
   ];
 }
 
-/** A secret has no value to compare; that there is one is worth telling. */
+/** A secret has no value to compare; that one is set is worth reporting. */
 const differs = ({ schema, value, default: fallback }: SettingInfo): boolean =>
   (schema as { 'x-group'?: string })['x-group'] !== 'hidden' &&
   (value === undefined || JSON.stringify(value) !== JSON.stringify(fallback));
 
-/** Keys in config/forum.ts that do nothing; those of a plugin that has failed are its own again when it runs. */
+/**
+ * Keys in config/forum.ts that have no effect; the keys of a failed plugin are not listed, as they apply again once it
+ * runs.
+ */
 function strangeSettings({ settings: store, plugins: control }: App): Finding[] {
   const failed = new Set(control.list().flatMap(({ id, state }) => (state === 'failed' ? [id] : [])));
   const known = store.list().map(({ key }) => key);

@@ -4,7 +4,10 @@ import { Type } from '../../schema.ts';
 import { sql } from '../../data/database.ts';
 import { Program } from '../program.ts';
 
-/** Starting migrates whatever is switched on; this also reaches what failed then, and says what is in force. */
+/**
+ * Starting the program already migrates every plugin that is switched on; this command also retries those that failed
+ * then, and lists the applied migrations.
+ */
 export const migrate = defineCommand({
   name: 'migrate',
   summary: 'Brings the tables of everything that is switched on up to date.',

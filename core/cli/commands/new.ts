@@ -15,7 +15,7 @@ import {
   writeTemplate,
 } from '../scaffold.ts';
 
-/** `npx --package parley-forum parley new my-site`. A folder that has a package.json keeps what it says. */
+/** `npx --package parley-forum parley new my-site`. An existing package.json keeps its entries. */
 export const newSite = defineCommand({
   name: 'new',
   summary: 'Makes a site: a folder with a configuration, which `npm start` runs.',
@@ -48,8 +48,7 @@ export const newSite = defineCommand({
 });
 
 /**
- * Writes a package.json, or adds to one what it does not say; entries of its lists and of the template's stand
- * together.
+ * Writes a package.json, or adds the missing entries to an existing one; its objects are merged with the template's.
  */
 async function complete(file: string, template: string): Promise<void> {
   const wanted = JSON.parse(template) as Record<string, object | string | boolean>;

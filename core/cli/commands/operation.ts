@@ -1,16 +1,16 @@
 import type { App } from '../../host/app.ts';
 import { operated } from '../command.ts';
 
-/** What a command does with a plugin. */
+/** An operation of a command on a plugin. */
 export interface Operation {
   readonly done: 'enabled' | 'disabled' | 'uninstalled' | 'removed';
   readonly id: string;
   readonly others?: readonly string[];
-  /** `work` says why without having begun: there is nothing to tell. */
+  /** `work` throws the reason without having changed anything, so there is nothing to announce. */
   readonly refused?: boolean;
 }
 
-/** Tells it before it is done, since no transaction holds it, and afterwards where it failed. */
+/** Announces the operation before it runs, since no transaction covers it, and again if it fails. */
 export async function operate<T>(
   { hooks }: App,
   { done, id, others = [], refused = false }: Operation,

@@ -25,7 +25,7 @@ interface SourceMap {
   readonly sourcesContent?: readonly (string | null)[];
 }
 
-/** How strictly plugins are checked; the same as what a new one is written with. */
+/** How strictly plugins are checked; the same options that a new plugin is created with. */
 const OPTIONS = {
   target: 'esnext',
   lib: ['esnext'],
@@ -39,7 +39,7 @@ const OPTIONS = {
   skipLibCheck: true,
 };
 
-/** What its modules for browsers are checked with on top. */
+/** Additional options for a plugin's browser modules. */
 const CLIENT_OPTIONS = {
   lib: ['esnext', 'dom', 'dom.iterable'],
   module: 'esnext',
@@ -50,7 +50,7 @@ const CLIENT_OPTIONS = {
   },
 };
 
-/** Where a plugin lies; why that is not known where its folder or package is not there or says too little. */
+/** The location of a plugin, or the error if its folder or package is missing or incomplete. */
 function locate(name: string): PluginLocation | Error {
   try {
     return findLocation(SITE, name) ?? notThere(name);
@@ -59,7 +59,7 @@ function locate(name: string): PluginLocation | Error {
   }
 }
 
-/** The plugins that are not this program's own, by the names that the configuration gives them. */
+/** The plugins that do not belong to the program, by their names in the configuration. */
 async function foreign(only: string | undefined): Promise<ReadonlyMap<string, PluginLocation | Error>> {
   const { plugins } = await readConfiguration(SITE);
   const names = plugins.filter((entry) => typeof entry === 'string');
@@ -84,12 +84,12 @@ async function foreign(only: string | undefined): Promise<ReadonlyMap<string, Pl
 
 const idIn = (at: PluginLocation | Error): string | undefined => (at instanceof Error ? undefined : at.id);
 
-/** TypeScript that comes as it is, whatever a package's build makes of the rest. */
+/** Modules that stay TypeScript even in a package whose other files are compiled. */
 const BROWSER_MODULE = /^client\/.*(?<!\.d)\.ts$/;
 
 /**
- * A copy of the plugin's TypeScript in a folder of its own, its modules for browsers included; false where all else came
- * as JavaScript alone.
+ * Copies the plugin's TypeScript to a separate folder, including its browser modules. Returns false if everything but
+ * those is available as JavaScript only.
  */
 async function copySources(at: PluginLocation, to: string): Promise<boolean> {
   const entries = await readdir(at.folder, { recursive: true });
@@ -120,7 +120,7 @@ async function copySources(at: PluginLocation, to: string): Promise<boolean> {
   return found;
 }
 
-/** What no longer fits, by file and line; undefined where there is nothing to read. */
+/** The incompatibilities by file and line; undefined if there are no sources to check. */
 async function check(at: PluginLocation): Promise<readonly string[] | undefined> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-check-'));
   try {
@@ -147,7 +147,7 @@ async function check(at: PluginLocation): Promise<readonly string[] | undefined>
       lines.push(...(await compile(folder, name)));
     }
     if (!complete && lines.length === 0) return undefined;
-    // Only the plugin's own files: the program's are checked where it is made.
+    // Report the plugin's own files only: the program's files are checked in its own repository.
     return lines
       .filter((line) => !line.startsWith('..') && !line.startsWith(' '))
       .map((line) => join(relative(SITE, at.folder), line));
@@ -156,7 +156,7 @@ async function check(at: PluginLocation): Promise<readonly string[] | undefined>
   }
 }
 
-/** The plugins among these, by id or package; peers may be packages of anything else. */
+/** The plugins among these packages; peer dependencies may be other packages. */
 async function installed(names: readonly string[]): Promise<readonly Plugin[]> {
   const { plugins } = await readConfiguration(SITE);
   return Promise.all(names.filter((name) => plugins.includes(name)).map((name) => loadPlugin(SITE, name)));

@@ -9,16 +9,16 @@ import { Type } from '../../schema.ts';
 import { PROGRAM, RUN, SITE } from '../../host/site.ts';
 import { checkId, inRepository, spellings, templateOf, toolVersions, writeTemplate } from '../scaffold.ts';
 
-/** Where the files of a new plugin go: its sources, its migrations and its test. */
+/** Folders of a new plugin's sources, migrations and test. */
 interface Layout {
   readonly source: string;
   readonly migrations: string;
   readonly test: string;
-  /** From the test to the sources. */
+  /** Relative path from the test to the sources. */
   readonly above: string;
 }
 
-/** In the program's own repository migrations and tests have folders of their own. */
+/** In the program's own repository, migrations and tests have separate folders. */
 const repository = (id: string): Layout => ({
   source: `plugins/${id}`,
   migrations: `migrations/${id}`,
@@ -34,8 +34,8 @@ const ofSite = (id: string): Layout => ({
 const ofPackage = (): Layout => ({ source: 'src', migrations: 'src/migrations', test: 'test', above: '../src' });
 
 /**
- * Writes the files of a new plugin below `root` and puts its id into config/forum.ts. Throws before it writes anything
- * when the id will not do.
+ * Writes the files of a new plugin below `root` and adds its id to config/forum.ts. Throws before writing anything if
+ * the id is not usable.
  */
 export async function scaffold(root: string, id: string, console: Pick<Console, 'print'>): Promise<void> {
   checkFree(id);
@@ -47,7 +47,7 @@ export async function scaffold(root: string, id: string, console: Pick<Console, 
   console.print(`added '${id}' to ${configuration}`);
 }
 
-/** Throws for what will not do as an id, and for that of a plugin of the program: the new one would take its place. */
+/** Throws for an invalid id and for the id of one of the program's plugins, which the new plugin would replace. */
 function checkFree(id: string): void {
   checkId(id);
   if (existsSync(join(PROGRAM, 'plugins', id)))
@@ -63,12 +63,12 @@ function writePlugin(root: string, id: string, layout: Layout, also: string): Pr
   ] as const;
   return writeTemplate(templateOf('plugin'), root, { ...spellings(id), source: above, also, migrations }, (path) => {
     const [prefix, folder] = places.find(([start]) => path.startsWith(start))!;
-    // What describes a package stands at its top.
+    // The README of a package belongs in its root folder.
     return source === 'src' && path.endsWith('README.md') ? 'README.md' : `${folder}/${path.slice(prefix.length)}`;
   });
 }
 
-/** Writes a package of its own into the working directory: `parley-plugin-polls` for the id `polls`. */
+/** Writes a separate package into the working directory: `parley-plugin-polls` for the id `polls`. */
 async function scaffoldPackage(id: string, console: Pick<Console, 'print'>): Promise<void> {
   checkFree(id);
   const name = `parley-plugin-${id}`;
@@ -83,8 +83,8 @@ async function scaffoldPackage(id: string, console: Pick<Console, 'print'>): Pro
 }
 
 /**
- * In a process of its own, which reads the configuration with the new plugin in it. Where the project's tools are not
- * installed, says how.
+ * Runs in a separate process, which reads the configuration with the new plugin in it. If the project's tools are not
+ * installed, prints how to do it.
  */
 async function writeReference(root: string, console: Pick<Console, 'print'>): Promise<void> {
   const script =
@@ -102,7 +102,7 @@ async function writeReference(root: string, console: Pick<Console, 'print'>): Pr
   );
 }
 
-/** Needs no data, so it works beside a running server; the server loads the plugin when it is started anew. */
+/** Needs no data, so it works while a server is running; the server loads the plugin on its next start. */
 export const pluginNew = defineCommand({
   name: 'plugin new',
   summary: 'Writes a small working plugin to begin from, with its test.',

@@ -16,17 +16,17 @@ interface Manifest extends PackageManifest {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly type?: string;
 }
-/** What `npm pack --json` says of one package. */
+/** The output of `npm pack --json` for one package. */
 interface Packed {
   readonly filename: string;
   readonly size: number;
   readonly files: readonly { readonly path: string }[];
 }
 
-/** Sources that Node would have to strip types from, which it refuses inside node_modules. */
+/** TypeScript sources: Node refuses to strip types inside node_modules. */
 const SOURCE = /(?<!\.d)\.ts$/;
 
-/** Everything that would keep the package from working where it is installed, a line each. */
+/** Everything that would keep the package from working once installed, one line each. */
 async function problemsOf(folder: string, manifest: Manifest, files: readonly string[]): Promise<readonly string[]> {
   const module = manifest.parley?.plugin;
   const problems: string[] = [];
@@ -44,7 +44,7 @@ async function problemsOf(folder: string, manifest: Manifest, files: readonly st
   const path = module.replace(/^\.\//, '');
   if (!files.includes(path))
     return [...problems, `${path} is not in the package: build it, and list its folder under "files"`];
-  // Client modules are built by the site that serves them, so they stay as they are.
+  // Client modules are built by the site that serves them, so they are shipped as TypeScript.
   for (const file of files.filter((one) => SOURCE.test(one) && !one.startsWith('client/')))
     problems.push(`${file} is TypeScript, which Node does not run inside node_modules: leave it out under "files"`);
   let plugin: Plugin | undefined;
@@ -77,7 +77,7 @@ export const pluginPack = defineCommand({
     const files = packed.files.map(({ path }) => path);
     const problems = await problemsOf(folder, manifest, files);
     if (problems.length > 0) {
-      // Nobody is to publish it.
+      // The broken package must not be published.
       await rm(join(folder, packed.filename), { force: true });
       throw new ConfigurationError(`${packed.filename} would not work where it is installed:\n${problems.join('\n')}`);
     }

@@ -15,7 +15,9 @@ import { operate } from './operation.ts';
 
 type Dependencies = Readonly<Record<string, string>>;
 
-/** Packages are installed beside this program's repository, not into it: npm would look for their peer elsewhere. */
+/**
+ * Packages cannot be installed into the program's own repository: npm would resolve their peer dependency elsewhere.
+ */
 function refuseRepository(): void {
   if (inRepository())
     throw new ConfigurationError(
@@ -26,7 +28,7 @@ function refuseRepository(): void {
 const dependencies = (): Dependencies =>
   (JSON.parse(readFileSync(join(SITE, 'package.json'), 'utf8')) as { dependencies?: Dependencies }).dependencies ?? {};
 
-/** What the package that npm just installed is called: its entry is new, or the one that the words name. */
+/** The name of the package that npm just installed: the new entry, or the existing one that `spec` refers to. */
 function installedName(spec: string, before: Dependencies): string {
   const changed = Object.entries(dependencies()).filter(([name, value]) => before[name] !== value);
   if (changed.length === 1) return changed[0]![0];
@@ -38,7 +40,7 @@ function installedName(spec: string, before: Dependencies): string {
   return spec.replace(/(?<=.)@[^@/]*$/, '');
 }
 
-/** Puts things back as they were before a package that turned out to be of no use. */
+/** Restores the dependency as it was before a package that turned out to be unusable. */
 async function goBack(name: string, before: Dependencies, console: Console): Promise<void> {
   const spec = before[name];
   await npm(
@@ -48,10 +50,13 @@ async function goBack(name: string, before: Dependencies, console: Console): Pro
   );
 }
 
-/** What npm says of a package that was made for another version of this program. */
+/** npm's message for a package made for another version of this program. */
 const PEER = /peer parley-forum@"([^"]+)" from (\S+)@(\S+)/;
 
-/** Has npm install it; throws why it would not, in the words of `checkFit` where they are the reason. */
+/**
+ * Installs a package with npm. If that fails because of its version range, throws the error of `checkFit` instead of
+ * npm's.
+ */
 async function installPackage(spec: string, console: Console): Promise<void> {
   try {
     await npm(SITE, ['install', spec], console);
@@ -63,21 +68,24 @@ async function installPackage(spec: string, console: Console): Promise<void> {
   }
 }
 
-/** Why it cannot be used: whose fault it is, and where in the package, unless the message says so itself. */
+/**
+ * Explains why the package cannot be used: the plugin at fault and the place in its package, unless the message already
+ * says so.
+ */
 function reasonOf(name: string, error: unknown): string {
   const why = messageOf(error);
   if (!(error instanceof Error) || why.startsWith('[')) return why;
   return `[${idOf(name)}] ${why}${lineIn(findLocation(SITE, name)?.folder ?? name, error)}`;
 }
 
-/** Throws why the package is no plugin for this program. */
+/** Throws if the package is not a plugin for this program. */
 function checkPackage(name: string): void {
   const at = findLocation(SITE, name);
   if (!at?.package) throw new PluginError(idOf(name), 'is not there after npm installed it');
   checkFit(at.id, at.package, VERSION);
 }
 
-/** Carried out in the running server where there is one: the plugin then answers at once. */
+/** Runs in the server if one is running: the plugin is then available at once. */
 export const pluginAdd = defineCommand({
   name: 'plugin add',
   summary: 'Installs a plugin from npm, a tarball or a folder, or another version of one, and switches it on.',
@@ -102,7 +110,7 @@ export const pluginAdd = defineCommand({
       checkPackage(name);
       if (!listed) await addToConfiguration(SITE, name);
       const { id, version } = await app.installer.install(name);
-      // What was a folder, which is gone, is the package now.
+      // If the plugin used to be a folder, which is gone, the package replaces its entry.
       if (id !== name) await removeFromConfiguration(SITE, id);
       await app.hooks.emit(operated, { done: 'installed', subject: id });
       console.print(`${id} ${version} is installed and on.`);
@@ -114,7 +122,7 @@ export const pluginAdd = defineCommand({
   },
 });
 
-/** Throws what else there is to do where the name is none of a package. */
+/** Throws an error that suggests alternatives if `name` is not an installed package. */
 function findPackage({ installer, kernel }: App, name: string): { readonly id: string; readonly from: string } {
   const { id, package: from } = installer.find(name) ?? {};
   if (id !== undefined && from !== undefined) return { id, from };
@@ -127,7 +135,7 @@ function findPackage({ installer, kernel }: App, name: string): { readonly id: s
   throw new ConfigurationError(`"${name}" is no plugin that npm installed; ${didYouMean(name, packages, otherwise)}`);
 }
 
-/** Where what it stored cannot be removed it runs on. */
+/** If its data cannot be removed, the plugin is started again. */
 async function removeData({ plugins, kernel }: App, id: string): Promise<void> {
   const ran = kernel.state(id) === 'active';
   await plugins.disable(id);

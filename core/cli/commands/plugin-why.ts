@@ -10,7 +10,7 @@ import { Type } from '../../schema.ts';
 import { defineCommand } from '../command.ts';
 import { Program } from '../program.ts';
 
-/** What each kind of hook does with its listeners. */
+/** How each kind of hook treats its listeners. */
 const MEANINGS: Readonly<Record<Hook['kind'], string>> = {
   action: 'something happened: listeners begin together, after the commit',
   filter: 'a value passes through: each listener gets the result of the one before',
@@ -41,7 +41,7 @@ export const pluginWhy = defineCommand({
   },
 });
 
-/** Of all installed plugins, running or not, and of the kernel. */
+/** The hooks of the kernel and of all installed plugins, running or not. */
 function hooksOf({ kernel, hooks }: App): readonly Hook[] {
   const installed = kernel.graph.all().flatMap((plugin) => plugin.hooks ?? []);
   return [
@@ -62,7 +62,7 @@ function findRoute({ routes }: App, asked: string): RouteInfo<any> | undefined {
   return routes.list().find((route) => nameOf(route) === declared) ?? routes.find(method, path.split('?')[0]!);
 }
 
-/** Where a page of the reference lies, from the site's folder on. */
+/** Path of a page of the reference, relative to the site's folder. */
 const reference = (page: string): string => relative(SITE, join(PROGRAM, `docs/reference/${page}.md`));
 
 function unknown(app: App, asked: string): ConfigurationError {
@@ -152,7 +152,7 @@ function callLines(app: App, route: RouteInfo<any>): readonly string[] {
 const summaryOf = ({ milliseconds, statements, sql }: RecordedCall): string =>
   `${milliseconds.toFixed(1)} ms, ${statements} ${statements === 1 ? 'statement' : 'statements'} in ${sql.toFixed(1)} ms`;
 
-/** Rows as lines, each cell as wide as the widest of its column. */
+/** Formats rows as lines, padding each cell to the width of its column. */
 function columns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
   return rows.map((row) =>

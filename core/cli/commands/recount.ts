@@ -4,10 +4,10 @@ import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { Program } from '../program.ts';
 
-/** Lines that are shown of one counter; more say no more. */
+/** Maximum number of lines shown per counter. */
 const SHOWN = 20;
 
-/** Numbers that differ and are not to be corrected fail the command, so that a watch can tell. */
+/** With `--check`, differences make the command fail, so that monitoring can detect them. */
 export const recount = defineCommand({
   name: 'recount',
   summary: 'Compares every kept number with what it counts, and corrects it.',

@@ -17,8 +17,8 @@ function find(settings: Settings, key: string): SettingInfo {
 }
 
 /**
- * JSON where the schema takes it, else the text as it stands: `setting set site.name My place` needs no quotes around
- * quotes.
+ * Parses the text as JSON if the schema accepts the result, otherwise takes it literally: `setting set site.name My
+ * place` needs no nested quotes.
  */
 function valueOf(schema: TSchema, text: string): unknown {
   let value: unknown = text;
@@ -94,5 +94,5 @@ const set = defineCommand({
   },
 });
 
-/** `setting list|get|set`. Secrets go in and never come out. */
+/** `setting list|get|set`. Secrets can be set but are never shown. */
 export const settingCommands: readonly Command[] = [list, get, set];

@@ -4,24 +4,24 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Console } from '../command.ts';
 
-/** What a caller asks for: one line of JSON. */
+/** A request from a caller: one line of JSON. */
 export interface Request {
   readonly argv: readonly string[];
   readonly terminal: boolean;
   readonly columns: number;
 }
 
-/** What comes back: one line of JSON each, `exit` last. */
+/** A message from the server: one line of JSON each, `exit` last. */
 export type Message =
-  /** The command needs no data: the caller runs it. */
+  /** The command needs no data: the caller must run it. */
   | { readonly standsAlone: true }
   | { readonly print: string }
   | { readonly progress: string }
-  /** To be answered with one line of JSON, `Answer`. */
+  /** Expects an `Answer` as one line of JSON. */
   | { readonly ask: string; readonly piped: boolean }
   | { readonly exit: number; readonly error?: string; readonly stack?: string };
 
-/** What the caller typed; null where there was nothing to ask. */
+/** The user's input; null if there was nobody to ask. */
 export interface Answer {
   readonly secret: string | null;
 }
@@ -36,12 +36,12 @@ class RemoteError extends Error {
   }
 }
 
-/** Where a server on this data directory listens for commands. */
+/** The socket on which a server with this data directory accepts commands. */
 export const socketPath = (dataDir: string): string => join(dataDir, 'parley.sock');
 
 /**
- * Hands a command to the server on this data directory. False when none answers, or the command needs none; rejects
- * with what the command failed with.
+ * Delegates a command to the server running on this data directory. Resolves to false if there is no server or the
+ * command does not need one; rejects with the command's error.
  */
 export async function delegate(dataDir: string, request: Request, console: Console): Promise<boolean> {
   const socket = await open(socketPath(dataDir));
@@ -66,7 +66,7 @@ export async function delegate(dataDir: string, request: Request, console: Conso
   throw new Error('the server ended before the command did; look at its log');
 }
 
-/** A connection, or undefined where nobody listens. */
+/** Opens a connection; undefined if nobody is listening. */
 export async function open(path: string): Promise<Socket | undefined> {
   const socket = connect(path);
   try {

@@ -9,13 +9,13 @@ import { ConfigurationError, messageOf } from '../../errors.ts';
 import type { App } from '../../host/app.ts';
 
 /**
- * Lets commands be given beside this server. Only the user it runs as can reach the socket. `close` may run while the
- * process ends.
+ * Accepts commands while this server runs. Only the user that runs the server can access the socket. `close` may be
+ * called while the process is exiting.
  */
 export async function serveCommands(app: App): Promise<{ close(): void }> {
   const path = socketPath(app.environment.dataDir);
   const first = await open(path);
-  // Another process of the same site answers here already: it carries commands out for both.
+  // Another process of the same site is already listening here and runs commands for both.
   first?.destroy();
   if (first) return { close: () => undefined };
   const server = createServer((socket) => void answer(app, socket));
@@ -38,8 +38,8 @@ export async function serveCommands(app: App): Promise<{ close(): void }> {
 }
 
 /**
- * Made in a folder that nobody else may enter and moved into place, so that there is no moment in which others could
- * connect.
+ * Created in a folder that no other user may enter and then moved into place, so that there is never a moment when
+ * other users could connect.
  */
 async function listenPrivately(server: Server, dataDir: string, path: string): Promise<void> {
   const folder = mkdtempSync(join(dataDir, '.s'));
@@ -56,7 +56,7 @@ async function listenPrivately(server: Server, dataDir: string, path: string): P
 }
 
 async function answer(app: App, socket: Socket): Promise<void> {
-  // A caller that goes away does not stop its command: half of an import would be worse.
+  // A command continues if its caller disconnects: half an import would be worse.
   socket.on('error', () => undefined);
   const send = (message: Message): void => void (socket.writable && socket.write(`${JSON.stringify(message)}\n`));
   const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
