@@ -2,14 +2,14 @@ import { sql, type Database } from '../data/database.ts';
 import type { Backfill, Job, JobDefinition } from '../plugins/definition.ts';
 import { Type } from '../schema.ts';
 
-/** What is left of a backfill; no `since`: everything. */
+/** The remaining part of a backfill; without `since`: everything. */
 interface Rest {
   readonly since?: string;
   readonly after?: string;
 }
 const REST = Type.Object({ since: Type.Optional(Type.String()), after: Type.Optional(Type.String()) });
 
-/** Milliseconds between two checkpoints: what was written since the last one is passed on again after a crash. */
+/** Milliseconds between two checkpoints: after a crash, everything written since the last one is passed on again. */
 const REFRESH = 3_600_000;
 
 interface DefinedJob {
@@ -24,7 +24,7 @@ interface PluginBackfillDeps {
   readonly initial?: boolean | undefined;
 }
 
-/** Passes to a plugin, in a job named `catch-up`, what was written while it was off or its process was dead. */
+/** Passes to a plugin, in a job named `catch-up`, the data written while it was off or its process was down. */
 export class PluginBackfill {
   readonly #data: Database;
   readonly #plugin: string;
@@ -43,8 +43,8 @@ export class PluginBackfill {
       schema: REST,
       key: () => 'catch-up',
       perKey: 1,
-      // One batch an attempt, which leaves the rest to the next one in the same transaction: a stop loses nothing of what
-      // was done.
+      // Each attempt handles one batch and schedules the rest in the same transaction, so that stopping loses no
+      // finished work.
       run: (rest, { continueWith }) =>
         data.transaction(async () => {
           const after = await backfill.run(rest.since, rest.after);
@@ -53,7 +53,7 @@ export class PluginBackfill {
     });
   }
 
-  /** The job reads when the plugin has started, so that nothing falls between the two. */
+  /** The job reads only once the plugin has started, so that nothing written in between is missed. */
   async start(): Promise<void> {
     await this.#data.transaction(async () => {
       const before = await this.#data.one(
@@ -62,7 +62,7 @@ export class PluginBackfill {
       if (before || this.#initial) await this.#job.job.add(before ?? {});
       await this.#store();
     });
-    // What cannot be stored now is in an hour.
+    // If storing fails now, it is tried again in an hour.
     this.#refresh = setInterval(() => void this.#store().catch(() => undefined), REFRESH).unref();
   }
 

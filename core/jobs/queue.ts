@@ -14,37 +14,37 @@ export interface JobReport {
   readonly waiting: number;
   readonly running: number;
   readonly failed: number;
-  /** When the oldest waiting one was or is due. */
+  /** When the oldest waiting job was or is due. */
   readonly oldest: Date | null;
-  /** The last one. */
+  /** The most recent error. */
   readonly error: string | null;
 }
 
-/** What administrators see of durable work. */
+/** Durable work as administrators see it. */
 export interface Jobs {
-  /** In the order of the listeners' names. */
+  /** Sorted by listener name. */
   report(): Promise<readonly JobReport[]>;
-  /** Lets a listener's failed work run again from its first attempt. Resolves to how many. */
+  /** Requeues a listener's failed jobs, starting with their first attempt. Resolves to their number. */
   retry(listener: string): Promise<number>;
 }
 export const Jobs = defineToken<Jobs>('Jobs');
 
-/** Work on its way into the table; `payload` is JSON, so that what is changed after the raising does not change it. */
+/** A job about to be inserted. `payload` is JSON, so that later changes of the raised object do not affect it. */
 interface Work {
   readonly id: string;
   readonly listener: string;
   readonly key: string | undefined;
   readonly payload: string;
   readonly at: Date | undefined;
-  /** One of its id may be stored already. */
+  /** A job with this id may already be stored. */
   readonly upsert: boolean;
 }
 
-/** Works in one statement: five parameters each, of which the embedded database takes 32,767. */
+/** Number of jobs per statement: five parameters each, of which the embedded database accepts 32,767. */
 const TOGETHER = 5_000;
 /**
- * What happens to a work that is stored already: it is due no later, and begins anew where it failed for good. Where it
- * runs and is to go on later, that is due no later.
+ * How a job that is already stored is updated: it is due no later than the new one, and starts over if it had failed
+ * for good. If it is running and will continue later, the continuation is due no later either.
  */
 const STORED_BEFORE = sql`on conflict (id, listener) do update set run_at = excluded.run_at, payload = excluded.payload,
   failed_at = null,
@@ -52,14 +52,14 @@ const STORED_BEFORE = sql`on conflict (id, listener) do update set run_at = excl
   where j.failed_at is not null or j.run_at > excluded.run_at`;
 
 /**
- * Keeps durable work in one table: stored with the transaction that caused it, run at least once, in whichever process
- * has room.
+ * Keeps jobs in one table: stored with the transaction that caused them, run at least once, in any process that has
+ * capacity.
  */
 export class JobQueue implements Jobs {
   readonly #parts: WorkerDeps;
   readonly #worker: Worker;
   readonly #listeners = new Map<string, Listener>();
-  /** The work of transactions under way. */
+  /** The jobs added by open transactions. */
   readonly #collected = new WeakMap<Batch, Work[]>();
 
   constructor(parts: WorkerDeps) {
@@ -67,19 +67,19 @@ export class JobQueue implements Jobs {
     this.#worker = new Worker(parts, this.#listeners);
   }
 
-  /** Begins to run what is stored; storing works before. */
+  /** Starts running stored jobs; jobs can be stored before. */
   start(): Promise<void> {
     return this.#worker.start();
   }
 
-  /** Aborts what runs, gives it 2 s to end, puts the rest back for another process or the next start. */
+  /** Aborts running jobs, gives them 2 s to finish, and requeues the rest for another process or the next start. */
   stop(): Promise<void> {
     return this.#worker.stop();
   }
 
   /**
-   * Makes `run` hear of `action` durably. What it returns undoes that, with what runs aborted and put back; waiting
-   * work stays for the listener's return.
+   * Registers `run` as a durable listener of `action`. The returned function unregisters it, aborting and requeueing
+   * its running jobs; waiting jobs stay until the listener is registered again.
    */
   listen(
     plugin: string,
@@ -163,8 +163,8 @@ export class JobQueue implements Jobs {
   }
 
   /**
-   * Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when nothing is
-   * to be waited for.
+   * Stores jobs for the action's durable listeners, in the batch's transaction or at once; undefined if there is
+   * nothing to wait for.
    */
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined {
     const listeners = [...this.#listeners.values()].filter((listener) => listener.action === action);
@@ -179,12 +179,12 @@ export class JobQueue implements Jobs {
       : undefined;
   }
 
-  /** What a plugin that starts now has missed; see `PluginHandle.backfill`. */
+  /** The backfill of a plugin that is starting; see `PluginHandle.backfill`. */
   backfill(plugin: string, backfill: Backfill, initial: boolean | undefined): PluginBackfill {
     return new PluginBackfill({ data: this.#parts.data, jobs: this, plugin, backfill, initial });
   }
 
-  /** Removes all work of a plugin that is being uninstalled. */
+  /** Removes all jobs of a plugin that is being uninstalled. */
   async forget(plugin: string): Promise<void> {
     const own = sql`starts_with(listener, ${`${plugin}/`})`;
     await this.#parts.data.all(sql`with paused as (delete from job_pause where ${own}),
@@ -192,7 +192,7 @@ export class JobQueue implements Jobs {
       delete from job where ${own}`);
   }
 
-  /** A schedule that only waits for its next moment is no work. */
+  /** Does not count schedules that merely wait for their next run. */
   report(): Promise<readonly JobReport[]> {
     return this.#parts.data.all(sql<JobReport>`select listener,
         count(*) filter (where failed_at is null and (owner is null or leased_until <= now()))::integer as waiting,
@@ -255,8 +255,8 @@ export class JobQueue implements Jobs {
   }
 
   /**
-   * The id of a job with this key that has not ended, or that the transaction under way adds; a schedule that only waits
-   * for its next moment is none.
+   * The id of a pending or running job with this key, or of one that the current transaction adds; schedules that
+   * merely wait for their next run do not count.
    */
   async #stored({ name }: Listener, key: string | undefined): Promise<string | undefined> {
     const collected = this.#collected.get(this.#parts.data.batch()!) ?? [];
@@ -289,12 +289,12 @@ export class JobQueue implements Jobs {
 }
 
 /**
- * Plain values: a list made from JSON costs the server twice as much. Never before this very moment, not even that of
- * the transaction's begin: who takes work need not look at what was due long ago.
+ * Uses plain parameters, since expanding a JSON list costs the server twice as much. Jobs are never due before the
+ * current moment, not even as early as the start of the transaction, so that workers need not look at times long past.
  */
 function insertions(works: readonly Work[]): readonly RawBuilder<unknown>[] {
   const added = works.filter(({ upsert }) => !upsert);
-  // One statement cannot change a row twice: the one that is due first stays, as among those that are stored.
+  // One statement cannot update a row twice: the entry that is due first is kept, as for stored jobs.
   const upserted = new Map<string, Work>();
   for (const work of works.filter(({ upsert }) => upsert)) {
     const same = `${work.id} ${work.listener}`;
@@ -316,7 +316,7 @@ function* insertion(works: readonly Work[], conflict: RawBuilder<unknown>): Gene
   }
 }
 
-/** Its moments are in UTC. Throws `PluginError` for an expression that cannot be read. */
+/** Run times are in UTC. Throws `PluginError` for an invalid expression. */
 function readCron(plugin: string, expression: string): Cron {
   try {
     return new Cron(expression, { timezone: 'UTC', paused: true });
