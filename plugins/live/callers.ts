@@ -5,13 +5,13 @@ import { bearerToken } from 'parley-forum/plugins/api';
 import { signalFrame } from './frames.ts';
 import type { Message, Stream } from './stream.ts';
 
-/** Milliseconds after which the reader of an ended stream reconnects, with whatever session it has then. */
+/** Milliseconds after which the client of an ended stream reconnects, with whatever session it has then. */
 const RETRY_DELAY = 2_000;
 
-/** The last that a stream tells whose session or token is over. */
+/** The last message on a stream whose session or token has ended. */
 export const ENDED = { name: 'session.ended', data: {} } as const satisfies Message;
 
-/** The session or token of who reads it is over. */
+/** Ends a stream because the session or token of its client has ended. */
 export function endStream(stream: Stream): void {
   if (stream.accepts(ENDED)) stream.send(signalFrame(ENDED.name, ENDED.data));
   stream.end(RETRY_DELAY);
@@ -24,7 +24,7 @@ export interface CallersDeps {
   readonly log: Logger;
 }
 
-/** Knows whether those who opened streams may still see what they could see then. */
+/** Checks whether the clients that opened streams may still see what they could see when they connected. */
 export class Callers {
   readonly #deps: CallersDeps;
 
@@ -32,18 +32,18 @@ export class Callers {
     this.#deps = deps;
   }
 
-  /** To be called when a stream opens: its caller has just been authenticated. */
+  /** Must be called when a stream opens, right after its caller was authenticated. */
   track(stream: Stream): void {
     stream.stamp = this.#stamp(stream.viewer);
   }
 
-  /** Ends the streams whose session or token is over, and takes over what changed of the others' members. */
+  /** Ends streams whose session or token has ended, and updates the viewers of the others. */
   async reauthenticate(streams: Iterable<Stream>): Promise<void> {
     const members = [...streams].filter(({ viewer }) => !isGuest(viewer));
     await Promise.all(members.map((stream) => this.#reauthenticate(stream)));
   }
 
-  /** As `reauthenticate`, only for those whose account has changed in any process since the last time. */
+  /** Like `reauthenticate`, but only for members whose account has changed since the last time, in any process. */
   async refresh(streams: Iterable<Stream>): Promise<void> {
     await this.reauthenticate(
       [...streams].filter(({ viewer, stamp }) => !isGuest(viewer) && stamp !== this.#cached(viewer)),
@@ -51,7 +51,7 @@ export class Callers {
     await this.#deps.access.refresh();
   }
 
-  /** Streams by what their viewers may see, each group with one viewer that stands for it. */
+  /** Groups streams by what their viewers may see, each group with one representative viewer. */
   groups(streams: Iterable<Stream>): readonly { readonly viewer: Viewer; readonly streams: readonly Stream[] }[] {
     const { access } = this.#deps;
     const groups = Map.groupBy(
@@ -61,7 +61,7 @@ export class Callers {
     return [...groups.values()].map((group) => ({ viewer: this.current(group[0]!), streams: group }));
   }
 
-  /** Who reads it, with the group as it is now. */
+  /** The viewer of the stream, with the current state of their group. */
   current({ viewer }: Stream): Viewer {
     const { access } = this.#deps;
     return isGuest(viewer)
@@ -72,7 +72,7 @@ export class Callers {
   async #reauthenticate(stream: Stream): Promise<void> {
     const { sessions, log } = this.#deps;
     const token = bearerToken(stream.req);
-    // Taken first, so that a change meanwhile counts.
+    // Taken first, so that a change in the meantime is not missed.
     const stamp = this.#stamp(stream.viewer);
     try {
       const viewer =
@@ -89,7 +89,7 @@ export class Callers {
     return this.#deps.cache.peek<object>(`live.caller:${id}`);
   }
 
-  /** The same object until something about the member's account changes, wherever that happens. */
+  /** Returns the same object until the member's account changes, in any process. */
   #stamp(viewer: Viewer): object {
     const { cache } = this.#deps;
     const cached = this.#cached(viewer);

@@ -6,27 +6,28 @@ import { eventFrame, heartbeatFrame, openingFrame, resetFrame, signalFrame } fro
 import type { Message, Stream } from './stream.ts';
 
 /**
- * Events that a reader may have missed and is still sent, and characters of them; beyond either it is sent a reset.
+ * Maximum number of missed events that are still sent to a client, and of their characters; beyond either limit it gets
+ * a reset.
  */
 const MAX_MISSED_EVENTS = 1_000;
 const MAX_MISSED_CHARACTERS = 1024 ** 2;
-/** Events read at once for that. */
+/** Missed events read at a time. */
 const PAGE_SIZE = 100;
 
-/** Pages are made of another theme, other plugins or other files than that of who listens. */
+/** The server now renders pages with a different theme, plugins or files than the page that is listening. */
 export const UPDATED = { name: 'site.updated', data: {} } as const satisfies Message;
 
 export interface HubDeps {
   readonly events: EventLog;
   readonly callers: Callers;
   readonly log: Logger;
-  /** Of the pages that are sent now; undefined while there are none. */
+  /** Version of the pages currently served; undefined while there are none. */
   version(): string | undefined;
   /** Whether the viewer may receive a signal. */
   canReceive(signal: Message, viewer: Viewer): Promise<boolean>;
 }
 
-/** An event, and how it is sent. */
+/** An event and its encoded frame. */
 interface Framed {
   readonly event: LoggedEvent;
   readonly frame: string;
@@ -36,14 +37,17 @@ const framed = (events: readonly LoggedEvent[]): readonly Framed[] =>
 const inOrder = (events: readonly Framed[]): readonly Framed[] =>
   events.toSorted((a, b) => a.event.position - b.event.position);
 
-/** A second or so, not the same for all: when many streams end at once, their readers do not come back at once. */
+/**
+ * One to five seconds, randomized: when many streams end at once, their clients should not all reconnect at the same
+ * time.
+ */
 const retryDelay = (): number => 1_000 + Math.floor(Math.random() * 4_000);
 
-/** The open streams of this process, and what is sent to them. */
+/** The open streams of this process, and the messages sent to them. */
 export class Hub {
   readonly #deps: HubDeps;
   readonly #streams = new Map<string, Set<Stream>>();
-  /** Position of the last event that was passed to the streams. */
+  /** Position of the last event passed to the streams. */
   #position = 0;
   #pending: LoggedEvent[] = [];
   #publishing = false;
@@ -52,17 +56,17 @@ export class Hub {
     this.#deps = deps;
   }
 
-  /** Where streams begin that name no position. */
+  /** Sets the position at which streams start that do not specify one. */
   startAt(position: number): void {
     this.#position = Math.max(this.#position, position);
   }
 
-  /** How many streams a caller has open; `caller` is any text that names them. */
+  /** How many streams a caller has open; `caller` is any text that identifies them. */
   count(caller: string): number {
     return this.#streams.get(caller)?.size ?? 0;
   }
 
-  /** Resolves when what was missed since `after` has been sent. The stream is in the count until `leave`. */
+  /** Resolves when the events missed since `after` have been sent. The stream is counted until `leave`. */
   async join(caller: string, stream: Stream, after: number | undefined): Promise<void> {
     this.#streams.set(caller, (this.#streams.get(caller) ?? new Set()).add(stream));
     stream.send(openingFrame(after ?? this.#position, retryDelay()));
@@ -76,13 +80,13 @@ export class Hub {
     if (streams?.delete(stream) && streams.size === 0) this.#streams.delete(caller);
   }
 
-  /** New entries of the log, in order. One batch after the other. */
+  /** Publishes new entries of the log in order, one batch after the other. */
   publish(events: readonly LoggedEvent[]): void {
     this.#pending.push(...events);
     if (!this.#publishing) void this.#publishPending();
   }
 
-  /** A signal, to everybody or to one member. Never rejects. */
+  /** Sends a signal to everyone, or to one member. Never rejects. */
   async signal(message: Message, to: string | undefined): Promise<void> {
     const recipients = (
       to === undefined
@@ -98,14 +102,14 @@ export class Hub {
     );
   }
 
-  /** Every 25 s: keeps connections open, and ends what its caller may no longer read. */
+  /** Runs every 25 s: keeps connections open, and ends streams whose caller may no longer read them. */
   async sendHeartbeats(): Promise<void> {
     await this.#deps.callers.reauthenticate(this.#all());
     for (const stream of this.#current()) stream.send(heartbeatFrame(stream.position));
     this.#sendVersion(this.#current());
   }
 
-  /** Once to each page that is of another version than those that are sent now. */
+  /** Notifies each page once when the pages currently served are of another version. */
   #sendVersion(streams: readonly Stream[]): void {
     const outdated = streams.filter(({ version }) => version !== undefined);
     const version = outdated.length > 0 ? this.#deps.version() : undefined;
@@ -116,7 +120,7 @@ export class Hub {
     }
   }
 
-  /** Ends the streams of a member whose session or token is over, and takes over what changed of the others. */
+  /** Ends the streams of a member whose session or token has ended, and updates the others. */
   reauthenticate(member: string): Promise<void> {
     return this.#deps.callers.reauthenticate(this.#streams.get(memberKey(member)) ?? []);
   }
@@ -133,7 +137,7 @@ export class Hub {
     return this.#all().filter(({ current }) => current);
   }
 
-  /** From here on it gets what all streams get. */
+  /** From here on the stream gets what all streams get. */
   #markCurrent(stream: Stream, position: number): void {
     stream.position = position;
     stream.current = true;
@@ -144,7 +148,7 @@ export class Hub {
     this.#publishing = true;
     while (this.#pending.length > 0) {
       const batch = this.#pending.splice(0, PAGE_SIZE);
-      // Before anything is awaited: whoever joins meanwhile reads these from the log.
+      // Set before anything is awaited: a stream that joins in the meantime reads these events from the log.
       this.#position = Math.max(this.#position, batch.at(-1)!.position);
       const streams = this.#current();
       await this.#resetOnError(streams, async () => {
@@ -190,7 +194,7 @@ export class Hub {
     );
   }
 
-  /** Where it cannot be decided who may see what, nothing is sent but a reset. */
+  /** If it cannot be decided who may see what, only a reset is sent. */
   async #resetOnError(streams: readonly Stream[], work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -211,7 +215,8 @@ export class Hub {
   async #catchUp(stream: Stream, after: number): Promise<void> {
     const { events } = this.#deps;
     const { oldest, newest } = await events.bounds();
-    // Deleted meanwhile, or a position of another log, such as one from before a backup was restored.
+    // The events after it have been deleted, or it is a position in another log, such as one from before a backup was
+    // restored.
     if (after < oldest - 1 || after > Math.max(newest, this.#position)) return this.#reset(stream, this.#position);
     let position = after;
     for (
@@ -225,7 +230,7 @@ export class Hub {
       const frames = wanted.map(eventFrame).join('');
       stream.send(frames);
       sent += frames.length;
-      // What was published before this page was read is in it.
+      // Events published before this page was read are included in it.
       position = page.hasMore ? page.position : Math.max(page.position, publishedTo);
       if (!page.hasMore && position >= this.#position) return this.#markCurrent(stream, position);
       await stream.drained();

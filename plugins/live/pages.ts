@@ -6,13 +6,13 @@ import { bodyStart, fill, html, renderedTag, slotFillings } from 'parley-forum/p
 interface PageDeps {
   readonly cache: Cache;
   readonly hooks: Hooks;
-  /** Of the pages that are sent now. */
+  /** Version of the pages currently served. */
   version(): string | undefined;
   /** Whether guests' pages open a stream. */
   guests(): boolean;
 }
 
-/** What opens the stream on pages: an element at their top that shows nothing. */
+/** Adds the invisible element at the top of pages that opens the stream. */
 export function addPages(plugin: PluginHandle, { cache, hooks, version, guests }: PageDeps): void {
   const names = (): readonly string[] => [
     ...hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])),

@@ -12,9 +12,9 @@ import { addPages } from './pages.ts';
 import { addRoutes } from './routes.ts';
 import { Signals } from './signals.ts';
 
-/** The subject under which processes tell each other whose streams may be over. */
+/** The subject under which processes tell each other which account's streams may have to end. */
 const REAUTHENTICATE = 'live.reauthenticate';
-/** Milliseconds in which every process hears that what it keeps of an account is old. */
+/** Milliseconds within which every process learns that its cached data of an account is stale. */
 const SETTLING = 500;
 /** Milliseconds between heartbeats: less than the minute after which many proxies close idle connections. */
 const HEARTBEAT = 25_000;
@@ -89,7 +89,7 @@ export default definePlugin({
     plugin.on(sessionsRevoked, reauthenticate);
     plugin.on(tokenRevoked, reauthenticate);
     plugin.on(loggedOut, reauthenticate);
-    // Where something was missed, the next heartbeat looks at all streams.
+    // If a message was missed, the next heartbeat checks all streams.
     plugin.defer(
       cluster.subscribe(
         REAUTHENTICATE,

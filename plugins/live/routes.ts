@@ -14,7 +14,7 @@ export interface RouteDeps {
   readonly http: Http;
   readonly limits: Limits;
   readonly discussions: Discussions | undefined;
-  /** Streams that one member, or one IP address for guests, may have open in this process. */
+  /** How many streams one member or, for guests, one IP address may have open in this process. */
   maxStreams(): number;
 }
 
@@ -25,7 +25,7 @@ const HEADERS = {
   'X-Accel-Buffering': 'no',
 };
 
-/** The header of a browser that reconnects; anything but a position leads to a reset. */
+/** Parses the header of a reconnecting browser; anything but a position leads to a reset. */
 function positionOf(header: string | undefined): number | undefined {
   if (header === undefined || header === '') return undefined;
   return /^\d{1,15}$/.test(header) ? Number(header) : Number.MAX_SAFE_INTEGER;
@@ -69,7 +69,7 @@ export function addRoutes(
     if (hub.count(caller) >= maxStreams())
       throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
     res.writeHead(200, HEADERS);
-    // Whoever left while this was looked up is told nothing: of a response that is closed nothing else comes.
+    // If the client disconnected in the meantime, no stream may join: a closed response emits no further events.
     if (req.method === 'HEAD' || res.closed || http.closing.aborted || plugin.signal.aborted) return void res.end();
     const stream = new Stream({
       req,

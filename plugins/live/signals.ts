@@ -17,7 +17,7 @@ export interface SignalsDeps {
   deliver(message: Message, to: string | undefined): Promise<void>;
 }
 
-/** Sends signals to the streams of every process, now or never. */
+/** Sends signals to the streams of every process, immediately or not at all. */
 export class Signals implements Live {
   readonly #deps: SignalsDeps;
 
@@ -25,9 +25,9 @@ export class Signals implements Live {
     this.#deps = deps;
   }
 
-  /** Subscribes to what other processes send; the returned function unsubscribes. */
+  /** Subscribes to the signals of other processes; the returned function unsubscribes. */
   listen(): () => void {
-    // Without a payload something was missed, which is what signals are for.
+    // Without a payload, messages were missed; signals may be missed by design.
     return this.#deps.cluster.subscribe(SUBJECT, (sent) => sent && void this.#deliver(sent as SentSignal));
   }
 
@@ -37,7 +37,7 @@ export class Signals implements Live {
     void this.#deps.cluster.publish(SUBJECT, sent);
   }
 
-  /** Whether the viewer may receive it; no one receives a signal that no plugin registered or whose check fails. */
+  /** Whether the viewer may receive a signal; nobody receives one that no plugin registered or whose check fails. */
   async canReceive({ name, data }: Message, viewer: Viewer): Promise<boolean> {
     const { plugin } = this.#deps;
     const found = plugin.extensions(signals).find(({ value }) => value.name === name);

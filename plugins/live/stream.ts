@@ -2,27 +2,27 @@ import type { Request, Response } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
 /**
- * Bytes that may wait for a slow reader before the next message: many messages of ordinary length, or one of a long
- * post.
+ * How many bytes may be buffered for a slow client before the next message: many messages of ordinary length, or one
+ * with a long post.
  */
 const MAX_BUFFERED_BYTES = 64 * 1024;
 
-/** Milliseconds a reader has to receive a page of what it missed. */
+/** How long a client may take to receive a page of missed events, in milliseconds. */
 const DRAIN_TIMEOUT = 10_000;
 
 export interface StreamInit {
   readonly req: Request;
   readonly res: Response;
   readonly viewer: Viewer;
-  /** Names of the messages that are wanted; undefined: all. */
+  /** Names of the requested messages; undefined: all. */
   readonly names: ReadonlySet<string> | undefined;
-  /** The discussion that is wanted alone. */
+  /** If set, only messages about this discussion are sent. */
   readonly discussion: string | undefined;
-  /** Of the page that listens. */
+  /** Version of the page that is listening. */
   readonly version: string | undefined;
 }
 
-/** What a stream may send. */
+/** A message that a stream may send. */
 export interface Message {
   readonly name: string;
   readonly data: object;
@@ -32,7 +32,7 @@ interface Payload {
   readonly discussion?: { readonly id?: string } | null;
   readonly post?: { readonly discussion_id?: string };
   readonly discussion_id?: string;
-  /** The discussion that something left for the other. */
+  /** The discussion from which something was moved to the other one. */
   readonly source?: { readonly id?: string } | null;
 }
 /** The discussions that a message is about, by the keys that all payloads use. */
@@ -45,13 +45,13 @@ const discussionsOf = ({ discussion, post, discussion_id: id, source }: Payload)
 export class Stream {
   readonly req: Request;
   viewer: Viewer;
-  /** Of its page, or of the pages it was told of last. */
+  /** Version of the listening page, or the last version it was notified of. */
   version: string | undefined;
   /** Position of the last event sent. */
   position = 0;
   /** False while missed events are being sent. */
   current = false;
-  /** Changes with the account of its member: see `Callers`. */
+  /** Replaced when the member's account changes: see `Callers`. */
   stamp: object | undefined;
   readonly #res: Response;
   readonly #names: ReadonlySet<string> | undefined;
@@ -74,20 +74,22 @@ export class Stream {
     return this.#names && [...this.#names];
   }
 
-  /** What is for its member alone is accepted whatever discussion it is about. */
+  /** Whether the stream should send the message. Personal messages are accepted whatever discussion they are about. */
   accepts({ name, data }: Message, personal = false): boolean {
     if (this.#names && !this.#names.has(name)) return false;
     return personal || this.#discussion === undefined || discussionsOf(data).includes(this.#discussion);
   }
 
-  /** A reader that has not received earlier messages is disconnected: it reconnects when it can, and resumes where it was. */
+  /**
+   * Disconnects a client that has not received earlier messages: it reconnects when it can, and resumes where it was.
+   */
   send(text: string | Buffer): void {
     if (!this.open) return;
     if (this.#res.writableLength > MAX_BUFFERED_BYTES) this.#res.destroy();
     else this.#res.write(text);
   }
 
-  /** Resolves when its reader has received what was sent, or has disconnected. */
+  /** Resolves when the client has received what was sent, or has disconnected. */
   async drained(): Promise<void> {
     if (!this.open || !this.#res.writableNeedDrain) return;
     const { promise, resolve } = Promise.withResolvers<void>();

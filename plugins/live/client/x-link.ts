@@ -1,14 +1,15 @@
 import { define, loadElement, t, toast, type Bar, type LoginDialog } from '@forum/client';
 
-/** Milliseconds without a stream after which this page asks by itself, and the most they grow to. */
+/** Initial and maximum interval, in milliseconds, at which this page polls while there is no stream. */
 const MIN_POLL_DELAY = 60_000;
 const MAX_POLL_DELAY = 300_000;
-/** Milliseconds in which a page that is about to be left, as by logging out on it, is gone. */
+/** Milliseconds within which a page that is being left, for example by logging out, is gone. */
 const LEAVING = 1_000;
 
 /**
- * Does what there is to do when the link to the server is down, is over with the session, or leads to another version
- * of it. While it is down, `parley:poll` on the document says when to ask for what the stream would have told.
+ * Reacts when the connection to the server is down, when the session has ended, and when the server has been updated.
+ * While the connection is down, `parley:poll` events on the document tell when to request what the stream would have
+ * delivered.
  */
 class Link extends HTMLElement {
   readonly #stream = document.querySelector('x-live');
@@ -32,6 +33,7 @@ class Link extends HTMLElement {
     this.#stop();
   }
 
+  /** While the connection is down, tells the page at growing intervals to request what the stream would have sent. */
   #poll(delay: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
       this.#polling = this.#poll(Math.min(delay * 2, MAX_POLL_DELAY));
@@ -44,11 +46,14 @@ class Link extends HTMLElement {
     this.#polling = undefined;
   }
 
-  /** Says that the session is over, and asks to log in again. A stream of a guest's would tell this page nothing. */
+  /**
+   * Tells the reader that the session has ended and asks them to log in again. The stream is removed, as a guest's
+   * stream would be of no use to this page.
+   */
   async #end(): Promise<void> {
     this.#stream?.remove();
     await new Promise((done) => setTimeout(done, LEAVING));
-    // Whoever logs in on the page they look at need not be asked on the others.
+    // A member who logs in on the visible page need not be asked on the others.
     while (document.hidden)
       await new Promise((done) => document.addEventListener('visibilitychange', done, { once: true }));
     try {
@@ -59,14 +64,17 @@ class Link extends HTMLElement {
     }
   }
 
-  /** What happened meanwhile is not told any more. */
+  /**
+   * Restarts the stream, and asks the page to load everything again, as events that happened in the meantime will not
+   * be delivered.
+   */
   #begin(): void {
     if (!this.#stream || this.#stream.isConnected) return;
     document.body.prepend(this.#stream);
     document.dispatchEvent(new CustomEvent('parley:reset'));
   }
 
-  /** Once: when this page is loaded again is up to its reader. */
+  /** Shown once; the reader decides when to reload this page. */
   async #update(): Promise<void> {
     if (this.#updated) return;
     this.#updated = true;

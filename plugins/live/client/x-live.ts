@@ -1,15 +1,15 @@
 import { define, loadElement, t, toast } from '@forum/client';
 import { Source } from './parts/source.ts';
 
-/** Milliseconds for which a hidden tab stays subscribed. */
+/** How long a hidden tab stays subscribed, in milliseconds. */
 const HIDDEN_TIMEOUT = 300_000;
-/** What `x-link` answers, whose module is loaded for it. */
+/** Messages handled by `x-link`, whose module is loaded on demand. */
 const RARE = /^(?:down|session\.ended|site\.updated)$/;
 
 /**
- * Dispatches what happens on this page: each message of the stream becomes an event of the document, such as
- * `parley:post.created`, with its data as `detail`. All tabs of a browser share one stream. `data-events` names the
- * messages there can be, `data-query` says of which page the stream is.
+ * Dispatches live events on this page: each message of the stream becomes an event on the document, such as
+ * `parley:post.created`, with its data as `detail`. All tabs of a browser share one stream. `data-events` lists the
+ * possible messages, and `data-query` describes the page to the server.
  */
 class Live extends HTMLElement {
   #source: Source | undefined;
@@ -19,7 +19,7 @@ class Live extends HTMLElement {
   connectedCallback(): void {
     const { events = '', query = '' } = this.dataset;
     this.#source = new Source(events.split(' '), query, async (name, detail) => {
-      // Where the server is another one by now, it may have another module.
+      // If the server has been updated, the module may no longer be available.
       if (RARE.test(name)) await loadElement('x-link').catch(() => name === 'site.updated' && toast(t('updated')));
       document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail }));
     });

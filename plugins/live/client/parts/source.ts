@@ -1,6 +1,6 @@
-/** Names the lock and the channel of all tabs of this site. */
+/** Name of the lock and of the channel shared by all tabs of this site. */
 const NAME = 'parley:live';
-/** Milliseconds before a stream that was refused is tried again, and the most it grows to. */
+/** Initial and maximum delay, in milliseconds, before a rejected stream is retried. */
 const MIN_RETRY_DELAY = 5_000;
 const MAX_RETRY_DELAY = 300_000;
 
@@ -12,18 +12,18 @@ interface StreamMessage {
 }
 
 /**
- * One stream for all tabs of a browser: the tab that holds the lock has it open and broadcasts each message to the
- * others. The messages `open` and `down` say how the stream is.
+ * One stream for all tabs of a browser: the tab that holds the lock opens it and broadcasts each message to the others.
+ * The messages `open` and `down` report the state of the stream.
  */
 export class Source {
   readonly #names: readonly string[];
   readonly #query: string;
   readonly #onMessage: Listener;
   #running: AbortController | undefined;
-  /** The last event's position, from which any tab that opens the next stream resumes. */
+  /** The position of the last event, from which whichever tab opens the next stream resumes. */
   #last = '';
 
-  /** `query`: what the server is told of this page. */
+  /** `query`: the parameters that describe this page to the server. */
   constructor(names: readonly string[], query: string, onMessage: Listener) {
     this.#query = query;
     this.#names = [...names, 'reset'];
@@ -36,13 +36,13 @@ export class Source {
     const channel = new BroadcastChannel(NAME);
     signal.addEventListener('abort', () => channel.close());
     channel.addEventListener('message', ({ data }: MessageEvent<StreamMessage>) => this.#deliver(data));
-    // The lock is held until this tab stops; the next one in line then opens its own stream.
+    // The lock is held until this tab stops; the next tab in line then opens its own stream.
     const lead = (): Promise<void> =>
       new Promise((resolve) => {
         signal.addEventListener('abort', () => resolve());
         this.#open(channel, signal, MIN_RETRY_DELAY);
       });
-    // Over plain http browsers have no locks: then each tab has a stream of its own.
+    // Browsers offer no locks over plain http; there each tab has its own stream.
     if (navigator.locks as LockManager | undefined)
       navigator.locks.request(NAME, { signal }, lead).catch(() => undefined);
     else void lead();
