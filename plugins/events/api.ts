@@ -1,24 +1,24 @@
 import { defineToken, Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** An entry of the event log: something an integrator may receive, in order. */
+/** An entry of the event log: an event that an integrator may receive, in order. */
 export interface LoggedEvent {
-  /** Ascending without gaps that fill later: whoever has read up to one position never misses an earlier one. */
+  /** Ascending. Gaps are never filled later: a client that has read up to one position never misses an earlier one. */
   readonly position: number;
-  /** The same for every way the event goes out: webhooks, streams, this log. */
+  /** The same in webhooks, streams and this log. */
   readonly id: string;
-  /** The hook's id. */
+  /** Id of the hook. */
   readonly event: string;
   /** When it was raised. */
   readonly timestamp: string;
-  /** What the hook's `public` schema lets through. */
+  /** The data as filtered by the hook's `public` schema. */
   readonly data: object;
 }
 
-/** Cache tag of what shows the log's entries. */
+/** Cache tag of everything that shows entries of the log. */
 export const eventsTag = 'events';
 
-/** How addresses say from where to go on, and of what. */
+/** Query parameters for the position after which to continue and the events to return. */
 export const After = Type.Integer({
   minimum: 0,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -31,20 +31,20 @@ export const EventNames = Type.String({
   description: 'Names with commas between them, such as `post.created,post.deleted`',
 });
 
-/** What was found after a position. */
+/** The events found after a position. */
 export interface EventPage {
   /** Oldest first. */
   readonly events: readonly LoggedEvent[];
-  /** Where to go on, also when nothing was visible. */
+  /** The position from which to continue, even if no event was visible. */
   readonly position: number;
   readonly hasMore: boolean;
 }
 
-/** The public actions of the last days in order, for whoever may receive each. */
+/** The public actions of the last days in order, filtered by who may receive each. */
 export interface EventLog {
   /**
-   * What the viewer may see of the next `limit` entries after a position, or of the next ones of these `names`, the
-   * first `offset` left out. 503 when a rule does not answer.
+   * Returns those of the next `limit` entries after a position that the viewer may see. With `names`, only entries of
+   * these names count; the first `offset` entries are skipped. Throws 503 if a rule fails.
    */
   after(
     position: number,
@@ -53,13 +53,17 @@ export interface EventLog {
     names?: readonly string[],
     offset?: number,
   ): Promise<EventPage>;
-  /** Of these entries, those the viewer may see, as they may see them. 503 when a rule does not answer. */
+  /**
+   * Returns those of the entries that the viewer may see, in the form they may see them. Throws 503 if a rule fails.
+   */
   visible(events: readonly LoggedEvent[], viewer: Viewer): Promise<readonly LoggedEvent[]>;
   /** Whether viewers of equal rights may see different events of this name. */
   personal(name: string): boolean;
-  /** The oldest and the newest position that are kept; both 0 while the log is empty. */
+  /** The oldest and the newest position in the log; both 0 while it is empty. */
   bounds(): Promise<{ readonly oldest: number; readonly newest: number }>;
-  /** Runs in every process soon after entries were added, with those entries. Undone by the returned function. */
+  /**
+   * Calls `run` in every process soon after entries were added, with those entries. The returned function unsubscribes.
+   */
   watch(run: (events: readonly LoggedEvent[]) => void): () => void;
 }
 export const EventLog = defineToken<EventLog>('EventLog');

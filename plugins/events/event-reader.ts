@@ -9,7 +9,7 @@ interface Row {
   readonly event: string;
   readonly created_at: Date;
   readonly data: object;
-  /** How many were asked for and found, those that were left out for their size included. */
+  /** Number of entries found, including those left out because of their size. */
   readonly found: number;
 }
 export interface EventReaderDeps {
@@ -18,26 +18,23 @@ export interface EventReaderDeps {
   rules(): readonly Extension<EventRule>[];
 }
 
-/** Bytes of data that one reading of the log carries: an entry may hold a whole post. */
+/** Maximum bytes of data per read of the log: an entry may contain a whole post. */
 const MAX_DATA_BYTES = 512 * 1024;
 
 interface Entries {
   readonly events: readonly LoggedEvent[];
-  /** There are others among those that were asked for: they were left out for their size. */
+  /** Whether some of the requested entries were left out because of their size. */
   readonly hasMore: boolean;
 }
 
-/**
- * The first ones, at least one, with no more than `MAX_DATA_BYTES` together: what an entry is about may have grown
- * since.
- */
+/** The first events, at least one, within `MAX_DATA_BYTES` in total: what an entry refers to may have grown since. */
 function fitting(events: readonly LoggedEvent[]): readonly LoggedEvent[] {
   let size = 0;
   const end = events.findIndex(({ data }, at) => (size += JSON.stringify(data).length) > MAX_DATA_BYTES && at > 0);
   return end < 0 ? events : events.slice(0, end);
 }
 
-/** Reads the log, and filters it by what viewers may see. */
+/** Reads the log and filters it by what viewers may see. */
 export class EventReader {
   readonly #deps: EventReaderDeps;
 
@@ -45,7 +42,7 @@ export class EventReader {
     this.#deps = deps;
   }
 
-  /** The next entries after a position, for all viewers: at least one, and at most `MAX_DATA_BYTES` of data. */
+  /** The next entries after a position, not filtered by viewer: at least one, with at most `MAX_DATA_BYTES` of data. */
   async entries(position: number, limit: number, names?: readonly string[], offset = 0): Promise<Entries> {
     const rows = await this.#deps.data.all(sql<Row>`
       select position, id, event, created_at, data, found::int from (
@@ -73,7 +70,7 @@ export class EventReader {
     names?: readonly string[],
     offset = 0,
   ): Promise<EventPage> {
-    // Read first, so that nothing of these names up to there can be missing from the entries.
+    // Read first, so that no entry of these names up to that position can be missing from the result.
     const { newest } = names ? await this.bounds() : { newest: 0 };
     const found = await this.entries(position, limit + 1, names, offset);
     const page = found.events.slice(0, limit);

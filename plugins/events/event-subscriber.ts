@@ -1,10 +1,10 @@
 import type { Hooks, PluginHandle } from 'parley-forum';
 import type { EventWriter } from './event-writer.ts';
 
-/** Entries of one action in a batch at most. */
+/** Jobs per action that run at once, and so the maximum number of its entries in a batch. */
 const BATCH_LIMIT = 16;
 
-/** Records every public action, also of plugins that start later. */
+/** Records every public action, including those of plugins that start later. */
 export function subscribeToEvents(plugin: PluginHandle, hooks: Hooks, writer: EventWriter): void {
   plugin.onAny(
     (action) => action.public !== undefined,

@@ -1,13 +1,13 @@
 import { Batcher, sql, timeOf, type Data } from 'parley-forum';
 
-/** What is to be added: an action as integrators may know it, under the id under which it was raised. */
+/** An entry to add: an action as integrators may see it, under the id under which it was raised. */
 export interface Entry {
   readonly id: string;
   readonly event: string;
   readonly data: object;
 }
 
-/** Adds entries at the end of the log, all pending ones in one short transaction. */
+/** Appends entries to the log, all pending ones in one short transaction. */
 export class EventWriter {
   readonly #data: Data;
   readonly #added: () => void;
@@ -19,7 +19,7 @@ export class EventWriter {
     this.#added = added;
   }
 
-  /** Resolves when the entry is in the log. An id that is there already is left as it is. */
+  /** Resolves when the entry is in the log. An existing entry with the same id is left unchanged. */
   add(entry: Entry): Promise<void> {
     return this.#batcher.add(entry);
   }
@@ -27,7 +27,7 @@ export class EventWriter {
   async #write(entries: readonly Entry[]): Promise<void> {
     const rows = entries.map((entry) => ({ ...entry, at: timeOf(entry.id) }));
     await this.#data.transaction(async () => {
-      // Held until the commit: who takes a later position becomes visible later.
+      // Held until the commit, so that entries become visible in the order of their positions.
       await this.#data.lock('events:log');
       await this.#data.all(sql`insert into event_log (id, event, created_at, data)
         select e.id, e.event, e.at, e.data

@@ -2,7 +2,7 @@ import { sql, type Cache, type Data } from 'parley-forum';
 import { eventsTag } from 'parley-forum/plugins/events';
 import type { PersonalData } from 'parley-forum/ports/personal-data';
 
-/** Entries that name a member leave the log: that something of theirs was deleted names nobody, and stays. */
+/** Removes the entries that name a member. Entries about the deletion of their content name nobody and are kept. */
 export const eventsPersonalData = (data: Data, cache: Cache): PersonalData => ({
   name: 'event log',
   async erase(accountId) {

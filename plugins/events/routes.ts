@@ -28,7 +28,10 @@ interface RouteDeps {
   readonly settings: Settings;
 }
 
-/** The names in a list. 400 for one that is no event of a plugin that runs: what is misspelt would never come. */
+/**
+ * Parses a list of event names. Throws 400 for a name that is not an event of a running plugin: a misspelled one would
+ * never occur.
+ */
 function eventNames(list: string, hooks: Hooks): readonly string[] {
   const known = new Set(hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])));
   const names = list.split(',');

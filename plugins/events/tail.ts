@@ -2,11 +2,11 @@ import { messageOf, type Cluster, type Logger } from 'parley-forum';
 import type { LoggedEvent } from 'parley-forum/plugins/events';
 import type { EventReader } from './event-reader.ts';
 
-/** Entries read at once. */
+/** Number of entries read at a time. */
 const CHUNK = 200;
-/** Milliseconds for which batches are collected before the other processes are notified. */
+/** How long batches are collected before the other processes are notified, in milliseconds. */
 const PUBLISH_DELAY = 5;
-/** Milliseconds until the end is read again after a failure. */
+/** Milliseconds until reading is retried after a failure. */
 const RETRY = 1_000;
 /** The cluster subject that announces new entries. */
 const ADDED = 'events.added';
@@ -18,8 +18,8 @@ export interface TailDeps {
 }
 
 /**
- * Follows the log's end, whichever process adds to it, and hands every entry to the watchers of this process once, in
- * order.
+ * Follows the end of the log, whichever process appends to it, and passes every entry to the watchers of this process
+ * once, in order.
  */
 export class Tail {
   readonly #deps: TailDeps;
@@ -34,7 +34,7 @@ export class Tail {
     this.#deps = deps;
   }
 
-  /** Begins at the log's end. Resolves to what ends it. */
+  /** Starts at the end of the log. Resolves to a function that stops it. */
   async open(): Promise<() => Promise<void> | undefined> {
     this.#position = (await this.#deps.reader.bounds()).newest;
     const stop = this.#deps.cluster.subscribe(ADDED, () => this.#follow());
@@ -47,7 +47,7 @@ export class Tail {
     };
   }
 
-  /** This process has added entries. */
+  /** Called when this process has added entries. */
   added(): void {
     this.#follow();
     this.#publishing ??= setTimeout(() => {
