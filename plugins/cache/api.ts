@@ -1,8 +1,11 @@
 import { defineToken } from 'parley-forum';
 
-/** Tests whether a Redis can be used, before anything depends on it. */
+/** Tests whether a Redis server is usable before anything depends on it. */
 export interface RedisProbe {
-  /** Resolves once it has answered and can be written to; throws the error of Redis or the network. Leaves nothing behind. */
+  /**
+   * Resolves once the server has answered and accepted a write; throws the error of Redis or the network. Leaves
+   * nothing behind.
+   */
   probe(url: string): Promise<void>;
 }
 export const RedisProbe = defineToken<RedisProbe>('RedisProbe');

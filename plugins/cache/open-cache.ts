@@ -6,9 +6,9 @@ import { TaggedCache } from './tagged-cache.ts';
 export interface OpenCacheOptions {
   readonly log: Logger;
   readonly cluster: Cluster;
-  /** REDIS_URL; without it everything stays in this process. */
+  /** REDIS_URL; without it, everything stays in this process. */
   readonly url?: string | undefined;
-  /** Keeps two installations on one Redis apart. */
+  /** Separates several installations on one Redis server. */
   readonly namespace: string;
   readonly data: Pick<Data, 'afterCommit' | 'inTransaction'>;
   readonly bytes?: number | undefined;
@@ -16,12 +16,12 @@ export interface OpenCacheOptions {
 
 export interface OpenCache {
   readonly cache: TaggedCache;
-  /** Whether what is cached may be served. */
+  /** Whether cached values may be served. */
   current(): boolean;
   close(): Promise<void>;
 }
 
-/** Throws `ConfigurationError` when Redis cannot be reached within 5 s. Later outages are survived. */
+/** Throws `ConfigurationError` if Redis cannot be reached within 5 s. Later outages are tolerated. */
 export async function openCache({ url, namespace, log, cluster, ...options }: OpenCacheOptions): Promise<OpenCache> {
   if (url === undefined) {
     const cache = new TaggedCache({ cluster, ...options });

@@ -3,22 +3,23 @@ import { chainOf, type Cluster, type Logger, type Redis } from 'parley-forum';
 import { subscribe } from './redis.ts';
 
 /**
- * Milliseconds for which a process serves from memory without renewing its lease; so also the longest wait for a
- * silent process.
+ * How long a process may serve from memory without renewing its lease, in milliseconds; hence also the longest wait for
+ * a silent process.
  */
 const LEASE = 250;
-/** Milliseconds between renewals: two may come late before the lease is lost. */
+/** Milliseconds between renewals: two may be late before the lease is lost. */
 const RENEWAL_INTERVAL = 80;
 /**
- * Milliseconds of silence after which a process counts as crashed; it may have changed something unpublished, so all
- * drop what they cached.
+ * Milliseconds of silence after which a process is considered crashed. It may have changed data without publishing
+ * that, so all processes drop their caches.
  */
 const CRASH_TIMEOUT = 5_000;
 const EVERYTHING = '*';
 const KEYS = ['cluster:number', 'cluster:alive'] as const;
 
 /**
- * A cluster's first number is its birth in microseconds, so it cannot meet a number from before Redis lost its data.
+ * A cluster's message numbers start from its creation time in microseconds, so they cannot collide with numbers from
+ * before Redis lost its data.
  */
 const START = `
 local time = redis.call('TIME')
@@ -36,13 +37,13 @@ return redis.call('ZRANGEBYSCORE', KEYS[2], now, '+inf')`;
 const MESSAGE = /^(\d+) (\S+) (\d+) (\S+) (.*)$/s;
 
 /**
- * Sends messages to the other processes and delivers theirs here. They carry consecutive numbers, and a process
- * serves from memory only while it has received every number there was at its last renewal, so one that misses a
- * message stops before the sender goes on.
+ * Sends messages to the other processes and delivers theirs to this one. Messages are numbered consecutively, and a
+ * process serves from memory only while it has received every message up to the number at its last renewal; so a
+ * process that misses a message stops before the sender continues.
  */
 export class RedisTransport {
   readonly #id = randomBytes(8).toString('hex');
-  /** Messages under way, each with what to do when a process has acknowledged it. */
+  /** Messages in flight, each with the callback for acknowledgements of other processes. */
   readonly #acknowledgements = new Map<string, (from?: string) => void>();
   readonly #log: Logger;
   readonly #cluster: Cluster;
@@ -53,12 +54,15 @@ export class RedisTransport {
   #messageIds = 0;
   #received = -1;
   #lease = { number: 0, until: 0 };
-  /** Since when Redis has been unavailable. */
+  /** When Redis became unavailable. */
   #disconnectedAt: number | undefined;
   #unsent = false;
   #closed = false;
 
-  /** The connection must put the namespace before its keys, and fail rather than wait while Redis is away. */
+  /**
+   * The connection must prefix its keys with the namespace, and commands must fail rather than wait while Redis is
+   * unavailable.
+   */
   constructor(log: Logger, cluster: Cluster, namespace: string, redis: Redis) {
     this.#log = log;
     this.#cluster = cluster;
@@ -66,7 +70,7 @@ export class RedisTransport {
     this.#redis = redis;
   }
 
-  /** Until then nothing is sent or received. */
+  /** Connects to the channel; nothing is sent or received before. */
   async connect(subscriber: Redis): Promise<void> {
     subscriber.on('message', (channel, text) =>
       channel === this.#channel ? this.#receive(text) : this.#acknowledge(text),
@@ -80,12 +84,12 @@ export class RedisTransport {
     }, RENEWAL_INTERVAL).unref();
   }
 
-  /** Whether what this process cached may be served: it has received everything as of at most a lease ago. */
+  /** Whether this process may serve its cached values: it has received all messages as of at most one lease ago. */
   current(): boolean {
     return this.#received >= this.#lease.number && performance.now() < this.#lease.until;
   }
 
-  /** To be called before the connections close, so that no one waits for this process. */
+  /** Must be called before the connections are closed, so that no other process waits for this one. */
   async close(): Promise<void> {
     this.#stop?.();
     this.#closed = true;
@@ -94,8 +98,8 @@ export class RedisTransport {
   }
 
   /**
-   * Resolves when all live processes have acknowledged it, at the latest after the lease of one that is silent. While
-   * Redis is away the others are made to reload everything once it is back.
+   * Resolves when all live processes have acknowledged the message or, at the latest, when the lease of a silent one
+   * has expired. If Redis is unavailable, the other processes are told to reload everything once it is back.
    */
   async #publish(subject: string, payload?: object): Promise<void> {
     const messageId = String(++this.#messageIds);
@@ -115,9 +119,9 @@ export class RedisTransport {
       this.#fail(error);
       this.#unsent = true;
     }
-    // While Redis is away, the leases of the others run out as this process's own does.
+    // While Redis is unavailable, the leases of the other processes expire just as this one's does.
     const elapsed = alive ? 0 : performance.now() - (this.#disconnectedAt ?? performance.now());
-    // One millisecond more than the lease, because a timer may fire that much early.
+    // One millisecond longer than the lease, because timers may fire up to one millisecond early.
     const timer = setTimeout(resolve, Math.max(1, LEASE + 1 - elapsed));
     await promise;
     clearTimeout(timer);
@@ -132,7 +136,7 @@ export class RedisTransport {
       .catch((error: unknown) => this.#fail(error));
     if (reply === undefined) return;
     const number = Number(reply);
-    // Redis was away, or lost its data, or what was sent before the last renewal has still not arrived.
+    // Redis was unavailable or lost its data, or a message sent before the last renewal has still not arrived.
     const missed = this.#disconnectedAt !== undefined || number < before || this.#lease.number > this.#received;
     if (missed) this.#received = number < before ? number : Math.max(number, this.#received);
     this.#disconnectedAt = undefined;
@@ -144,7 +148,7 @@ export class RedisTransport {
 
   #receive(text: string): void {
     const [, last, from, messageId, subject, json] = MESSAGE.exec(text) ?? [];
-    // What is on its way still arrives while the connection ends.
+    // Messages in flight may still arrive while the connection is closing.
     if (subject === undefined || json === undefined || this.#closed) return;
     const missed = Number(last) > this.#received + 1;
     this.#received = Math.max(this.#received, Number(last));
@@ -154,7 +158,7 @@ export class RedisTransport {
       subject === EVERYTHING ? undefined : subject,
       json ? (JSON.parse(json) as object) : undefined,
     );
-    // Without an acknowledgement the sender waits for the lease, which is exact too.
+    // Without an acknowledgement the sender waits for the lease to expire, which is correct too.
     void run
       .then(() => this.#redis.publish(`${this.#channel}:${from}`, `${messageId} ${this.#id}`))
       .catch(() => undefined);

@@ -2,23 +2,23 @@ import { createRequire } from 'node:module';
 import type * as Library from 'ioredis';
 import { chainOf, ConfigurationError, messageOf, type Logger, type Redis } from 'parley-forum';
 
-/** Milliseconds. A connection that only subscribes, and whose other end has vanished, is detected within 20 s. */
+/** In milliseconds. The loss of a connection that only subscribes is detected within 20 s. */
 const TIMEOUTS = { connectTimeout: 5_000, commandTimeout: 2_000, keepAlive: 10_000 } as const;
 
-/** What ioredis does with each reply it has read. */
+/** The ioredis methods that handle each parsed reply. */
 interface ReplyHandler {
   dispatch(work: () => void): void;
   returnFatalError(error: Error): void;
 }
 
-/** The message of ioredis's error for a command that took longer than `commandTimeout`. */
+/** Message of the ioredis error for a command that exceeded `commandTimeout`. */
 const TIMED_OUT = 'Command timed out';
 
 /**
- * ioredis ends a connection whose bytes are no replies, but throws uncaught when a reply has not the shape that its
- * command promises, which would end the process; and it keeps a connection on which a reply never ends. All of this
- * means that nothing on this connection can be relied on, so it is closed: what waits is then what was sent in the first
- * two seconds of an outage, and each request only once.
+ * ioredis closes a connection that receives invalid protocol data. But if a reply does not have the shape its command
+ * expects, it throws an uncaught exception, which would end the process; and it keeps a connection on which a reply
+ * never completes. After any of these the connection is unreliable, so it is closed. Then only commands sent in the
+ * first two seconds of an outage have to wait, and each request waits only once.
  */
 async function loadRedis(): Promise<Pick<typeof Library, 'Redis'>> {
   const { default: handler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js') as {
@@ -36,7 +36,7 @@ async function loadRedis(): Promise<Pick<typeof Library, 'Redis'>> {
   const { Redis } = await import('ioredis');
   return {
     Redis: class extends Redis {
-      /** Commands that were sent; ioredis sends those without a reply once more on its next connection. */
+      /** Commands already sent once; ioredis resends those without a reply on its next connection. */
       readonly #sent = new WeakSet<Library.Command>();
 
       override sendCommand(...call: Parameters<Library.Redis['sendCommand']>): unknown {
@@ -55,12 +55,12 @@ async function loadRedis(): Promise<Pick<typeof Library, 'Redis'>> {
 }
 
 /**
- * Commands fail at once while Redis is away, and after 2 s when it has fallen silent; the connection comes back by
+ * Commands fail at once while Redis is unavailable, and after 2 s if it stops responding; the client reconnects by
  * itself.
  */
 export async function connect(url: string, log: Pick<Logger, 'warn'>, keyPrefix = ''): Promise<Redis> {
   const timeouts = { ...TIMEOUTS, retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000) };
-  // Imported when used: most sites run one process without it.
+  // Imported lazily: most sites run a single process without Redis.
   const redis = new (await loadRedis()).Redis(url, {
     keyPrefix,
     lazyConnect: true,
@@ -70,8 +70,8 @@ export async function connect(url: string, log: Pick<Logger, 'warn'>, keyPrefix 
     ...timeouts,
   });
   let cause: Error | undefined;
-  // Outages are logged once, by the cluster; without a listener they would end the process. What is no error of the
-  // network has no code.
+  // Outages are logged once, by the cluster; without a listener, `error` events would end the process. Only network
+  // errors have a code.
   redis.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === undefined && error.message !== cause?.message)
       log.warn({ error: chainOf(error) }, 'Redis answered something that is no answer; the connection is opened anew');
@@ -89,19 +89,18 @@ export async function connect(url: string, log: Pick<Logger, 'warn'>, keyPrefix 
 }
 
 /**
- * Subscribes to these channels, now and after each reconnection; ioredis would leave a subscription that fails then
- * unhandled.
+ * Subscribes to these channels, now and after each reconnection; ioredis would leave a failed resubscription unhandled.
  */
 export async function subscribe(redis: Redis, ...channels: readonly string[]): Promise<void> {
-  // One that fails has lost its connection once more, and the next one makes it.
+  // If subscribing fails, the connection was lost again, and the next one subscribes.
   redis.on('ready', () => void redis.subscribe(...channels).catch(() => undefined));
   await redis.subscribe(...channels);
 }
 
-/** Milliseconds that a probe may take in all. */
+/** Timeouts of a probe in milliseconds; it does not reconnect. */
 const PROBE_TIMEOUTS = { connectTimeout: 4_000, commandTimeout: 2_000, retryStrategy: () => null } as const;
 
-/** Connects once, writes a key that goes away by itself, and leaves. Throws the error of the network or Redis. */
+/** Connects once, writes a key that expires by itself, and disconnects. Throws the error of the network or Redis. */
 export async function probe(url: string): Promise<void> {
   const redis = new (await loadRedis()).Redis(url, {
     lazyConnect: true,

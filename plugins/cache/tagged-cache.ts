@@ -7,11 +7,12 @@ interface Entry {
   readonly tags: readonly string[];
 }
 
-/** Purged tags remembered one by one; beyond them every earlier version counts as purged. */
+/** Maximum number of purged tags to remember individually; beyond that, every earlier version counts as purged. */
 const MAX_PURGED_TAGS = 10_000;
 
 /**
- * About what `value` weighs: objects take up to twice their serialized form; what holds functions cannot be measured.
+ * Estimates the size of `value` in bytes: objects take up to twice their serialized size; values that contain functions
+ * cannot be measured.
  */
 function sizeOf(value: unknown): number {
   if (ArrayBuffer.isView(value)) return value.byteLength + 256;
@@ -28,39 +29,39 @@ interface Load {
   readonly promise: Promise<unknown>;
 }
 
-/** The subject under which processes publish what they purged. */
+/** The subject under which processes publish purged tags. */
 const PURGED = 'cache.purged';
 
 export interface TaggedCacheOptions {
   readonly cluster: Cluster;
   readonly data: Pick<Data, 'afterCommit' | 'inTransaction'>;
-  /** Whether what is cached may be served: with other processes, only while this one receives their purges. */
+  /** Whether cached values may be served: in a cluster, only while this process receives the purges of the others. */
   current?(): boolean;
   readonly redis?: Redis | undefined;
   /**
-   * Bytes cached in this process at most. Default 32 MiB: some 300 pages of twenty posts, and small beside Node
-   * itself.
+   * Maximum number of bytes cached in this process. Default 32 MiB: some 300 pages of twenty posts, and small compared
+   * with Node itself.
    */
   readonly bytes?: number | undefined;
 }
 
-/** Where there is no room, what was read least recently goes first. */
+/** Evicts the least recently used entries when it is full. */
 export class TaggedCache implements Cache {
   readonly redis: Redis | undefined;
   readonly #cluster: Cluster;
   readonly #data: TaggedCacheOptions['data'];
   readonly #current: () => boolean;
   readonly #entries: LRUCache<string, Entry>;
-  /** By tag. */
+  /** Keys by tag. */
   readonly #keys = new Map<string, Set<string>>();
-  /** By tag, when it was last purged. */
+  /** By tag, the clock value at its last purge. */
   readonly #purged = new Map<string, number>();
   readonly #loads = new Map<string, Load>();
-  /** Unsubscribes from purges; the cache must not be used any more. */
+  /** Unsubscribes from purges; afterwards the cache must not be used any more. */
   readonly stop: () => void;
-  /** Counts purges. */
+  /** Number of purges so far. */
   #clock = 0;
-  /** Everything computed from before this counts as purged. */
+  /** Values computed from data older than this count as purged. */
   #floor = 0;
 
   constructor({ cluster, data, current = () => true, redis, bytes = 32 * 1024 * 1024 }: TaggedCacheOptions) {
@@ -87,7 +88,7 @@ export class TaggedCache implements Cache {
       const cached = this.#entries.get(key);
       if (cached) return cached.value as T;
       const other = this.#loads.get(key);
-      // A load that a purge overtook is only for callers from before the purge.
+      // A load that was overtaken by a purge is only for callers from before the purge.
       if (other && !this.#purgedSince(other.since, [...other.tags, ...tags])) return this.#newest<T>(key, other);
     }
     const own: Load = { since: this.#clock, tags, promise: load() };
@@ -100,7 +101,10 @@ export class TaggedCache implements Cache {
     }
   }
 
-  /** What a load brought, or what is held since a purge overtook it: callers keep it, and it must not replace what is newer. */
+  /**
+   * Returns the loaded value or, if a purge overtook the load, the one cached since: callers keep the result, and it
+   * must not replace a newer one.
+   */
   async #newest<T>(key: string, { since, tags, promise }: Load): Promise<T> {
     const value = (await promise) as T;
     return this.#purgedSince(since, tags) ? (this.peek<T>(key) ?? value) : value;
@@ -144,12 +148,12 @@ export class TaggedCache implements Cache {
       { value, tags },
       { size: Math.max(1, Math.ceil(size)), ttl: time === undefined ? 0 : Math.max(1, time * 1000) },
     );
-    // What is too large was not stored.
+    // Values that are too large have not been stored.
     if (this.#entries.has(key))
       for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
   }
 
-  /** Everything, where no tags are given. */
+  /** Removes the entries with these tags, or all entries if no tags are given. */
   #forget(tags?: readonly string[]): void {
     this.#clock++;
     if (!tags || this.#purged.size >= MAX_PURGED_TAGS) {
