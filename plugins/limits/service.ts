@@ -8,15 +8,15 @@ import { HttpError, messageOf, type Cache, type Logger } from 'parley-forum';
 import type { Allowance, Bucket, Limits } from 'parley-forum/plugins/limits';
 import { ipKey } from './ip-key.ts';
 
-/** Seconds after which to retry a bucket that fails closed and cannot count. */
+/** `Retry-After` in seconds for a bucket that fails closed because it cannot count. */
 const RETRY_AFTER = '30';
 
-/** The parts of the package's memory store that its asynchronous methods are thin covers of. */
+/** The parts of the package's memory store that its asynchronous methods merely wrap. */
 interface Counters {
   incrby(key: string, points: number, seconds: number): RateLimiterRes;
 }
 
-/** Adds a synchronous way to count, for answers that are sent before anything is awaited. */
+/** Adds a synchronous way to count, for responses that are sent without awaiting anything. */
 class MemoryBucket extends RateLimiterMemory {
   take(key: string): RateLimiterRes {
     const { _memoryStorage: counters } = this as unknown as { readonly _memoryStorage: Counters };
@@ -24,10 +24,10 @@ class MemoryBucket extends RateLimiterMemory {
   }
 }
 
-/** Counts never refuse by themselves: the limit comes with each question, so a changed setting holds at once. */
+/** The counters have no limit of their own: it is passed with each call, so a changed setting applies at once. */
 function allowance({ window }: Bucket, limit: number, found: RateLimiterRes | null, taking: boolean): Allowance {
   const used = found?.consumedPoints ?? 0;
-  // No window is longer than itself, which it would seem to be after the clock was set back.
+  // The time left is capped at the window's length, which it would exceed after the clock was set back.
   const left = Math.min(window * 1_000, Math.max(0, found?.msBeforeNext ?? 0));
   return {
     limit,
@@ -43,7 +43,7 @@ export class LimitsService implements Limits {
   readonly #log: Logger;
   readonly ipKey = ipKey;
 
-  /** The client puts the forum's namespace before every key. */
+  /** The Redis client prefixes every key with the forum's namespace. */
   constructor({ redis, log }: { redis: Cache['redis']; log: Logger }) {
     this.#redis = redis;
     this.#log = log;
@@ -66,7 +66,7 @@ export class LimitsService implements Limits {
     await this.#guarded(() => this.#limiter(bucket).delete(key));
   }
 
-  /** Only a bucket that fails closed gets here with an error: the others are insured. */
+  /** Only buckets that fail closed throw here: the others fall back to memory. */
   async #guarded<T>(question: () => Promise<T>): Promise<T> {
     try {
       return await question();
