@@ -4,20 +4,18 @@ import { MAX_CHUNKS, tooManyChunks } from 'parley-forum/plugins/protection';
 import { parseForm } from './form.ts';
 
 /**
- * Bytes of a form or of JSON: of any, and of one that carries a long text, each character of which may be written as
- * several.
+ * Maximum bytes of a form or JSON body: in general, and for one that carries a long text, each character of which may
+ * be escaped as several bytes.
  */
 const MAX_BODY = 64 * 1024;
 const MAX_LONG_BODY = 1024 * 1024;
-/**
- * Levels of JSON; no route needs more, and recursive functions could overflow the stack.
- */
+/** Maximum nesting depth of JSON; no route needs more, and recursive functions could overflow the stack. */
 const MAX_DEPTH = 64;
-/** Values of JSON; checking each of more would take longer than reading them. */
+/** Maximum number of JSON values; validating more than that would take longer than reading them. */
 const MAX_VALUES = 10_000;
 const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
 const decoder = new TextDecoder('utf-8', { fatal: true });
-/** Ends when the last long body that has come so far may be parsed. */
+/** Resolves when the most recent long body may be parsed. */
 let lastTurn: Promise<unknown> = Promise.resolve();
 
 export async function readBody(
@@ -34,7 +32,8 @@ export async function readBody(
 }
 
 /**
- * Long bodies are parsed one a turn of the event loop: many that come at once hold up others no longer than one does.
+ * Only one long body is parsed per turn of the event loop, so that many at once block other requests no longer than a
+ * single one does.
  */
 function nextTurn(): Promise<unknown> {
   lastTurn = lastTurn.then(() => turn());
@@ -48,7 +47,7 @@ export async function readBytes(req: Request, maxBytes = MAX_LONG_BODY): Promise
 
 export const readJson = (bytes: Buffer): unknown => parseJson(decoded(bytes), Infinity);
 
-/** `NaN` where the client does not say. */
+/** `NaN` if the client does not declare it. */
 function declaredLength(req: Request, maxBytes: number): number {
   const declared = Number(req.headers['content-length'] ?? Number.NaN);
   if (declared > maxBytes) throw tooLarge(maxBytes);
@@ -75,7 +74,9 @@ function parserOf({ headers }: Request, form: boolean): (bytes: Buffer) => unkno
   );
 }
 
-/** Chunks are copied together as they come: one of a single byte is an object of some hundred. */
+/**
+ * Chunks are copied into one buffer as they arrive: as objects, even chunks of a single byte take some hundred bytes.
+ */
 async function collect(req: Request, maxBytes: number): Promise<Buffer> {
   let bytes = Buffer.alloc(0);
   let [length, chunks] = [0, 0];
@@ -91,8 +92,8 @@ async function collect(req: Request, maxBytes: number): Promise<Buffer> {
 }
 
 /**
- * The plus signs of a form are spaces. A million of them are replaced here at once; as text, each would be a string of
- * its own.
+ * Replaces plus signs, which encode spaces in forms. Done on the bytes, all at once: on text, a million of them would
+ * create as many strings.
  */
 function withSpaces(bytes: Buffer): Buffer {
   for (let at = bytes.indexOf(PLUS); at >= 0 && at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = SPACE;
@@ -111,7 +112,7 @@ function parseJson(source: string, maxValues = MAX_VALUES): unknown {
   checkComplexity(source, maxValues);
   try {
     const value: unknown = JSON.parse(source);
-    // Only a name that is spelled out, or of which an escape hides a letter, can reach a prototype later on.
+    // Only a key that is written out, or one with an escaped letter, can reach a prototype later on.
     if (/__proto__|\\u/.test(source)) removePrototypes(value);
     return value;
   } catch {
@@ -119,7 +120,7 @@ function parseJson(source: string, maxValues = MAX_VALUES): unknown {
   }
 }
 
-/** As deep as `weigh` allows. */
+/** The recursion depth is limited by `checkComplexity`. */
 function removePrototypes(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
@@ -137,7 +138,7 @@ const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
   '}',
 ].map((sign) => sign.charCodeAt(0));
 
-/** Throws for what is too deep or too much, before any of it is made. */
+/** Throws if the JSON is too deep or has too many values, before any of them is created. */
 function checkComplexity(source: string, maxValues: number): void {
   let [depth, values, inText] = [0, 1, false];
   for (let at = 0; at < source.length; at++) {
@@ -157,7 +158,7 @@ function checkComplexity(source: string, maxValues: number): void {
 }
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
-// The rest of the body is not read, so the connection cannot be used again.
+// The rest of the body is not read, so the connection cannot be reused.
 const tooLarge = (maxBytes: number): HttpError =>
   new HttpError(
     413,

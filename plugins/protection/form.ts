@@ -3,19 +3,22 @@ import { HttpError, InvalidInput } from 'parley-forum';
 
 type Fields = { [key: string]: unknown };
 
-/** Fields of a form; no real one has more. */
+/** Maximum number of fields of a form; no real one has more. */
 const MAX_FIELDS = 1_000;
-/** Entries of one list, and its highest number: a list is made up to it, whichever entries are sent. */
+/**
+ * Maximum number of entries of a list, and its highest index: a list is allocated up to that, whichever entries are
+ * sent.
+ */
 const MAX_LIST_ENTRIES = 500;
-/** Levels in brackets, as in `a[b][c]`. */
+/** Maximum levels of brackets, as in `a[b][c]`. */
 const MAX_DEPTH = 4;
 const FORBIDDEN = /(?:^|[[\].])(?:__proto__|prototype|constructor)(?:$|[[\].])/;
-/** Characters of a name that an error repeats. */
+/** Maximum length of a field name repeated in an error, in characters. */
 const MAX_SHOWN_NAME = 80;
 
 type Decoder = NonNullable<qs.IParseOptions['decoder']>;
 
-/** Names that reach what all objects share are refused; qs itself would leave them out without a word. */
+/** Rejects names that could reach a shared prototype; qs itself would drop them silently. */
 const decoder: Decoder = (text, decode, charset, type) => {
   const decoded = decode(text, decode, charset);
   if (type === 'key' && FORBIDDEN.test(decoded)) throw notName(decoded);
@@ -26,9 +29,9 @@ const notName = (name: string): InvalidInput =>
   new InvalidInput([{ field: name.slice(0, MAX_SHOWN_NAME), message: 'is not a field name' }]);
 
 /**
- * `a[b]` makes an object, `a[]`, `a[0]` and a repeated `a` a list, without blank entries: forms send one to say that a
- * list is empty. Lines end as they did in the field: browsers send two characters for each, which no limit that the
- * field has counts. Fields are counted before any of them is read.
+ * `a[b]` creates an object; `a[]`, `a[0]` and a repeated `a` create a list, without blank entries: forms send one to
+ * say that a list is empty. Line breaks are normalized to those of the field: browsers send CRLF for each, and the
+ * length limits of the field do not count that. Fields are counted before any of them is parsed.
  */
 export function parseForm(text: string): Fields {
   try {
@@ -49,7 +52,7 @@ export function parseForm(text: string): Fields {
   }
 }
 
-/** Which limit was met, of those given above: qs says so in words alone. */
+/** Finds out which of the limits above was exceeded: qs reports that only in the error message. */
 function limitOf(error: RangeError): Error {
   if (error.message.startsWith('Parameter'))
     return new HttpError(413, `A form may have ${MAX_FIELDS} fields`, { cause: error });

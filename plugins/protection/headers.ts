@@ -2,20 +2,20 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import helmet from 'helmet';
 import type { HeaderPair, Policy } from './api.ts';
 
-/** The directive that holds the path, and the name under which the path is announced. */
+/** The directive with the report path, and the name of the reporting endpoint. */
 const REPORT_URI = 'report-uri';
 const GROUP = 'csp';
 
 export interface HeaderOptions {
-  /** The site is served over https, so browsers may remember that. */
+  /** Whether the site is served over https, so that browsers may remember that. */
   readonly secure: boolean;
-  /** Hosts below this one are served over https too. */
+  /** Whether its subdomains are served over https too. */
   readonly subdomains: boolean;
   /** Whether `upgrade-insecure-requests` is sent. */
   readonly upgrade: boolean;
 }
 
-/** helmet writes the headers once; every answer then sends what it wrote. */
+/** Collects the headers that helmet would write, so that they can be reused for every response. */
 export function collectHeaders(policy: Policy, { secure, subdomains, upgrade }: HeaderOptions): readonly HeaderPair[] {
   const pairs: HeaderPair[] = [];
   const directives = Object.fromEntries(Object.entries(policy).map(([name, values]) => [name, [...values]]));
@@ -24,11 +24,11 @@ export function collectHeaders(policy: Policy, { secure, subdomains, upgrade }: 
       useDefaults: false,
       directives: { ...directives, ...(upgrade && { 'upgrade-insecure-requests': [] }) },
     },
-    // Two years, as the preload list asks.
+    // Two years, as required by the preload list.
     strictTransportSecurity: secure ? { maxAge: 63_072_000, includeSubDomains: subdomains } : false,
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
     xFrameOptions: { action: 'sameorigin' },
-    // For programs that are gone, and a browser's default: not worth their place in every answer.
+    // Only useful for obsolete programs, or equal to the browser default: not worth the bytes in every response.
     xDnsPrefetchControl: false,
     xDownloadOptions: false,
     xPermittedCrossDomainPolicies: false,
@@ -46,5 +46,7 @@ export function collectHeaders(policy: Policy, { secure, subdomains, upgrade }: 
   return pairs;
 }
 
-/** The directives that make browsers report violations: the second is for those that do not know the first. */
+/**
+ * The directives that make browsers report violations: `report-uri` is for browsers that do not support `report-to`.
+ */
 export const reportingTo = (path: string): Policy => ({ 'report-to': [GROUP], [REPORT_URI]: [path] });

@@ -56,7 +56,7 @@ export default definePlugin({
       version++;
     };
     plugin.onSettings(refresh);
-    // The report path comes and goes with its plugin.
+    // The report path is available only while its plugin runs.
     let [current] = plugin.extensions(reportPaths);
     plugin.on(pluginChanged, () => {
       const [now] = plugin.extensions(reportPaths);

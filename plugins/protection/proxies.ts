@@ -10,8 +10,8 @@ const PORT = /^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/;
 const RANGE = /^([^/]+)(?:\/(\d{1,3}))?$/;
 
 /**
- * Without port or zone; IPv4 inside IPv6 is IPv4. `undefined` for what is no address, numbers that some systems read as
- * one included.
+ * Parses an address without its port or zone; IPv4-mapped IPv6 becomes IPv4. Returns `undefined` for anything else,
+ * including numbers that some systems accept as addresses.
  */
 function parseIp(text: string): Ip | undefined {
   const trimmed = text.trim();
@@ -20,20 +20,20 @@ function parseIp(text: string): Ip | undefined {
   return isIP(address) ? ipaddr.process(address) : undefined;
 }
 
-/** The shortest spelling. */
+/** The address in its shortest spelling. */
 function normalizedIp(text: string): string | undefined {
-  // Most requests end here: a server that listens for both kinds sees every IPv4 client like this.
+  // Most requests return here: a dual-stack server sees every IPv4 client like this.
   const plain = text.startsWith(MAPPED) ? text.slice(MAPPED.length) : text;
   return isIP(plain) === 4 ? plain : parseIp(text)?.toString();
 }
 
-/** Unique over processes, cheap to make: the process's random part and a count. */
+/** Request ids are unique across processes and cheap to generate: a random prefix per process and a counter. */
 const PROCESS = crypto.randomUUID().slice(0, 8);
 let counter = 0;
-/** What may stand for an id wherever one is shown. */
+/** The format in which ids from proxies are accepted; safe wherever an id is shown. */
 const GIVEN_ID = /^[\w.:-]{8,128}$/;
 
-/** Stored on the request itself: a WeakMap would cost the garbage collector more than the rest of a guest's page. */
+/** Stored on the request itself: a WeakMap would cost more in garbage collection than the rest of a guest's page. */
 const ADDRESS = Symbol('address');
 const ID = Symbol('id');
 const SECURE = Symbol('secure');
@@ -45,10 +45,13 @@ interface ProxiedRequest extends IncomingMessage {
 
 const header = (req: IncomingMessage, name: string): string => String(req.headers[name] ?? '');
 
-/** Null once the request was destroyed, as one is whose body was too long; what is asked of it before is remembered. */
+/**
+ * Null once the request was destroyed, for example because its body was too long; values read before that are
+ * remembered.
+ */
 const socketOf = (req: IncomingMessage): Socket | null => req.socket;
 
-/** Reads client IP, scheme and request id through the proxies that the operator trusts. */
+/** Determines client IP, scheme and request id, taking into account the proxies that the operator trusts. */
 export class TrustedProxies implements Http {
   readonly closing: AbortSignal;
   readonly protect: Http['protect'];
@@ -56,7 +59,7 @@ export class TrustedProxies implements Http {
 
   readonly #secureSite: boolean;
 
-  /** `secureSite`: the site's address is https, whatever proxies say or leave out. */
+  /** `secureSite`: the site's URL is https, whatever proxies report or omit. */
   constructor({
     closing,
     protect,
@@ -68,24 +71,22 @@ export class TrustedProxies implements Http {
   }
 
   /**
-   * Single IP addresses or CIDR ranges, IPv4 and IPv6. Throws `ConfigurationError` naming the entry that is neither,
-   * and leaves the list unchanged.
+   * Sets the trusted proxies as single IP addresses or CIDR ranges, IPv4 and IPv6. Throws a `ConfigurationError` that
+   * names an invalid entry, and leaves the list unchanged.
    */
   set(entries: readonly string[]): void {
     this.#ranges = entries.map(parseRange);
   }
 
   /**
-   * Who sent the request; what forwarded headers say counts only when the connecting address is trusted. 0.0.0.0 once
-   * the connection is gone.
+   * The client's IP address; forwarded headers count only if the connecting address is trusted. 0.0.0.0 once the
+   * connection is gone.
    */
   ip(req: ProxiedRequest): string {
     return (req[ADDRESS] ??= this.#find(req));
   }
 
-  /**
-   * Whether the client's own connection is encrypted, as far as the site's address or the nearest trusted proxy says.
-   */
+  /** Whether the client's own connection is encrypted, according to the site's URL or the nearest trusted proxy. */
   secure(req: ProxiedRequest): boolean {
     return this.#secureSite || (req[SECURE] ??= this.#encrypted(req));
   }
@@ -94,7 +95,7 @@ export class TrustedProxies implements Http {
     return (req[ID] ??= this.#givenId(req) ?? `${PROCESS}-${(++counter).toString(36)}`);
   }
 
-  /** The id that a trusted proxy gave it. */
+  /** The id assigned by a trusted proxy. */
   #givenId(req: IncomingMessage): string | undefined {
     const id = header(req, 'x-request-id');
     return GIVEN_ID.test(id) && this.#trusts(socketOf(req)?.remoteAddress ?? '') ? id : undefined;
@@ -110,8 +111,8 @@ export class TrustedProxies implements Http {
   }
 
   /**
-   * X-Real-IP comes before CF-Connecting-IP because proxies that set the first let a client's own copy of the second
-   * through.
+   * X-Real-IP takes precedence over CF-Connecting-IP because proxies that set the former pass on a client's own copy of
+   * the latter.
    */
   #find(req: IncomingMessage): string {
     const peer = normalizedIp(socketOf(req)?.remoteAddress ?? '') ?? '0.0.0.0';
@@ -125,8 +126,7 @@ export class TrustedProxies implements Http {
   }
 
   /**
-   * The right-most address that is no trusted proxy's. What stands left of an unreadable entry can be
-   * forged.
+   * The rightmost address that is not a trusted proxy's. Everything to the left of an unreadable entry can be forged.
    */
   #forwarded(chain: string): string | undefined {
     let nearest: string | undefined;
@@ -153,7 +153,7 @@ function parseRange(entry: string): [Ip, number] {
   const [, text = '', bits] = RANGE.exec(entry.trim()) ?? [];
   const address = parseIp(text);
   const most = address?.kind() === 'ipv4' ? 32 : 128;
-  // Of a range written as IPv4 inside IPv6, the first 96 bits are the mapping.
+  // In a range written as IPv4-mapped IPv6, the first 96 bits are the mapping.
   const mapped = most === 32 && isIP(text) === 6 ? 96 : 0;
   const prefix = bits === undefined ? most : Number(bits) - mapped;
   if (address && prefix >= 0 && prefix <= most) return [address, prefix];

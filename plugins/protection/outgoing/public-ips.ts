@@ -1,9 +1,12 @@
 import ipaddr from 'ipaddr.js';
 
-/** What is assigned of IPv6; the rest of it, IPv4 written as IPv6 and its translations too, leads elsewhere or nowhere. */
+/**
+ * The assigned part of IPv6; all other addresses, including IPv4-mapped and translated ones, are unassigned or lead
+ * elsewhere.
+ */
 const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 
-/** Whether an IP is on the public internet: in no range that is set aside for something else. */
+/** Whether an IP address is on the public internet, that is, in no special-purpose range. */
 export function isPublicIp(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const ip = ipaddr.parse(address);

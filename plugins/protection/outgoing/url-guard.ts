@@ -12,10 +12,10 @@ import {
 } from '../api.ts';
 import { isPublicIp } from './public-ips.ts';
 
-/** Milliseconds for a name server to respond. */
+/** Timeout for a name server's response, in milliseconds. */
 const DNS_TIMEOUT = 2_500;
 
-/** Looks names up, and connects to nothing but the addresses it has checked. */
+/** Resolves names, and connects only to addresses it has checked. */
 export class PublicUrlGuard implements UrlGuard {
   readonly #options: UrlGuardOptions;
 
@@ -45,8 +45,8 @@ export class PublicUrlGuard implements UrlGuard {
       headers,
     });
     const { promise: answered, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    // Errors after the response has begun surface where it is read. A server that answers with another protocol (101)
-    // ends the request with neither a response nor an error.
+    // Errors after the response has started surface where it is read. A server that switches protocols (101) ends the
+    // request with neither a response nor an error.
     request
       .on('response', resolve)
       .on('error', reject)
@@ -55,7 +55,7 @@ export class PublicUrlGuard implements UrlGuard {
     return answered;
   }
 
-  /** What can be checked without a lookup. */
+  /** Performs the checks that need no lookup. */
   #checkUrl(url: URL): void {
     if (url.protocol !== 'https:' && url.protocol !== 'http:')
       throw new BlockedUrl('must begin with https:// or http://');
@@ -67,7 +67,7 @@ export class PublicUrlGuard implements UrlGuard {
     const ports = this.#options.allowedPorts;
     if (!ports.includes(port))
       throw new BlockedUrl(`must use one of the ports ${ports.join(', ')}${this.#remedy('ports', 'others')}`);
-    // A name without a dot means something on this network only.
+    // A name without a dot is only meaningful on this network.
     if (!isIP(host) && !/[^.]\.[^.]/.test(host))
       throw new BlockedUrl(`must be a full host name${this.#remedy('hosts', 'the host')}`);
   }
@@ -82,7 +82,7 @@ export class PublicUrlGuard implements UrlGuard {
   }
 }
 
-/** Names are compared without brackets and final dots. */
+/** Host names are compared without brackets and trailing dots. */
 const normaliseHost = (text: string): string =>
   text
     .trim()
@@ -92,7 +92,7 @@ const hostOf = (url: URL): string => normaliseHost(url.hostname);
 const toLookupAddress = (address: string): ResolvedAddress => ({ address, family: isIP(address) });
 
 /**
- * Not through the system's resolver, which knows names of this machine and blocks one of few threads while it
+ * Does not use the system's resolver, which knows this machine's local names and blocks one of few threads while it
  * waits.
  */
 async function queryNameServers(host: string): Promise<readonly string[]> {
@@ -103,7 +103,7 @@ async function queryNameServers(host: string): Promise<readonly string[]> {
   return found;
 }
 
-/** Rejects when `signal` aborts, for work that cannot be cancelled, such as the system's resolver. */
+/** Rejects when `signal` aborts, for work that cannot be cancelled, such as lookups by the system's resolver. */
 async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -112,7 +112,7 @@ async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** Replaces the resolver, so that the connection goes to the IPs that were checked. */
+/** Replaces the resolver, so that the connection goes to the addresses that were checked. */
 const pinnedLookup =
   (addresses: readonly ResolvedAddress[]): LookupFunction =>
   (_host, options, done) => {
