@@ -9,17 +9,18 @@ import {
 } from 'node:crypto';
 import { ConfigurationError, type Secrets } from 'parley-forum';
 
-/** The root can be replaced while everything runs. Each purpose has a key of its own (HKDF-SHA256). */
+/** A keyring whose root can be replaced at runtime. Each purpose has its own key (HKDF-SHA256). */
 export interface Keyring extends Secrets {
   /**
-   * From here on seals and signs with `root`; what earlier roots sealed and signed still holds until the process ends.
+   * Seals and signs with `root` from now on; anything sealed or signed with earlier roots remains valid until the
+   * process ends.
    */
   replace(root: string): void;
 }
 
 const VERSION = 'v1';
 
-/** AES-256-GCM and HMAC-SHA256. `root` and `previous` are root secrets as text. */
+/** Uses AES-256-GCM and HMAC-SHA256. `root` and `previous` are root secrets as text. */
 export function createKeyring(root: string, previous?: string): Keyring {
   let keyOf = keysOf(root);
   let rings = previous === undefined ? [keyOf] : [keyOf, keysOf(previous)];
@@ -53,14 +54,15 @@ interface PurposeKey {
   sign(text: string): string;
 }
 
-/** Purposes are words in the code, never input, so that few keys are cached here. */
+/** Purposes are constants in the code, never input, so that only few keys are cached here. */
 function keysOf(root: string): (purpose: string) => PurposeKey {
   const keys = new Map<string, PurposeKey>();
   return (purpose) => {
     const stored = keys.get(purpose);
     if (stored) return stored;
     const bytes = Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32));
-    // Each guest's page is signed for: from bytes Node would make a key each time, which takes seven times the rest.
+    // Every guest page needs a signature: given bytes, Node would create a key object each time, which takes seven
+    // times as long as everything else.
     const signingKey = createSecretKey(bytes);
     const sign = (text: string): string => createHmac('sha256', signingKey).update(text).digest('base64url');
     const key = { bytes, sign };
@@ -84,7 +86,7 @@ function decrypt(key: Buffer, sealed: string): string | undefined {
     );
     return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
   } catch {
-    // Not this key, or not what was sealed: the tag does not tell which.
+    // Wrong key or corrupt data: the tag does not tell which.
     return undefined;
   }
 }

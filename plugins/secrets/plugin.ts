@@ -51,7 +51,7 @@ export default definePlugin({
       audited(rootKeyRotated, ['root-key.rotated'], () => ({ action: 'root-key.rotated', actor: commandLine })),
     );
     const rotateRoot: RootKey['rotate'] = async ({ force = false } = {}) => {
-      // One that does not run cannot seal its texts anew, and the key that opens them will be gone.
+      // A plugin that is not running cannot reseal its secrets, and the key that opens them will be gone.
       const inactive = plugins
         .list()
         .filter(({ needs, state }) => needs.includes(plugin.id) && state !== 'active')

@@ -4,16 +4,19 @@ import { join } from 'node:path';
 import { ConfigurationError } from 'parley-forum';
 import { createKeyring, type Keyring } from './keyring.ts';
 
-/** Under DATA_DIR. */
+/** File in DATA_DIR. */
 export const KEY_FILE = 'secret.key';
-/** Beside it while a rotation is under way. After one that broke off either key may have sealed what is stored. */
+/**
+ * Exists beside it during a rotation. After an interrupted rotation, stored secrets may have been sealed with either
+ * key.
+ */
 export const NEXT_KEY_FILE = 'secret.key.next';
-/** Characters of a root secret at least: 128 bits in hexadecimal digits. */
+/** Minimum length of a root secret in characters: 128 bits in hexadecimal digits. */
 const MIN_LENGTH = 32;
 
 /**
- * `key` is SECRET_KEY; without it a key is made once and kept under `folder`, DATA_DIR. Throws `ConfigurationError` for
- * one that is too short to be a secret.
+ * `key` is SECRET_KEY; without it a key is generated once and stored in `folder`, which is DATA_DIR. Throws
+ * `ConfigurationError` for a key that is too short to be a secret.
  */
 export async function loadKeyring(key: string | undefined, folder: string): Promise<Keyring> {
   const current = key ?? (await storedKey(folder));
@@ -37,7 +40,8 @@ async function storedKey(folder: string): Promise<string> {
   if (stored !== undefined) return stored;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(draft, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true });
-  // Linking is atomic and never replaces: of several processes that start at once, all read one whole key.
+  // Linking is atomic and never replaces a file: if several processes start at once, all of them read the same complete
+  // key.
   await link(draft, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });

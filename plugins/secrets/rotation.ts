@@ -18,12 +18,12 @@ export interface RotationDeps {
   readonly settings: Settings;
   readonly environment: Environment;
   stores(): readonly Extension<SealedStore>[];
-  /** In the transaction that seals anew. */
+  /** Called in the transaction that reseals the secrets. */
   rotated(): Promise<void>;
 }
 
 /**
- * Seals everything anew with a new root key. Whenever it breaks off, what is stored can be opened with one of the two
+ * Reseals everything with a new root key. Wherever it is interrupted, stored secrets can be opened with one of the two
  * stored keys.
  */
 export async function rotate({ keyring, environment: { dataDir, secretKey }, ...deps }: RotationDeps): Promise<void> {
@@ -33,8 +33,8 @@ export async function rotate({ keyring, environment: { dataDir, secretKey }, ...
     );
   }
   const [stored, next] = [join(dataDir, KEY_FILE), join(dataDir, NEXT_KEY_FILE)];
-  // One that is there was left by a rotation that broke off: it goes on with that key, for some things may be sealed
-  // with it.
+  // An existing file was left by an interrupted rotation, which is continued with its key, as some secrets may already
+  // be sealed with it.
   await writeFile(next, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true }).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
