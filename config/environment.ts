@@ -10,18 +10,21 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
 };
 
 /**
- * Seconds for which a process in production drains: a proxy that asks every second, and believes the first answer, has
- * heard of it by then.
+ * How many seconds a process drains in production: by then a proxy that probes every second, and acts on the first
+ * failure, has noticed.
  */
 const DRAIN = 2;
 const LONGEST_DRAIN = 300;
-/** Seconds and connections that are enough for people, and do not let one who sends slowly hold on to a process. */
+/**
+ * Defaults and maxima for the seconds a request may take and for the number of connections: enough for people, while a
+ * slow sender cannot tie up a process.
+ */
 const [REQUEST, LONGEST_REQUEST] = [30, 3_600];
 const [CONNECTIONS, MOST_CONNECTIONS] = [5_000, 1_000_000];
 
 /**
- * Typed values from environment variables, and from DATA_DIR/config.json where those are unset. Every problem is
- * reported at once, each with what to write instead.
+ * Reads typed values from environment variables, falling back to DATA_DIR/config.json. All problems are reported at
+ * once, each with what to write instead.
  */
 export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): Environment {
   const problems: string[] = [];
@@ -50,7 +53,7 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
       : refuse(name, '…', `an address such as ${example}`);
   };
 
-  /** Addresses of pages begin with it, and paths within pages at its root: more than an origin would be in some of them. */
+  /** Must be a bare origin: it is prepended to the URLs of pages, and paths within pages start at its root. */
   const origin = (name: string, example: string): string | undefined => {
     const given = url(name, ['http:', 'https:'], example);
     if (given === undefined) return undefined;
@@ -146,7 +149,7 @@ const isRange = (text: string): boolean => {
   );
 };
 
-/** Variables that DATA_DIR/config.json may hold under the same name in small letters. */
+/** Variables that DATA_DIR/config.json may contain under the same name in lower case. */
 const KEPT = [
   'DATABASE_URL',
   'REDIS_URL',
@@ -160,8 +163,8 @@ const KEPT = [
 ] as const;
 
 /**
- * What was chosen in the browser when the site was set up, or written there by hand, by the variable that wins over it.
- * Lists may be JSON's.
+ * Reads DATA_DIR/config.json, which holds values chosen in the browser during set-up or written by hand, by the name of
+ * the variable that overrides each. Lists may be JSON arrays.
  */
 function readKept(file: string, problems: string[]): Readonly<Record<string, string | undefined>> {
   try {

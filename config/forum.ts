@@ -1,6 +1,6 @@
 import type { SiteConfiguration } from 'parley-forum';
 
-/** What this forum is made of. The database wins over `settings` once a value has been stored there. */
+/** The configuration of this forum. Values stored in the database override `settings`. */
 const forum = {
   plugins: [
     'cache',

@@ -8,9 +8,9 @@ import { leftOut } from './tools/suites.ts';
 const KERNEL_AND_PLUGINS = ['test/core/**/*.test.ts', 'test/plugins/**/*.test.ts'];
 /** Tests that need several processes on one PostgreSQL and one Redis. */
 const SEVERAL = 'test/**/*.server.test.ts';
-/** Tests of several processes behind an nginx, besides. */
+/** Tests that also need nginx in front of several processes. */
 const PROXIED = 'test/**/*.proxy.test.ts';
-/** Tests that open no database: once is enough, with those on the embedded one. */
+/** Tests that open no database: it is enough to run them once, together with those on the embedded database. */
 const WITHOUT = [
   'test/core/{command-line,graph,loader}.test.ts',
   'test/plugins/cache/{cache,exactness,cluster}.test.ts',
@@ -20,13 +20,14 @@ const WITHOUT = [
   'test/plugins/web/{failure-texts,forms,templates,tokens}.test.ts',
 ];
 /**
- * Statements that are given lists, on databases that the tests' own process has just made; all tests are run so with
- * PARLEY_FULL=1, because making one takes as long as most files' tests.
+ * Tests of statements with list parameters, on databases that the test process itself has just created. With
+ * PARLEY_FULL=1 all tests run this way; otherwise only these do, because creating a database takes as long as the tests
+ * of most files.
  */
 const FIRST_PROCESS = ['test/core/data.test.ts', 'test/plugins/notifications/notify.test.ts'];
 /**
- * What may differ between the embedded database and a server: what is kept how, what is up to Redis where there is one,
- * and what several do at once or a crash leaves. The other tests run on a server, and here with PARLEY_FULL=1.
+ * Tests of behaviour that may differ between the embedded database and a server: storage, features that depend on
+ * Redis, concurrency and crashes. The other tests run on a server only, and here with PARLEY_FULL=1.
  */
 const ON_BOTH = [
   'test/core/{backfill,cli,connections,data,exclusively,faults,job-keys,job-processes,jobs,restart,disk-space,vacuum}.test.ts',
@@ -36,26 +37,26 @@ const ON_BOTH = [
   'test/plugins/{live/stream,typing/typing}.test.ts',
   'test/plugins/**/{idempotency,index-maintenance,keeping,locks,recounting,room,search}.test.ts',
 ];
-/** With PARLEY_FULL=1 tests are longer and none is left out. */
+/** With PARLEY_FULL=1, tests are longer and none are left out. */
 const full = process.env['PARLEY_FULL'] === '1';
-/** `npm test -- test/plugins/web`: what is named runs wherever it can. */
+/** `npm test -- test/plugins/web`: tests given by name run in every project that can run them. */
 const named = process.argv.some((word) => word.startsWith('test/'));
 const suites = leftOut(process.env, existsSync);
 const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
 
 /**
- * Files share their worker's modules, because loading them and warming up the embedded database takes longer than most
- * files' tests; no module keeps state.
+ * Test files in a worker share modules, because loading them and warming up the embedded database takes longer than the
+ * tests of most files; no module keeps state.
  */
 const shared = {
   environment: 'node',
   pool: 'forks' as const,
-  // Forums that come and go in one process make more garbage than a server that lives.
+  // Starting and stopping many forums in one process creates more garbage than a long-running server.
   execArgv: ['--max-semi-space-size=64'],
   isolate: false,
-  // Modules are loaded by Node, as those who run the program load them.
+  // Modules are loaded by Node, as in production.
   experimental: { viteModuleRunner: false },
-  // Only what hangs reaches them: a busy machine takes many times as long as a quiet one.
+  // Only tests that hang should reach these limits: a busy machine takes many times as long as an idle one.
   testTimeout: 120_000,
   hookTimeout: 180_000,
   expect: { poll: { timeout: 30_000 } },
@@ -64,8 +65,8 @@ const shared = {
 export default defineConfig({
   test: {
     globalSetup: ['config/tools/announce-suites.ts', 'config/tools/test-run.ts'],
-    // One more than processors: what tests have to wait for, leases, timers and browsers, would leave one of them idle a
-    // fifth of the time. More would only wait for each other.
+    // One more than the number of processors: tests wait for leases, timers and browsers, which would leave a processor
+    // idle a fifth of the time. Even more workers would only wait for each other.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -93,7 +94,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'first-process',
-          // Tests that start a forum of their own make its database, too.
+          // Tests that start their own forum also create its database.
           testTimeout: 180_000,
           hookTimeout: 180_000,
           include: full ? KERNEL_AND_PLUGINS : FIRST_PROCESS,

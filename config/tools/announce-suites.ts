@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { leftOut } from './suites.ts';
 
 /**
- * vitest runs it once before all tests: what is not tested is said, and refused where everything must run
+ * Run by vitest once before all tests: reports the suites that are skipped, and fails if everything must run
  * (PARLEY_REQUIRE_ALL=1).
  */
 export default function announceSuites(): void {

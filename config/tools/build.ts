@@ -6,7 +6,7 @@ import { readPaths } from './checks/support/files.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const DIST = join(ROOT, 'dist');
 
-/** What is read and written of package.json. */
+/** The parts of package.json that are read and written. */
 interface Manifest {
   readonly exports: Readonly<Record<string, string>>;
   readonly scripts: Readonly<Record<string, string>>;
@@ -14,12 +14,12 @@ interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** Tools that a site or a plugin package is worked on with: their versions are read from here when one is made. */
+/** Tools for working on a site or a plugin package: when one is created, their versions are read from here. */
 const TOOLS = ['@types/node', 'typescript-native', 'vitest'];
 
 /**
- * Writes dist/: the package as it is published, a tree like this one with JavaScript, declarations and source maps in
- * place of TypeScript. `npm pack ./dist` packs it.
+ * Writes dist/: the package as it is published, a copy of this tree with JavaScript, declarations and source maps
+ * instead of TypeScript. `npm pack ./dist` packs it.
  */
 async function build(): Promise<void> {
   await rm(DIST, { recursive: true, force: true });
@@ -44,7 +44,10 @@ async function copy(path: string, to = path): Promise<void> {
   await cp(join(ROOT, path), join(DIST, to));
 }
 
-/** Compiled modules in place of sources; nothing that only this repository needs. */
+/**
+ * The package.json of the published package: it refers to compiled modules instead of sources and omits everything that
+ * only this repository needs.
+ */
 async function manifest(): Promise<object> {
   const {
     private: _private,

@@ -6,7 +6,7 @@ import type { Check } from './checks/support/check.ts';
 import { CHECKS } from './checks/index.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-/** Checks that run at once; more would only get in each other's way on a small machine. */
+/** Number of checks that run concurrently; more would only slow each other down on a small machine. */
 const AT_ONCE = 2;
 
 interface Result {
@@ -14,7 +14,7 @@ interface Result {
   readonly problems: readonly string[];
 }
 
-/** A checker that breaks has found a problem too: its own. */
+/** A check that throws is reported as a problem, too. */
 async function run({ name, run: look, figures }: Check): Promise<Result> {
   const start = performance.now();
   const problems = await look(ROOT).catch((error: unknown) => [
@@ -37,7 +37,7 @@ async function runAll(checks: readonly Check[]): Promise<readonly Result[]> {
   return results;
 }
 
-/** Every test, those that are cut short otherwise in their long form, and what lies in test/full. */
+/** Runs all tests: those usually shortened in their long form, and those in test/full. */
 async function runTests(): Promise<boolean> {
   const child = spawn(
     process.execPath,
@@ -48,7 +48,7 @@ async function runTests(): Promise<boolean> {
   return code === 0;
 }
 
-// As in the server, work that a plugin forgot to await is told and does not end the process.
+// As in the server, a rejection that a plugin did not handle is reported and does not end the process.
 process.on('unhandledRejection', (reason) =>
   console.warn(
     `not awaited by whoever began it: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`,

@@ -1,6 +1,6 @@
 /**
- * Writes the names of emoji that browsers load, and what they are called in other languages, from a folder in which the npm package `emojibase-data` was unpacked:
- * `node config/tools/emoji.ts FOLDER`. Once a year there are new ones.
+ * Writes the files with emoji names and their translations that browsers load, from a folder with the unpacked npm
+ * package `emojibase-data`: `node config/tools/emoji.ts FOLDER`. New emoji are released once a year.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,9 +15,9 @@ interface Emoji {
   readonly version: number;
   readonly skins?: readonly { readonly emoji: string; readonly tone: number | readonly number[] }[];
 }
-/** What devices of the last years can draw. */
+/** The newest version that devices of recent years can display. */
 const NEWEST = 16;
-/** The group of what is only a part of emoji. */
+/** The group of characters that are only components of emoji. */
 const COMPONENTS = 'component';
 const LIGHTEST = 0x1f3fb;
 
@@ -33,7 +33,7 @@ const [known, others] = [namesIn('github'), namesIn('cldr')];
 const namesOf = (hexcode: string): readonly string[] =>
   [known[hexcode] ?? known[hexcode.replaceAll('-FE0F', '')] ?? others[hexcode] ?? []].flat();
 
-/** Whether each tone of skin is its sign behind the first one: those alone are offered. */
+/** Whether each skin tone is formed by its modifier after the first character: only those are offered. */
 const takesTones = ({ emoji, skins = [] }: Emoji): boolean => {
   const [first, ...rest] = [...emoji.replace(/^(.)\ufe0f/u, '$1')];
   const toned = (tone: number): string => [first, String.fromCodePoint(LIGHTEST + tone - 1), ...rest].join('');
@@ -56,7 +56,7 @@ const write = (file: string, lineOf: (one: Emoji) => string): void => {
 write('emoji.json', (one) => [one.emoji + (takesTones(one) ? '*' : ''), ...namesOf(one.hexcode)].join(' '));
 for (const language of LANGUAGES) {
   const words = new Map(read<readonly Emoji[]>('data.json', language).map((one) => [one.hexcode, one]));
-  // What the name says already finds it.
+  // Words contained in the name need not be listed, as the name is searched too.
   write(`emoji.${language}.json`, ({ hexcode }) => {
     const { label = '', tags = [] } = words.get(hexcode) ?? {};
     const others = tags.filter((tag) => !label.toLowerCase().includes(tag.toLowerCase()));

@@ -1,4 +1,4 @@
-/** What is tried of the kernel where time is short: files below `test/core/`. */
+/** The kernel tests that run when time is short: files below `test/core/`. */
 export const KERNEL = [
   'batcher',
   'deprecations',
@@ -10,7 +10,7 @@ export const KERNEL = [
   'settings',
 ].map((name) => `test/core/${name}.test.ts`);
 
-/** One journey through each plugin that has none among the tests that run on both databases: files below `test/plugins/`. */
+/** One test for each plugin without tests that run on both databases: files below `test/plugins/`. */
 export const PLUGINS = [
   'access/access',
   'account-mail/account-mail',

@@ -25,7 +25,8 @@ import { slotPlaces } from './reference/slot-places.ts';
 import { helpers, icons, templateData, templates } from './reference/templates.ts';
 
 /**
- * The text of every generated document by its path from the root. Takes seconds: it starts the configured plugins once.
+ * The text of every generated document by its path relative to the root. Takes seconds: it starts the configured
+ * plugins once.
  */
 export function generateReference(root: string): Promise<ReadonlyMap<string, string>> {
   const known = generated.get(root) ?? generate(root);
@@ -33,7 +34,7 @@ export function generateReference(root: string): Promise<ReadonlyMap<string, str
   return known;
 }
 
-/** By root: `--write` and the check that follows it need it only once. */
+/** Cache by root: `--write` and the subsequent check share one result. */
 const generated = new Map<string, Promise<ReadonlyMap<string, string>>>();
 
 async function generate(root: string): Promise<ReadonlyMap<string, string>> {
@@ -116,7 +117,7 @@ async function generate(root: string): Promise<ReadonlyMap<string, string>> {
   ]);
 }
 
-/** Writes what `generateReference` says. */
+/** Writes the documents of `generateReference`. */
 export async function writeReference(root: string): Promise<readonly string[]> {
   const pages = await generateReference(root);
   for (const [path, text] of pages) {

@@ -1,8 +1,8 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take longest, most of it waiting for processes, leases or a browser. Begun last, the run would end with
- * one worker at work; begun together with the others of their project, browsers would wait for each other.
+ * The slowest test files, which mostly wait for processes, leases or a browser. If they started last, the run would end
+ * with a single busy worker; if they started along with the rest of their project, browsers would wait for each other.
  */
 const LONGEST = [
   'package/package',
@@ -16,7 +16,10 @@ const LONGEST = [
   'plugin-new',
 ].map((name) => `/test/${name}.test.ts`);
 
-/** The longest files first, in that order; the others as vitest orders them: project by project, larger files first. */
+/**
+ * Runs the slowest files first, in that order, and the others in vitest's order: project by project, larger files
+ * first.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {

@@ -1,4 +1,4 @@
-/** A part of the tests that this machine cannot run, and what it lacks. */
+/** A test suite that this machine cannot run, and what it lacks. */
 export interface LeftOut {
   readonly name: string;
   readonly why: string;
@@ -6,20 +6,22 @@ export interface LeftOut {
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** Chromium as Debian has it: without a window of its own, which takes half the processor time, and with one. */
+/** Debian's Chromium binaries: headless, which needs half the processor time, and with a window. */
 const BROWSERS = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'];
 
-/** Where Chromium is: CHROMIUM_PATH, else where Debian puts it; `exists` asks for a file. */
+/** The path of Chromium: CHROMIUM_PATH, or else Debian's location; `exists` checks for a file. */
 export const browserPath = (variables: Variables, exists: (path: string) => boolean): string =>
   variables['CHROMIUM_PATH'] ?? BROWSERS.find(exists) ?? BROWSERS[1]!;
 
-/** Chromium with a window, which alone keeps pages that were left: CHROMIUM_PATH, else where Debian puts it. */
+/**
+ * The path of Chromium with a window, the only one with a back/forward cache: CHROMIUM_PATH, or else Debian's location.
+ */
 export const windowedPath = (variables: Variables): string => variables['CHROMIUM_PATH'] ?? BROWSERS[1]!;
 
-/** Where nginx is: NGINX_PATH, else where Debian puts it. */
+/** The path of nginx: NGINX_PATH, or else Debian's location. */
 export const proxyPath = (variables: Variables): string => variables['NGINX_PATH'] ?? '/usr/sbin/nginx';
 
-/** Which suites cannot run with these environment variables; `exists` asks for a file. */
+/** The suites that cannot run with these environment variables; `exists` checks for a file. */
 export function leftOut(variables: Variables, exists: (path: string) => boolean): readonly LeftOut[] {
   const browser = browserPath(variables, exists);
   const windowed = windowedPath(variables);

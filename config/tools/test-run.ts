@@ -3,17 +3,17 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beginRun } from '../../test/kit/server-database.ts';
 
-/** A file system in memory, as Linux has it. */
+/** The in-memory file system of Linux. */
 const MEMORY = '/dev/shm';
-/** Where all processes of the tests find what the first of them compiled, as those of `npm start` do. */
+/** The compile cache that all test processes share, like those of `npm start`. */
 const COMPILED = join(import.meta.dirname, '../../node_modules/.cache/compiled');
-/** Bytes that must be free there: each embedded database has some 60 million, and some exist at a time. */
+/** Bytes that must be free there: each embedded database takes about 60 million, and several exist at a time. */
 const ROOM = 4 * 1024 ** 3;
 
 /**
- * vitest runs it once before all tests, and what it returns after them. Temporary files are kept in memory where there
- * is room: the thousand files of each embedded database take twenty times as long on a disk. On a server, databases are
- * copies of one.
+ * Run by vitest once before all tests; vitest runs the returned function after them. Temporary files are kept in memory
+ * if there is room: the thousand files of each embedded database take twenty times as long on a disk. On a server,
+ * databases are copied from a single template.
  */
 export default async function testRun(): Promise<() => Promise<void>> {
   process.env['NODE_COMPILE_CACHE'] ??= COMPILED;

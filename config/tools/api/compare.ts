@@ -2,24 +2,23 @@ import ts from 'typescript';
 import { isMember } from './report.ts';
 import { NOT_EXPORTED, type Entry, type Module } from './surface.ts';
 
-/** What plugins that were built on the earlier report may miss in the later one. */
+/** A difference that may break plugins built against the earlier report. */
 export interface Break {
   readonly module: string;
-  /** The declaration that it is about, as authors know it. */
+  /** The affected declaration, by the name that plugin authors know. */
   readonly declaration: string;
   readonly what: string;
-  /** It was marked as deprecated before it left. */
+  /** Whether it was marked as deprecated before its removal. */
   readonly announced: boolean;
 }
 
-/** Types that the program itself makes, so that a new member in them is nobody else's work. */
+/** Types whose objects only the program creates, so that a new member breaks nobody. */
 const MADE_HERE = /^(core\/plugins\/definition#)?PluginHandle$/;
 
 /**
- * A removed or changed line breaks, unless a function only takes a further argument that may be left out. A new one adds,
- * unless others may have to write it: a member of an interface that is
- * neither optional nor in a type whose objects the program makes (the interface of a service, a class, a schema, the
- * handle).
+ * A removed or changed line is a break, unless a function merely gains an optional parameter. A new line is an
+ * addition, unless others may have to implement it: a member of an interface that is neither optional nor in a type
+ * whose objects the program creates (the interface of a service, a class, a schema, the handle).
  */
 export function breaksBetween(earlier: readonly Module[], later: readonly Module[]): readonly Break[] {
   return later
@@ -40,7 +39,8 @@ function inModule({ name: module, entries: before }: Module, { entries: after }:
   const left = [...old.values()].flatMap((entry): Break[] => {
     const declaration = declarationOf(entry.name);
     const found = now.get(entry.name);
-    // Its declaration says so already; what is behind the doors may go as long as nothing that is exported changes.
+    // Already reported for its declaration; declarations that are not exported may be removed as long as no exported
+    // one changes.
     if (!found && (isMember(entry.name) ? !now.has(ownerOf(entry.name)) : module === NOT_EXPORTED)) return [];
     if (!found) return [{ module, declaration, what: `removes ${shown(entry)}`, announced: entry.deprecated }];
     if (found.text === entry.text || takesMore(entry.text, found.text)) return [];
@@ -72,7 +72,7 @@ function othersWrite(owner: string, now: ReadonlyMap<string, Entry>): boolean {
   return text.startsWith('interface') && !/& const .*Token</.test(text) && !MADE_HERE.test(owner);
 }
 
-/** Whether the later text is the same function with further parameters that callers may leave out. */
+/** Whether the later text is the same function with additional optional parameters. */
 function takesMore(earlier: string, later: string): boolean {
   const [before, after] = [signatureOf(earlier), signatureOf(later)];
   if (!before || !after || before.around !== after.around) return false;
@@ -85,11 +85,11 @@ function takesMore(earlier: string, later: string): boolean {
 
 interface Signature {
   readonly parameters: ReadonlyArray<{ readonly text: string; readonly optional: boolean }>;
-  /** The rest, before and after the parameters. */
+  /** The text before and after the parameters. */
   readonly around: string;
 }
 
-/** Of an entry that is a function: a method, a function, or a constant that is one. */
+/** Parses the signature of an entry that is a method, a function, or a constant of a function type. */
 function signatureOf(text: string): Signature | undefined {
   const declared = /^(const|function) /.test(text)
     ? text.replace(/^const /, 'type T = ').replace(/^function /, 'function f')

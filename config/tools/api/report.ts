@@ -5,7 +5,10 @@ import { runTool } from '../checks/support/command.ts';
 import { pluginFolders, readPaths } from '../checks/support/files.ts';
 import { memberName, surfaceOf, type Entry, type Module } from './surface.ts';
 
-/** The modules of the package by their names, compiled to declarations; seconds of work. `versions` are the plugins'. */
+/**
+ * Reads the modules of the package by name, compiled to declarations; takes seconds. `versions` are those of the
+ * plugins.
+ */
 export async function readSurface(root: string, versions: ReadonlyMap<string, string>): Promise<readonly Module[]> {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string };
   const plugins = pluginFolders(root).filter((id) => existsSync(join(root, 'plugins', id, 'api.ts')));
@@ -35,10 +38,10 @@ export async function readSurface(root: string, versions: ReadonlyMap<string, st
   }
 }
 
-/** Marks an entry that is to leave. */
+/** Marks an entry as deprecated. */
 const DEPRECATED = '@deprecated ';
 
-/** The body of docs/reference/api-report.md: a block for each module, a line for each entry, members indented. */
+/** The body of docs/reference/api-report.md: one block per module and one line per entry, with members indented. */
 export const writeReport = (modules: readonly Module[]): string =>
   modules
     .map(
@@ -52,13 +55,13 @@ const lineOf = ({ name, text, deprecated }: Entry): string => {
   return isMember(name) ? `  ${mark}${text}` : `${mark}${name}: ${text}`;
 };
 
-/** Paths of files have dots of their own. */
+/** File paths contain dots too, hence only the part after `#` counts. */
 export const isMember = (name: string): boolean => name.slice(name.indexOf('#') + 1).includes('.');
 
 const MODULE = /^## (\(not exported\)|\S+)(?: (\S+))?\n+```text\n([\s\S]*?)\n?```$/gm;
 const LINE = /^( *)(@deprecated )?(.*)$/;
 
-/** A report as `writeReport` writes it. */
+/** Parses a report written by `writeReport`. */
 export const readReport = (text: string): readonly Module[] =>
   [...text.matchAll(MODULE)].map(([, name = '', version = '', body = '']) => {
     let declaration = '';

@@ -9,16 +9,19 @@ export interface Entry {
   readonly deprecated: boolean;
 }
 
-/** What one module of the package offers. */
+/** The exports of one module of the package. */
 export interface Module {
-  /** As it is imported; the last one, of types that are part of others and not exported, is called `(not exported)`. */
+  /**
+   * The module's import specifier; the last module, for types that exported ones refer to but that are not exported
+   * themselves, is called `(not exported)`.
+   */
   readonly name: string;
   readonly version: string;
   readonly entries: readonly Entry[];
 }
 
 export const NOT_EXPORTED = '(not exported)';
-/** The host behind the test kit is nobody's promise. */
+/** The host, which the test kit exposes, is not part of the public interface. */
 const OPAQUE = /^core\/host\//;
 
 interface Declared {
@@ -33,21 +36,21 @@ type Statement =
   | ts.TypeAliasDeclaration
   | ts.VariableStatement;
 
-/** A declaration file as far as it matters here. */
+/** The relevant parts of a declaration file. */
 interface Source {
   readonly text: ts.SourceFile;
-  /** By name; a type and a value, or overloads, share one. */
+  /** By name; a type and a value of the same name, or overloads, share an entry. */
   readonly declared: ReadonlyMap<string, readonly Statement[]>;
-  /** Names that come from other files of the program. */
+  /** Names imported from other files of the program. */
   readonly imported: ReadonlyMap<string, Declared>;
-  /** What it exports of its own and of others. */
+  /** Exported names, both declared here and re-exported. */
   readonly exported: ReadonlyMap<string, Declared>;
 }
 
 /**
- * What the declarations say that `entries` (file of a module by its name) export, and after that all they are made of.
- * `read` has the text of a declaration file by its path in the repository, without an extension; undefined where there
- * is none.
+ * The declarations exported by `entries` (the file of each module by name), followed by all other declarations they
+ * refer to. `read` returns the text of a declaration file by its path in the repository, without an extension;
+ * undefined if there is none.
  */
 export function surfaceOf(
   entries: ReadonlyMap<string, { readonly file: string; readonly version: string }>,
@@ -61,7 +64,7 @@ export function surfaceOf(
     }
     return sources.get(file);
   };
-  /** Follows what passes a name on, up to the file that declares it. */
+  /** Follows re-exports of a name to the file that declares it. */
   const find = ({ file, name }: Declared): Declared | undefined => {
     const source = sourceOf(file);
     if (!source) return undefined;
@@ -124,7 +127,7 @@ function parse(file: string, content: string): Source {
   return { text, declared, imported, exported };
 }
 
-/** The names between the braces of an import or an export, each with the one it has where it comes from. */
+/** The names between the braces of an import or export, each with its name in the module it comes from. */
 const bindingsOf = (
   named: ts.NamedImportBindings | ts.NamedExportBindings | undefined,
 ): readonly (readonly [own: string, name: string])[] =>
@@ -135,7 +138,10 @@ const bindingsOf = (
 const isExported = (statement: Statement): boolean =>
   statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) ?? false;
 
-/** A relative specifier as a path in the repository, a name of the package as its file; undefined for libraries. */
+/**
+ * Resolves a relative specifier to a path in the repository, and one of the package's modules to its file; undefined
+ * for libraries.
+ */
 function resolve(file: string, specifier: string): string | undefined {
   if (specifier === 'parley-forum') return 'core/index';
   if (specifier === 'parley-forum/testing') return 'test/kit/index';
@@ -160,7 +166,7 @@ const namesOf = (node: Statement): readonly string[] =>
       ? [node.name.text]
       : [];
 
-/** Everything of the program that a declaration mentions. */
+/** All declarations of the program that a declaration refers to. */
 function referencesOf(source: Source, { file, name }: Declared): readonly Declared[] {
   const found: Declared[] = [];
   const visit = (node: ts.Node): void => {
@@ -208,7 +214,7 @@ function entriesOf({ text, declared }: Source, name: string, as: string): readon
     if (!type) return lined(node, 'const any');
     const [inner] = ts.isTypeReferenceNode(type) ? (type.typeArguments ?? []) : [type];
     if (!inner || !ts.isTypeLiteralNode(inner)) return lined(node, `const ${print(type)}`);
-    // A schema of an object, or an object: a field that is added changes nothing for the others.
+    // An object or an object schema: adding a field does not change the other lines.
     const of = ts.isTypeReferenceNode(type) ? print(type.typeName) : 'object';
     return lined(node, `const ${of}`, [...inner.members]);
   };
@@ -218,7 +224,7 @@ function entriesOf({ text, declared }: Source, name: string, as: string): readon
     const words = print(node).replace(/^(export )?(declare )?/, '');
     return lined(node, words.replace(new RegExp(`^(\\w+ )${name}\\b ?`), '$1'));
   });
-  // Overloads, and a type and a value of one name, are one entry.
+  // Overloads, and a type and a value of the same name, are one entry.
   return [...Map.groupBy(lines, (line) => line.name)].map(([key, same]) => ({
     name: key,
     text: [...new Set(same.map((line) => line.text))].join(' & '),
@@ -230,7 +236,7 @@ const isPublic = (member: ts.Node): boolean =>
   !(ts.isPropertyDeclaration(member) && ts.isPrivateIdentifier(member.name)) &&
   !(ts.canHaveModifiers(member) && ts.getModifiers(member)?.some(({ kind }) => kind === ts.SyntaxKind.PrivateKeyword));
 
-/** What a member is called, from how it is written: `()` for a call, `[…]` for an index. */
+/** The name of a member, from its text: `()` for a call signature, `[…]` for an index signature. */
 export function memberName(text: string): string {
   const [, name] = /^(?:(?:static|get|set|abstract) )*([\w$'-]+)/.exec(text) ?? [];
   return name ?? (text.startsWith('[') ? text.slice(0, text.indexOf(']') + 1) : '()');

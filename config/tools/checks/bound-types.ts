@@ -3,7 +3,7 @@ import type { Check } from './support/check.ts';
 import { readFiles, type SourceFile } from './support/files.ts';
 import { nodesOf, parseSource, placeOf } from './support/source.ts';
 
-/** What PostgreSQL knows from the start and plugins bind. A type that a migration makes does not belong here. */
+/** PostgreSQL's built-in types that plugins use for parameters. Types created by migrations do not belong here. */
 const BUILT_IN = new Set([
   'bigint',
   'boolean',
@@ -27,8 +27,8 @@ const BUILT_IN = new Set([
 const CAST = /^::\s*([a-z_][a-z0-9_]*)/;
 
 /**
- * A value is bound as a type that every driver knows, and cast in SQL from there: a database does not know what
- * migrations have yet to make, and a driver may know only what it found when it connected.
+ * Parameters must have a type that every driver knows, and be cast in SQL from there: migrations may not have created
+ * other types yet, and a driver may only know the types that existed when it connected.
  */
 export const boundTypes: Check = {
   name: 'bound types',

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Check } from './support/check.ts';
 import { runTool } from './support/command.ts';
 
-/** The part of dependency-cruiser's report that is read here. */
+/** The part of dependency-cruiser's report that is used here. */
 interface Report {
   readonly summary: {
     readonly totalCruised: number;
@@ -20,8 +20,8 @@ interface Report {
 const FOLDERS = ['core', 'plugins', 'themes', 'migrations', 'config', 'test'];
 
 /**
- * Imports stay within the boundaries of .dependency-cruiser.mjs. Fewer modules than `least` mean that nothing was
- * understood, which would pass everything.
+ * Imports must stay within the boundaries of .dependency-cruiser.mjs. Fewer modules than `least` mean that the tool
+ * failed to parse them, in which case everything would pass.
  */
 export const boundaries = (least = 21): Check => ({
   name: 'boundaries',

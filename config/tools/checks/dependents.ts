@@ -4,7 +4,7 @@ import { pluginFolders, readFiles, type SourceFile } from './support/files.ts';
 import { PLATFORM } from './support/platform.ts';
 import { nodesOf, parseSource } from './support/source.ts';
 
-/** Plugins that need no service of another, and yet are nothing without it. */
+/** Plugins that use no service of another plugin but are useless without it. */
 const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
   demo: ['installer'],
   live: ['discussions'],
@@ -16,8 +16,8 @@ const BUILT_ON: Readonly<Record<string, readonly string[]>> = {
 const CONTRACT = /^parley-forum\/plugins\/([^/]+)$/;
 
 /**
- * A plugin imports values only of plugins that it needs: what it merely hears of or wants lies in a port, so that
- * deleting the other's folder leaves it running.
+ * A plugin may import values only from plugins that it needs: for plugins it merely listens to or wants, they belong in
+ * a port, so that the plugin still runs when the other's folder is deleted.
  */
 export const dependents: Check = {
   name: 'dependents',
@@ -47,7 +47,7 @@ interface Import {
   readonly name: string;
 }
 
-/** The values that a plugin imports of others' contracts. */
+/** The values that a plugin imports from other plugins' contracts. */
 export const importsOfContracts = (root: string, id: string): readonly Import[] =>
   readFiles(root, [`plugins/${id}`], /^(?!.*\/client\/).*\.ts$/).flatMap(importsOf);
 
@@ -69,7 +69,7 @@ const importsOf = (file: SourceFile): readonly Import[] =>
         .map(({ name }) => ({ path: file.path, plugin, name: name.text }));
     });
 
-/** The names of the tokens under `needs` of a definition. */
+/** The names of the tokens under `needs` in a plugin definition. */
 function neededTokens(file: SourceFile): readonly string[] {
   const needs = [...nodesOf(parseSource(file))]
     .filter(ts.isPropertyAssignment)

@@ -8,9 +8,12 @@ import { nodesOf, parseSource, placeOf } from './support/source.ts';
 
 const DOOR = 'core/index.ts';
 const PACKAGE = 'parley-forum';
-/** Values that the package may export; docs/decisions/0015-exported-names.md says why types do not count. */
+/**
+ * Maximum number of values that the package exports; docs/decisions/0015-exported-names.md explains why types do not
+ * count.
+ */
 const MAX_VALUES = 70;
-/** Who a name may be there for: plugins, those who learn from the examples, tests, and a site's configuration. */
+/** Folders whose imports justify an export: plugins, examples for learners, tests, and a site's configuration. */
 const USERS = ['plugins', 'migrations', 'docs/examples', 'test/kit', 'config'];
 const PARTS = { kernel: /^core\/(?!host\/|cli\/)/, host: /^core\/host\//, cli: /^core\/cli\/(?!templates\/)/ };
 
@@ -18,13 +21,13 @@ const PARTS = { kernel: /^core\/(?!host\/|cli\/)/, host: /^core\/host\//, cli: /
 interface Export {
   readonly name: string;
   readonly isType: boolean;
-  /** `path:line` in the door. */
+  /** `path:line` of the export. */
   readonly place: string;
-  /** What declares it, and what passes it on between there and the door. */
+  /** Its declaration, and the re-exports in between. */
   readonly nodes: readonly ts.Node[];
 }
 
-/** What plugins can import is little, explained where it is defined, and imported by someone. */
+/** The package's exports must be few, documented where they are defined, and imported somewhere. */
 export const exported: Check = {
   name: 'exports',
   async run(root) {
@@ -74,7 +77,7 @@ function exportsOf(root: string): readonly Export[] {
   });
 }
 
-/** The statements of a file that declare a name or pass it on from elsewhere. */
+/** The statements in a file that declare or re-export a name. */
 const declarationsOf = (root: string, path: string, name: string): readonly ts.Node[] =>
   (readSource(root, path)?.statements ?? []).filter((statement) => {
     if (ts.isVariableStatement(statement))
@@ -84,7 +87,7 @@ const declarationsOf = (root: string, path: string, name: string): readonly ts.N
     return (statement as ts.Statement & { readonly name?: ts.Node }).name?.getText() === name;
   });
 
-/** Names that the compiler writes into declarations of plugins, since what makes their refs returns them. */
+/** Types that the compiler writes into the declarations of plugins because functions that create refs return them. */
 function resultsOf(node: ts.Node): readonly string[] {
   const makers = ts.isVariableStatement(node)
     ? node.declarationList.declarations.map(({ initializer }) => initializer)

@@ -6,7 +6,7 @@ import { commentsOf, nodesOf, parseSource, placeOf } from './support/source.ts';
 const PROMISE = /\b(TODO|FIXME|XXX|HACK)\b/;
 const RUNNERS = new Set(['test', 'it', 'describe', 'suite', 'bench']);
 
-/** What is in the repository is finished: no notes to oneself, no test that is left out or runs alone. */
+/** Everything in the repository must be finished: no notes to oneself, no skipped or focused tests. */
 export const finished: Check = {
   name: 'finished',
   async run(root) {
@@ -38,7 +38,7 @@ function leftOut(file: SourceFile): readonly string[] {
   });
 }
 
-/** `test` of `test.concurrent.skip`. */
+/** The root of a chain: `test` for `test.concurrent.skip`. */
 function rootOf(expression: ts.Expression): string {
   let at = expression;
   while (ts.isPropertyAccessExpression(at) || ts.isCallExpression(at)) at = at.expression;

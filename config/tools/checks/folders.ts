@@ -1,10 +1,10 @@
 import type { Check } from './support/check.ts';
 import { readPaths } from './support/files.ts';
 
-/** Files of code that a reader takes in at a glance. */
+/** Maximum number of code files in a folder that a reader can take in at a glance. */
 const MAX_FILES = 15;
 
-/** A folder holds what belongs to one subject; one with more files than this has several. */
+/** A folder should cover one subject; one with more files than this covers several. */
 export const folders: Check = {
   name: 'folders',
   async run(root) {

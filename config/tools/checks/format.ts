@@ -1,7 +1,7 @@
 import type { Check } from './support/check.ts';
 import { runTool } from './support/command.ts';
 
-/** Every file is as oxfmt writes it, with the options of .oxfmtrc.json. */
+/** Every file must be formatted by oxfmt with the options in .oxfmtrc.json. */
 export const format: Check = {
   name: 'format',
   async run(root) {

@@ -19,7 +19,7 @@ import { types } from './types.ts';
 import { unused } from './unused.ts';
 import { vocabulary } from './vocabulary.ts';
 
-/** Everything `npm run check` looks at; each has a planted breach in test/architecture.test.ts. */
+/** All checks of `npm run check`; test/architecture.test.ts plants a violation of each. */
 export const CHECKS: readonly Check[] = [
   types,
   format,

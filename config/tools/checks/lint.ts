@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Check } from './support/check.ts';
 import { runTool } from './support/command.ts';
 
-/** The part of oxlint's report that is read here. */
+/** The part of oxlint's report that is used here. */
 interface Report {
   readonly diagnostics: ReadonlyArray<{
     readonly message: string;
@@ -17,7 +17,7 @@ interface Report {
 
 const FOLDERS = ['core', 'plugins', 'themes', 'migrations', 'config', 'test', 'docs/examples'];
 
-/** oxlint with the rules of .oxlintrc.json, those that need types included. Warnings do not fail. */
+/** Runs oxlint with the rules of .oxlintrc.json, including those that need types. Warnings do not fail the check. */
 export const lint: Check = {
   name: 'lint',
   async run(root) {

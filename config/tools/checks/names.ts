@@ -7,13 +7,13 @@ import { nodesOf, parseSource, placeOf } from './support/source.ts';
 /** Suffixes that say nothing about what a thing does. */
 const EMPTY_WORD = /(Impl|Manager|Helper|Util)s?$/;
 const EMPTY_FILE = /^(.*-)?(impl|manager|helper|util)s?$/;
-/** Names that libraries chose and that plugins see under the same name. */
+/** Names defined by libraries and exposed to plugins unchanged. */
 const GIVEN = new Set(['EntityManager', 'SqlEntityManager']);
-/** Handlebars calls the functions that templates may use helpers, so the plugin that renders with it does too. */
+/** Handlebars calls the functions available in templates helpers, so the plugin that renders with it does too. */
 const TEMPLATES = /^plugins\/web\//;
 const HELPER = /helpers?$/i;
 
-/** Whole words that say what a thing is: no empty suffixes, no `I` before interfaces, no underscore before names. */
+/** Names must be meaningful words: no empty suffixes, no `I` prefix for interfaces, no leading underscore. */
 export const names: Check = {
   name: 'names',
   async run(root) {
@@ -43,7 +43,7 @@ function ofDeclarations(file: SourceFile): readonly string[] {
   });
 }
 
-/** Parameters may begin with an underscore: that is how the compiler is told that one is not used. */
+/** Parameters are exempt, as a leading underscore tells the compiler that one is unused. */
 function declaredName(node: ts.Node): ts.Identifier | undefined {
   const declares =
     ts.isVariableDeclaration(node) ||
@@ -58,7 +58,7 @@ function declaredName(node: ts.Node): ts.Identifier | undefined {
 
 function faultOf(name: string, node: ts.Node): string | undefined {
   if (EMPTY_WORD.test(name)) return 'ends in a word that says nothing; name it after what it does';
-  // A bare underscore names what is only held until the end of its block.
+  // A bare underscore is allowed for a value that is only held until the end of its block.
   if (name.startsWith('_') && name !== '_') return 'begins with an underscore; use #private, or leave it out';
   if (ts.isInterfaceDeclaration(node) && /^I[A-Z][a-z]/.test(name))
     return 'says that it is an interface; leave the I out';

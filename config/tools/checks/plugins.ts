@@ -6,15 +6,15 @@ import type { Check } from './support/check.ts';
 import { countLines, pluginFolders, readFiles, type SourceFile } from './support/files.ts';
 import { nodesOf, parseSource, placeOf } from './support/source.ts';
 
-/** Lines of a README that still fit one screen. */
+/** Maximum lines of a README, so that it fits on one screen. */
 const SCREEN = 60;
 
-/** What plugins see of one another. */
+/** The modules that plugins may import from each other. */
 const CONTRACT = /^plugins\/(?:[^/]+\/api|ports\/[^/]+)\.ts$/;
 
 /**
- * Every plugin has the parts that a reader looks for, under the names they are looked for, and its contract gives away
- * nothing that is its own.
+ * Every plugin must have the files that readers expect, under the expected names, and its contract must not expose
+ * internals.
  */
 export const plugins: Check = {
   name: 'plugin folders',
@@ -45,7 +45,7 @@ function faults(root: string, id: string): readonly string[] {
   return found;
 }
 
-/** A plugin's handle, and SQL of which nobody knows what it selects. */
+/** Reports contracts that expose a plugin's handle, or SQL whose result type is unknown. */
 function givenAway(file: SourceFile): readonly string[] {
   const source = parseSource(file);
   return [...nodesOf(source)].filter(ts.isTypeReferenceNode).flatMap((node) => {

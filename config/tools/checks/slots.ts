@@ -6,8 +6,8 @@ import { readFiles } from './support/files.ts';
 import { nodesOf, parseSource, placeOf } from './support/source.ts';
 
 /**
- * Each slot of a template is a value that a contract exports, and each of these is in a template: who fills a slot
- * imports it, so that a misspelt one does not compile.
+ * Each slot in a template must be a value exported by a contract, and each such value must be used in a template:
+ * plugins that fill a slot import it, so that a misspelled one does not compile.
  */
 export const slots: Check = {
   name: 'slots',
@@ -34,7 +34,7 @@ export const slots: Check = {
   },
 };
 
-/** Slots that are made where they are filled: their ids are nobody's promise. */
+/** Slots that are defined in the plugin that fills them, outside of any contract. */
 function undeclared(root: string): readonly string[] {
   const files = readFiles(root, ['plugins'], /^plugins\/[^/]+\/(?!api\.ts$|client\/).*\.ts$/);
   return files

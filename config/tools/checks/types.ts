@@ -6,10 +6,13 @@ import { readFiles } from './support/files.ts';
 
 const COMPILER = 'typescript-native/bin/tsc';
 const BROWSER = 'config/tools/tsconfig.browser.json';
-/** Packages of their own, which find this program as its packed form would be found. */
+/** The examples are separate packages, which resolve this program as they would resolve the published package. */
 const EXAMPLES = 'config/tools/tsconfig.examples.json';
 
-/** The server's and the browser's TypeScript compile, each against its own library of globals, and the examples do. */
+/**
+ * The TypeScript of the server and of the browser must compile, each with its own global types, and so must the
+ * examples.
+ */
 export const types: Check = {
   name: 'types',
   async run(root) {
@@ -19,7 +22,7 @@ export const types: Check = {
       /^(core\/host\/development\/client|plugins\/[^/]+\/client|themes\/[^/]+\/assets)\/.*\.ts$/,
     );
     const examples = readFiles(root, ['docs/examples'], /\.ts$/);
-    // The compiler calls an empty project an error; a forum without scripts of its own is none.
+    // The compiler rejects an empty project, but a forum may have no browser scripts of its own.
     const projects = [
       'tsconfig.json',
       ...(scripts.length > 0 && existsSync(join(root, BROWSER)) ? [BROWSER] : []),
@@ -30,7 +33,7 @@ export const types: Check = {
   },
 };
 
-/** The compiler's complaints about one project, a line each. */
+/** The compiler errors of one project, one per line. */
 export async function compile(root: string, project: string): Promise<readonly string[]> {
   const { code, output, errors } = await runTool(COMPILER, ['--noEmit', '--pretty', 'false', '-p', project], root);
   if (code === 0) return [];

@@ -1,7 +1,7 @@
 import type { Check } from './support/check.ts';
 import { runTool } from './support/command.ts';
 
-/** What knip looks for, and what to do about it. */
+/** The issues that knip reports, and what to do about each. */
 const KINDS = {
   files: 'is imported by nothing; delete it, or name it in config/tools/knip.jsonc if a process begins with it',
   dependencies: 'is in package.json and imported by nothing; npm uninstall it',
@@ -12,7 +12,7 @@ const KINDS = {
   types: 'is exported and imported by nothing; take the export away',
 } as const;
 
-/** The part of knip's report that is read here. */
+/** The part of knip's report that is used here. */
 interface Report {
   readonly issues: ReadonlyArray<
     { readonly file: string } & {
@@ -21,7 +21,7 @@ interface Report {
   >;
 }
 
-/** What nothing uses is gone: files, exports and dependencies. What the package offers to others counts as used. */
+/** There must be no unused files, exports or dependencies. Exports of the package count as used. */
 export const unused: Check = {
   name: 'unused',
   async run(root) {

@@ -1,21 +1,23 @@
 import type { Check } from './support/check.ts';
 import { readFiles } from './support/files.ts';
 
-/** Words of this application. "post" is also a request method, so it counts only where it is plainly a thing. */
+/**
+ * Words specific to this application. "post" is also a request method, so it only counts where it is clearly a noun.
+ */
 const WORDS = [
   /\b(?:forum|discussion|topic|thread|repl(?:y|ies)|categor(?:y|ies)|moderator|member|avatar)s?\b/gi,
   /\b(?:(?:a|an|the|this|that|each|every|one|new) post|posts)\b(?!:)/g,
 ];
 
 /**
- * Names that hold such a word: of the configuration, of the package, of its test kit, of what browsers import, and of who
- * may call a route.
+ * Allowed names that contain such a word: the configuration, the package, its test kit, the module that browsers
+ * import, and the permission for members.
  */
 const NAMES = /@forum\/client|\bconfig\/forum\b|parley-forum|\b(?:start|Test)Forum\b|[`']member[`']/g;
 
 /**
- * The kernel does not know what it is used for: it would boot a to-do list as well. Names, texts, comments and
- * templates alike.
+ * The kernel must not know what it is used for: it could equally run a to-do list. Applies to names, texts, comments
+ * and templates.
  */
 export const vocabulary: Check = {
   name: 'vocabulary',
@@ -33,7 +35,7 @@ export const vocabulary: Check = {
   },
 };
 
-/** Words in camelCase names are words too: `replyCount` is taken apart first. */
+/** Splits camelCase names into words first, such as `replyCount`. */
 function wordsOf(line: string): readonly string[] {
   const prose = line
     .replace(NAMES, '')

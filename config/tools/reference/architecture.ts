@@ -3,10 +3,13 @@ import type { Tokens } from '../../../core/ref.ts';
 import { importsOfContracts } from '../checks/dependents.ts';
 import { PLATFORM } from '../checks/support/platform.ts';
 
-/** Where the picture of what builds on what stands. */
+/** The path of the architecture diagram. */
 export const ARCHITECTURE = 'docs/architecture.md';
 
-/** Which plugin needs a service of which, or imports values of it; the picture leaves out what all build on. */
+/**
+ * Shows which plugins need services of, or import values from, which others; omits the plugins that all others build
+ * on.
+ */
 export function architecturePage(
   root: string,
   plugins: readonly Plugin[],

@@ -6,12 +6,15 @@ import { onOneLine, type Documented } from './members.ts';
 
 const SHARED = 'plugins/web/client/client.ts';
 
-/** What code for browsers finds: the exports of `@forum/client`, the elements that plugins define, and their events. */
+/**
+ * What is available to browser code: the exports of `@forum/client`, the elements that plugins define, and their
+ * events.
+ */
 export interface ClientSide {
   readonly exports: readonly Documented[];
-  /** `x-…` with their plugins. */
+  /** `x-…` elements with their plugins. */
   readonly elements: ReadonlyArray<Documented & { readonly plugin: string }>;
-  /** Events that scripts of plugins dispatch, with the plugin. */
+  /** Events dispatched by plugins' scripts, with the plugin. */
   readonly events: ReadonlyArray<Documented & { readonly plugin: string }>;
 }
 
@@ -43,7 +46,7 @@ function exportsOf(file: SourceFile): readonly Documented[] {
   });
 }
 
-/** A function's head, a constant's type, the names of an object of functions. */
+/** The signature of a function, the type of a constant, or the names in an object of functions. */
 function signatureOf(declared: ts.Declaration): string {
   const called = ts.isVariableDeclaration(declared) && declared.initializer ? declared.initializer : declared;
   if (ts.isFunctionLike(called)) {
@@ -66,7 +69,7 @@ function elementsOf(file: SourceFile): ClientSide['elements'] {
   });
 }
 
-/** `new CustomEvent(name)`; the comment above it says when, and what its `detail` is. */
+/** Finds `new CustomEvent(name)`; the comment above it says when the event is dispatched and what its `detail` is. */
 function eventsOf(file: SourceFile): ClientSide['events'] {
   const source = parseSource(file);
   return [...nodesOf(source)]
@@ -82,7 +85,7 @@ function eventsOf(file: SourceFile): ClientSide['events'] {
 const nameOf = (name: ts.Expression | undefined): string =>
   !name ? '' : ts.isStringLiteral(name) ? name.text : name.getText().replaceAll(/`|\$(?=\{)/g, '');
 
-/** The comment of the nearest statement or declaration around a node that has one. */
+/** The comment of the nearest enclosing statement or declaration that has one. */
 function commentAbove(node: ts.Node): string {
   for (let at: ts.Node | undefined = node; at; at = at.parent) {
     const text = commentOf(at);

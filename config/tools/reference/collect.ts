@@ -15,27 +15,27 @@ import { slotFillings } from '../../../plugins/web/api.ts';
 import { readEnvironment } from '../../environment.ts';
 import configuration from '../../forum.ts';
 
-/** What a running server of this configuration knows about itself. */
+/** What a running server with this configuration knows about itself. */
 export interface Collected {
   readonly plugins: readonly Plugin[];
-  /** The kernel's own included. */
+  /** Including the kernel's own. */
   readonly hooks: ReadonlyArray<{ readonly plugin: string; readonly hook: Hook }>;
   readonly settings: readonly SettingInfo[];
   readonly routes: readonly RouteInfo[];
   readonly commands: ReadonlyArray<{ readonly command: Command; readonly owner: string }>;
-  /** Plugins that listen, in order of their ids, by `kind id` of the hook; `durable id` for durable ones. */
+  /** Listening plugins sorted by id, by `kind id` of the hook; `durable id` for durable listeners. */
   readonly listeners: ReadonlyMap<string, readonly string[]>;
-  /** Plugins that added to a list, by the extension point's id. */
+  /** Plugins that added to an extension point, by its id. */
   readonly contributors: ReadonlyMap<string, readonly string[]>;
-  /** Kinds of messages on the live stream, by their names. */
+  /** Kinds of messages on the live stream, by name. */
   readonly signals: ReadonlyArray<{ readonly plugin: string; readonly name: string; readonly description: string }>;
   /** Plugins that fill a slot, by its id. */
   readonly fillings: ReadonlyMap<string, readonly string[]>;
 }
 
 /**
- * Starts every configured plugin of `root` on a temporary embedded database, looks, and stops. Throws when one does not
- * start.
+ * Starts every configured plugin of `root` on a temporary embedded database, collects the information, and stops.
+ * Throws if a plugin does not start.
  */
 export async function collect(root: string): Promise<Collected> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-reference-'));

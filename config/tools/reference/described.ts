@@ -4,27 +4,27 @@ import { parseSource, placeOf } from '../checks/support/source.ts';
 
 /** A ref that a contract exports: `export const x = define…<Type>('id', …)`. */
 export interface ContractRef {
-  /** What follows `define`: `Action`, `ExtensionPoint`, `Slot`. */
+  /** The part after `define`: `Action`, `ExtensionPoint`, `Slot`. */
   readonly kind: string;
   readonly id: string;
-  /** The name it is imported by. */
+  /** The name of the export. */
   readonly name: string;
-  /** Module to import it from. */
+  /** The module to import it from. */
   readonly from: string;
-  /** The id of its plugin; `kernel` for the kernel's own. */
+  /** The id of the owning plugin; `kernel` for the kernel's own. */
   readonly owner: string;
-  /** Its type argument as written; empty where there is none. */
+  /** Its type argument as written; empty if there is none. */
   readonly type: string;
-  /** The sentence it is defined with, else the first one of the comment above it; empty where there is neither. */
+  /** The sentence in its definition or else the first one of the comment above it; empty if there is neither. */
   readonly text: string;
   /** `path:line`. */
   readonly place: string;
 }
 
-/** Kinds that are defined with a sentence of their own as the second argument. */
+/** Kinds whose definition has a sentence as the second argument. */
 const WITH_SENTENCE = new Set(['ExtensionPoint', 'Slot']);
 
-/** All refs of the kernel's and the plugins' contracts. */
+/** All refs in the contracts of the kernel and the plugins. */
 export const contractRefs = (root: string): readonly ContractRef[] =>
   readFiles(
     root,
@@ -32,7 +32,7 @@ export const contractRefs = (root: string): readonly ContractRef[] =>
     /^(core\/(?!cli\/templates\/).+|plugins\/[^/]+\/api|plugins\/ports\/[^/]+)\.ts$/,
   ).flatMap(refsOf);
 
-/** The one of that kind and id. */
+/** Finds the ref with this kind and id. */
 export const findRef = (refs: readonly ContractRef[], kind: string, id: string): ContractRef | undefined =>
   refs.find((ref) => ref.kind === kind && ref.id === id);
 
@@ -40,7 +40,7 @@ function refsOf(file: SourceFile): readonly ContractRef[] {
   const [, port] = /^plugins\/ports\/([^/]+)\.ts$/.exec(file.path) ?? [];
   const [, plugin] = port === undefined ? (/^plugins\/([^/]+)\//.exec(file.path) ?? []) : [];
   const source = parseSource(file);
-  // A token and its interface share one name, and one comment.
+  // A token and its interface share a name and a comment.
   const interfaces = new Map(
     source.statements.filter(ts.isInterfaceDeclaration).map((one) => [one.name.text, one] as const),
   );
@@ -60,7 +60,7 @@ function refsOf(file: SourceFile): readonly ContractRef[] {
   });
 }
 
-/** What is read of `const name = define…<Type>('id', sentence)`; undefined for other statements. */
+/** Parses `const name = define…<Type>('id', sentence)`; undefined for other statements. */
 function definitionOf(
   statement: ts.VariableStatement,
 ): (Pick<ContractRef, 'kind' | 'id' | 'name' | 'type'> & { readonly sentence: ts.Expression | undefined }) | undefined {
@@ -76,15 +76,15 @@ function definitionOf(
 
 const textOf = (node: ts.Expression | undefined): string => (node && ts.isStringLiteralLike(node) ? node.text : '');
 
-/** The first sentence of the comment above a declaration or a member; empty where there is none. */
+/** The first sentence of the comment above a declaration or a member; empty if there is none. */
 export const commentOf = (node: ts.Node | undefined): string => firstSentence(wholeCommentOf(node));
 
-/** All of it, on one line. */
+/** The whole comment, on one line. */
 export function wholeCommentOf(node: ts.Node | undefined): string {
   if (!node) return '';
   const last = ts.getJSDocCommentsAndTags(node).findLast((one) => ts.isJSDoc(one));
   return ((last && ts.getTextOfJSDocComment(last.comment)) ?? '').replaceAll(/\s+/g, ' ').trim();
 }
 
-/** Up to the first full stop that ends a sentence. */
+/** The text up to the first punctuation mark that ends a sentence. */
 const firstSentence = (line: string): string => /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line;

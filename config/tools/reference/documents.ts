@@ -10,7 +10,7 @@ import type { SlotPlace } from './slot-places.ts';
 
 const tokens = (record: Tokens | undefined): string => codes(Object.values(record ?? {}).map(({ id }) => id));
 
-/** Everything installed: what it needs, wants and provides. */
+/** All installed plugins with what they need, want and provide. */
 export function pluginsPage({ plugins }: Collected): string {
   return table(
     ['Plugin', 'What it does', 'Needs', 'Wants', 'Provides'],
@@ -24,7 +24,7 @@ export function pluginsPage({ plugins }: Collected): string {
   );
 }
 
-/** Every hook by owner; the import says where its ref comes from. */
+/** All hooks by owner, with the module to import each from. */
 export function hooksPage({ hooks, listeners }: Collected, refs: readonly ContractRef[]): string {
   return table(
     ['Hook', 'Kind', 'Owner', 'Public', 'Listeners', 'Import', 'Meaning'],
@@ -46,7 +46,7 @@ export function hooksPage({ hooks, listeners }: Collected, refs: readonly Contra
   );
 }
 
-/** Every list that others add to, and who does. */
+/** All extension points, with the plugins that add to them. */
 export function extensionPointsPage({ plugins, contributors }: Collected, refs: readonly ContractRef[]): string {
   const owned = plugins.flatMap((plugin) =>
     ((plugin.extensionPoints ?? []) as readonly ExtensionPoint<unknown>[]).map((point) => ({
@@ -71,7 +71,7 @@ export function extensionPointsPage({ plugins, contributors }: Collected, refs: 
   );
 }
 
-/** Every place in pages that plugins fill, with the templates that have it. */
+/** All slots, with the plugins that fill them and the templates that contain them. */
 export function slotsPage({ fillings }: Collected, refs: readonly ContractRef[], places: readonly SlotPlace[]): string {
   return table(
     ['Slot', 'Where, and what belongs there', 'Context', 'Import', 'Filled by', 'Templates'],
@@ -89,7 +89,7 @@ export function slotsPage({ fillings }: Collected, refs: readonly ContractRef[],
   );
 }
 
-/** Every service by the token that names it, with who provides and who uses it. */
+/** All services by token, with the plugins that provide and use them. */
 export function servicesPage({ plugins }: Collected, refs: readonly ContractRef[]): string {
   const using = (list: 'needs' | 'wants', id: string): readonly string[] =>
     plugins
@@ -111,7 +111,7 @@ export function servicesPage({ plugins }: Collected, refs: readonly ContractRef[
   );
 }
 
-/** What a plugin's definition, its handle, routes and jobs have, a table for each interface. */
+/** The members of plugin definitions, handles, routes and jobs, with a table for each interface. */
 export function pluginInterfacesPage(root: string): string {
   return PLUGIN_INTERFACES.map(
     ([path, name]) => `## ${name}\n\n${documentedTable('Member', membersOf(root, path, name))}`,
@@ -143,7 +143,7 @@ export function templatesPage(
   return `## Helpers\n\n${usages}\n\n## Variables\n\nWhat every template has besides what it is given, at any depth.\n\n${variables}\n\n## Icons\n\n${drawn}\n\n## Templates of the default theme\n\n${shared}\n\n## Views of plugins\n\n${views}`;
 }
 
-/** What scripts of plugins and themes find in a browser. */
+/** What is available to scripts of plugins and themes in a browser. */
 export function clientPage(
   { exports, elements, events }: ClientSide,
   { hooks, signals }: Collected,
@@ -181,7 +181,7 @@ const documentedTable = (head: string, all: readonly Documented[]): string =>
     all.map(({ name, signature, text }) => [code(name), signature === '' ? '' : code(signature), text]),
   );
 
-/** Every setting; the marks say what its schema says beyond the type. */
+/** All settings; the marks show schema properties beyond the type. */
 export function settingsPage({ settings }: Collected): string {
   return table(
     ['Key', 'Plugin', 'Default', 'Marks', 'Meaning'],
@@ -199,7 +199,7 @@ export function settingsPage({ settings }: Collected): string {
   );
 }
 
-/** Every permission that a route asks for or a plugin lists, and which group has it before anyone decides otherwise. */
+/** All permissions that routes require or plugins list, with the group that has each by default. */
 export function permissionsPage({ plugins, routes }: Collected): string {
   const listed = plugins.flatMap((plugin) =>
     ((plugin.permissions ?? []) as readonly Permission[]).map((permission) => ({ plugin: plugin.id, permission })),
@@ -214,7 +214,7 @@ export function permissionsPage({ plugins, routes }: Collected): string {
   );
 }
 
-/** What each command's `--help` says. */
+/** The output of each command's `--help`. */
 export function commandsPage({ commands }: Collected): string {
   return commands
     .toSorted((a, b) => compare(a.command.name, b.command.name))
@@ -222,7 +222,7 @@ export function commandsPage({ commands }: Collected): string {
     .join('\n\n');
 }
 
-/** Every path by surface, with what routes of that surface may say of themselves. */
+/** All paths by surface, with the options that routes of that surface may have. */
 export function routesPage({ routes }: Collected): string {
   const surfaces = Map.groupBy(routes, (route) => route.surface.id);
   return [...surfaces]

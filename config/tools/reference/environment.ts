@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import ts from 'typescript';
 import { nodesOf, parseSource } from '../checks/support/source.ts';
 
-/** What each variable means to an operator, and what holds without it. */
+/** The meaning of each variable to an operator, and its default. */
 const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: string]>> = {
   HOST: ['Address to listen on; `0.0.0.0` for all', '`127.0.0.1`'],
   PORT: ['Port to listen on', '`3000`'],
@@ -65,7 +65,8 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
 };
 
 /**
- * A row per variable that config/environment.ts reads. Throws when one is not described above, or is described in vain.
+ * One row per variable that config/environment.ts reads. Throws if a variable is not described above, or if an unused
+ * one is.
  */
 export function environmentRows(root: string): ReadonlyArray<readonly string[]> {
   const path = 'config/environment.ts';

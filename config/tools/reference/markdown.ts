@@ -1,12 +1,12 @@
-/** Where the generated documents lie, from the root. Nothing else lies there. */
+/** The folder of the generated documents, relative to the root. It contains nothing else. */
 export const REFERENCE = 'docs/reference';
 
-/** Text as code in a table cell. */
+/** Formats text as code in a table cell. */
 export const code = (text: string): string => `\`${text.replaceAll('`', "'")}\``;
 
 export const codes = (all: readonly string[]): string => all.map(code).join(', ');
 
-/** A table in Markdown; line breaks and bars in cells do not end them. */
+/** Formats a Markdown table; line breaks and pipes in cells are escaped. */
 export function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
   if (rows.length === 0) return 'None.';
   const line = (cells: readonly string[]): string =>

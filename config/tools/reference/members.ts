@@ -4,18 +4,18 @@ import ts from 'typescript';
 import { nodesOf, parseSource, placeOf } from '../checks/support/source.ts';
 import { wholeCommentOf } from './described.ts';
 
-/** Something that authors look up by its name. */
+/** An entry that authors look up by name. */
 export interface Documented {
   readonly name: string;
   /** As declared, on one line. */
   readonly signature: string;
-  /** What its comment says; empty where it has none. */
+  /** Its comment; empty if there is none. */
   readonly text: string;
   /** `path:line`. */
   readonly place: string;
 }
 
-/** Types of the kernel and the test kit whose members plugins write or call, by the file that declares them. */
+/** Types of the kernel and the test kit whose members plugins implement or call, with the file that declares them. */
 export const PLUGIN_INTERFACES: ReadonlyArray<readonly [path: string, name: string]> = [
   ['core/plugins/definition.ts', 'PluginDefinition'],
   ['core/plugins/definition.ts', 'PluginHandle'],
@@ -34,7 +34,7 @@ export const PLUGIN_INTERFACES: ReadonlyArray<readonly [path: string, name: stri
   ['test/kit/client.ts', 'Client'],
 ];
 
-/** The members of an interface, or of the object that a type adds to others, in order. */
+/** The members of an interface, or of the object literal in a type alias, in order. */
 export function membersOf(root: string, path: string, name: string): readonly Documented[] {
   const source = parseSource({ path, text: readFileSync(join(root, path), 'utf8') });
   const declared = source.statements
@@ -51,7 +51,7 @@ export function membersOf(root: string, path: string, name: string): readonly Do
   }));
 }
 
-/** A declaration without its comments. */
+/** A declaration on one line, without its comments. */
 export const onOneLine = (node: ts.Node): string =>
   node
     .getText()

@@ -3,14 +3,14 @@ import { readFiles, type SourceFile } from '../checks/support/files.ts';
 
 /** A slot in a template. */
 export interface SlotPlace {
-  /** Undefined where the template computes it. */
+  /** Undefined if the template computes it. */
   readonly id: string | undefined;
-  /** The template's path. */
+  /** Path of the template. */
   readonly path: string;
   readonly line: number;
 }
 
-/** Where the templates of plugins and themes have slots, in order. */
+/** All places of slots in the templates of plugins and themes, in order. */
 export const slotPlaces = (root: string): readonly SlotPlace[] =>
   readFiles(root, ['plugins', 'themes'], /^(plugins\/[^/]+\/views|themes\/[^/]+\/templates)\/.*\.hbs$/).flatMap(
     placesIn,
@@ -27,7 +27,7 @@ function placesIn({ path, text }: SourceFile): readonly SlotPlace[] {
   const [mustache, block, partial] = [visitor.MustacheStatement, visitor.BlockStatement, visitor.PartialStatement];
   const called = ({ path: name, params }: hbs.AST.MustacheStatement | hbs.AST.BlockStatement): void => {
     const [first] = params;
-    // `slot` as a name: the argument of a partial, which is found where the partial is used.
+    // `slot` as a variable is the argument of a partial; the slot is found where the partial is used.
     const handed = first?.type === 'PathExpression' && (first as hbs.AST.PathExpression).original === 'slot';
     if ((name as hbs.AST.PathExpression).original === 'slot' && !handed) add(first);
   };

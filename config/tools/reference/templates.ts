@@ -8,11 +8,11 @@ import { membersOf, type Documented } from './members.ts';
 
 const HELPERS = 'plugins/web/templates/helpers.ts';
 const TEMPLATE = /^(?:plugins\/([^/]+)\/views|themes\/default\/templates)\/(.+)\.hbs$/;
-/** The comment that a template begins with: a sentence that says what it is, and then what it is given. */
+/** The comment at the start of a template: a sentence that describes it, followed by its parameters. */
 const COMMENT = /^\{\{!\s([\s\S]*?)\}\}/;
 const SENTENCE = /^\p{Lu}[\s\S]*[.]$/u;
 
-/** Every view and shared template, by the name that themes replace it under. */
+/** All views and shared templates, by the name under which themes override them. */
 export const templates = (root: string): readonly Documented[] =>
   readFiles(root, ['plugins', 'themes'], TEMPLATE).map(({ path, text }) => {
     const [, plugin, name = ''] = TEMPLATE.exec(path) ?? [];
@@ -25,7 +25,7 @@ export const templates = (root: string): readonly Documented[] =>
     };
   });
 
-/** Every helper of the template language: its comment begins with how it is called. */
+/** All helpers of the template language; their comments start with an example call. */
 export function helpers(root: string): readonly Documented[] {
   const source = parseSource({ path: HELPERS, text: readFileSync(join(root, HELPERS), 'utf8') });
   const made = [...nodesOf(source)]
@@ -40,7 +40,7 @@ export function helpers(root: string): readonly Documented[] {
   });
 }
 
-/** Where the types of what templates read as `@name` are declared, and which of them says what is in which. */
+/** The file that declares the types of the data that templates read as `@name`, and the type of each variable. */
 export const TEMPLATE_DATA = 'plugins/web/pages/template-data.ts';
 const DATA: ReadonlyArray<readonly [variable: string, type: string, path?: string]> = [
   ['', 'TemplateData'],
@@ -52,7 +52,7 @@ const DATA: ReadonlyArray<readonly [variable: string, type: string, path?: strin
   ['sidebar.<n>', 'TemplateSection'],
 ];
 
-/** Every variable that templates have besides what they are given: `@site`, `@site.name`. */
+/** All variables available in templates besides their parameters: `@site`, `@site.name`. */
 export const templateData = (root: string): readonly Documented[] =>
   DATA.flatMap(([variable, type, path = TEMPLATE_DATA]) =>
     membersOf(root, path, type).map(({ name, signature, ...member }) => ({
@@ -64,6 +64,6 @@ export const templateData = (root: string): readonly Documented[] =>
     })),
   );
 
-/** The names of the default theme's icons. */
+/** The names of the icons in the default theme. */
 export const icons = (root: string): readonly string[] =>
   Object.keys(JSON.parse(readFileSync(join(root, 'themes/default/icons.json'), 'utf8')) as object);

@@ -6,7 +6,7 @@ import { membersOf, PLUGIN_INTERFACES, type Documented } from '../../reference/m
 import { helpers, TEMPLATE_DATA, templateData, templates } from '../../reference/templates.ts';
 import type { Check } from '../support/check.ts';
 
-/** What authors meet under these names has a sentence in docs/reference; permissions have a label instead. */
+/** Kinds of refs that authors use, which need a sentence in docs/reference; permissions have a label instead. */
 const KINDS: Readonly<Record<string, string>> = {
   Action: 'action',
   Filter: 'filter',
@@ -16,7 +16,7 @@ const KINDS: Readonly<Record<string, string>> = {
   Surface: 'surface',
 };
 
-/** Everything that docs/reference lists for authors of plugins and themes says in a sentence what it is. */
+/** Everything that docs/reference lists for authors of plugins and themes must be described in a sentence. */
 export const documented: Check = {
   name: 'documented',
   async run(root) {

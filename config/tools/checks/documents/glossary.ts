@@ -4,7 +4,7 @@ import type { Check } from '../support/check.ts';
 import { readFiles, type SourceFile } from '../support/files.ts';
 import { identifiersOf, parseSource, placeOf } from '../support/source.ts';
 
-/** Words that this project once had to itself, each with the one that everybody knows. */
+/** Words once peculiar to this project, each with the common term to use instead. */
 const REPLACEMENTS = new Map(
   [
     ['absence absences', 'backfill'],
@@ -44,7 +44,7 @@ const REPLACEMENTS = new Map(
 const GLOSSARY = 'docs/glossary.md';
 const ROW = /^\| \*\*(.+?)\*\* \| .+ \| (.+) \|$/;
 
-/** File names and identifiers use the words of docs/glossary.md, which has each term once and where it lives. */
+/** File names and identifiers must use the terms of docs/glossary.md, which lists each term once with its location. */
 export const glossary: Check = {
   name: 'glossary',
   async run(root) {
@@ -64,7 +64,7 @@ function ofIdentifiers(file: SourceFile): readonly string[] {
   );
 }
 
-/** Words of `MAX_waitTime` are max, wait and time. */
+/** Splits names into words: `MAX_waitTime` into max, wait and time. */
 function replacementsIn(name: string): readonly string[] {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
@@ -76,7 +76,7 @@ function replacementsIn(name: string): readonly string[] {
     .map((word) => `"${name}": "${word}" is no word of the glossary; say ${REPLACEMENTS.get(word)}`);
 }
 
-/** Each term stands once, in alphabetical order, with a path that exists. */
+/** Each term must be listed once, in alphabetical order, with a path that exists. */
 function ofTerms(root: string): readonly string[] {
   if (!existsSync(join(root, GLOSSARY))) return [];
   const rows = readFileSync(join(root, GLOSSARY), 'utf8')

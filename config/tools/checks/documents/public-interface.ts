@@ -8,13 +8,13 @@ import { REFERENCE } from '../../reference/markdown.ts';
 import type { Check } from '../support/check.ts';
 
 const REPORT = `${REFERENCE}/api-report.md`;
-/** The report of the version that was released last; a release replaces it. */
+/** The API report of the last released version; each release replaces it. */
 const RELEASED = 'config/tools/api/released.md';
 const PROGRAM = 'parley-forum';
 
 /**
- * What breaks plugins, compared with the last release, is told by the versions of its module and of the package and
- * named in the changelog. docs/stability.md says what breaks.
+ * Changes since the last release that break plugins must be reflected in the versions of their module and of the
+ * package, and named in the changelog. docs/stability.md defines what counts as a break.
  */
 export const publicInterface: Check = {
   name: 'public interface',
@@ -52,12 +52,12 @@ export const publicInterface: Check = {
 const versionOf = (modules: readonly Module[], name: string): string =>
   modules.find((module) => module.name === name)?.version || '0.0.0';
 
-/** What the changelog says of a version. */
+/** The changelog's section about a version. */
 function sectionOf(changelog: string, version: string): string {
   return changelog.split(/^## /m).find((section) => section.split(/[\s(]/)[0] === version) ?? '';
 }
 
-/** Each module with breaks, and the package, whose version says nothing of them. */
+/** The modules with breaks, and the package, whose versions were not raised accordingly. */
 function unraised(breaks: readonly Break[], before: readonly Module[], now: readonly Module[]): readonly string[] {
   const modules = new Set(breaks.flatMap(({ module }) => [module === NOT_EXPORTED ? PROGRAM : module, PROGRAM]));
   return [...modules].flatMap((name) => {

@@ -3,10 +3,12 @@ import { readFiles } from '../support/files.ts';
 
 type Generate = (root: string) => Promise<ReadonlyMap<string, string>>;
 
-// Imported when it is used: a kernel that does not load must not keep the other checks from saying why.
+// Imported lazily: if the kernel fails to load, the other checks must still be able to report why.
 const fromRunningApp: Generate = async (root) => (await import('../../reference.ts')).generateReference(root);
 
-/** docs/reference and the picture of the architecture say what the code says. Tests of this check hand over a generator of their own. */
+/**
+ * docs/reference and the architecture diagram must match the code. Tests of this check pass a generator of their own.
+ */
 export const reference = (generate: Generate = fromRunningApp): Check => ({
   name: 'generated reference',
   async run(root) {

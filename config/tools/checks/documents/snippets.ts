@@ -5,15 +5,12 @@ import type { Check } from '../support/check.ts';
 import { countLines, readFiles, type SourceFile } from '../support/files.ts';
 import { compile } from '../types.ts';
 
-/** A piece of TypeScript shown in a document. */
+/** A TypeScript code block in a document. */
 interface Snippet {
   readonly document: string;
-  /** Line of the document before the snippet's first. */
+  /** Line number in the document before the snippet's first line. */
   readonly line: number;
-  /**
-   * Where its first line, a comment, says that it belongs: `// plugins/polls/api.ts`. Later snippets may import it from
-   * there.
-   */
+  /** The path in the comment on its first line: `// plugins/polls/api.ts`. Later snippets may import it from there. */
   readonly file: string;
   readonly text: string;
 }
@@ -21,7 +18,7 @@ interface Snippet {
 const FENCE = /^```ts\n([\s\S]*?)^```$/gm;
 const PLACE = /^\/\/ ([\w./-]+\.ts)\n/;
 
-/** What the README and the guide show compiles as it stands, so that a reader can copy it. */
+/** Code blocks in the README and the guide must compile as they stand, so that readers can copy them. */
 export const snippets: Check = {
   name: 'snippets',
   async run(root) {
@@ -47,7 +44,7 @@ function snippetsOf({ path, text }: SourceFile): readonly Snippet[] {
   });
 }
 
-/** The snippets of one document form one project; what they do not bring along comes from the repository. */
+/** The snippets of a document are compiled as one project; everything else they import comes from the repository. */
 async function compileSnippets(root: string, all: readonly Snippet[]): Promise<readonly string[]> {
   if (all.length === 0) return [];
   const folder = mkdtempSync(join(tmpdir(), 'parley-snippets-'));
@@ -55,7 +52,7 @@ async function compileSnippets(root: string, all: readonly Snippet[]): Promise<r
     for (const snippet of all) {
       const file = join(folder, snippet.file);
       mkdirSync(dirname(file), { recursive: true });
-      // `export {}` makes a module of a snippet that imports nothing, so that names of two snippets do not meet.
+      // `export {}` turns a snippet without imports into a module, so that names in different snippets do not collide.
       writeFileSync(file, `${snippet.text}export {};\n`);
     }
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -86,8 +83,8 @@ const project = (root: string, all: readonly Snippet[]): object => ({
 });
 
 /**
- * The complaint at its place in the document; undefined for one about the repository's own files, which another check
- * reports.
+ * Maps a compiler error to its line in the document; undefined for one in the repository's own files, which another
+ * check reports.
  */
 function inDocument(complaint: string, all: readonly Snippet[]): string | undefined {
   const match = /^(.*)\((\d+),\d+\): (.*)$/.exec(complaint);

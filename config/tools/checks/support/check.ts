@@ -1,11 +1,11 @@
-/** One rule of the house that a machine can hold up. */
+/** A project rule that can be checked automatically. */
 export interface Check {
   readonly name: string;
   /**
-   * Every breach found below `root`, one line each: the place, what is wrong and what to do instead. Empty when all is
-   * well.
+   * Returns all violations found below `root`, one line each: the place, what is wrong and what to do instead. Empty if
+   * there are none.
    */
   run(root: string): Promise<readonly string[]>;
-  /** What it measured below `root`, for whoever reads the output; nothing fails for it. */
+  /** Returns measurements below `root` to print for information; they never fail the check. */
   figures?(root: string): string;
 }

@@ -1,19 +1,19 @@
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
 
-/** What a finished program left behind. */
+/** The result of a finished program. */
 export interface Outcome {
   readonly code: number;
   readonly output: string;
   readonly errors: string;
 }
 
-/** Where the tools are installed: this project's, also when another tree is checked. */
+/** Where the tools are installed: always in this project, even when another tree is checked. */
 const MODULES = resolve(import.meta.dirname, '../../../../node_modules');
 
 /**
- * Runs an installed tool's script, named from node_modules, in `folder` with the Node that runs this; never throws for
- * its exit code.
+ * Runs the script of an installed tool, given by its path in node_modules, in `folder` with the current Node
+ * executable. Never throws because of its exit code.
  */
 export function runTool(script: string, args: readonly string[], folder: string): Promise<Outcome> {
   return new Promise((resolveOutcome, reject) => {

@@ -3,7 +3,7 @@ import { join, relative, sep } from 'node:path';
 
 /** A text file of the project. */
 export interface SourceFile {
-  /** From the root, with forward slashes. */
+  /** Path relative to the root, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
@@ -11,8 +11,8 @@ export interface SourceFile {
 const LEFT_OUT = new Set(['node_modules', 'data', 'coverage', 'dist', '.git']);
 
 /**
- * The files below `folders` of `root` whose path from the root fits `pattern`, by path; folders that do not exist count
- * as empty.
+ * The files below `folders` of `root` whose path relative to the root matches `pattern`, sorted by path; missing
+ * folders count as empty.
  */
 export function readFiles(root: string, folders: readonly string[], pattern: RegExp): readonly SourceFile[] {
   return readPaths(root, folders)
@@ -20,7 +20,7 @@ export function readFiles(root: string, folders: readonly string[], pattern: Reg
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
 }
 
-/** The paths of all files below `folders` of `root`, from the root, in order. */
+/** The paths of all files below `folders` of `root`, relative to the root and sorted. */
 export function readPaths(root: string, folders: readonly string[]): readonly string[] {
   return folders
     .flatMap((folder) => walk(join(root, folder)))
@@ -28,14 +28,14 @@ export function readPaths(root: string, folders: readonly string[]): readonly st
     .sort();
 }
 
-/** What several plugins agree on, beside their folders; no plugin. */
+/** The folder of ports, which lies beside the plugins' folders but is not a plugin. */
 const PORTS = 'ports';
 
-/** The names of the plugins' folders of `root`, in order. */
+/** The names of the plugin folders of `root`, sorted. */
 export const pluginFolders = (root: string): readonly string[] =>
   foldersIn(root, 'plugins').filter((name) => name !== PORTS);
 
-/** The names of the folders directly below `folder` of `root`, in order. */
+/** The names of the folders directly below `folder` of `root`, sorted. */
 function foldersIn(root: string, folder: string): readonly string[] {
   const from = join(root, folder);
   if (!existsSync(from)) return [];
@@ -45,7 +45,7 @@ function foldersIn(root: string, folder: string): readonly string[] {
     .sort();
 }
 
-/** Lines as an editor counts them: a line end at the end of the file begins no further line. */
+/** Counts lines as an editor does: a newline at the end of the file does not start another line. */
 export const countLines = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length);
 
 function walk(folder: string): readonly string[] {

@@ -1,4 +1,4 @@
-/** Plugins that the others build on, and may import. */
+/** Plugins that all others build on and may import. */
 export const PLATFORM: readonly string[] = [
   'access',
   'accounts',

@@ -1,12 +1,12 @@
 import ts from 'typescript';
 import type { SourceFile } from './files.ts';
 
-/** By path, since several checks look at the same files and parsing all of them takes seconds. */
+/** Cache by path, since several checks read the same files and parsing all of them takes seconds. */
 const parsed = new Map<string, ts.SourceFile>();
 
 /**
- * A file as a syntax tree, without types: what rules about names and calls look at, so that strings and comments do not
- * fool them.
+ * Parses a file into a syntax tree without types: for rules about names and calls, which strings and comments must not
+ * fool.
  */
 export function parseSource({ path, text }: SourceFile): ts.SourceFile {
   const known = parsed.get(path);
@@ -16,13 +16,13 @@ export function parseSource({ path, text }: SourceFile): ts.SourceFile {
   return source;
 }
 
-/** Every node below `node`, itself included, in the order of the text. */
+/** Yields `node` and every node below it, in source order. */
 export function* nodesOf(node: ts.Node): Generator<ts.Node> {
   yield node;
   for (const child of node.getChildren()) yield* nodesOf(child);
 }
 
-/** Every name in a file, in the order of the text; those in comments are left out. */
+/** All identifiers in a file, in source order, excluding those in comments. */
 export function identifiersOf(source: ts.SourceFile): readonly (ts.Identifier | ts.PrivateIdentifier)[] {
   const found: (ts.Identifier | ts.PrivateIdentifier)[] = [];
   const visit = (node: ts.Node): void => {
@@ -33,7 +33,7 @@ export function identifiersOf(source: ts.SourceFile): readonly (ts.Identifier | 
   return found;
 }
 
-/** Each comment of a file with its position. */
+/** All comments in a file with their positions. */
 export function commentsOf(source: ts.SourceFile): readonly { readonly text: string; readonly at: number }[] {
   const found = new Map<number, string>();
   for (const node of nodesOf(source)) {
@@ -46,6 +46,6 @@ export function commentsOf(source: ts.SourceFile): readonly { readonly text: str
   return [...found].map(([at, text]) => ({ at, text }));
 }
 
-/** `path:line`, as editors and terminals make links of. */
+/** `path:line`, which editors and terminals turn into links. */
 export const placeOf = (source: ts.SourceFile, at: number): string =>
   `${source.fileName}:${source.getLineAndCharacterOfPosition(at).line + 1}`;
