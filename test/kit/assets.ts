@@ -3,23 +3,25 @@ import { mkdir, readdir, rename, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Built browser files of all test runs on this machine: their names change with their contents. */
+/** Browser files built by all test runs on this machine: their names change with their contents. */
 const SHARED = join(tmpdir(), 'parley-test-assets');
 
-/** Puts what earlier tests built for browsers into the data directory `folder`, so that only new files are built. */
+/**
+ * Links the browser files built by earlier tests into the data directory `folder`, so that only new files are built.
+ */
 export async function lendAssets(folder: string): Promise<void> {
   await mkdir(SHARED, { recursive: true });
   await mkdir(join(folder, 'assets'), { recursive: true });
   for (const name of await readdir(SHARED)) await symlink(join(SHARED, name), join(folder, 'assets', name));
 }
 
-/** Keeps what was built in `folder` for later tests; to be called when nothing serves it any more. */
+/** Keeps the files built in `folder` for later tests; must be called when nothing serves them any more. */
 export async function keepAssets(folder: string): Promise<void> {
   const entries = await readdir(join(folder, 'assets'), { withFileTypes: true });
   const whole = entries.filter(
     (entry) => entry.isDirectory() && existsSync(join(entry.parentPath, entry.name, '.built')),
   );
-  // Another worker may have kept the same one already.
+  // Another worker may already have kept the same one.
   for (const { name, parentPath } of whole)
     await rename(join(parentPath, name), join(SHARED, name)).catch(() => undefined);
 }

@@ -2,7 +2,7 @@ export interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The parsed body where it is JSON, else undefined. `any`: tests look into it freely. */
+  /** The parsed body if it is JSON, otherwise undefined. `any`, so that tests can access it freely. */
   readonly body: any;
 }
 
@@ -13,37 +13,37 @@ interface RequestOptions {
   /** Sent as a urlencoded form. */
   readonly form?: Readonly<Record<string, string>>;
   /**
-   * Sent as multipart/form-data, with `_csrf` as a browser without script would; bytes as they are, where the headers
-   * say what they are.
+   * FormData is sent as multipart/form-data, with `_csrf` as by a browser without script; bytes are sent as they are,
+   * with a content type from the headers.
    */
   readonly body?: FormData | Uint8Array<ArrayBuffer>;
 }
 
-/** A visitor: keeps cookies, follows nothing by itself, and sends the forgery token of the last page it saw. */
+/** A visitor: keeps cookies, follows no redirects, and sends the forgery token of the last page it loaded. */
 export interface Client {
-  /** Those it was sent and has, by name. */
+  /** Its current cookies, by name. */
   readonly cookies: ReadonlyMap<string, string>;
-  /** Any request; redirects are not followed. */
+  /** Sends any request; redirects are not followed. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
-  /** Reads a page or a route of the API. */
+  /** Requests a page or a route of the API. */
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Sends JSON, with the forgery token of the page it read last. */
+  /** Sends JSON, with the forgery token of the last page it loaded. */
   post(path: string, json?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** As `post`. */
+  /** Like `post`. */
   put(path: string, json?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** As `post`, without a body. */
+  /** Like `post`, without a body. */
   delete(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** Posts a form as a browser without script would, `_csrf` included. */
+  /** Submits a form as a browser without script would, including `_csrf`. */
   submit(path: string, form?: Readonly<Record<string, string>>): Promise<Answer>;
-  /** The forgery token of the `csrf-token` meta tag of `path`. */
+  /** The forgery token in the `csrf-token` meta tag of `path`. */
   csrf(path?: string): Promise<string>;
-  /** Logs in through the form; throws when that fails. */
+  /** Logs in through the form; throws if that fails. */
   login(identifier: string, password: string): Promise<void>;
 }
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
-/** The body as it is sent, and its content type where the body does not say it itself. */
+/** Encodes the body, with its content type if that does not follow from the body itself. */
 function encode({ json, form, body }: RequestOptions): {
   readonly body?: string | RequestOptions['body'];
   readonly type?: string;
@@ -53,7 +53,7 @@ function encode({ json, form, body }: RequestOptions): {
   return { body };
 }
 
-/** Forms have the forgery token in a field of their own. */
+/** Forms carry the forgery token in a field of their own. */
 const hasToken = ({ form, body }: RequestOptions): boolean =>
   form !== undefined || (body instanceof FormData && body.has('_csrf'));
 
@@ -61,9 +61,9 @@ const shown = async (client: Client): Promise<string> =>
   /name="shown" value="([^"]*)"/.exec((await client.get('/register')).text)?.[1] ?? '';
 
 export interface ClientOptions {
-  /** Sent with each request. */
+  /** Headers sent with each request. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** An answer was 500 or above. */
+  /** Called for a response with status 500 or above. */
   failed?(): Promise<void>;
 }
 
@@ -115,7 +115,7 @@ export function createClient(url: string, { headers: fixed = {}, failed }: Clien
     put: (path, json, headers) => client.request('PUT', path, { json, ...(headers && { headers }) }),
     delete: (path, headers) => client.request('DELETE', path, { ...(headers && { headers }) }),
     submit: async (path, form = {}) => {
-      // The stamp of the form of signing up says when it was shown; the token is in every page.
+      // The sign-up form needs a timestamp of when it was shown; the token is in every page.
       const stamp = path === '/register' && form['shown'] === undefined ? { shown: await shown(client) } : {};
       return client.request('POST', path, { form: { _csrf: token ?? (await client.csrf()), ...stamp, ...form } });
     },

@@ -13,37 +13,37 @@ export { testLog } from './template.ts';
 
 export interface TestDatabase {
   readonly database: Database;
-  /** Set where the database is on a server. */
+  /** Set if the database is on a server. */
   readonly url: string | undefined;
-  /** A data directory of its own, removed by `drop`. */
+  /** A separate data directory, removed by `drop`. */
   readonly folder: string;
   /** Closes and removes everything. Safe to call twice. */
   drop(): Promise<void>;
 }
 
-/** Where a test's database lives, before anything has opened it. */
+/** The location of a test's database, before anything has opened it. */
 export interface TestPlace {
   readonly url: string | undefined;
   readonly folder: string;
   remove(): Promise<void>;
 }
 
-/** Makes the kernel's own tables. */
+/** Creates the kernel's own tables. */
 export const migrateKernel = async (database: Database): Promise<unknown> =>
   database.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
-/** True in the vitest project that runs on a PostgreSQL server; the other one runs on the embedded database. */
+/** True in the vitest project that runs on a PostgreSQL server; the others run on the embedded database. */
 export const onServer: boolean = process.env['PARLEY_TEST_DATABASE'] === 'server';
 
 /**
- * True in the vitest project where no database is copied: each is made, and migrated, by the process that then uses it,
- * as the first one of a new embedded installation is.
+ * True in the vitest project without database templates: each database is created and migrated by the process that then
+ * uses it, as on the first start of a new embedded installation.
  */
 const inFirstProcess = process.env['PARLEY_TEST_DATABASE'] === 'first-process';
 
 /**
- * A fresh database with the kernel's tables, one per test file: on the server of TEST_DATABASE_URL or embedded, as the
- * vitest project says.
+ * A fresh database with the kernel's tables, one per test file: embedded or on the server of TEST_DATABASE_URL,
+ * depending on the vitest project.
  */
 export async function openTestDatabase({
   log = testLog,
@@ -65,15 +65,16 @@ export async function openTestDatabase({
 }
 
 /**
- * A place for a database, empty without a template and always in a first process: for tests that start whole processes
- * on it. `embedded`: on the embedded database, also where a server is tested.
+ * Creates the location of a database, for tests that start whole processes on it. The database is empty without a
+ * template, and always in the `first-process` project. `embedded`: use the embedded database even when testing on a
+ * server.
  */
 export async function makeTestPlace(template?: Template, { embedded = !onServer } = {}): Promise<TestPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 });
   if (inFirstProcess) return { url: undefined, folder, remove };
   if (embedded) {
-    // Synchronous, because that is done in one go outside of JavaScript: ten times as quick with so many small files.
+    // Synchronous, because a single native call is ten times as fast for so many small files.
     cpSync(await embeddedTemplate(template), join(folder, 'database'), { recursive: true });
     return { url: undefined, folder, remove };
   }

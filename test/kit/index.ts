@@ -20,59 +20,56 @@ export interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** A clock that stands still until a test moves it. */
+/** A clock that stands still until a test advances it. */
 export interface TestClock extends Clock {
   advance(milliseconds: number): void;
 }
 
 export interface TestForum extends AsyncDisposable {
-  /** The process under test: `service(Token)` hands out any service, `plugins` switches plugins on and off. */
+  /** The process under test: `service(Token)` returns any service, and `plugins` switches plugins on and off. */
   readonly app: App;
   /** `http://127.0.0.1:port` */
   readonly url: string;
-  /** Stands still until a test moves it with `advance`. */
+  /** Stands still until a test calls `advance`. */
   readonly clock: TestClock;
-  /** What was logged, in order. */
+  /** All log lines, in order. */
   readonly lines: readonly LogLine[];
-  /** A visitor with cookies of their own. */
+  /** Creates a visitor with their own cookies. */
   client(headers?: Readonly<Record<string, string>>): Client;
-  /**
-   * How many SQL statements `work` and its requests ran, begun when the background work of what was done before has
-   * ended.
-   */
+  /** How many SQL statements `work` and its requests ran. Starts once earlier background work has finished. */
   statements(work: () => Promise<unknown>): Promise<number>;
-  /** The same with all that ran in the background meanwhile. */
+  /** Like `statements`, but including all statements run in the background meanwhile. */
   allStatements(work: () => Promise<unknown>): Promise<number>;
-  /** Resolves when the background work of what was done before has ended. */
+  /** Resolves when the background work caused so far has finished. */
   calm(): Promise<void>;
   /**
-   * Runs a job with a `cron` expression at once, as at its next moment, and resolves when it has ended; `tidy` of the
-   * plugin `boats` is `boats/job:tidy`. Throws when it has not ended within 20 seconds.
+   * Runs a job with a `cron` expression immediately, as at its scheduled time, and resolves when it has finished; the
+   * job `tidy` of the plugin `boats` is `boats/job:tidy`. Throws if it has not finished within 20 seconds.
    */
   runSchedule(job: string): Promise<void>;
 }
 
 export interface TestForumOptions {
-  /** In place of the configured plugins: for tests of the kernel. */
+  /** Replaces the configured plugins: for tests of the kernel. */
   readonly plugins?: readonly Plugin[];
-  /** Besides the configured plugins: plugins, or folders of packages. */
+  /** Added to the configured plugins: plugins, or folders of packages. */
   readonly also?: readonly (string | Plugin)[];
-  /** Ids of plugins that have to run. */
+  /** Ids of required plugins. */
   readonly required?: readonly string[];
-  /** Values of settings in place of those that are lenient for tests, by full key. */
+  /** Settings that override the lenient ones for tests, by full key. */
   readonly settings?: Readonly<Record<string, unknown>>;
-  /** In place of what the environment would say. */
+  /** Overrides values of the environment. */
   readonly environment?: Partial<Environment>;
-  /** Real time instead of a clock that stands still. */
+  /** Use real time instead of a clock that stands still. */
   readonly realClock?: boolean;
   /**
-   * For tests of just that: an answer of the API that differs from the description of its route does not fail the test
-   * file.
+   * An API response that differs from the description of its route does not fail the test file: for tests of exactly
+   * that.
    */
   readonly differing?: boolean;
 }
 
-/** Every number that is kept and is not what it counts, one line each. */
+/** All stored counts that differ from what they count, one line each. */
 export async function miscounted({ app }: Pick<TestForum, 'app'>): Promise<readonly string[]> {
   const found: string[] = [];
   for (const { value: counter } of app.extensions.read(counters)) {
@@ -84,8 +81,8 @@ export async function miscounted({ app }: Pick<TestForum, 'app'>): Promise<reado
 const configuration = await readConfiguration(SITE);
 
 /**
- * Lenient limits, so that a test meets only the ones it is about. bcrypt's least cost keeps tests quick; no files are
- * written behind their backs.
+ * Lenient limits, so that a test meets only the limits it is about. The lowest bcrypt cost keeps tests fast, and no
+ * files are written in the background.
  */
 const TEST_SETTINGS = {
   'site.name': 'Test forum',
@@ -104,9 +101,12 @@ const TEST_SETTINGS = {
   'sitemap.files': false,
 };
 
-/** The configured plugins (or `plugins`) on a fresh database, listening on a free port. Dispose it: `await using`. */
+/**
+ * Starts the configured plugins (or `plugins`) on a fresh database, listening on a free port. Must be disposed: `await
+ * using`.
+ */
 export async function startForum(options: TestForumOptions = {}): Promise<TestForum> {
-  // A plugin with a folder was loaded from there, so it has tables and files for browsers.
+  // A plugin with a folder was loaded from disk, so it has tables and browser files.
   const real = options.plugins?.some(({ folder }) => folder !== undefined) ?? true;
   const place = await makeTestPlace(real ? migrated() : undefined);
   if (real) await lendAssets(place.folder);
@@ -184,7 +184,7 @@ export async function startForum(options: TestForumOptions = {}): Promise<TestFo
   };
 }
 
-/** Fails the test file when an answer of the API was not what the API's own description promises. */
+/** Fails the test file if an API response did not match the API's own description. */
 function expectDescribed(lines: readonly LogLine[]): void {
   const found = lines.filter(({ message }) => message === 'an answer differs from the description of its route');
   const differences = new Set(
@@ -194,7 +194,7 @@ function expectDescribed(lines: readonly LogLine[]): void {
     throw new Error(`answers of the API differ from its description:\n${[...differences].join('\n')}`);
 }
 
-/** Where a test fails after the server could not answer, what the server logged is printed with it. */
+/** If a test fails after a server error, prints the errors that the server logged. */
 async function explainFailure(lines: readonly LogLine[]): Promise<void> {
   if (process.env['VITEST'] === undefined) return;
   const { onTestFailed } = await import('vitest');
@@ -202,7 +202,7 @@ async function explainFailure(lines: readonly LogLine[]): Promise<void> {
   try {
     onTestFailed(() => errors.forEach(({ message, error, ...rest }) => console.error(message, rest, error)));
   } catch {
-    // The request belongs to no single test.
+    // The request does not belong to a single test.
   }
 }
 
@@ -228,7 +228,7 @@ function realClock(): TestClock {
   return { now: () => Date.now() + ahead, advance: (milliseconds) => void (ahead += milliseconds) };
 }
 
-/** Milliseconds that the work of a schedule may take, and between two looks whether it has ended. */
+/** Timeout of a scheduled job, and the interval at which its end is polled, in milliseconds. */
 const [SCHEDULE_TIMEOUT, LOOK] = [20_000, 10];
 
 async function runSchedule({ data, jobs }: App, job: string): Promise<void> {
@@ -245,7 +245,10 @@ async function runSchedule({ data, jobs }: App, job: string): Promise<void> {
   }
 }
 
-/** Milliseconds without a statement after which background work has ended, and for which that is waited for at most. */
+/**
+ * Milliseconds without a statement after which background work counts as finished, and the longest time to wait for
+ * that.
+ */
 const [CALM, TIMEOUT] = [40, 3_000];
 
 async function calm({ data }: App): Promise<void> {

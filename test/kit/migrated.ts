@@ -8,7 +8,7 @@ import { testLog, type Template } from './template.ts';
 
 const { plugins } = await readConfiguration(SITE);
 
-/** A database on which the migrations of the kernel and of every configured plugin have run, and nothing else has. */
+/** A database on which only the migrations of the kernel and of every configured plugin have run. */
 export function migrated(): Template {
   const located = plugins.flatMap((entry) => (typeof entry === 'string' ? (findLocation(SITE, entry) ?? []) : []));
   const folders = [KERNEL_MIGRATIONS, ...located.map(({ migrations }) => migrations)].filter((path) =>
@@ -24,7 +24,7 @@ export function migrated(): Template {
   };
 }
 
-/** Changes with any of the files. */
+/** A digest that changes with any of the files. */
 function digestOf(paths: readonly string[]): string {
   const digest = createHash('sha256');
   for (const path of paths.flatMap(filesIn)) digest.update(`\0${path}\0`).update(readFileSync(path));

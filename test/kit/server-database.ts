@@ -11,27 +11,27 @@ export interface ServerDatabase {
   drop(): Promise<void>;
 }
 
-/** The environment variable that names the run of the tests to its workers. */
+/** The environment variable that passes the id of the test run to its workers. */
 const RUN = 'PARLEY_TEST_RUN';
 const PREFIX = 'parley_test_';
 /**
- * Databases of ended tests that a worker of a run drops together. ext4 gives out no inode within seconds of its
- * deletion and looks through all such for each new file, which makes copying a database five times as long while
- * others are dropped.
+ * Number of databases of finished tests that a worker drops at once. ext4 does not reuse an inode within seconds of its
+ * deletion, and scans all such inodes for each new file, so copying a database takes five times as long while others
+ * are being dropped.
  */
 const DROPPED_TOGETHER = 25;
 const ended: string[] = [];
 
-/** A database on the server of TEST_DATABASE_URL, empty without a template; templates belong to a run. */
+/** Creates a database on the server of TEST_DATABASE_URL, empty without a template; templates belong to a run. */
 export async function createServerDatabase(template?: Template): Promise<ServerDatabase> {
   const name = `${prefixOf(process.env[RUN] ?? '')}${randomBytes(6).toString('hex')}`;
   const from = template ? await made(template) : 'template1';
   await onServer(async (server) => {
     await server.query(`create database ${name} template ${from}`);
-    // Nobody cuts this server's power, so that no commit has to wait for the disk.
+    // Durability does not matter for tests, so no commit has to wait for the disk.
     await server.query(`alter database ${name} set synchronous_commit = off`);
   });
-  // By its id an installation has its own part of Redis.
+  // The installation's id determines its namespace in Redis.
   if (template)
     await onServer((database) => database.query('update installation set id = gen_random_uuid()'), urlOf(name));
   return { url: urlOf(name), drop: () => end(name) };
@@ -44,7 +44,8 @@ async function end(name: string): Promise<void> {
     server.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [name]),
   );
   if (process.env[RUN] === undefined) await onServer((server) => dropAll(server, ended.splice(0)));
-  // No test waits for it: each takes a checkpoint of the server. What is left then is dropped at the end of the run.
+  // Not awaited by any test, as each drop forces a checkpoint on the server. The rest are dropped at the end of the
+  // run.
   else if (ended.length >= DROPPED_TOGETHER)
     onServer((server) => dropAll(server, ended.splice(0))).catch(() => undefined);
 }
@@ -55,7 +56,7 @@ async function dropAll(server: pg.Client, names: readonly string[]): Promise<voi
 
 const prefixOf = (run: string): string => `${PREFIX}${run}_`;
 
-/** Begins a run of the tests: what is returned ends it and drops what is left of its databases. */
+/** Begins a test run; the returned function ends it and drops its remaining databases. */
 export function beginRun(): () => Promise<void> {
   const run = (process.env[RUN] = randomBytes(4).toString('hex'));
   return () =>
@@ -71,7 +72,7 @@ export function beginRun(): () => Promise<void> {
     });
 }
 
-/** The database that others are copied from, made by whichever worker needs it first. */
+/** The template database, created by the first worker that needs it. */
 async function made(template: Template): Promise<string> {
   const name = `${prefixOf(process.env[RUN] ?? '')}${template.name}`;
   await onServer(async (server) => {
@@ -82,7 +83,7 @@ async function made(template: Template): Promise<string> {
   return name;
 }
 
-/** Under another name until it is whole. */
+/** Created under a temporary name until it is complete. */
 async function make(server: pg.Client, name: string, { fill }: Template): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-new-'));
   await server.query(`create database ${name}_new`);

@@ -5,9 +5,9 @@ interface Tally {
   count: number;
 }
 
-/** On whose account what runs now is. */
+/** The tally to which the current async context's statements are added. */
 const accounts = new AsyncLocalStorage<Tally>();
-/** Of the count under way: requests that come in meanwhile are on its account. */
+/** The tally of the current measurement: requests that arrive during it are added to it. */
 let counting: Tally | undefined;
 
 subscribe('parley.statement', () => {
@@ -17,8 +17,8 @@ subscribe('parley.statement', () => {
 subscribe('http.server.request.start', () => accounts.enterWith(counting ?? { count: 0 }));
 
 /**
- * How many SQL statements `work`, and the requests that it makes, ran; what runs in the background meanwhile is left
- * out.
+ * How many SQL statements were run by `work` and the requests it makes; statements run in the background meanwhile are
+ * not counted.
  */
 export async function countStatements(work: () => Promise<unknown>): Promise<number> {
   const tally = { count: 0 };
@@ -31,12 +31,12 @@ export async function countStatements(work: () => Promise<unknown>): Promise<num
   }
 }
 
-/** Most measurements of one number. */
+/** Maximum number of measurements of one value. */
 const ROUNDS = 5;
 
 /**
- * The least of some measurements, when it was found twice: what is kept in memory is read anew by whichever comes first.
- * One more goes before them and does not count: what somebody sees for the first time is marked as seen.
+ * Returns the smallest measurement once it has occurred twice: whichever request comes first after a purge reloads what
+ * is cached. A first measurement is discarded, because items seen for the first time are then marked as seen.
  */
 export async function leastOf(measure: () => Promise<number>): Promise<number> {
   await measure();

@@ -8,15 +8,15 @@ import { createLogger } from '../../core/host/logger.ts';
 import type { Database } from '../../core/data/database.ts';
 import type { Logger } from '../../core/logger.ts';
 
-/** Silent unless TEST_LOG names a level. */
+/** Silent unless TEST_LOG is set to a level. */
 export const testLog: Logger = createLogger({ level: process.env['TEST_LOG'] ?? 'silent', format: 'json' });
 
 /**
- * What a database holds at the beginning of a test: made once, copied by each test. Embedded, it is kept on this
+ * The initial contents of a test's database: created once and copied by each test. Embedded ones are cached on this
  * machine.
  */
 export interface Template {
-  /** Another one for other contents. */
+  /** Must differ for different contents. */
   readonly name: string;
   fill(database: Database): Promise<unknown>;
 }
@@ -24,10 +24,10 @@ export interface Template {
 const EMPTY: Template = { name: 'empty', fill: () => Promise.resolve() };
 
 const TEMPLATES = 'parley-pglite-';
-/** Milliseconds after which a template that has not been made anew is from code that nobody tests any more. */
+/** Milliseconds after which a template that was not recreated belongs to code that is no longer tested. */
 const STALE = 24 * 3_600_000;
 
-/** The files of a closed embedded database; copying them takes a tenth of making them. */
+/** The files of a closed embedded database; copying them takes a tenth of the time of creating one. */
 export async function embeddedTemplate({ name, fill } = EMPTY): Promise<string> {
   const { version } = createRequire(import.meta.resolve('@electric-sql/pglite'))('../package.json') as {
     version: string;
@@ -38,7 +38,7 @@ export async function embeddedTemplate({ name, fill } = EMPTY): Promise<string> 
   const database = await openDatabase({ folder, log: testLog });
   await fill(database);
   await database.close();
-  // Several workers may get here at once: the first to rename wins, the others use its copy.
+  // Several workers may get here at once: the first to rename wins, and the others use its copy.
   await rename(join(folder, 'database'), cached).catch(() => undefined);
   await rm(folder, { recursive: true, force: true });
   await clearTemplates();

@@ -2,11 +2,11 @@ import { Agent, request } from 'node:http';
 import { Cluster } from 'parley-forum';
 import type { TestForum } from './index.ts';
 
-/** Draws the same from the same seed. */
+/** Produces the same sequence for the same seed. */
 export interface RandomSource {
-  /** A whole number from 0 to `below` - 1. */
+  /** An integer from 0 to `below` - 1. */
   int(below: number): number;
-  /** True once in `often` times. */
+  /** True once in `often` calls on average. */
   once(often: number): boolean;
   of<T>(list: readonly T[]): T;
 }
@@ -24,13 +24,13 @@ export function createRandom(seed: number): RandomSource {
   return { int, once: (often) => int(often) === 0, of: (list) => list[int(list.length)]! };
 }
 
-/** What is asked for: a path as it is usually written, and the values of its query. */
+/** A request: a path in its usual spelling, and the values of its query. */
 export interface UrlRequest {
   readonly path: string;
   readonly query?: readonly (readonly [string, string])[];
 }
 
-/** Parameters that mean nothing, and characters that URL parsers disagree about. */
+/** Meaningless parameters, and characters that URL parsers disagree about. */
 const ODD = [
   'x=?',
   'x=%3F',
@@ -60,7 +60,7 @@ const TAILS = ['#', '#?offset=1', '#&offset=1', '?', '&', '&&', ';', '%20', '%00
 
 const hex = (byte: number, random: RandomSource): string =>
   `%${random.once(2) ? byte.toString(16).toUpperCase().padStart(2, '0') : byte.toString(16).padStart(2, '0')}`;
-/** Some of its characters percent-encoded, which changes nothing for a careful reader. */
+/** Percent-encodes some characters, which does not change the meaning to a correct parser. */
 const encoded = (text: string, random: RandomSource, often: number): string =>
   [...text]
     .map((char) =>
@@ -70,7 +70,10 @@ const encoded = (text: string, random: RandomSource, often: number): string =>
     )
     .join('');
 
-/** Encoded, repeated, in another order, with parameters that mean nothing between; empty, or from its `?` on. */
+/**
+ * Returns a variant of a query, starting with its `?`, or empty: parameters are encoded, repeated, reordered and mixed
+ * with meaningless ones.
+ */
 function queryVariant(query: NonNullable<UrlRequest['query']>, random: RandomSource, often: number): string {
   const pairs = query.map(
     ([name, value]) =>
@@ -85,7 +88,7 @@ function queryVariant(query: NonNullable<UrlRequest['query']>, random: RandomSou
   return `?${pairs.join(random.once(25) ? '&&' : random.once(25) ? ';' : '&')}`;
 }
 
-/** One of the countless ways to write a URL, valid ones and invalid ones. */
+/** Spells a URL in one of countless ways, both valid and invalid. */
 function urlVariant({ path, query = [] }: UrlRequest, random: RandomSource, host: string): string {
   const often = random.of([4, 30, 1_000, 1_000, 1_000]);
   const parts = path
@@ -111,7 +114,7 @@ export interface Got {
   readonly body: string;
 }
 
-/** Sends URLs as they are: `fetch` would normalise them first. */
+/** Sends URLs unchanged: `fetch` would normalise them first. */
 export function createSender(url: string): { send(sent: Sent): Promise<Got>; close(): void } {
   const { hostname, port } = new URL(url);
   const agent = new Agent({ keepAlive: true, maxSockets: 4 });
@@ -131,27 +134,27 @@ export function createSender(url: string): { send(sent: Sent): Promise<Got>; clo
   };
 }
 
-/** From now on nothing comes from a cache. */
+/** Empties the caches, so that the next responses are computed. */
 const purgeCache = (app: TestForum): Promise<void> => app.app.service(Cluster).deliver('cache.purged');
 
 export interface CacheComparison {
   readonly app: TestForum;
   readonly random: RandomSource;
   readonly rounds: number;
-  /** Requests of a round, each of which is sent twice. */
+  /** Number of requests per round, each of which is sent twice. */
   readonly requests: number;
-  /** Between rounds, so that what is cached has to go. */
+  /** Called between rounds, so that cached responses have to be purged. */
   change(): Promise<unknown>;
   wanted(): UrlRequest;
-  /** Who asks, and how: headers beside the URL. */
+  /** Headers that identify the caller and vary the request. */
   headers(): Readonly<Record<string, string>>;
-  /** The response without what differs from one request to the next. */
+  /** The response without the parts that differ between requests. */
   shown(got: Got): unknown;
 }
 
 /**
- * Which of `requests` got another response from a cache than without, and how many succeeded. Nothing changes
- * between the two.
+ * Returns which requests got a different response from a cache than without one, and how many succeeded. Nothing
+ * changes between the two.
  */
 export async function compareCached({
   app,
@@ -170,7 +173,7 @@ export async function compareCached({
     await change();
     await app.calm();
     const asked: { readonly sent: Sent; readonly got: Got }[] = [];
-    // Few things asked for by many, or little would come from a cache.
+    // Many requests for few URLs; otherwise little would come from a cache.
     const about = Array.from({ length: Math.ceil(requests / 12) }, wanted);
     for (let count = 0; count < requests; count++) {
       const sent = {
@@ -194,10 +197,10 @@ export async function compareCached({
   return { wrong, succeeded };
 }
 
-/** What `Client` is to the server: a session ends when another program shows up with its cookie. */
+/** The headers that `Client` sends: a session ends if its cookie arrives with a different user agent. */
 export const SAME_USER_AGENT = { 'user-agent': 'node', 'accept-language': '*' } as const;
 
-/** A body without what differs between responses: nonces, forgery tokens, ids of requests. */
+/** A body without the parts that differ between responses: nonces, forgery tokens and request ids. */
 export const plainBody = (body: string): string =>
   body.replace(
     /nonce="[^"]*"|(?:name="_csrf" value|csrf-token" content)="[^"]*"|"request_id":"[^"]*"|(?<=(?:Request|Anfrage) )\S+(?=<)/g,
