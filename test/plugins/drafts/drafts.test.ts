@@ -357,7 +357,9 @@ test('a reply says which posts of its discussion its writer has begun to change,
     later();
   }
   const linksTo = async (path: string, name: Name = 'bob'): Promise<readonly (string | undefined)[]> => {
-    const found = (await page(path, name)).matchAll(/href="(\/p\/[^"]+draft=1)">You have an unfinished edit of post (\d+)/g);
+    const found = (await page(path, name)).matchAll(
+      /href="(\/p\/[^"]+draft=1)">You have an unfinished edit of post (\d+)/g,
+    );
     return [...found].flatMap(([, href, shown]) => [href, shown]);
   };
   const both = [`/p/${post.id}/edit?draft=1`, '2', `/p/${postId}/edit?draft=1`, '1'];
