@@ -1,7 +1,7 @@
 import { defineAction, definePermission, defineToken, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { Author } from 'parley-forum/plugins/accounts';
-import { nullable, Time, type Page } from 'parley-forum/plugins/api';
+import { nullable, Time } from 'parley-forum/plugins/api';
 import { defineSlot } from 'parley-forum/plugins/web';
 
 export const REASONS = ['spam', 'abuse', 'off_topic', 'illegal', 'other'] as const;
@@ -69,10 +69,8 @@ export const reportActions = defineSlot<ReportRecord & { readonly author_id: str
  * `reports.handle`.
  */
 export interface Reports {
-  open(viewer: Viewer): Promise<number>;
   /** Newest first. */
   about(authorId: string, viewer: Viewer, limit: number): Promise<readonly ReportRecord[]>;
-  list(request: { readonly status: Status; readonly limit: number }, viewer: Viewer): Promise<Page<ReportRecord>>;
 }
 export const Reports = defineToken<Reports>('Reports');
 

@@ -180,7 +180,7 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     tags: [openTag, discussionCacheTags.lists, discussionCacheTags.all, discussionCacheTags.categories],
     load: (viewer: Viewer): Promise<number> =>
       cache.remember(`reports.open:${viewer.id}`, [...open.tags, accountTag(viewer.id!), accessTag], () =>
-        reader.open(viewer),
+        reader.count('open', viewer),
       ),
   };
   plugin.extend(navigation, {

@@ -59,10 +59,6 @@ export class ReportReader implements Reports {
     return { items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
   }
 
-  open(viewer: Viewer): Promise<number> {
-    return this.count('open', viewer);
-  }
-
   async about(authorId: string, viewer: Viewer, limit: number): Promise<readonly ReportRecord[]> {
     return (await this.list({ authorId, limit }, viewer)).items;
   }

@@ -3,7 +3,6 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { Secrets, Settings, type RouteInfo } from 'parley-forum';
 import { Discussions } from 'parley-forum/plugins/discussions';
 import { Access } from 'parley-forum/plugins/access';
-import { Reports } from 'parley-forum/plugins/reports';
 import { Tags } from 'parley-forum/ports/tags';
 import { FULL, inFull } from '../kit/full.ts';
 import { linkIn, nextMail } from '../plugins/recovery/forum.ts';
@@ -71,7 +70,9 @@ beforeAll(async () => {
   // In every discussion the people here take turns.
   const own = `/p/${posts[4]!.id}`;
   await change(own);
-  const { items: reports } = await app.service(Reports).list({ status: 'open', limit: 1 }, admin);
+  const mia = forum.app.client();
+  await mia.login('mia', PASSWORD);
+  const { reports } = (await mia.get('/api/reports?status=open&limit=1')).body;
   const [tag] = await app.service(Tags).visible(admin);
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
   const held = await holdPosts();
@@ -114,7 +115,7 @@ beforeAll(async () => {
     '/messages/remove/:id': { bob: [`/messages/remove/${reported}`] },
     '/messages/report/:id': { ada: [`/messages/report/${reported}`] },
     '/mod/message-reports/:id': { mia: [`/mod/message-reports/${report}`] },
-    '/mod/reports/:id': { mia: [`/mod/reports/${reports[0]!.id}`] },
+    '/mod/reports/:id': { mia: [`/mod/reports/${reports[0].id}`] },
     '/mod/approval/:id': { mia: [`/mod/approval/${held}`] },
     '/settings/held-posts/:id': { bob: [`/settings/held-posts/${held}`] },
     '/mod/members/:username': { mia: ['/mod/members/ada'] },
