@@ -10,216 +10,228 @@ import { ZERO_ID } from '../ids.ts';
 import type { Logger } from '../logger.ts';
 import type { Supervisor, Task } from '../plugins/supervisor.ts';
 
-/** How many of one listener run at a time in one process, where it does not say. */
+/** Default for how many jobs of one listener run at a time in one process. */
 const DEFAULT_LIMIT = 4;
-/** How many run at a time in one process, all listeners together but those that wait for other servers. */
+/** How many jobs run at a time in one process, for all listeners except those that wait for other servers. */
 const CAPACITY = 16;
 /**
- * How many a listener may hold that do not run yet, and for how many milliseconds they may keep it busy: what is quick
- * is not fetched one by one.
+ * How many jobs a listener may hold that have not started, and for how many milliseconds they may keep it busy: short
+ * jobs are not fetched one by one.
  */
 const AHEAD = { works: 64, time: 50 };
 /**
- * A look begins at the first work that was due at the look before, so that none is passed over that can be seen: what
- * lies before has run, and reading past its remains would take longer and longer. But it begins so many milliseconds
- * before that look at the latest, for between lies what is stored in transactions that take a moment longer.
+ * Each poll starts at the first job that was due at the previous poll, so that no visible job is skipped: earlier rows
+ * have run, and reading past their dead tuples would take longer and longer. But it starts at least this many
+ * milliseconds before the previous poll, to include jobs stored by transactions that committed a moment later.
  */
 const MARGIN = 2_000;
 const MARGIN_AGO = sql`now() - make_interval(secs => ${sql.lit(MARGIN / 1_000)})`;
-/** What part of its time a process may spend on looking at everything, in case something came late all the same. */
+/**
+ * The share of its time that a process may spend on polling from the beginning, in case a job was committed late all
+ * the same.
+ */
 const WHOLE_LOOKS = 0.02;
 /**
- * How many waiting works with a key one look reads. While all of them wait under keys that are full, each next look reads
- * `by` times as many, so that these are soon passed.
+ * How many waiting jobs with a key one poll reads. While all of them wait under keys that are full, each next poll
+ * reads `by` times as many, so that these are soon passed.
  */
 const WINDOW = { least: 250, most: 16_000, by: 4 };
-/** Before all work. */
+/** Sorts before all jobs. */
 const BEGINNING: Place = { at: '-infinity', id: ZERO_ID };
-/** Seconds before each further attempt, where a listener does not say. */
+/** Default seconds before each further attempt. */
 const RETRY = [5, 300, 1_800, 7_200];
-/** Seconds until a row whose process has died is taken by another; renewed every third of it. */
+/** Seconds until another process takes over a row whose process has died; leases are renewed every third of this. */
 const LEASE = 10;
-/** Renewals between two clean-ups: one in an hour. */
+/** Lease renewals between two clean-ups: about one clean-up an hour. */
 const CLEAN_EVERY = 1_080;
 /** Rows that one statement of a clean-up deletes. */
 const CLEAN_BATCH = 1_000;
-/** Failed work is kept for 30 days; what no process has a listener for, 90 days after it was due. */
+/** Failed jobs are kept for 30 days; jobs for which no process has a listener, for 90 days after they were due. */
 const TOO_OLD = [
   sql`failed_at < now() - interval '30 days' order by failed_at`,
   sql`failed_at is null and owner is null and run_at < now() - interval '90 days' order by listener, run_at, id`,
 ];
-/** Milliseconds that aborted work has to end by itself before it is put back. */
+/** Milliseconds that an aborted job has to end by itself before it is put back. */
 const GRACE = 2_000;
 /**
- * Milliseconds until the database is looked at again although nobody said so: it may not have answered, or a process
- * died before it told.
+ * Milliseconds until the database is polled again without a notification: a query may have failed, or a process may
+ * have died before it published.
  */
 const LOOK_AGAIN = 5_000;
-/** Milliseconds in which commits gather before they are published to the other processes. */
+/** Milliseconds during which commits are collected before they are published to the other processes. */
 const PUBLISH_INTERVAL = 50;
 
 export interface WorkerDeps {
   readonly data: Database;
   readonly supervisor: Supervisor;
   readonly log: Logger;
-  /** Carries word of new work to the other processes; what it loses is found by their next look. */
+  /** Announces new jobs to the other processes; a lost message is made up for by their next poll. */
   readonly cluster: Pick<Cluster, 'publish' | 'subscribe'>;
 }
 
-/** One run of what was taken. */
+/** One run of a claimed job. */
 interface Attempt extends Delivery {
   /**
-   * Puts what is left to do, as JSON, in the place of the payload, due after so many seconds. Throws where another
-   * process has taken the work.
+   * Replaces the payload by the work that is left, as JSON, due after so many seconds. Throws if another process has
+   * taken the job.
    */
   continueWith(rest: string, after: number): Promise<void>;
 }
 
-/** Somebody whose work is kept in the database under `name`. */
+/** A listener or job definition whose jobs are stored in the database under `name`. */
 export interface Listener {
   readonly name: string;
   readonly plugin: string;
-  /** Whose raising is heard; a job hears none. */
+  /** The action that this listens to; undefined for a job. */
   readonly action?: string;
   // `never` because the queue carries payloads of unrelated types; hooks and jobs give each its type back.
   readonly run: (payload: never, attempt: Attempt) => unknown;
   readonly durability: Durability<never>;
   readonly cron?: Cron | undefined;
-  /** The key under which its schedule runs. */
+  /** The key under which its scheduled job runs. */
   readonly cronKey?: string | undefined;
   readonly task: Task;
 }
 
-/** A row this process has taken; `attempt` counts from 1. */
+/** A row that this process has claimed; `attempt` counts from 1. */
 interface Claimed {
   readonly id: string;
   readonly listener: string;
   readonly key: string | null;
   readonly payload: unknown;
   readonly attempt: number;
-  /** Where it is the one row of a schedule: it is put back for the next moment when it has run. */
+  /**
+   * The cron expression, if this is the single row of a schedule: after the run it is put back for the next scheduled
+   * time.
+   */
   readonly cron: string | null;
   /** When it was due. */
   readonly run_at: Date;
 }
 
-/** Taken by this process: it runs, or does as soon as its listener has room. */
+/** A job claimed by this process: it is running, or starts as soon as its listener has room. */
 interface Held {
   readonly job: Claimed;
   readonly listener: Listener;
   readonly controller: AbortController;
-  /** Of its end, which never rejects; undefined while it does not run. */
+  /** Resolves when the run ends, and never rejects; undefined while the job is not running. */
   end: Promise<void> | undefined;
-  /** There is something left to do: it is put back instead of taken out when it has ended well. */
+  /** Whether work is left: the job is then put back instead of deleted when it ends successfully. */
   continues: boolean;
 }
 
-/** How a work ended. */
+/** How a job ended. */
 interface Ended {
-  /** `back`: the attempt does not count. `rest`: it runs once more. */
+  /** `back`: the attempt does not count. `rest`: the job runs once more. */
   readonly end: 'done' | 'rest' | 'failed' | 'back';
   readonly error?: string | undefined;
-  /** Seconds until it is tried again. */
+  /** Seconds until the job is retried. */
   readonly delay?: number | undefined;
-  /** The moment its schedule names next. */
+  /** The next time in its schedule. */
   readonly next?: Date | null | undefined;
 }
 
-/** Of a work among those of its listener: the moment it is due, as the database writes it, and its id. */
+/** A job's position among those of its listener: when it is due, as the database writes it, and its id. */
 interface Place {
   readonly at: string;
   readonly id: string;
 }
 
-/** What is known of a listener's work from taking and running it. */
+/** What this process has learned about a listener's jobs by claiming and running them. */
 interface Pace {
   /**
-   * Where the next look begins. With a key: what waits before it waits under a key that was full when it was passed;
-   * `keys` has those of them that may have room again, the database those whose pause is over.
+   * Where the next poll starts. For listeners with keys, jobs before this place wait under keys that were full when
+   * they were passed; `keys` has those of these keys that may have room again, the database those whose pause is over.
    */
   place: Place;
   readonly keys: Set<string>;
-  /** How many waiting works the next look reads. */
+  /** How many waiting jobs the next poll reads. */
   window: number;
-  /** Whether looks began at the beginning again and have not come to the end yet. */
+  /** Whether polling has restarted from the beginning and has not reached the end yet. */
   anew: boolean;
-  /** When the first pause of a key ends, in milliseconds of `performance.now`. */
+  /** When the earliest pause of a key ends, on the clock of `performance.now`. */
   pausedUntil: number;
-  /** Milliseconds that one takes, on the average of the latest; unknown at first. */
+  /** Moving average of the milliseconds that a job takes; infinite until one has run. */
   takes: number;
   /**
-   * Where every key has as much under way as it may, when that is over by itself, in milliseconds of `performance.now`:
-   * until then nothing is looked for, unless work comes or ends.
+   * If every key has as many jobs running as it may: when that may change by itself, on the clock of `performance.now`.
+   * Until then this listener is not polled, unless a job is added or ends.
    */
   fullUntil: number;
-  /** Without a key: whether the last look took all that was due, so that its end leaves nothing to look for. */
+  /**
+   * For listeners without keys: whether the last poll claimed all that was due, so that the end of a job is no reason
+   * to poll again.
+   */
   drained: boolean;
 }
 
-/** The work of one listener that is due next, at or after the place where its next look begins. */
+/** The next job of one listener that is due, at or after the place where its next poll starts. */
 interface Next {
   readonly listener: string;
-  /** Where the look after this one begins; null where nothing is due. */
+  /** Where the poll after this one starts; null if nothing is due. */
   readonly at: string | null;
   readonly id: string;
-  /** Milliseconds until it is due; null where there is none. */
+  /** Milliseconds until it is due; null if there is no job. */
   readonly wait: number | null;
-  /** Until work will be due that is not yet. */
+  /** Milliseconds until the next job that is not due yet. */
   readonly later: number | null;
-  /** Until the next pause of a key ends. */
+  /** Milliseconds until the next pause of a key ends. */
   readonly pause: number | null;
 }
 const inOrder = (a: Claimed, b: Claimed): number => a.run_at.getTime() - b.run_at.getTime() || (a.id < b.id ? -1 : 1);
-/** A work that was taken, or none, and where the look ended. */
+/** A claimed job, or none, and where the poll ended. */
 type LookRow = (Claimed | { readonly id: null }) & {
   readonly at: string;
   readonly place: string;
   readonly complete: boolean;
-  /** Those of the keys that were to be looked at again under which more waits that has room. */
+  /** Those of the keys to be polled again that have room and more jobs waiting. */
   readonly left: readonly string[];
 };
-/** What a look at the works of a listener came to. */
+/** The result of polling the jobs of a listener. */
 interface Look {
   readonly jobs: readonly Claimed[];
-  /** Whether all that is due was looked at and what has room is taken. */
+  /** Whether all due jobs were looked at and all that have room were claimed. */
   readonly complete: boolean;
 }
 
-/** How many are taken of a listener without keys where there is room for so many. */
+/** How many jobs of a listener without keys are claimed when there is room for so many. */
 const boundOf = (room: number): number => 2 ** Math.floor(Math.log2(room));
 const isKeyed = ({ durability }: Listener): boolean => durability.perKey !== undefined;
 const keyOf = ({ job: { listener, key, id } }: Held): string => `${listener} ${key ?? id}`;
-/** Where it has a key it has its place among the others; else nobody looks at what was due long ago. */
+/**
+ * A job with a key keeps its place among the others; without a key, `run_at` moves to now, because polls no longer look
+ * at what was due long ago.
+ */
 const DUE_AGAIN = sql`case when key is null then greatest(run_at, now()) else run_at end`;
 
-/** Takes what is due and has a listener here, runs it, and writes down how it ended. */
+/** Claims due jobs that have a listener in this process, runs them, and records how they ended. */
 export class Worker {
   readonly #parts: WorkerDeps;
   readonly #listeners: ReadonlyMap<string, Listener>;
-  /** Jobs belong to no transaction, and to no request, that happens to wake the worker. */
+  /** Jobs must not inherit the transaction or request context of the call that happens to wake the worker. */
   readonly #context = new AsyncResource('Worker');
   /** Marks the rows of this process. */
   readonly #owner = randomUUID();
-  /** Rows `j` that are among `d` and have not been taken by another process meanwhile. */
+  /** Matches rows `j` with `d`, unless another process has claimed them in the meantime. */
   readonly #mine = sql`j.id = d.id and j.listener = d.listener and j.attempt = d.attempt and j.owner = ${this.#owner}`;
-  /** Keys that were paused while rows were being taken: what was taken of them then is put back. */
+  /** Keys that were paused while rows were being claimed: rows of these keys that were claimed then are put back. */
   readonly #pausedMeanwhile = new Set<string>();
-  /** Ids of what was cancelled while rows were being taken. */
+  /** Ids of jobs that were cancelled while rows were being claimed. */
   readonly #cancelledMeanwhile = new Set<string>();
-  /** In the order in which it was taken. */
+  /** In the order in which the jobs were claimed. */
   readonly #held = new Set<Held>();
   readonly #paces = new WeakMap<Listener, Pace>();
-  /** When everything is looked at again, in milliseconds of `performance.now`. */
+  /** When to poll from the beginning again, on the clock of `performance.now`. */
   #wholeAgain = 0;
-  /** What has ended and is not written down yet. */
+  /** Jobs that have ended, whose results are not in the database yet. */
   readonly #ended: Pick<Claimed, 'id' | 'listener' | 'key' | 'attempt'>[] = [];
   readonly #unscheduled = new Set<Listener>();
   #state: 'idle' | 'started' | 'stopped' = 'idle';
   #pumping: Promise<void> | undefined;
   #again = false;
-  /** Whether there may be something to take, besides what has ended and is to be written down. */
+  /** Whether to poll for jobs, besides writing the results of those that have ended. */
   #looks = false;
-  /** When there may be more to take by itself, in milliseconds of `performance.now`. */
+  /** When to poll again even if nothing wakes the worker, on the clock of `performance.now`. */
   #lookAt = 0;
   #timer: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
@@ -253,15 +265,15 @@ export class Worker {
     await this.release();
   }
 
-  /** From here on its work is taken, and its schedule kept. */
+  /** Starts claiming the jobs of a listener and keeping its schedule. */
   expect(listener: Listener): void {
     if (listener.cron) this.#unscheduled.add(listener);
     void this.#pump();
   }
 
   /**
-   * There is new work of these listeners. It is published to the other processes soon after the commit, which does not
-   * wait for that.
+   * Announces new jobs of these listeners. They are published to the other processes soon after the commit, which does
+   * not wait for that.
    */
   wake(works: readonly { readonly listener: string }[]): void {
     this.#lookFor(works);
@@ -275,11 +287,11 @@ export class Worker {
   }
 
   /**
-   * Aborts what runs (of one listener, or all), gives it 2 s to end by itself, and resolves when what did not is put
-   * back.
+   * Aborts running jobs (of one listener, or all), gives them 2 s to end by themselves, and resolves when the rest is
+   * put back.
    */
   async release(listener?: Listener): Promise<void> {
-    // Its plugin may be back before the schedules are written, which have one row for each name.
+    // Its plugin may start again before the schedules are written, and each name has only one schedule row.
     if (listener) this.#unscheduled.delete(listener);
     const ending = [...this.#held].filter((held) => !listener || held.listener === listener);
     for (const held of ending) if (held.end === undefined) this.#end(held, 'back');
@@ -295,14 +307,14 @@ export class Worker {
     await this.#pump();
   }
 
-  /** A key has room again before its pause is over. */
+  /** Polls a key again whose pause was ended early. */
   resumeKey(name: string, key: string): void {
     const listener = this.#listeners.get(name);
     if (listener) this.#paceOf(listener).keys.add(key);
     this.wake([{ listener: name }]);
   }
 
-  /** Of a row of `job`: that this process has taken it, or is taking it, and has not begun it. */
+  /** SQL condition on a row of `job`: this process has claimed it, or is claiming it, and has not started it. */
   notBegun(name: string, key: string): RawBuilder<unknown> {
     const running = [...this.#held]
       .filter(({ end, job }) => end !== undefined && job.listener === name && job.key === key)
@@ -310,7 +322,7 @@ export class Worker {
     return sql`(owner = ${this.#owner} and id <> all(${running}::uuid[]))`;
   }
 
-  /** Does not begin what was cancelled after it was taken; its rows are gone. */
+  /** Drops claimed jobs that were cancelled before they started; their rows are deleted already. */
   forget(ids: readonly string[]): void {
     for (const id of ids) this.#cancelledMeanwhile.add(id);
     for (const held of this.#held)
@@ -319,14 +331,17 @@ export class Worker {
     void this.#pump();
   }
 
-  /** No more of a key begins: what was taken of it beforehand is put back. */
+  /** Starts no more jobs of a key: those already claimed are put back. */
   releaseKey(name: string, key: string): void {
     this.#pausedMeanwhile.add(`${name} ${key}`);
     for (const held of this.#held)
       if (held.end === undefined && held.job.listener === name && held.job.key === key) this.#end(held, 'back');
   }
 
-  /** There may be something to do. Resolves when nothing more has happened meanwhile; never rejects. */
+  /**
+   * Runs the worker loop, if it does not run already. Resolves when no more work has come up in the meantime; never
+   * rejects.
+   */
   #pump({ looks = true } = {}): Promise<void> | undefined {
     this.#again = true;
     this.#looks ||= looks;
@@ -359,7 +374,7 @@ export class Worker {
       ).unref();
   }
 
-  /** Something came or ended, so that there may be room for more under a key that was full. */
+  /** Polls these listeners again: a job was added or ended, so that a key that was full may have room for more. */
   #lookFor(works: readonly { readonly listener: string }[]): void {
     for (const name of new Set(works.map(({ listener }) => listener))) {
       const listener = this.#listeners.get(name);
@@ -389,7 +404,10 @@ export class Worker {
     this.#lookFor(ended);
   }
 
-  /** Each expression has one row, which stands for its next moment. What was missed while nobody ran is so run once. */
+  /**
+   * Each cron expression has one row, which stands for its next scheduled time. Runs that were missed while no process
+   * was running are thus made up for by a single one.
+   */
   async #schedule(): Promise<void> {
     const listeners = [...this.#unscheduled];
     const rows = listeners.map(({ name, cron, cronKey }) => ({
@@ -408,7 +426,7 @@ export class Worker {
     for (const listener of listeners) this.#unscheduled.delete(listener);
   }
 
-  /** Takes what is due and has room; resolves to the milliseconds until there may be more. */
+  /** Claims due jobs that have room; resolves to the milliseconds until there may be more. */
   async #take(): Promise<number> {
     const begun = performance.now();
     this.#pausedMeanwhile.clear();
@@ -431,7 +449,7 @@ export class Worker {
     const waits = next
       .flatMap(({ wait, later, pause }) => [wait ?? 0, later ?? 0, pause ?? 0])
       .filter((wait) => wait > 0);
-    // Those that were full when this look began are not in it, though they may not be full any more.
+    // Listeners that were full when this poll started are not part of it, though they may have room by now.
     const full = listeners
       .map((listener) => this.#paceOf(listener).fullUntil)
       .filter((until) => until > begun)
@@ -442,11 +460,11 @@ export class Worker {
   #beginAnew(listener: Listener): void {
     const pace = this.#paceOf(listener);
     pace.anew = true;
-    // Without a key it goes back only where something is found.
+    // Without keys, the place moves back only if an earlier job is found.
     if (isKeyed(listener)) pace.place = BEGINNING;
   }
 
-  /** Whether something of a listener's may be taken, at `now` of `performance.now`. */
+  /** Whether jobs of a listener may be ready to claim, at `now` on the clock of `performance.now`. */
   #isDue(listener: Listener, { wait, pause }: Next, now: number): boolean {
     const pace = this.#paceOf(listener);
     if ((wait !== null && wait <= 0) || pace.keys.size > 0 || pace.pausedUntil <= now) return true;
@@ -454,28 +472,28 @@ export class Worker {
     return false;
   }
 
-  /** Takes as much of a listener's as it has room for. */
+  /** Claims as many jobs of a listener as it has room for. */
   async #takeOf(listener: Listener, { later, pause }: Next, whole: boolean): Promise<void> {
     const room = this.#roomOf(listener);
     if (room <= 0) return;
     const pace = this.#paceOf(listener);
     const begun = performance.now();
     pace.pausedUntil = begun + (pause ?? Infinity);
-    // Before the claim: what comes or ends while it is made may not be in it.
+    // Set before the claim, which may miss jobs that are added or end while it runs.
     if (isKeyed(listener)) pace.fullUntil = begun + Math.min(later ?? LOOK_AGAIN, pause ?? LOOK_AGAIN);
     const { jobs, complete } = await this.#claim(listener, room, whole);
     for (const job of jobs) this.#hold(job);
     this.#fill();
-    // Of keys a look that is complete takes all that may run.
+    // For listeners with keys, a complete poll claims everything that may run.
     if (isKeyed(listener) && complete) return;
     pace.fullUntil = 0;
     pace.drained = complete;
     if (!complete) this.#again = this.#looks = true;
-    // What cannot be taken is passed once more after each look at everything.
+    // Rows that cannot be claimed are read once more after each poll from the beginning; allow for that time.
     if (pace.anew && jobs.length === 0) this.#wholeAgain += (performance.now() - begun) / WHOLE_LOOKS;
   }
 
-  /** The first work of each listener, by its index: nothing grows with how much waits. */
+  /** The first job of each listener, found by index: the cost does not grow with the number of waiting jobs. */
   #next(listeners: readonly Listener[], whole: boolean): Promise<readonly Next[]> {
     const looks = listeners.map((listener) => ({
       listener: listener.name,
@@ -497,8 +515,8 @@ export class Worker {
   }
 
   /**
-   * How many more of a listener's works this process may take. Those that wait behind others of their key keep none of
-   * another key from running.
+   * How many more jobs of a listener this process may claim. Jobs that wait behind others with their key do not keep
+   * those of another key from running.
    */
   #roomOf(listener: Listener): number {
     const { limit = DEFAULT_LIMIT, perKey = Infinity, external } = listener.durability;
@@ -516,14 +534,14 @@ export class Worker {
     return Math.min(room, external || ahead > 0 ? Infinity : CAPACITY - this.#running());
   }
 
-  /** How many run in this process of those that have a part of its capacity. */
+  /** How many jobs that count towards the capacity of this process are running. */
   #running(): number {
     return [...this.#held].filter(({ end, listener }) => end !== undefined && !listener.durability.external).length;
   }
 
   /**
-   * How many more are taken where so many may run: of what waits for other servers as many again, so that the next begins
-   * at once, and of what is quick as many as end in a moment.
+   * How many jobs to claim in advance when `most` may run: for those that wait for other servers as many again, so that
+   * the next starts at once, and for short ones as many as end within a moment.
    */
   #aheadOf(listener: Listener, most: number): number {
     if (listener.durability.external) return most;
@@ -547,7 +565,7 @@ export class Worker {
     return pace;
   }
 
-  /** Takes due rows of one listener, oldest first. */
+  /** Claims due rows of one listener, oldest first. */
   async #claim(listener: Listener, room: number, whole: boolean): Promise<Look> {
     const { data } = this.#parts;
     const { perKey } = listener.durability;
@@ -559,12 +577,12 @@ export class Worker {
     }
     const claim = async (): Promise<Look> => {
       const look = await this.#claimByKey(listener, room, perKey);
-      // Its definition had no key when it was stored.
+      // These were stored when the definition had no key.
       if (!whole || look.jobs.length >= room) return look;
       const without = await this.#claimed(listener, this.#due(listener, room - look.jobs.length, sql`j.key is null`));
       return { ...look, jobs: [...look.jobs, ...without] };
     };
-    // Two processes that count one key at the same moment would both find room for one more.
+    // Two processes that count the running jobs of a key at the same moment would both find room for one more.
     return data.transaction(async () => {
       await data.lock('jobs:claim by key');
       return claim();
@@ -572,8 +590,7 @@ export class Worker {
   }
 
   /**
-   * The bound is a part of the text, in a few sizes only: with a value in its place the server would plan for a tenth
-   * of the table.
+   * The limit is a literal, in a few sizes only: with a parameter the query planner would assume a tenth of the table.
    */
   #due({ name }: Listener, room: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
     const bound = sql.lit(boundOf(room));
@@ -583,12 +600,13 @@ export class Worker {
   }
 
   /**
-   * The first works of keys that have room: of those of a window of what waits, of those that have got room since what
-   * waits under them was passed, and of those whose pause is over. The window moves on past what it took and what waits
-   * under full keys, so that neither how much waits, nor under how many keys, nor what has run counts. Where more keys
-   * have got room than a look asks for, they take turns. Of a paused key nothing is taken. While another process is at a
-   * key, no more is taken of it than may run. What waits under a key is named so that no index will do but the one that
-   * begins with keys: whatever the statistics of the table say, an other one would read what waits under all of them.
+   * Claims the first jobs of keys that have room. Candidates are the keys of a window of waiting jobs, keys that have
+   * room again since the window passed their jobs, and keys whose pause is over. The window moves on past claimed jobs
+   * and those under full keys, so that the cost depends neither on how many jobs wait, nor under how many keys, nor on
+   * how many have run. If more keys have room again than one poll asks for, they take turns. No jobs of a paused key
+   * are claimed. While another process runs jobs of a key, no more of that key are claimed than may run. The condition
+   * on waiting jobs of a key is written so that only the index that starts with the key fits: whatever the table
+   * statistics say, any other index would read the waiting jobs of all keys.
    */
   async #claimByKey(listener: Listener, room: number, perKey: number): Promise<Look> {
     const { name } = listener;
@@ -655,14 +673,14 @@ export class Worker {
     const complete = seen && !others;
     const goesOn = others || at !== pace.place.at || place !== pace.place.id || left.length < again.length;
     pace.place = { at, id: place };
-    // Those under which more waits come after all others.
+    // Keys with more waiting jobs move behind all others.
     for (const key of again) {
       pace.keys.delete(key);
       if (left.includes(key)) pace.keys.add(key);
     }
     if (complete) pace.anew = false;
     pace.window = !complete && jobs.length === 0 ? Math.min(WINDOW.most, pace.window * WINDOW.by) : WINDOW.least;
-    // What others have locked is looked for later, and not again and again.
+    // Rows locked by other processes are looked for later, rather than in a busy loop.
     return { jobs: jobs.toSorted(inOrder), complete: complete || (jobs.length === 0 && !goesOn) };
   }
 
@@ -673,7 +691,7 @@ export class Worker {
     return jobs.toSorted(inOrder);
   }
 
-  /** Marks the rows whose ids are in `due` as those of this process. */
+  /** Claims the rows whose ids are in `due` for this process. */
   #taking({ name }: Listener): RawBuilder<unknown> {
     return sql`update job j
       set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
@@ -684,16 +702,16 @@ export class Worker {
   #hold(job: Claimed): void {
     if (this.#cancelledMeanwhile.has(job.id)) return;
     const listener = this.#listeners.get(job.listener);
-    // It was stopped, or its key paused, while the row was being taken.
+    // Its plugin was stopped, or its key paused, while the row was being claimed.
     const paused = job.key !== null && this.#pausedMeanwhile.has(`${job.listener} ${job.key}`);
     if (!listener || paused || this.#state === 'stopped') return this.#note(job, { end: 'back' });
     this.#held.add({ job, listener, controller: new AbortController(), end: undefined, continues: false });
   }
 
-  /** Begins what is held and has room to run. */
+  /** Starts claimed jobs that have room to run. */
   #fill(): void {
     let running = 0;
-    /** How many run of each listener, and of each of its keys. */
+    /** Number of running jobs of each listener, and of each of its keys. */
     const busy = new Map<Listener | string, number>();
     const count = (held: Held): void => {
       if (!held.listener.durability.external) running++;
@@ -716,7 +734,7 @@ export class Worker {
       controller: { signal },
     } = held;
     const begun = performance.now();
-    // What breaks off because it was told to has not failed: the supervisor does not hear of it.
+    // A job that stops because it was aborted has not failed: the supervisor does not count it.
     const continueWith = async (rest: string, after: number): Promise<void> => {
       const { id, attempt } = job;
       const [row] = await this.#parts.data
@@ -746,7 +764,7 @@ export class Worker {
   }
 
   #end(held: Held, end: Ended['end'], error?: string): void {
-    // Otherwise it was given up before: its row was put back, or is another process's.
+    // Otherwise it was given up before: its row was put back, or belongs to another process.
     if (!this.#held.delete(held)) return;
     const {
       job,
@@ -756,7 +774,7 @@ export class Worker {
       },
     } = held;
     const delay = end === 'failed' ? retry[job.attempt - 1] : undefined;
-    // By a clock that is behind the database's, the moment it ran for may seem to be still ahead.
+    // On a clock that is behind the database's, the scheduled time of this run may still seem to be ahead.
     const next =
       job.cron === null || end === 'back' || end === 'rest'
         ? undefined
@@ -768,15 +786,15 @@ export class Worker {
   #note({ id, listener: name, key, attempt }: Claimed, how: Ended): void {
     this.#ended.push({ id, listener: name, key, attempt, ...how });
     const listener = this.#listeners.get(name);
-    // Where the process was full until now, others may have been left.
+    // If the process was at capacity until now, due jobs of other listeners may be waiting.
     const leavesNothing =
       how.end === 'done' && !how.next && listener && this.#paceOf(listener).drained && this.#running() < CAPACITY - 1;
     void this.#pump({ looks: !leavesNothing });
   }
 
   /**
-   * Begins the leases of what is held anew, aborts what another process has taken meanwhile, and sets free what a dead
-   * one held.
+   * Renews the leases of held jobs, aborts those that another process has taken in the meantime, and releases the rows
+   * of dead processes.
    */
   async #renew(): Promise<void> {
     const { data, log } = this.#parts;
