@@ -3,24 +3,24 @@ import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestHandler, Response } from './routes.ts';
 
-/** Requests under way at once while the event loop is busy. Figures: docs/decisions/0027-request-queue.md. */
+/** Maximum of active requests while the event loop is busy. Figures: docs/decisions/0027-request-queue.md. */
 const AT_ONCE = 8;
-/** Milliseconds. */
+/** Milliseconds after which a request no longer counts as active. */
 const LONG = 250;
-/** Milliseconds between two looks at the event loop while requests wait. */
+/** Milliseconds between two samples of the event loop's utilization while requests are queued. */
 const LOOK = 5;
-/** The part of the time between two looks that a busy event loop works. */
+/** Utilization from which the event loop counts as busy. */
 const BUSY = 0.8;
 
 /**
- * Lets requests begin in the order they came, a few at once while the event loop is busy: what is under way lives in
- * memory until it is answered, and each garbage collection copies all of it again. Where the loop has time to spare,
- * because requests wait for the database for instance, more begin.
+ * Starts requests in order of arrival, and only a few at once while the event loop is busy: an active request stays in
+ * memory until its response is sent, and each garbage collection copies all of it again. When the event loop has time
+ * to spare, for instance because requests wait for the database, more are started.
  */
 export class RequestQueue {
-  /** Not answered to the end yet. */
+  /** Responses that are not finished yet. */
   readonly #open = new Set<Response>();
-  /** When each began, in milliseconds of the process. */
+  /** When each active request started, on the clock of `performance.now`. */
   readonly #begun = new Map<Response, number>();
   readonly #waiting = new Map<Response, () => void>();
   readonly #long: number;
@@ -28,13 +28,14 @@ export class RequestQueue {
   #seen: EventLoopUtilization = performance.eventLoopUtilization();
 
   /**
-   * Who sends or takes slowly does not count as under way, nor, after `long` milliseconds, who waits for something else.
+   * Slow senders and readers do not count as active requests, nor do requests that have run for more than `long`
+   * milliseconds.
    */
   constructor({ long = LONG } = {}) {
     this.#long = long;
   }
 
-  /** Whose connection is closed while it waits does not begin at all. */
+  /** A request whose connection closes while it is queued is dropped. */
   readonly middleware: RequestHandler = (_req, res, next) => {
     this.#open.add(res);
     res.once('close', () => {
@@ -50,7 +51,7 @@ export class RequestQueue {
     this.#timer = setInterval(() => this.#look(), LOOK);
   };
 
-  /** Resolves when all are answered; after `grace` milliseconds the connections of the others are closed. */
+  /** Resolves when all responses are finished; after `grace` milliseconds the remaining connections are closed. */
   async drain(grace = 5_000): Promise<void> {
     for (const until = performance.now() + grace; this.#open.size > 0 && performance.now() < until;) await delay(LOOK);
     for (const res of this.#open) res.destroy();
@@ -72,7 +73,7 @@ export class RequestQueue {
     for (const [res, next] of this.#waiting) {
       if (!this.#hasRoom()) return;
       this.#waiting.delete(res);
-      // Of many that are closed at once each says so in its turn.
+      // When many connections close at once, their `close` events arrive one by one.
       if (!res.req.socket.destroyed) this.#begin(res, next);
     }
     clearInterval(this.#timer);
@@ -83,7 +84,7 @@ export class RequestQueue {
     const now = performance.eventLoopUtilization();
     const { utilization } = performance.eventLoopUtilization(now, this.#seen);
     this.#seen = now;
-    // Those that are under way wait for something else than the processor.
+    // The active requests are waiting for something other than the CPU.
     if (utilization < BUSY) this.#begun.clear();
     this.#beginNext();
   }
