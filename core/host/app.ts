@@ -74,12 +74,12 @@ export interface App {
    */
   listen(options?: { readonly gate?: RequestHandler | undefined; readonly open?: Server | undefined }): Promise<number>;
   /**
-   * Gives the port away, with what comes in on it from then on: `close` then leaves it open, and lets what came before
-   * finish. Undefined when there is none.
+   * Hands over the listening server, with all requests that arrive from then on: `close` then leaves it open, and lets
+   * earlier requests finish. Undefined if the app is not listening.
    */
   release(): Server | undefined;
   /**
-   * Drains for as long as the environment says, refuses new connections, lets requests finish, puts jobs back and
+   * Drains for as long as the environment configures, refuses new connections, lets requests finish, puts jobs back and
    * closes the database. Safe to call twice.
    */
   close(): Promise<void>;
@@ -98,7 +98,7 @@ export async function createApp({
 }: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
   const loading = plugins ?? loadPlugins(site, configuration.plugins, log);
-  // Not readable by other users: it holds the root secret, uploads and mails.
+  // Not readable by other users: the folder holds the root secret, uploads and mails.
   mkdirSync(environment.dataDir, { recursive: true, mode: 0o700 });
   const data = await openDatabase({
     ...(environment.databaseUrl && { url: environment.databaseUrl }),
@@ -218,11 +218,10 @@ function nameOldSettings(settings: SettingsStore, { given }: Environment, log: L
     log.warn({ setting: key, instead }, `the setting ${key} is about to leave: ${instead}`);
 }
 
-/** The health checks and what they query. */
+/** The readiness checks. */
 const healthChecks = ({ redisUrl }: Environment, data: Database, kernel: Kernel): Readonly<Record<string, Check>> => ({
   database: { needed: true, ask: async () => ((await data.readOnly()) ? 'read-only' : 'ok') },
-  // What does not work without Redis is described in docs/reliability.md; guests and callers with a token are still
-  // served.
+  // docs/reliability.md describes what does not work without Redis; guests and callers with a token are still served.
   ...(redisUrl && {
     redis: {
       needed: false,
@@ -236,8 +235,8 @@ const healthChecks = ({ redisUrl }: Environment, data: Database, kernel: Kernel)
 });
 
 /**
- * Of two plugins that provide the same service the first one wins: in safe mode, what the panel needs comes from the
- * program.
+ * If two plugins provide the same service, the first one wins: in safe mode, the services that the admin panel needs
+ * come from the program.
  */
 const programFirst = (plugins: readonly Plugin[]): readonly Plugin[] =>
   plugins.toSorted((a, b) => Number(isOfSite(a)) - Number(isOfSite(b)));

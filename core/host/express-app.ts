@@ -7,22 +7,24 @@ import type { RequestQueue } from '../http/request-queue.ts';
 import type { Logger } from '../logger.ts';
 import type { RequestHandler, RouteRegistry } from '../http/routes.ts';
 
-/** How GET /readyz asks one dependency. */
+/** The readiness check of one dependency, for GET /readyz. */
 export interface Check {
   /**
-   * Resolves to `ok`, or to the word for what it cannot do, such as `read-only`; rejects where it cannot be reached.
+   * Resolves to `ok`, or to a word for the limitation, such as `read-only`; rejects if the dependency cannot be
+   * reached.
    */
   ask(): Promise<string>;
-  /** Whether nothing can be served while it cannot be reached. */
+  /** Whether no requests can be served while the dependency is unreachable. */
   readonly needed: boolean;
 }
 
 /**
- * What is made for one reader is compressed for one. A step less than usual and a window of 64 KiB, in which a page fits,
- * halve its 1.3 ms, most of which was room for a window of 4 MiB, and cost 4 % of its bytes.
+ * Personal responses are compressed for one reader only. One quality step less than usual and a 64 KiB window, into
+ * which a page fits, halve the 1.3 ms that takes, most of which went into allocating a 4 MiB window, and make responses
+ * 4 % larger.
  */
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 3, [constants.BROTLI_PARAM_LGWIN]: 16 };
-/** Milliseconds that /readyz waits for an answer. */
+/** Milliseconds that /readyz waits for each check. */
 const READY = 2_000;
 const UNREACHABLE = 'unreachable';
 
@@ -31,15 +33,18 @@ interface ExpressAppDeps {
   readonly log: Logger;
   /** By name. */
   readonly checks: Readonly<Record<string, Check>>;
-  /** The process is about to stop: proxies that ask shall send requests elsewhere. */
+  /** Whether the process is about to stop, so that proxies send requests elsewhere. */
   draining?(): boolean;
-  /** Where requests wait for their turn, unless all are answered at once. */
+  /** Queues requests; without it all of them are handled at once. */
   readonly queue?: RequestQueue | undefined;
-  /** In front of the surfaces. */
+  /** Runs before the surfaces. */
   readonly gate?: RequestHandler | undefined;
 }
 
-/** The Express application: health, then the queue for the plugins' surfaces, then a last answer that depends on nothing. */
+/**
+ * The Express application: health checks, then the queue and the plugins' surfaces, then fallback responses that depend
+ * on nothing.
+ */
 export function createExpressApp({
   routes,
   log,
@@ -72,7 +77,7 @@ export function createExpressApp({
     ['/healthz', '/readyz'],
     (_req, res) => void bare(res).status(204).set('Allow', 'GET, HEAD, OPTIONS').end(),
   );
-  // Health is not kept waiting by those who wait.
+  // Added after the health checks, which must not be queued.
   if (queue) app.use(queue.middleware);
   app.use(compression({ brotli: { params: BROTLI } }));
   if (gate) app.use(gate);
@@ -87,7 +92,7 @@ export function createExpressApp({
   return app;
 }
 
-/** Ready while it serves; with `strict`, while nothing at all is missing. */
+/** Ready while requests can be served; with `strict`, only while no dependency is missing or limited. */
 async function readiness(
   checks: ExpressAppDeps['checks'],
   strict: boolean,

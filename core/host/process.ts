@@ -12,23 +12,23 @@ import { RouteRegistry, type RequestHandler } from '../http/routes.ts';
 import type { Token } from '../ref.ts';
 
 export interface ServerProcessOptions {
-  /** What the program is opened with; asked again at each opening. */
+  /** Reads the options to open the program with; called again each time it is opened. */
   read(): Promise<AppOptions>;
-  /** Runs before the port is opened. */
+  /** Called before the port is opened. */
   readonly prepare?: (app: App) => Promise<void>;
-  /** Shows the operator what is no log line. */
+  /** Shows the operator text that is not a log line. */
   print(text: string): void;
-  /** The program could not be opened anew. */
+  /** Called when the program could not be reopened. */
   failed(error: unknown): void;
 }
 
-/** The program behind one port. It can be exchanged for another opening of itself without the port being given up. */
+/** The program behind one port. It can be closed and reopened without giving up the port. */
 export class ServerProcess implements Site {
   readonly #options: ServerProcessOptions;
   #log: Logger | undefined;
   #creating: Promise<App> | undefined;
   #app: App | undefined;
-  /** While no program holds it. */
+  /** The listening server, while no program owns it. */
   #server: Server | undefined;
   #commands: { close(): void } | undefined;
   #closed: Promise<void> | undefined;
@@ -37,14 +37,14 @@ export class ServerProcess implements Site {
     this.#options = options;
   }
 
-  /** Undefined before the first opening and between two. */
+  /** Undefined before the program is first opened, and while it is being reopened. */
   get app(): App | undefined {
     return this.#app;
   }
 
   /**
-   * Resolves to the port in use; undefined when `close` came first. Throws `ConfigurationError` where nothing is
-   * installed and nothing can set the site up.
+   * Resolves to the port in use, or to undefined if `close` was called first. Throws `ConfigurationError` if nothing is
+   * installed and no plugin can set the site up.
    */
   async open(): Promise<number | undefined> {
     const options = await this.#read();
@@ -105,7 +105,7 @@ export class ServerProcess implements Site {
     })());
   }
 
-  /** One log for all openings. */
+  /** Uses the same log each time the program is opened. */
   async #read(): Promise<AppOptions> {
     const options = await this.#options.read();
     return { ...options, log: (this.#log ??= options.log) };
@@ -118,7 +118,7 @@ function setupOf(app: App): Setup {
   return setup;
 }
 
-/** The port without the program behind it: healthy, not ready. */
+/** Keeps the port open without a program behind it: healthy, but not ready. */
 async function hold(app: App, gate: RequestHandler): Promise<Server | undefined> {
   const { environment, log } = app;
   const open = app.release();
