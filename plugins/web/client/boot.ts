@@ -4,10 +4,10 @@ import { listenForKeys } from './parts/keys.ts';
 import { holdPresses } from './parts/presses.ts';
 import { keepTimes } from './parts/times.ts';
 
-/** Until its module is there, and if it never comes, the server's HTML inside an element does the work. */
+/** Until the module is loaded, and if loading fails, the server-rendered HTML inside the element does the work. */
 const load = (tag: string): void => void loadElement(tag).catch(() => undefined);
 
-// Well before they come into view, so that they are ready when they do.
+// Elements are loaded well before they scroll into view, so that they are ready by then.
 const near = new IntersectionObserver(
   (entries) => {
     for (const { isIntersecting, target } of entries) {
@@ -19,7 +19,7 @@ const near = new IntersectionObserver(
   { rootMargin: '400px' },
 );
 
-/** By tag, what has to be pointed at or to have the focus before the element is of any use. */
+/** Selectors by tag: the element's module is not needed until a match is hovered or focused. */
 const later = new Map<string, string>();
 function wake(target: EventTarget | null): void {
   for (const [tag, selector] of later) {
@@ -30,14 +30,14 @@ function wake(target: EventTarget | null): void {
 }
 for (const type of ['pointerover', 'focusin']) document.addEventListener(type, ({ target }) => wake(target));
 
-/** By tag, what is pressed for what the element does: a press waits for the element's module. */
+/** Selectors by tag: a click on a match waits for the element's module. */
 const presses = new Map<string, string>();
 function scan(root: ParentNode): void {
   if (page.elements.size === 0) return;
   for (const element of root.querySelectorAll([...page.elements.keys()].join())) {
     const press = element.getAttribute('data-press');
     if (press !== null) presses.set(element.localName, press);
-    // About the page as a whole, wherever it stands.
+    // The element concerns the whole page, wherever it is placed.
     if (element.hasAttribute('data-eager')) load(element.localName);
     else if (element.hasAttribute('data-when')) later.set(element.localName, element.getAttribute('data-when')!);
     else near.observe(element);

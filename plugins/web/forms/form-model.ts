@@ -22,7 +22,7 @@ interface Schema {
   readonly 'x-secret'?: boolean;
   readonly 'x-order'?: number;
   readonly 'x-group'?: string;
-  /** Whose it is, where a form has fields of several plugins. */
+  /** The plugin that the field belongs to, in forms with fields of several plugins. */
   readonly 'x-plugin'?: string;
   readonly 'x-danger'?: boolean;
   readonly 'x-markdown'?: boolean;
@@ -41,9 +41,9 @@ export interface FormModel {
   readonly groups: readonly { readonly title: string | undefined; readonly fields: readonly FormField[] }[];
 }
 
-/** Up to this many choices are shown at once; more go into a list that opens. */
+/** Up to this many choices are all visible at once; more go into a drop-down list. */
 const MAX_SHOWN_CHOICES = 5;
-/** Characters above which a text gets more than one line. */
+/** Maximum length above which a text gets more than one line. */
 const TEXTAREA_LENGTH = 120;
 const FORMATS: Readonly<Record<string, string>> = {
   email: 'email',
@@ -54,14 +54,14 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 export interface FormTexts {
-  /** Shown as help where a secret is stored already. */
+  /** Help text for a secret that is stored already. */
   readonly secretSet: string;
   readonly problem: string;
-  /** What a plugin's schema says in English. */
+  /** Translates an English text from a plugin's schema. */
   declared(text: string, plugin?: string): string;
 }
 
-/** The view model of a form for an object schema: pure, so that it can be made wherever the values are. */
+/** The view model of a form for an object schema. Pure, so that callers can build it anywhere. */
 export function formModel(
   schema: object,
   values: Readonly<Record<string, unknown>>,
@@ -74,7 +74,7 @@ export function formModel(
   const wrong = new Map(problems.map(({ field, message }) => [field, message]));
   const label = (name: string): string =>
     texts.declared(properties[name]?.title ?? humanise(name), properties[name]?.['x-plugin']);
-  // A problem deep inside a value belongs to the field that shows the value.
+  // A problem inside a nested value belongs to the field that shows the value.
   const owner = (field: string): string =>
     Object.keys(properties).find((name) => field === name || field.startsWith(`${name}.`)) ?? field;
   const fields = entries.map(([name, own]) => {
@@ -122,7 +122,7 @@ function toField(name: string, schema: Schema, state: FieldState): FormField {
   return textField(base, schema, value, required);
 }
 
-/** What every field has. */
+/** The properties that all fields have. */
 interface FieldBase {
   readonly name: string;
   readonly label: string;
@@ -131,7 +131,7 @@ interface FieldBase {
   readonly danger: boolean | undefined;
 }
 
-/** Never filled: what is stored does not leave the server. */
+/** Never filled in: stored secrets do not leave the server. */
 function secretField(base: FieldBase, value: unknown, texts: FormTexts): FormField {
   const stored = value !== undefined && value !== '';
   const help = [base.help, stored && texts.secretSet].filter(Boolean).join(' ');
@@ -173,21 +173,21 @@ const jsonField = (base: FieldBase, value: unknown): FormField => ({
 function textField(base: FieldBase, schema: Schema, value: unknown, required: boolean): FormField {
   const { minLength = 0, maxLength = 0 } = schema;
   const limits = {
-    // An empty text is a text: only a least length keeps it from being left out.
+    // An empty string is a valid value: the field must be filled in only if there is a minimum length.
     required: required && minLength > 0,
     value,
     minlength: schema.minLength,
     maxlength: schema.maxLength,
     pattern: browserPattern(schema.pattern),
   };
-  // A line break would be lost in a field of one line.
+  // A single-line field would lose line breaks.
   const several = !schema.pattern && (maxLength > TEXTAREA_LENGTH || /[\r\n]/.test(String(value ?? '')));
   if (schema['x-markdown'] || several) return { ...base, ...limits, kind: 'textarea' };
   return { ...base, ...limits, kind: 'input', type: FORMATS[schema.format ?? ''] ?? 'text' };
 }
 
 /**
- * A pattern as far as browsers read it, which are stricter than JSON Schema; what they cannot read the server checks
+ * The pattern, if browsers can parse it, which are stricter than JSON Schema; other patterns are checked by the server
  * alone.
  */
 function browserPattern(pattern: string | undefined): string | undefined {
@@ -215,7 +215,10 @@ function listField(base: FieldBase, schema: Schema, value: unknown, say: Say): F
   };
 }
 
-/** What is stored and no longer offered stays a choice: a form would show another, and store that when it is saved. */
+/**
+ * Keeps a stored value that is no longer offered as a choice: otherwise the form would show another one, and store that
+ * when it is saved.
+ */
 function withStoredChoice(choices: readonly Choice[], value: unknown): readonly Choice[] {
   const there =
     value === undefined || value === null || choices.some((choice) => String(choice.value) === String(value));
@@ -227,14 +230,17 @@ interface Choice {
   readonly label: string;
 }
 
-/** An enumeration, written either way. */
+/** The choices of an enumeration, declared by `enum` or by `anyOf`. */
 function choicesOf({ enum: list, anyOf }: Schema, say: Say): readonly Choice[] | undefined {
   const choices: readonly Schema[] | undefined = list?.map((value) => ({ const: value })) ?? anyOf;
   if (!choices?.every((choice) => 'const' in choice)) return undefined;
   return choices.map(({ const: value, title = humanise(String(value)) }) => ({ value, label: say(title) }));
 }
 
-/** `posts.rate_limit` → "Rate limit": the label of a field without a title. What is no key is words already. */
+/**
+ * `posts.rate_limit` → "Rate limit": the label of a field without a title. Text that is not a key is returned
+ * unchanged.
+ */
 function humanise(name: string): string {
   if (!KEY.test(name)) return name;
   const text = (name.split('.').at(-1) ?? name).replaceAll(/[_-]/g, ' ').trim();

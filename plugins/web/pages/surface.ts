@@ -65,16 +65,16 @@ import { etagOf, VARY, type PageCache } from '../page-cache/page-cache.ts';
  * make every slot late.
  */
 const INCOMPLETE_TTL = 1;
-/** About what a slot of a cached body weighs: its share of the record that it and others are given. */
+/** Approximate bytes per slot of a cached body: its share of the record from which slots are filled. */
 const SLOT_BYTES = 768;
-/** Milliseconds for which a body is cached at most. */
+/** Maximum milliseconds for which a body is cached. */
 const MAX_BODY_LIFETIME = 15 * 60_000;
-/** Forms and other writes per IP, for all users behind it together. */
+/** Rate limit for forms and other writes per IP, shared by all users behind it. */
 const WRITES: Bucket = { name: 'page-writes', window: 60 };
 
 export interface PageSurfaceDeps {
   readonly renderer: PageRenderer;
-  /** Changes with everything pages are rendered with, and whenever a plugin starts or stops. */
+  /** Changes whenever anything that pages are rendered with changes, and whenever a plugin starts or stops. */
   readonly bundleHash: () => string;
   readonly pageCache: PageCache;
   readonly routes: Routes;
@@ -90,7 +90,7 @@ export interface PageSurfaceDeps {
   readonly clock: Clock;
   readonly environment: Environment;
   readonly log: Logger;
-  /** Writes per minute and IP. */
+  /** Maximum writes per minute and IP. */
   readonly writeLimit: () => number;
   readonly guest: Viewer;
   readonly localeOf: (req: IncomingMessage) => Locale;
@@ -102,22 +102,25 @@ export interface PageSurfaceDeps {
   ) => void;
 }
 
-/** What the surface knows of a request besides what handlers do. */
+/** The surface's own context of a request, in addition to what handlers get. */
 interface OwnContext extends PageContext {
-  /** The bundle the page is rendered with: a plugin may stop and restart before it is done. */
+  /** The bundle that the page is rendered with: a plugin may stop and restart before rendering is done. */
   readonly bundleHash: string;
-  /** Taken before anything is read, so that a page is not cached if something changes meanwhile. */
+  /** Read before any data, so that a page is not cached if something changes in the meantime. */
   readonly cacheVersion: number;
-  /** Whether the body of a write may be read: what comes from elsewhere is refused without. Undefined before that is known. */
+  /**
+   * Whether the body of a write may be read: cross-site requests are refused without reading it. Undefined before that
+   * is decided.
+   */
   readable?: boolean;
 }
 type PageExchange = Exchange<PageOptions> & Pick<OwnContext, 'actor'> & Partial<OwnContext>;
 type PageRequest = RequestContext<OwnContext, PageOptions>;
 
-/** Least levels of permissions whose pages show nothing that members may not see. */
+/** Default levels of permissions whose pages show nothing that members may not see. */
 const MEMBER_LEVELS = new Set(['everyone', 'member']);
 
-/** How pages authenticate, are protected, succeed and fail. */
+/** Authenticates and protects page requests, and sends pages and errors. */
 export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, PageOptions, OwnContext> {
   readonly middleware: readonly RequestHandler[];
   readonly coerce = true;
@@ -155,7 +158,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       throw new HttpError(403, CONFIRMATION_MESSAGE, { code: CONFIRMATION_NEEDED });
   }
 
-  /** Throws 403 where neither a header nor the form has the token; the body is read only where the header has none. */
+  /** Throws 403 if neither a header nor the form has the token; the body is read only if the header has none. */
   async #verifyToken(context: PageRequest): Promise<void> {
     const { csrf } = this.#deps;
     const { req } = context;
@@ -194,7 +197,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     }
     if (result.kind === 'redirect') return this.#redirect(context, result);
     if (result.kind === 'resumed') return this.#resume(context, result);
-    // What a script fetches before anyone looks at it is no visit.
+    // A fragment fetched by a script, before anyone looks at it, is not a visit.
     if (isFragment(context.req)) return this.#sendFragment(context, result, tags ?? []);
     await this.#sendPage(context, result, { tags });
     if ((result.kind === 'shared' || result.status === 200) && context.req.method === 'GET')
@@ -220,7 +223,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const pageError = explainRequirement(toPageError(failure, actor), actor);
     const requestId = this.#deps.http.requestId(req);
     if (res.headersSent) return void res.destroy();
-    // After a form was sent its URL is in the address bar; a reload redirects to the page that the form belongs to.
+    // After a form was sent, its URL is in the address bar; a reload redirects to the page that the form belongs to.
     if (pageError.status === 405 && SAFE_METHODS.has(req.method) && isPageNavigation(req))
       return this.#redirect(context, redirect(parentPage(this.#deps.routes.list(), req.path)));
     res.set({ ...pageError.headers });
@@ -233,7 +236,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     await this.#sendErrorView(context, pageError, requestId);
   }
 
-  /** A page without the frame where the frame is what fails. */
+  /** Falls back to a page without the frame if the frame is what fails. */
   async #sendErrorView(context: PageExchange, pageError: PageError, requestId: string): Promise<void> {
     const { req, res, actor } = context;
     try {
@@ -255,7 +258,8 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   }
 
   /**
-   * For other surfaces: sends the error page where a browser opens a page; false, without a response, for all others.
+   * For other surfaces: sends the error page if a browser navigates to a page; otherwise sends nothing and returns
+   * false.
    */
   async sendErrorPage(req: Request, res: Response, failure: HttpError): Promise<boolean> {
     if (!isPageNavigation(req)) return false;
@@ -268,7 +272,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     return true;
   }
 
-  /** Asks for the password; a form that was sent goes along, and is brought back by `resumed`. */
+  /** Asks for the password; a submitted form goes along, and is brought back by `resumed`. */
   async #askToConfirm(context: PageExchange): Promise<void> {
     const { req, res, actor, route } = context;
     const page = currentPage(req);
@@ -294,8 +298,8 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
   }
 
   /**
-   * The form that its sender had to confirm for: filled as it was sent, or as one button where its page cannot show all
-   * of it. It is never sent by itself.
+   * Shows the form for which its sender had to confirm who they are: filled in as it was sent, or as a single button if
+   * its page cannot show all of it. It is never submitted automatically.
    */
   async #resume(context: PageExchange, { pending, fallback }: Resumed): Promise<void> {
     const { req, res, actor } = context;
@@ -321,7 +325,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       return this.#sendPage(context, shown, { notice: { text: notice, kind: 'info' } });
     }
     const known = (route.body as { readonly properties?: object } | undefined)?.properties;
-    // A button may send the whole form around it, of which its route reads the fields it knows.
+    // A button may submit the whole form around it, of which its route reads the fields it knows.
     const fields = toFormFields(form.body).filter(
       ({ name }) => !known || Object.hasOwn(known, name.split('[', 1)[0] ?? ''),
     );
@@ -340,7 +344,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     );
   }
 
-  /** A refused form is shown again with what was typed, where its route knows how. */
+  /** Shows a refused form again with the values that were entered, if its route supports that. */
   async #redisplayForm(context: PageExchange, failed: PageError): Promise<boolean> {
     const { req, res, actor, route, readable } = context;
     const rerender = route?.options.rerender;
@@ -391,7 +395,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
    */
   #mayRedisplay(req: Request, actor: Viewer, { can, options, path }: RouteInfo<PageOptions>): boolean {
     const { access, sessions } = this.#deps;
-    // No file is received from a guest, who has to log in and choose it again anyway.
+    // Files are not accepted from guests, who have to log in and choose them again anyway.
     if (isGuest(actor)) return !options.multipart && (typeof can === 'string' || MEMBER_LEVELS.has(can.default));
     return ((options.confirm !== true && !isAdminPath(path)) || sessions.confirmed(req)) && mayCall(access, actor, can);
   }
@@ -420,7 +424,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
       .json(json);
   }
 
-  /** `notice`: beside what was left for the next page. */
+  /** Sends a page. `notice` takes precedence over one left for the next page. */
   async #sendPage(
     context: PageExchange,
     page: View | SharedView,
@@ -434,7 +438,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const { renderer, csrf } = this.#deps;
     const secure = this.#deps.http.secure(req);
     const preferences = readPreferences(req.headers.cookie, secure);
-    // What a form left for its next page says more than that the session is over.
+    // A notice that a form left for its next page says more than that the session is over.
     const notice = given ?? takeNotice(req.headers.cookie, res, secure) ?? takePendingNotice(res, secure);
     const special = notice !== undefined || hasNotice(req.headers.cookie, secure);
     const own = { ...this.#renderContext(context, notice), sessionEnded };
@@ -445,14 +449,14 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     const token = csrf.token(req, res);
     if (tags && !special && status === 200)
       this.#storePage(context, rendered, { tags: [...tags, ...rendered.tags], preferences, viewer: actor });
-    // The response to a form, or of a route that says so, may be shown once only, such as a new token.
+    // The response to a form, or of a route that asks for it, may be shown only once, such as a new token.
     const once = !SAFE_METHODS.has(req.method) || res.getHeader('Cache-Control') === 'no-store';
     const etag = status === 200 && !special && !once ? etagOf(pageHash(rendered.html), token) : '';
     if (etag !== '' && isFresh(req, etag)) return this.#notModified(req, res, etag);
     this.#send(req, res, status, rendered.html, token, etag);
   }
 
-  /** The page without its frame. It is not stored anywhere, nor does it show a notice that is meant for a page. */
+  /** Sends the page without its frame. It is not stored anywhere, and shows no notice that is meant for a page. */
   async #sendFragment(context: PageExchange, page: View | SharedView, tags: readonly string[]): Promise<void> {
     const { req, res } = context;
     const { renderer, csrf } = this.#deps;
@@ -474,7 +478,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     };
   }
 
-  /** A shared page in the viewer's own frame. */
+  /** Renders a shared page in the viewer's own frame. */
   async #renderShared(
     context: PageExchange,
     page: SharedView,
@@ -488,7 +492,7 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
     return { ...(await renderer.page(view, own)), status: view.status };
   }
 
-  /** From the cache of all with the viewer's rights; undefined where it has to be the viewer's own. */
+  /** The body cached for all viewers with the same rights; undefined if it has to be the viewer's own. */
   async #sharedBody(
     { req, route, bundleHash }: PageExchange,
     page: SharedView,
@@ -563,22 +567,25 @@ export class PageSurface implements SurfaceBehaviour<PageContext, PageResult, Pa
 const REFERRER = 'Referrer-Policy';
 
 /**
- * Milliseconds for which a body is cached whose dates read the same for so many more: a minute late at most, and some
- * things change by the clock that no date tells, such as for how long a member counts as new.
+ * Milliseconds for which a body is cached whose dates stay the same for `same` milliseconds. Dates are at most a minute
+ * late, and the limit covers time-dependent content without a date, such as for how long a member counts as new.
  */
 const bodyLifetime = (same: number): number => Math.min(Math.max(same, RENDERED_TTL), MAX_BODY_LIFETIME);
 
-/** Whether a script asks for a page to take pieces from: what is sent then has no frame. */
+/** Whether a script fetches a page to take pieces from: the response then has no frame. */
 const isFragment = ({ headers, method }: IncomingMessage): boolean =>
   headers['x-fragment'] !== undefined && method === 'GET';
 
-/** Where staff are refused because something is demanded of them first, the message says what. */
+/** If staff are refused because they have to meet a requirement first, the message names it. */
 const explainRequirement = (pageError: PageError, { requirement: own }: Viewer): PageError =>
   own && pageError.status === 403 && pageError.code === 'forbidden'
     ? { ...pageError, code: own.code, message: own.message }
     : pageError;
 
-/** The page on which a viewer can do what was missing; undefined where there is none, so the error is shown. */
+/**
+ * Redirects to the page on which a viewer can do what was missing; undefined if there is none, so that the error is
+ * shown.
+ */
 function remedyPage(
   req: Request,
   actor: Viewer,
@@ -592,22 +599,22 @@ function remedyPage(
   return undefined;
 }
 
-/** The code of a request that somebody has to log in for. */
+/** The error code of a request that requires a login. */
 const LOGIN_NEEDED = 'login_needed';
-/** What a form says when it comes back for reasons that lie outside it. */
+/** Messages of forms that are shown again for reasons that lie outside them. */
 const REDISPLAY_TEXTS: Readonly<Record<string, string>> = {
   csrf_failed: 'web:form.expired',
   [LOGIN_NEEDED]: 'web:form.session',
 };
 
-/** The code of a request that a lately given password is missing for. */
+/** The error code of a request that requires a recently confirmed password. */
 const CONFIRMATION_NEEDED = 'confirmation_needed';
 const CONFIRMATION_MESSAGE =
   'Confirm that it is you, then send this again: POST /login/confirm with your password, and a code where two-factor login is on';
 /** The form that asks for the password again. */
 const CONFIRM_PATH = '/login/confirm';
 
-/** With one value for each switch of the form. */
+/** Reduces each switch of a form to one value. */
 function withSwitches(body: unknown, route: RouteInfo<PageOptions> | undefined): unknown {
   const { properties = {} } = (route?.body ?? {}) as { properties?: Readonly<Record<string, { type?: string }>> };
   const isSwitch = (name: string): boolean => Object.hasOwn(properties, name) && properties[name]?.type === 'boolean';

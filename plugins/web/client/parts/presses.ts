@@ -1,20 +1,21 @@
 import { loadElement } from '@forum/client';
 
-/** Milliseconds for which a press waits for a module: whoever waits longer is better served by a page of its own. */
+/** Milliseconds for which a click waits for a module: beyond that, loading a new page serves the user better. */
 const TIMEOUT = 1_500;
 
 /**
- * Holds presses back that an element answers in place of the browser, while its module is on its way, and makes them then;
- * `presses` are the selectors of what is pressed, by tag. Where none comes, the browser does what it does without script.
+ * Holds back clicks that an element handles instead of the browser while the element's module is loading, and repeats
+ * them then; `presses` are the selectors of clickable elements, by tag. If the module does not load in time, the
+ * browser does what it does without scripts.
  */
 export function holdPresses(presses: ReadonlyMap<string, string>): void {
   let last: MouseEvent | undefined;
   let made: MouseEvent | undefined;
   const hold = (event: MouseEvent): void => {
     if (event === made) return;
-    // What is pressed meanwhile counts, be it the same once more.
+    // A later click replaces an earlier one that is held back, even on the same target.
     last = event;
-    // Such a press opens a tab, a window or a file.
+    // Such a click opens a tab, a window or a file.
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     const target = event.target as Element;
     const loading = [...presses].flatMap(([tag, selector]) =>
