@@ -4,24 +4,24 @@ import type { DraftForm, DraftForms } from 'parley-forum/ports/drafts';
 
 interface FormsDeps {
   readonly discussions: Discussions;
-  /** Of other plugins. */
+  /** The draft forms of other plugins. */
   readonly others: () => readonly DraftForms[];
 }
 const KEY = /^(?:new|(reply|edit)-([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}))$/;
 const NEW: DraftForm = { title: null, path: '/new' };
 
-/** What a key is of: the beginning of it. */
+/** The kind of form that a key stands for: the part before the first hyphen. */
 export const kindOf = (key: string): string => key.split('-', 1)[0]!;
 
-/** What a key names; undefined where it is none, so that nothing but texts for the forum is ever stored. */
+/** Parses a key; undefined if it is not valid, so that only texts for the forum are ever stored. */
 const parseKey = (key: string): { readonly kind: 'new' | 'reply' | 'edit'; readonly id: string } | undefined => {
   const [all, kind = 'new', id = ''] = KEY.exec(key) ?? [];
   return all === undefined ? undefined : { kind: kind as 'new' | 'reply' | 'edit', id };
 };
 
 /**
- * The forms of these keys, in order; undefined where there is none that the viewer may see. A constant number of
- * statements.
+ * The forms of these keys, in order; undefined for keys without a form that the viewer may see. Runs a constant number
+ * of statements.
  */
 export async function formsOf(
   keys: readonly string[],

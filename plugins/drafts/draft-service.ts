@@ -17,24 +17,24 @@ export interface DraftDeps {
   readonly store: DraftStore;
   readonly limits: () => Limits;
 }
-/** A draft as its owner sees it, and the path of the form to go on in. */
+/** A draft as its owner sees it, with the path of the form to continue in. */
 export interface ShownDraft {
   readonly record: DraftRecord;
   readonly path: string | null;
 }
 
-/** Fields of a form; more than any has. */
+/** Maximum number of fields; more than any form has. */
 const MOST_FIELDS = 60;
-/** What a field is called. */
+/** Valid field names. */
 const NAME = /^[^]{1,200}$/;
-/** Of fields that no form for texts has, should a program send them. */
+/** Names of fields that no form for texts has, in case a program sends them. */
 const SECRET = /passw|secret|token|_csrf/i;
-/** Characters of what the address of a form says. */
+/** Maximum characters of the query string of a form's URL. */
 const MAX_QUERY = 2_048;
-/** Characters of a text that are shown of it. */
+/** Characters of a text that are shown as its excerpt. */
 const EXCERPT = 200;
 
-/** The drafts of members, each for its owner alone; `viewer` is always a member here. */
+/** The drafts of members, each visible to its owner alone; `viewer` is always a member here. */
 export class DraftService implements Drafts {
   readonly #deps: DraftDeps;
 
@@ -42,12 +42,12 @@ export class DraftService implements Drafts {
     this.#deps = deps;
   }
 
-  /** One of the viewer's own. */
+  /** Finds one of the viewer's own drafts. */
   find(key: string, viewer: Member): Promise<Draft | undefined> {
     return this.#deps.store.find(viewer.id, key);
   }
 
-  /** Undefined where a key names no form that the viewer may see. */
+  /** The form of a key; undefined if there is none that the viewer may see. */
   async formOf(key: string, viewer: Member): Promise<DraftForm | undefined> {
     const [form] = await formsOf([key], this.#deps, viewer);
     return form;
@@ -66,8 +66,9 @@ export class DraftService implements Drafts {
   }
 
   /**
-   * In place of the one that there is. 400 for what is no text of a form, 409 where the member has as many as they
-   * may, or where the draft is not the one of `replaces` (null: none) but was written elsewhere meanwhile.
+   * Stores a draft in place of any existing one. Throws 400 if the fields are not those of a form for texts, and 409 if
+   * the member has too many drafts or if the stored draft is not the one of `replaces` (null: none) because it was
+   * changed elsewhere in the meantime.
    */
   async put(viewer: Member, key: string, fields: DraftFields, replaces?: Date | null): Promise<Draft> {
     const { data, store, limits } = this.#deps;
@@ -84,12 +85,12 @@ export class DraftService implements Drafts {
     });
   }
 
-  /** Resolves to how many of them there were. */
+  /** Resolves to the number of drafts removed. */
   remove(keys: readonly string[], viewer: Member): Promise<number> {
     return this.#deps.store.remove(viewer.id, keys);
   }
 
-  /** A constant number of statements. */
+  /** Runs a constant number of statements. */
   async shown(drafts: readonly Draft[], viewer: Member): Promise<readonly ShownDraft[]> {
     const { environment, markdown } = this.#deps;
     const keys = drafts.map(({ key }) => key);
@@ -112,8 +113,8 @@ export class DraftService implements Drafts {
 }
 
 /**
- * Asks the form for its draft, and says again what its address said, which is kept under names with a “?”, as far as
- * that makes an address.
+ * The query string that makes the form load its draft. Repeats the query parameters of the form's URL, which are stored
+ * under names with a “?”, up to the maximum length.
  */
 function queryOf(fields: DraftFields): string {
   let query = 'draft=1';

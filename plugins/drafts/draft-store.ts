@@ -9,11 +9,11 @@ export interface Draft {
   readonly fields: DraftFields;
   readonly updatedAt: Date;
 }
-/** That there is a draft, without what it says. */
+/** A stored draft without its contents. */
 export interface KeptDraft {
   readonly key: string;
   readonly updatedAt: Date;
-  /** Of the post that it changes, where that is in one of the discussions that were asked for. */
+  /** The post that the draft edits, if it is in one of the given discussions. */
   readonly postId: string | null;
   readonly number: number | null;
   readonly discussionId: string | null;
@@ -22,16 +22,16 @@ export interface ListRequest {
   readonly limit: number;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
-  /** Bytes of all of them together; the first one may have more. */
+  /** Maximum bytes of all drafts of the page together; the first one may exceed it. */
   readonly bytes?: number | undefined;
 }
-/** How many drafts a member may have, and bytes of all together. */
+/** The maximum number of drafts of a member, and their bytes in total. */
 export interface Limits {
   readonly most: number;
   readonly bytes: number;
 }
 interface Conditions extends Limits {
-  /** When the draft that is replaced was written, null for none; undefined replaces any. */
+  /** When the draft to be replaced was written, null for none; undefined replaces any. */
   readonly replaces: Date | null | undefined;
 }
 
@@ -39,7 +39,7 @@ const COLUMNS = sql<Draft>`key, fields, updated_at as "updatedAt"`;
 const DAY = 86_400_000;
 const words = (text: RawBuilder<unknown>): RawBuilder<unknown> => sql`btrim(regexp_replace(${text}, '\\s+', ' ', 'g'))`;
 
-/** The table of drafts: one row for each member and form. */
+/** The table of drafts, with one row for each member and form. */
 export class DraftStore {
   readonly #data: Data;
   readonly #clock: Clock;
@@ -53,13 +53,16 @@ export class DraftStore {
     return this.#data.one(sql<Draft>`select ${COLUMNS} from draft where user_id = ${userId} and key = ${key}`);
   }
 
-  /** Which of them there are, and which of changes of these discussions’ posts among `posts`, the newest first. One statement. */
+  /**
+   * Those of the keys that have drafts, and the drafts that edit posts of these discussions among `posts`, newest
+   * first. Runs one statement.
+   */
   kept(
     userId: string,
     keys: readonly string[],
     { discussionIds, posts }: { readonly discussionIds: readonly string[]; readonly posts: ReadablePosts },
   ): Promise<readonly KeptDraft[]> {
-    // Only where it is one may an id be read out of a key.
+    // Only the keys of edits contain an id.
     const postId = sql`case when d.key like 'edit-%' then substr(d.key, 6)::uuid end`;
     return this.#data.all(sql<KeptDraft>`select d.key, d.updated_at as "updatedAt",
         p.id as "postId", p.number, p.discussion_id as "discussionId"
@@ -68,7 +71,7 @@ export class DraftStore {
       order by d.updated_at desc, d.key desc`);
   }
 
-  /** The newest first. */
+  /** Lists drafts, newest first. */
   async list(userId: string, { limit, offset = 0, cursor, bytes }: ListRequest): Promise<Page<Draft>> {
     const after = cursor === undefined ? sql`` : sql`and (updated_at, key) < ${positionOf(cursor)}`;
     const rows = await this.#data.all(sql<Draft & { readonly found: number }>`select ${COLUMNS}, found::integer from (
@@ -91,7 +94,10 @@ export class DraftStore {
     return row!.count;
   }
 
-  /** Inside a transaction. Undefined where the member would have more than they may, or there is another one by now. */
+  /**
+   * Must be called inside a transaction. Undefined if the member would exceed their limits, or if the draft has been
+   * changed in the meantime.
+   */
   async put(
     userId: string,
     key: string,
@@ -115,7 +121,7 @@ export class DraftStore {
       returning ${COLUMNS}`);
   }
 
-  /** Resolves to how many of them were there. */
+  /** Resolves to the number of drafts removed. */
   async remove(userId: string, keys: readonly string[]): Promise<number> {
     const rows = await this.#data.all(
       sql`delete from draft where user_id = ${userId} and key = any(${keys}::text[]) returning key`,
@@ -123,15 +129,19 @@ export class DraftStore {
     return rows.length;
   }
 
-  /** Where this field of it is what was sent: another one under the same key was written elsewhere, and stays. */
+  /**
+   * Removes drafts whose field equals what was sent: a different one under the same key was written elsewhere, and
+   * stays.
+   */
   async removeSent(userId: string, keys: readonly string[], field: 'title' | 'content', sent: string): Promise<void> {
     await this.#data.all(sql`delete from draft where user_id = ${userId} and key = any(${keys}::text[])
       and ${words(sql`fields->>${field}::text`)} = ${words(sql`${sent}::text`)}`);
   }
 
   /**
-   * Replies to a discussion that was merged into another one are replies to that, behind what their writers had begun there
-   * already. What the address of the form said names posts by numbers that are others' now.
+   * Moves drafts of replies to a merged discussion to the one it was merged into, appended to what their writers had
+   * begun there already. Query parameters of the form's URL are dropped, because they name posts by numbers that now
+   * belong to others.
    */
   async moveReplies(from: string, to: string): Promise<void> {
     const contents = sql`concat_ws(E'\\n\\n', d.fields->>'content', excluded.fields->>'content')`;
@@ -148,7 +158,7 @@ export class DraftStore {
         fields = d.fields || jsonb_build_object('content', ${contents}), updated_at = ${new Date(this.#clock.now())}`);
   }
 
-  /** Some of those that were not changed for so many days; resolves to how many that were. */
+  /** Removes up to `limit` drafts that were not changed for so many days; resolves to how many were removed. */
   async removeOld(days: number, limit: number): Promise<number> {
     const before = new Date(this.#clock.now() - days * DAY);
     const rows = await this.#data.all(sql`delete from draft where (user_id, key) in (

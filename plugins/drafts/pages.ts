@@ -24,22 +24,22 @@ export interface PageDeps extends RouteDeps {
   readonly web: Web;
 }
 const LIST = '/drafts';
-/** Rows of a page. */
+/** Rows per page. */
 const PAGE = 20;
-/** Drafts that are discarded at once. */
+/** Maximum number of drafts that can be discarded at once. */
 const MOST_CHOSEN = 100;
 const Key = Type.String({ maxLength: 100 });
-/** Posts of a discussion whose changes were begun, which its reply names. */
+/** Maximum number of posts with an unfinished edit that the reply form of their discussion names. */
 const MOST_NAMED = 3;
-/** What a draft is, by the beginning of its key. */
+/** Labels by the kind of draft, which its key starts with. */
 const LABELS = { new: 'drafts:kind.new', reply: 'drafts:kind.reply', edit: 'drafts:kind.edit' };
 const addressOf = (page: number): string => (page > 1 ? `${LIST}?page=${page}` : LIST);
 
-/** The discussion to which the form is a reply: beside that one goes on with what was begun in it elsewhere. */
+/** The discussion that the form replies to: unfinished edits of its posts are offered beside the form. */
 const repliedIn = ({ key, discussion }: ComposerSlot): string | undefined =>
   discussion && key === `reply-${discussion.id}` ? discussion.id : undefined;
 
-/** /drafts, and what writing fields have of it. */
+/** /drafts, and the additions to forms for writing. */
 export function draftPages({ plugin, discussions, others, drafts, store, web }: PageDeps): void {
   plugin.extend(navigation, { area: 'account', label: 'drafts:title', href: LIST, icon: 'edit' });
   plugin.extend(listTabs, { label: 'drafts:title', href: LIST, visible: (viewer: Viewer) => !isGuest(viewer) }, 30);

@@ -7,7 +7,7 @@ interface Row {
   readonly updated_at: Date;
 }
 
-/** What a member began to write. */
+/** The drafts of a member. */
 export const draftsPersonalData = (data: Data): PersonalData => ({
   name: 'drafts',
   async *entries(accountId) {

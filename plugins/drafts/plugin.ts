@@ -77,7 +77,8 @@ export default definePlugin({
       ...values,
       ...(await drafts.values(key, viewer)),
     }));
-    // Whatever sent it: browsers say so themselves, those without script do not.
+    // However the text was sent: scripts in the browser remove the draft themselves, but forms sent without scripts do
+    // not.
     const done = { awaited: true };
     plugin.on(
       discussionCreated,

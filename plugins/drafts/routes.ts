@@ -10,7 +10,7 @@ export interface RouteDeps {
   readonly drafts: DraftService;
 }
 const KeyParams = Type.Object({ key: Type.String({ maxLength: 100 }) });
-/** Bytes of the drafts of one answer: the next page has the rest. */
+/** Maximum bytes of the drafts in one response: the next page has the rest. */
 const MAX_PAGE_BYTES = 512 * 1024;
 const BUCKET = { name: 'drafts', window: 600, limit: 'drafts.rate_limit' };
 
@@ -22,7 +22,7 @@ interface Named {
   readonly params: { readonly key: string };
 }
 
-/** /api/drafts and what lies below it: always the caller's own. */
+/** /api/drafts and below: always the caller's own drafts. */
 export function draftRoutes({ plugin, settings, drafts }: RouteDeps): void {
   const write = { can: 'member', options: { bucket: BUCKET }, params: KeyParams } as const;
   const load = ({ actor, params }: Named) => drafts.find(params.key, actor);
@@ -85,7 +85,7 @@ export function draftRoutes({ plugin, settings, drafts }: RouteDeps): void {
     path: '/drafts/:key',
     summary: 'Discard a draft; harmless where there is none',
     result: Type.Object({}),
-    // One that was begun is discarded though its form is hidden by now.
+    // An existing draft can be discarded even if its form is no longer visible.
     load: async (named: Named) => (await load(named)) ?? drafts.formOf(named.params.key, named.actor),
   })(async ({ actor, params }) => {
     await drafts.remove([params.key], actor);

@@ -1,17 +1,20 @@
 import { api, define, request, store, type FoundDraft } from '@forum/client';
 
-/** Milliseconds between two copies: what is written meanwhile goes into the next one. */
+/** Milliseconds between two copies; changes in between go into the next one. */
 const INTERVAL = 8_000;
-/** Bytes that a browser sends for a page that is left. */
+/** Maximum bytes that a browser still sends after the page was left. */
 const MOST_ON_LEAVING = 60_000;
 
-/** What the server is known to have where a draft was discarded, or sent. */
+/** The value of `#copied` after a draft was discarded or sent. */
 const NONE = JSON.stringify(null);
 
-/** What the writer is told of: there is too much already, or it cannot be kept. */
+/** Statuses whose message is shown to the writer: there are too many drafts already, or this one cannot be stored. */
 const REFUSED = new Set([400, 409]);
 
-/** What this device knows of the copy: when that was written, and until when it has what was written here. */
+/**
+ * What this device knows about the copy on the server: when it was written, and up to when it includes what was written
+ * here.
+ */
 interface Known {
   readonly at: string;
   readonly until: number;
@@ -24,19 +27,19 @@ interface Answer {
 }
 
 /**
- * Keeps a copy of its form's draft on the server, and tells the form of one that was written on another device. What the
- * server does not take stays on this one.
+ * Keeps a copy of its form's draft on the server, and tells the form about a draft that was written on another device.
+ * Drafts that the server does not accept stay on this device.
  */
 class DraftCopy extends HTMLElement {
   #form!: HTMLFormElement;
   #known: Known | undefined;
-  /** As the server has them, for as long as this page knows. */
+  /** The values on the server, as JSON, as far as this page knows. */
   #copied = '';
   #values: Values | null | undefined;
   #sentAt = 0;
   #waiting: ReturnType<typeof setTimeout> | undefined;
   #sending: AbortController | undefined;
-  /** While it is not known yet what another device wrote, nothing replaces that. */
+  /** While this is pending, nothing overwrites a copy that another device may have written. */
   #finding: Promise<boolean> | undefined;
   #leaving = false;
   readonly #leave = (): void => {
@@ -51,7 +54,7 @@ class DraftCopy extends HTMLElement {
     this.#form = form;
     this.#known = this.#read();
     form.addEventListener('forum:draft', (event) => this.#later((event as CustomEvent<Values | null>).detail));
-    // A copy that comes after the text itself would stay behind.
+    // A copy that arrives after the text itself would stay behind.
     form.addEventListener('submit', () => this.#settled());
     form.addEventListener('forum:sent', () => this.#end());
     form.addEventListener('reset', () => this.#discard());
@@ -63,7 +66,10 @@ class DraftCopy extends HTMLElement {
     this.#want();
   }
 
-  /** Dispatches `forum:draft-wanted` on its form, which says again by `forum:draft` what was saved, or discarded, before this module was there. */
+  /**
+   * Dispatches `forum:draft-wanted` on its form, which then repeats in `forum:draft` what was saved or discarded before
+   * this module was loaded.
+   */
   #want(): void {
     this.#form.dispatchEvent(new CustomEvent('forum:draft-wanted'));
   }
@@ -94,23 +100,23 @@ class DraftCopy extends HTMLElement {
     store.set(this.#storeKey, known && JSON.stringify(known));
   }
 
-  /** Tells the form of the copy that another device wrote; resolves to whether there is one. */
+  /** Tells the form about the copy that another device wrote; resolves to whether there is one. */
   async #find(): Promise<boolean> {
     try {
       await customElements.whenDefined('x-composer');
       const { draft } = await api<{ draft: { fields: Values; updated_at: string } }>(this.#path);
-      // Whoever discards what is in the form means this one, too.
+      // Discarding the contents of the form applies to this copy, too.
       if (this.#values === null) return false;
       const until = this.#known?.until ?? 0;
       const detail: FoundDraft = { values: draft.fields, time: Date.parse(draft.updated_at), known: until };
       this.#copied = JSON.stringify(draft.fields);
       const found = new CustomEvent('forum:draft-found', { detail, cancelable: true });
       const taken = !this.#form.dispatchEvent(found);
-      // From now on what is written here replaces it: the writer has been told.
+      // The writer has been told, so from now on what is written here replaces the copy.
       this.#know({ at: draft.updated_at, until: taken ? Date.now() : until });
       return true;
     } catch {
-      // It was discarded meanwhile, or there is no connection.
+      // It has been discarded, or there is no connection.
       return false;
     }
   }
@@ -137,7 +143,7 @@ class DraftCopy extends HTMLElement {
       await this.#finding;
       return this.#values === undefined ? undefined : this.#later(this.#values);
     }
-    // What the one under way writes is not known yet; on leaving, this one is newer in any case.
+    // The result of the request in progress is not known yet; when the page is left, this copy is newer in any case.
     if (this.#sending && !this.#leaving) return this.#later(values);
     await this.#copy(values, text);
   }
@@ -145,7 +151,7 @@ class DraftCopy extends HTMLElement {
   async #copy(values: Values, text: string): Promise<void> {
     const until = Date.now();
     this.#sentAt = until;
-    // Until the answer it may have these or those before.
+    // Until the response arrives, the server may have the new values or the previous ones.
     this.#copied = '';
     const replaces = this.#sending ? undefined : (this.#known?.at ?? null);
     this.#sending = new AbortController();
@@ -159,7 +165,7 @@ class DraftCopy extends HTMLElement {
       if (answer.code === 'draft_changed') return await this.#changedElsewhere();
       this.#say(REFUSED.has(status) ? (answer.error ?? '') : '');
     } catch {
-      // What is written next is sent again; this device has it.
+      // The next change is sent together with this one, which is still stored on this device.
       this.#sending = undefined;
     }
   }
@@ -177,21 +183,24 @@ class DraftCopy extends HTMLElement {
     if (this.#values) this.#later(this.#values);
   }
 
-  /** Also where this page knows of no copy: a page that was left may have sent one whose answer nobody heard. */
+  /**
+   * Sends the request even if this page knows of no copy: one that was left may have stored a copy without receiving
+   * the response.
+   */
   async #remove(): Promise<void> {
     this.#copied = NONE;
     this.#know(undefined);
     await request(this.#path, { method: 'DELETE', keepalive: true }).catch(() => undefined);
   }
 
-  /** Without waiting: the form may go with it. */
+  /** Does not wait for the timer: the form may disappear along with it. */
   #discard(): void {
     this.#values = null;
     void this.#send().then(beginAnew);
     this.#sending?.abort();
   }
 
-  /** The text is where it belongs. */
+  /** Removes the draft after its text was posted. */
   #end(): void {
     this.#settled();
     this.#values = undefined;
@@ -205,7 +214,7 @@ class DraftCopy extends HTMLElement {
   }
 }
 
-/** Where the server filled the draft into the form, that is not as empty as it was before. */
+/** Reloads a form that the server filled from the draft: resetting it does not empty it. */
 function beginAnew(): void {
   const address = new URL(location.href);
   if (!address.searchParams.has('draft')) return;
