@@ -13,7 +13,7 @@ interface CardsDeps {
   allowed(url: URL): boolean;
 }
 
-/** Puts cards in place of links, for all posts of a page with one statement, or none where the page was shown before. */
+/** Replaces links by cards, for all posts of a page with one statement, or none if the page was shown before. */
 export async function withCards(posts: Posts, { cache, store, allowed }: CardsDeps): Promise<Posts> {
   const urls = [...new Set(posts.flatMap((post) => ('html' in post ? loneLinks(post.html) : [])))].filter((url) =>
     allowed(new URL(url)),
@@ -32,7 +32,8 @@ export async function withCards(posts: Posts, { cache, store, allowed }: CardsDe
 }
 
 /**
- * Everything in it was said by the page, but for the host: that is what readers can rely on. The title gives the card its direction.
+ * Everything in a card comes from the linked page, except the host, which is what readers can rely on. The title
+ * determines the text direction of the card.
  */
 const cardOf = ({ url, title, description, site, picture }: ShownPreview): string =>
   html`<div class="link-preview" dir="auto">${

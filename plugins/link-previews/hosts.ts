@@ -1,4 +1,6 @@
-/** As URLs have it: `münchen.example` under its other name, and without the final dot that says nothing. */
+/**
+ * Normalises a host as URLs do: `münchen.example` becomes punycode, and the final dot, which means nothing, is removed.
+ */
 const plain = (host: string): string => (URL.parse(`http://${host}`)?.hostname ?? host).replace(/\.$/, '');
 
 /** Whether `host` is `other` or a host below it. */

@@ -10,7 +10,10 @@ interface LinkUsesDeps {
   fetch(preview: DuePreview): Promise<void>;
 }
 
-/** Records, in the transaction that writes a post, which links it shows as cards. One statement, whatever the number of posts. */
+/**
+ * Records which links a post shows as cards, in the transaction that writes it. Runs one statement, whatever the number
+ * of posts.
+ */
 export class LinkUses implements PostProjection {
   readonly #deps: LinkUsesDeps;
 
@@ -21,13 +24,13 @@ export class LinkUses implements PostProjection {
   async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
     const { clock, data, fetch } = this.#deps;
     const now = new Date(clock.now());
-    // Those of a deleted discussion come back with it.
+    // Links of a deleted discussion are kept, since it may be restored.
     const uses = posts
       .filter(({ removed }) => !removed)
       .flatMap(({ id, discussionId, html, visible }) =>
         loneLinks(html).map((url) => ({ id, discussionId, url, visible })),
       );
-    // In one order, so that of two posts with the same new links neither waits for the other.
+    // Sorted, so that two posts with the same new links cannot deadlock.
     const urls = [...new Set(uses.map(({ url }) => url))].toSorted();
     const found = await data.all(sql<DuePreview & { fresh: boolean }>`
       with named as (

@@ -1,28 +1,28 @@
-/** Cards in one post; further links stay as they are, so that no post makes many requests. */
+/** Maximum number of cards in a post; further links stay as they are, so that no post causes many requests. */
 const MAX_CARDS = 5;
 /**
- * An outermost paragraph with nothing in it but a link to another site under its own URL, as the sanitiser writes it. A
- * link under other words stays what its author made of it.
+ * Matches a top-level paragraph that contains nothing but a link to another site whose text is its URL, as the
+ * sanitiser writes it. A link with other text stays as its author wrote it.
  */
 const LONE_LINK = /<p dir="auto"><a href="(https?:\/\/[^"]+)" rel="[^"]*">https?:\/\/[^<]*<\/a><\/p>/g;
 
-/** Characters of a URL: as many as the renderer of texts lets through, and as the index of previews takes. */
+/** Maximum characters of a URL, as in the Markdown renderer and in the index of previews. */
 const MAX_URL_LENGTH = 2_048;
 
-/** Imported texts may have what the renderer would not have written. */
+/** Imported texts may contain links that the renderer would not have written. */
 function urlOf(href: string): string | undefined {
   const url = URL.parse(href.replaceAll('&amp;', '&'))?.href;
   return url !== undefined && url.length <= MAX_URL_LENGTH ? url : undefined;
 }
 
-/** URLs of a post's first links that stand alone in a paragraph. */
+/** URLs of the first links of a post that stand alone in a paragraph. */
 export function loneLinks(html: string): readonly string[] {
   if (!html.includes('<p dir="auto"><a href="http')) return [];
   const found = html.matchAll(LONE_LINK).take(MAX_CARDS);
   return [...new Set([...found].map(([, href = '']) => urlOf(href)).filter((url) => url !== undefined))];
 }
 
-/** The HTML of a post with something else in place of these links, where `replacement` has it. */
+/** Replaces these links in the HTML of a post, if `replacement` returns something for their URL. */
 export function replaceLoneLinks(html: string, replacement: (url: string) => string | undefined): string {
   let seen = 0;
   return html.replace(LONE_LINK, (paragraph, href: string) => {

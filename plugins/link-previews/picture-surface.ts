@@ -19,10 +19,10 @@ interface StoredPicture {
   readonly id: string;
   readonly bytes: Uint8Array;
 }
-/** Without sessions: whoever knows the URL may have the picture, which is a public page's. */
+/** Needs no session: anyone who knows the URL may load the picture, which comes from a public page. */
 const pictures = defineSurface<AnonymousContext, StoredPicture>('link-previews', { prefix: '/link-previews' });
 
-/** The bytes of a URL never change, but they may be deleted: shared caches ask again soon, browsers after a day. */
+/** The bytes under a URL never change, but they may be deleted: shared caches revalidate soon, browsers after a day. */
 const CACHE_CONTROL = 'public, max-age=86400, s-maxage=300, immutable';
 
 interface PictureSurfaceDeps {
@@ -62,7 +62,7 @@ class PictureSurface implements SurfaceBehaviour<AnonymousContext, StoredPicture
   }
 }
 
-/** /link-previews/{id}: pictures of cards, so that nothing is loaded from the pages they show. */
+/** Serves /link-previews/{id}: the pictures of cards, so that browsers load nothing from the linked sites. */
 export function servePictures(
   plugin: PluginHandle,
   { store, ...deps }: PictureSurfaceDeps & { readonly store: PreviewStore },

@@ -20,10 +20,10 @@ import { LinkUses } from './link-uses.ts';
 import { servePictures } from './picture-surface.ts';
 import { ALL_PREVIEWS, PreviewStore, type DuePreview } from './preview-store.ts';
 
-/** Pages for which jobs are added at a time; the rest is due the next time. */
+/** Maximum number of pages for which jobs are added at a time; the rest stays due for the next run. */
 const MAX_DUE = 500;
 const PROCESS_REQUESTS = 4;
-/** Milliseconds within which a page that was made opens its stream. */
+/** Milliseconds within which a freshly rendered page opens its live stream. */
 const LISTENS_AFTER = 5_000;
 
 export default definePlugin({
@@ -101,7 +101,7 @@ export default definePlugin({
       const notify = (): void =>
         posts.forEach(({ discussion_id, number }) => live?.send(postLooksChanged, { discussion_id, number }));
       notify();
-      // A page that was made just before, such as the writer's own, listens a moment later.
+      // A page rendered just before, such as the author's own, starts listening a moment later.
       void sleep(LISTENS_AFTER, undefined, { signal: plugin.signal, ref: false }).then(notify, () => undefined);
     };
     const fetcher = new Fetcher({ store, limits, downloader, thumbnails, log, enabled, rate, changed });
@@ -113,7 +113,7 @@ export default definePlugin({
       external: true,
       run: (payload, delivery) => fetcher.run(payload, delivery),
     });
-    // One job for a preview, however often it is asked for.
+    // One job per preview, no matter how often it is requested.
     const fetch = async ({ id, url }: DuePreview): Promise<void> =>
       void (await job.add({ id, host: new URL(url).host }, { id }));
 

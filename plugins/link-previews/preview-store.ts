@@ -5,21 +5,21 @@ import { repeatInBatches } from 'parley-forum/ports/personal-data';
 import type { Thumbnail } from 'parley-forum/ports/pictures';
 
 const DAY = 86_400_000;
-/** Discussions whose pages are dropped one by one; a link that is in more of them drops all. */
+/** Maximum number of discussions purged from the cache one by one; for a link in more of them, all are purged. */
 const MAX_DISCUSSIONS = 100;
 
-/** Cache tag of everything that previews are part of. */
+/** Cache tag of everything that contains previews. */
 export const ALL_PREVIEWS = 'link-previews';
-/** Cache tag of what one URL is shown as. */
+/** Cache tag of the preview of one URL. */
 export const previewTag = (url: string): string => `link-preview:${url}`;
 
-/** What a page says of itself. */
+/** A page's description of itself. */
 export interface PageSummary {
   readonly title: string;
   readonly description: string | undefined;
   readonly site: string | undefined;
 }
-/** What was fetched of a page. */
+/** The result of fetching a page. */
 export interface FetchedPage extends PageSummary {
   readonly picture: Thumbnail | undefined;
 }
@@ -31,30 +31,33 @@ export interface ShownPreview {
   readonly site: string | null;
   readonly picture: { readonly id: string; readonly width: number; readonly height: number } | null;
 }
-/** A page that is to be fetched, for the first time or again. */
+/** A page to fetch, for the first time or again. */
 export interface DuePreview {
   readonly id: string;
   readonly url: string;
 }
-/** Of a preview: its place among the others by age. */
+/** A preview's position in the order of creation. */
 interface Age {
   readonly created_at: Date;
   readonly id: string;
 }
-/** Of a preview `l`: that there is a post which shows it. */
+/** SQL condition: the preview `l` is shown by a post. */
 const IN_USE = sql`exists (select 1 from link_preview_use u where u.preview_id = l.id and u.visible)`;
-/** Of a preview `l`: that no post has it, deleted ones included. */
+/** SQL condition: no post has the preview `l`, not even a deleted one. */
 const UNUSED = sql`not exists (select 1 from link_preview_use u where u.preview_id = l.id)`;
 
 interface PreviewStoreDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
-  /** For which a fetched page is shown. */
+  /** Days after which a fetched page is fetched again. */
   days(): number;
 }
 
-/** Previews by URL, with their pictures. Failures are stored too, so that no server is asked again and again. */
+/**
+ * Stores previews by URL, with their pictures. Failures are stored too, so that no server gets the same request again
+ * and again.
+ */
 export class PreviewStore {
   readonly #deps: PreviewStoreDeps;
 
@@ -62,7 +65,7 @@ export class PreviewStore {
     this.#deps = deps;
   }
 
-  /** Those of the URLs whose pages were fetched. */
+  /** The previews of those URLs whose pages were fetched. */
   shown(urls: readonly string[]): Promise<readonly ShownPreview[]> {
     return this.#deps.data.all(sql<ShownPreview>`
       select l.url, l.title, l.description, l.site,
@@ -79,7 +82,7 @@ export class PreviewStore {
     return row?.bytes;
   }
 
-  /** The URL to fetch; undefined where that is done already, or no post shows it any more. */
+  /** The URL to fetch; undefined if it was fetched already, or if no post shows it any more. */
   async due(id: string): Promise<string | undefined> {
     const { clock, data } = this.#deps;
     const row = await data.one(
@@ -99,8 +102,9 @@ export class PreviewStore {
   }
 
   /**
-   * Nothing: it failed. Then it is asked again after a day, two, four and so on, up to the days of what succeeded.
-   * Resolves to whether posts may look otherwise now.
+   * Stores the result of fetching a page, or a failure if `page` is undefined. Failures are retried after 1, 2, 4 and
+   * so on days, up to the number of days after which pages are fetched again. Resolves to whether posts may look
+   * different now.
    */
   save(id: string, page: FetchedPage | undefined): Promise<boolean> {
     const { clock, data, days } = this.#deps;
@@ -115,7 +119,7 @@ export class PreviewStore {
         set title = ${page?.title ?? null}, description = ${page?.description ?? null},
         site = ${page?.site ?? null}, failures = ${failures}, due_at = ${new Date(now + due * DAY)} where id = ${id}`);
       await data.all(sql`delete from link_preview_picture where preview_id = ${id}`);
-      // A new id each time, so that browsers may keep what is under the old one.
+      // The picture gets a new id each time, so that browsers may cache the old one for as long as they like.
       if (page?.picture)
         await data.all(sql`insert into link_preview_picture (id, preview_id, width, height, bytes)
           values (${createId(now)}, ${id}, ${page.picture.width}, ${page.picture.height}, ${page.picture.bytes})`);
@@ -125,7 +129,7 @@ export class PreviewStore {
     });
   }
 
-  /** Ids of posts that show it, the newest first; of those in many only some. */
+  /** Ids of the newest posts that show the preview, up to a limit. */
   async postsWith(id: string): Promise<readonly string[]> {
     const rows = await this.#deps.data.all(
       sql<{
@@ -136,7 +140,7 @@ export class PreviewStore {
     return rows.map((row) => row.id);
   }
 
-  /** Removes those that no post has had for a day. Each is looked at once. */
+  /** Removes previews that are older than a day and that no post has. Reads each preview once. */
   async removeUnused(signal: AbortSignal): Promise<void> {
     const { clock, data } = this.#deps;
     const before = new Date(clock.now() - DAY);
@@ -154,7 +158,7 @@ export class PreviewStore {
     });
   }
 
-  /** Removes the oldest beyond `most`. */
+  /** Removes the oldest previews beyond `most`. */
   async removeOldest(most: number, signal: AbortSignal): Promise<void> {
     const newest = await this.#deps.data.one(
       sql<Age>`select created_at, id from link_preview order by created_at desc, id desc offset ${most} limit 1`,
@@ -166,11 +170,15 @@ export class PreviewStore {
     );
   }
 
-  /** Removes of those that are found what is `still` so once it is locked. Resolves to how many were removed. */
+  /**
+   * Removes those of the `found` previews that are `still` to be removed once they are locked. Resolves to how many
+   * were removed.
+   */
   #remove(found: RawBuilder<unknown>, still: RawBuilder<unknown>): Promise<number> {
     const { cache, data } = this.#deps;
     return data.transaction(async () => {
-      // A post that is being written holds those it shows. What others held until now is looked at again.
+      // A post that is being written locks the previews it shows. After locking, `still` is checked again, as others
+      // may have been using them until then.
       const held = await data.all(sql<{ id: string }>`
         select id from link_preview where ${found} for update skip locked`);
       const rows = await data.all(sql<{ shown: boolean }>`

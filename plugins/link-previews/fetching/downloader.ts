@@ -4,25 +4,28 @@ import type { GuardedResponse, UrlGuard } from 'parley-forum/plugins/protection'
 const TIMEOUT = 5_000;
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** Bytes of a page that are read: its head is there. */
+/** Maximum bytes read of a page: its head is within them. */
 const MAX_PAGE_BYTES = 512 * 1024;
-/** A picture has to be whole. */
+/** Maximum bytes of a picture, which has to be complete. */
 const MAX_PICTURE_BYTES = 4 * 1024 * 1024;
 
 interface DownloaderDeps {
   readonly guard: UrlGuard;
-  /** How this forum introduces itself. */
+  /** The `User-Agent` header of requests. */
   readonly userAgent: string;
-  /** Whether this host may be asked. */
+  /** Whether requests to this host are allowed. */
   allowed(url: URL): boolean;
 }
-/** A page as far as it was read, and the URL to which redirects led. */
+/** A page as far as it was read, and its URL after redirects. */
 export interface Page {
   readonly url: URL;
   readonly text: string;
 }
 
-/** Gets pages and pictures of other servers, bounded in time and size; each redirect is judged as the first URL is. */
+/**
+ * Downloads pages and pictures from other servers, with limits on time and size; each redirect is checked like the
+ * first URL.
+ */
 export class Downloader {
   readonly #deps: DownloaderDeps;
 
@@ -30,7 +33,7 @@ export class Downloader {
     this.#deps = deps;
   }
 
-  /** Throws for everything but HTML. */
+  /** Throws if the response is not HTML. */
   async page(url: URL, stop: AbortSignal): Promise<Page> {
     const { response, url: last } = await this.#get(url, 'text/html', stop);
     const type = response.headers['content-type'] ?? '';
@@ -39,7 +42,7 @@ export class Downloader {
     return { url: last, text: decoded(bytes, type) };
   }
 
-  /** Whatever calls itself a picture. */
+  /** Accepts any response with the content type of an image. */
   async picture(url: URL, stop: AbortSignal): Promise<Uint8Array> {
     const { response } = await this.#get(url, 'image/webp,image/png,image/jpeg,image/gif', stop);
     if (!/^image\//i.test(response.headers['content-type'] ?? '')) throw refused(response, 'is no picture');
@@ -55,7 +58,7 @@ export class Downloader {
   ): Promise<{ readonly response: GuardedResponse; readonly url: URL }> {
     const { guard, userAgent, allowed } = this.#deps;
     const signal = AbortSignal.any([stop, AbortSignal.timeout(TIMEOUT)]);
-    // Compressed answers may be much larger than they look.
+    // Compressed responses may be much larger than they look.
     const headers = { Accept: accept, 'Accept-Encoding': 'identity', 'User-Agent': userAgent };
     for (let url = first, redirects = 0; ; redirects++) {
       if (!allowed(url)) throw new Error('The host is excluded');
@@ -74,13 +77,13 @@ export class Downloader {
   }
 }
 
-/** The rest of the response is not waited for. */
+/** Closes the connection without reading the rest of the response. */
 function refused(response: GuardedResponse, why: string): Error {
   response.destroy();
   return new Error(`The address ${why}`);
 }
 
-/** The first bytes of a response; then its connection is closed. */
+/** Reads the first bytes of a response, then closes its connection. */
 async function read(
   response: GuardedResponse,
   most: number,
@@ -95,7 +98,7 @@ async function read(
   return { bytes: Buffer.concat(chunks).subarray(0, most), whole: length <= most };
 }
 
-/** In the character set that the header names, or else the page itself. */
+/** Decodes the page with the character set of the header, or else of the page itself. */
 function decoded(bytes: Buffer, type: string): string {
   const inHead = (): string => bytes.subarray(0, 1_024).toString('latin1');
   const [, charset = 'utf-8'] =

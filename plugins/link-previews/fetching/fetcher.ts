@@ -5,11 +5,11 @@ import type { FetchedPage, PreviewStore } from '../preview-store.ts';
 import type { Downloader } from './downloader.ts';
 import { summarise } from './page-summary.ts';
 
-/** Pixels of a picture: enough for a dense screen. */
+/** Pixels of each side of a thumbnail: enough for a high-density screen. */
 const PICTURE_SIDE = 240;
 const MINUTE = { name: 'link-previews', window: 60 };
 
-/** A page to fetch. `host` is the key, so that no server is asked by many jobs at a time. */
+/** A page to fetch. `host` is the job's key, so that no server gets requests from many jobs at a time. */
 export interface FetchJob {
   readonly id: string;
   readonly host: string;
@@ -18,13 +18,13 @@ interface FetcherDeps {
   readonly store: PreviewStore;
   readonly limits: Pick<Limits, 'consume'>;
   readonly downloader: Downloader;
-  /** Absent: cards have no pictures. */
+  /** Undefined if cards have no pictures. */
   readonly thumbnails: Thumbnails | undefined;
   readonly log: Logger;
   enabled(): boolean;
-  /** The posts with this preview may look otherwise now. */
+  /** Called when the posts with this preview may look different. */
   changed(id: string): Promise<void>;
-  /** Pages a minute, of all together. */
+  /** Maximum pages per minute, over all hosts. */
   rate(): number;
 }
 
@@ -36,7 +36,7 @@ export class Fetcher {
     this.#deps = deps;
   }
 
-  /** Does nothing while previews are off: what is due stays so. */
+  /** Does nothing while previews are off: due pages stay due. */
   async run(job: FetchJob, { signal, continueWith }: JobDelivery<FetchJob>): Promise<void> {
     const { store, limits, enabled, rate } = this.#deps;
     const url = enabled() ? await store.due(job.id) : undefined;
@@ -60,7 +60,7 @@ export class Fetcher {
     }
   }
 
-  /** A card is worth showing without its picture. */
+  /** Undefined if there is no usable picture: a card is worth showing without one. */
   async #picture(url: URL | undefined, signal: AbortSignal): Promise<Thumbnail | undefined> {
     const { downloader, thumbnails, log } = this.#deps;
     if (!url || !thumbnails) return undefined;

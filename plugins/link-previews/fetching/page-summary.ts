@@ -3,12 +3,12 @@ import type { PageSummary } from '../preview-store.ts';
 
 const [MAX_TITLE, MAX_DESCRIPTION, MAX_SITE] = [200, 300, 60];
 
-/** What a page says of itself, with the URL of its picture. */
+/** A page's description of itself, with the URL of its picture. */
 export interface DescribedPage extends PageSummary {
   readonly pictureUrl: URL | undefined;
 }
 
-/** From the head of a page; undefined where it has no title. All of it is text that anyone may have written. */
+/** Summarises the head of a page; undefined if it has no title. All of it is untrusted text. */
 export function summarise(page: string, url: URL): DescribedPage | undefined {
   const said = headOf(page);
   const first = (...names: readonly string[]): string | undefined =>
@@ -25,12 +25,12 @@ export function summarise(page: string, url: URL): DescribedPage | undefined {
 }
 
 /**
- * A head has no elements in elements in elements; a page without `<body>` may go on with them. The parser looks through
- * all that are open at each tag, so without a bound many of them take time by the square of their number.
+ * The elements of a head are not nested deeply, but a page without `<body>` may continue with ones that are. The parser
+ * searches all open elements at each tag, so that without a limit deep nesting would take quadratic time.
  */
 const MAX_DEPTH = 32;
 
-/** The first value of each `<meta>` before the body, and of `<title>`, where there is text in it. */
+/** The first non-empty value of each `<meta>` before the body, and of `<title>`. */
 function headOf(page: string): ReadonlyMap<string, string> {
   const said = new Map<string, string>();
   const add = (name: string, value: string): void => {
@@ -41,7 +41,7 @@ function headOf(page: string): ReadonlyMap<string, string> {
   const parser = new Parser({
     onopentag(name, { property, name: meta, content = '' }) {
       depth++;
-      // Nothing of the rest is parsed.
+      // The rest is not parsed.
       if (name === 'body' || depth > MAX_DEPTH) return parser.pause();
       if (name === 'title') title = '';
       if (name === 'meta') add((property ?? meta ?? '').trim().toLowerCase(), content);
@@ -60,10 +60,10 @@ function headOf(page: string): ReadonlyMap<string, string> {
   return said;
 }
 
-/** Control characters and what turns the direction of the text around it. */
+/** Control characters, and those that change the direction of the surrounding text. */
 const UNSEEN = /[\p{Cc}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
-/** One line of at most so many characters. */
+/** Shortens text to one line of at most `length` characters. */
 function cut(text: string | undefined, length: number): string | undefined {
   const line = text?.toWellFormed().replace(UNSEEN, ' ').replace(/\s+/g, ' ').trim();
   if (line === undefined || line === '') return undefined;
