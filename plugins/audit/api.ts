@@ -4,9 +4,9 @@ import { definePermission, defineToken } from 'parley-forum';
 export interface AuditRecord {
   readonly id: string;
   readonly action: string;
-  /** Null where no one was logged in, and `username` where the account is gone. */
+  /** Null if nobody was logged in; `username` is null if the account no longer exists. */
   readonly actor: { readonly id: string; readonly username: string | null } | null;
-  /** With `username` where it is an account that is there. */
+  /** `username` is given if the subject is an existing account. */
   readonly subject: { readonly type: string; readonly id: string; readonly username?: string } | null;
   readonly address: string | null;
   readonly details: Readonly<Record<string, string | number | boolean>>;
@@ -17,12 +17,12 @@ export interface AuditRecord {
 export interface VerificationResult {
   /** Entries that were checked. */
   readonly entries: number;
-  /** The position of the first one that is not as it was written, or before which some are missing. */
+  /** The position of the first entry that was altered, or before which entries are missing. */
   readonly broken: number | undefined;
 }
-/** The entries of the audit log, and whether anybody has changed them. */
+/** The entries of the audit log, and whether they have been tampered with. */
 export interface AuditLog {
-  /** Reads all of it, a part at a time, and recomputes every seal. */
+  /** Reads the whole log in parts and recomputes every seal. */
   verify(): Promise<VerificationResult>;
 }
 export const AuditLog = defineToken<AuditLog>('AuditLog');

@@ -1,7 +1,7 @@
 import { ConfigurationError, defineCommand, Type } from 'parley-forum';
 import { AuditLog } from 'parley-forum/plugins/audit';
 
-/** `audit verify`. */
+/** The command `audit verify`. */
 export const verifyCommand = defineCommand({
   name: 'audit verify',
   summary: 'Check that no entry of the audit log was changed, moved or taken out.',

@@ -1,12 +1,12 @@
 import type { PluginHandle } from 'parley-forum';
 import { auditRules, type AuditEntry, type AuditRule } from 'parley-forum/ports/audit';
 
-/** Entries of one action in a batch at most. */
+/** Maximum number of entries of one action in a batch. */
 const BATCH_LIMIT = 16;
 
-/** Adds an entry for every action that has a rule, also of plugins that start later. */
+/** Adds an entry for every action that has a rule, including those of plugins that start later. */
 export function subscribe(plugin: PluginHandle, add: (id: string, entry: AuditEntry) => Promise<void>): void {
-  // By the action's id, as last seen: work may still be stored for one whose plugin, and rule, are gone.
+  // The latest rule by the action's id: jobs may still be stored for an action whose plugin, and rule, are gone.
   const rules = new Map<string, AuditRule>();
   plugin.onAny(
     ({ id }) => {

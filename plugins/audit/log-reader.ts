@@ -3,7 +3,7 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import { decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { AuditRecord } from 'parley-forum/plugins/audit';
 
-/** The type of subjects that have names. */
+/** The type of those subjects that have names. */
 const ACCOUNT = 'account';
 
 /** Absent filters match everything. */
@@ -14,7 +14,7 @@ export interface Filters {
   /** `type:id`, or an id alone. */
   readonly subject?: string | undefined;
   readonly from?: Date | undefined;
-  /** Not included. */
+  /** The end of the period, exclusive. */
   readonly to?: Date | undefined;
 }
 export interface Search extends Filters {
@@ -51,7 +51,7 @@ export class LogReader {
     this.#accounts = accounts;
   }
 
-  /** The newest first. */
+  /** Lists entries, newest first. */
   async list({ limit, offset = 0, cursor, ...filters }: Search): Promise<Page<AuditRecord>> {
     const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : decodePosition(cursor);
     const actor = filters.actor === undefined ? undefined : await this.#accountId(filters.actor);
@@ -66,7 +66,7 @@ export class LogReader {
     };
   }
 
-  /** Every action that has an entry, in alphabetical order. One index look-up for each. */
+  /** All actions that have entries, in alphabetical order. One index lookup per action. */
   async actions(): Promise<readonly string[]> {
     const rows = await this.#data.all(sql<{ action: string }>`
       with recursive found as (
@@ -94,7 +94,7 @@ export class LogReader {
       order by position desc limit ${limit} offset ${offset}`);
   }
 
-  /** Null for an unknown name. */
+  /** The id of an account; null if the name is unknown. */
   async #accountId(nameOrId: string): Promise<string | null> {
     return isId(nameOrId) ? nameOrId : ((await this.#accounts.findByIdentifier(nameOrId))?.id ?? null);
   }

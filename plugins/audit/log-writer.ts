@@ -8,7 +8,7 @@ const truncated = <V>(value: V): V | string =>
   typeof value === 'string' && value.length > MAX_TEXT_LENGTH ? `${value.slice(0, MAX_TEXT_LENGTH - 1)}…` : value;
 
 function unsealed(id: string, { action, actor, subject, address, details = {} }: AuditEntry): Unsealed {
-  // The command line is no account.
+  // The command line is not an account.
   const who = actor === commandLine ? { actor: null, facts: { by: commandLine } } : { actor: actor ?? null, facts: {} };
   const facts = Object.fromEntries(
     Object.entries({ ...details, ...who.facts })
@@ -26,8 +26,7 @@ export interface LogWriterDeps {
 }
 
 /**
- * Adds entries at the end of the log, all that wait in one short transaction, each sealed together with the one before
- * it.
+ * Appends entries to the log: all waiting ones in one short transaction, each sealed together with the one before it.
  */
 export class LogWriter {
   readonly #deps: LogWriterDeps;
@@ -37,14 +36,14 @@ export class LogWriter {
     this.#deps = deps;
   }
 
-  /** Resolves when the entry is in the log. An id that is there already is left as it is. */
+  /** Resolves when the entry is in the log. An entry whose id exists already is ignored. */
   add(id: string, entry: AuditEntry): Promise<void> {
     return this.#batcher.add(unsealed(id, entry));
   }
 
   /**
-   * In the transaction under way, which locks the log's end until it ends. Resolves to those that were not
-   * there yet.
+   * Appends entries in the current transaction, which locks the end of the log until it ends. Resolves to those that
+   * were not in the log yet.
    */
   async append(entries: readonly Unsealed[]): Promise<readonly Unsealed[]> {
     const { data, seals } = this.#deps;
@@ -71,7 +70,7 @@ export class LogWriter {
     return fresh;
   }
 
-  /** Held until the commit: seals and positions then have one order. */
+  /** Locks the end of the log until the commit, so that seals and positions have the same order. */
   lock(): Promise<void> {
     return this.#deps.data.lock('audit:log');
   }

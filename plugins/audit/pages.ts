@@ -37,9 +37,9 @@ export interface PagesDeps {
   readonly reader: LogReader;
 }
 
-/** `/admin/audit`. Viewing it leaves no entry. */
+/** `/admin/audit`. Viewing it adds no entry. */
 export function addPages(plugin: PluginHandle, { admin, settings, reader }: PagesDeps): void {
-  /** Keys of texts by action; those of plugins that are switched off are missing. */
+  /** Text keys by action, without the actions of plugins that are off. */
   const labels = (): ReadonlyMap<string, string> =>
     new Map([
       [FORGOTTEN, `${plugin.id}:audit.${FORGOTTEN}`],
@@ -90,7 +90,7 @@ export function addPages(plugin: PluginHandle, { admin, settings, reader }: Page
   });
 }
 
-/** A date is its first moment in UTC, `later` milliseconds after which it ends; any other text must be a moment. */
+/** Parses a date as its first moment in UTC, plus `later` milliseconds; any other text must be a timestamp. */
 function momentOf(field: string, text: string | undefined, later = 0): Date | undefined {
   if (text === undefined) return undefined;
   const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);

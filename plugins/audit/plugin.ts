@@ -46,7 +46,7 @@ export default definePlugin({
       cron: '43 3 * * *',
       run: async () => {
         const { broken } = await verify(data, seals);
-        // Checked before anything is deleted: where it is broken, the evidence stays.
+        // Checked before anything is deleted: if the log is broken, the evidence stays.
         if (broken !== undefined)
           plugin.log.error({ audit: true, position: broken }, 'the audit log is not as it was written');
         else await deleteOld({ data, clock, writer, signal: plugin.signal }, plugin.settings['audit.days']);

@@ -2,25 +2,28 @@ import { createId, sql, type Clock, type Data } from 'parley-forum';
 import type { LogWriter } from './log-writer.ts';
 
 const DAY = 86_400_000;
-/** Days for which entries stay at least: the thief of an administrator's session cannot have them deleted soon. */
+/**
+ * Minimum days for which entries are kept: somebody who steals an administrator's session cannot have them deleted
+ * soon.
+ */
 const MIN_DAYS = 30;
-/** Entries that go in one transaction, for which what happens meanwhile waits to be logged. */
+/** Entries deleted in one transaction, during which new entries have to wait. */
 const BATCH_SIZE = 5_000;
 
-/** The entry that says how much was deleted, and where the rest begins. */
+/** The action of entries that say how much was deleted, and where the rest of the log begins. */
 export const FORGOTTEN = 'audit.forgotten';
 
 export interface RetentionDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly writer: LogWriter;
-  /** Aborts between two batches. */
+  /** Stops the deletion between two batches. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Deletes what is older than so many days, from the beginning on, and leaves an entry for each batch that says so. 0
- * days: nothing is ever too old.
+ * Deletes entries older than so many days from the beginning of the log, and adds an entry about each batch. With 0
+ * days nothing is deleted.
  */
 export async function deleteOld(deps: RetentionDeps, days: number): Promise<void> {
   if (days === 0) return;
@@ -28,11 +31,11 @@ export async function deleteOld(deps: RetentionDeps, days: number): Promise<void
   while (!deps.signal.aborted && (await deleteBatch(deps, before)) === BATCH_SIZE);
 }
 
-/** Resolves to how many were deleted. */
+/** Resolves to the number of deleted entries. */
 function deleteBatch({ data, clock, writer }: RetentionDeps, before: Date): Promise<number> {
   return data.transaction(async () => {
     await writer.lock();
-    // Up to the first one that is not too old, so that nothing is missing in between.
+    // Deletes up to the first entry that is not too old, so that there are no gaps.
     const old = await data.one(sql<{ position: number; seal: string; count: number }>`
       with first as (select position, seal, created_at from audit_entry order by position limit ${BATCH_SIZE}),
       old as (select position, seal from first

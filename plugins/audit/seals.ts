@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql, type Data, type SealedStore, type Secrets } from 'parley-forum';
 
-/** An entry as it is stored, before it has a seal. */
+/** An entry as it is stored, without its seal. */
 export interface Unsealed {
   readonly id: string;
   readonly action: string;
@@ -13,12 +13,10 @@ export interface Unsealed {
   readonly createdAt: Date;
 }
 
-/** What stands before the first entry of all. */
+/** The seal that precedes the very first entry. */
 export const BEGINNING = '';
 
-/**
- * Seals entries with a key that the database holds only sealed: access to the database is not enough to make a seal.
- */
+/** Seals entries with a key that is stored encrypted: access to the database is not enough to make a seal. */
 export class Seals implements SealedStore {
   readonly #data: Data;
   readonly #secrets: Secrets;
@@ -28,7 +26,7 @@ export class Seals implements SealedStore {
     this.#secrets = secrets;
   }
 
-  /** Seals of one key, for as long as the caller's work takes. The key is made where there is none yet. */
+  /** Returns a function that seals entries with the key, which is created if there is none yet. */
   async open(): Promise<(entry: Unsealed, previous: string) => string> {
     const key = Buffer.from(this.#secrets.open((await this.#sealedKey()) ?? (await this.#createKey())), 'base64');
     return (entry, previous) =>
@@ -46,7 +44,7 @@ export class Seals implements SealedStore {
     return (await this.#data.one(sql<{ sealed: string }>`select sealed from audit_key`))?.sealed;
   }
 
-  /** Of processes that make one at the same time, all get the first. */
+  /** If several processes create a key at the same time, all of them use the first. */
   async #createKey(): Promise<string> {
     await this.#data.all(
       sql`insert into audit_key (sealed) values (${this.#secrets.seal(randomBytes(32).toString('base64'))})
@@ -56,7 +54,7 @@ export class Seals implements SealedStore {
   }
 }
 
-/** In an order of their own: the database gives an object's keys back in another one. */
+/** Lists the fields in a fixed order, because the database returns the keys of an object in a different one. */
 function fieldsOf({
   id,
   action,

@@ -3,7 +3,7 @@ import type { VerificationResult } from 'parley-forum/plugins/audit';
 import { FORGOTTEN } from './retention.ts';
 import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
 
-/** Entries read at once. */
+/** Entries per query. */
 const CHUNK = 1_000;
 
 interface Row extends Unsealed {
@@ -12,7 +12,7 @@ interface Row extends Unsealed {
   readonly seal: string;
 }
 
-/** Whether every entry is as it was written and none is missing between the first and the last. */
+/** Checks that every entry is unaltered and that none is missing between the first and the last. */
 export async function verify(data: Data, seals: Seals): Promise<VerificationResult> {
   const seal = await seals.open();
   let [position, entries, previous] = [0, 0, await beginning(data)];
@@ -29,7 +29,7 @@ export async function verify(data: Data, seals: Seals): Promise<VerificationResu
   }
 }
 
-/** The seal before the first stored entry: that of the last deleted one, as the log itself says. */
+/** The seal before the first stored entry: that of the last deleted one, as recorded in the log itself. */
 async function beginning(data: Data): Promise<string> {
   const row = await data.one(sql<{ seal: string }>`
     select details->>'last_seal' as seal from audit_entry where action = ${FORGOTTEN} order by position desc limit 1`);
