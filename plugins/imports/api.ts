@@ -1,6 +1,6 @@
 import { defineAction, defineToken, type Console } from 'parley-forum';
 
-/** What a file has. */
+/** The number of records in a file. */
 export interface ImportedAmounts {
   readonly members: number;
   readonly categories: number;
@@ -8,14 +8,17 @@ export interface ImportedAmounts {
   readonly posts: number;
 }
 
-/** Brings a community from a file, of which each line is a member, a category or a discussion. */
+/** Imports a community from a file, each line of which is a member, a category or a discussion. */
 export interface CommunityImport {
-  /** Runs `work` while nothing else is brought to this forum, in whichever process: 409 for the second. */
+  /** Runs `work` while no other import runs in any process; throws 409 if one does. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
-  /** Looks through the whole file and writes nothing. `problems`: a line each, the first ones; none where all is well. */
+  /**
+   * Checks the whole file and writes nothing. `problems` has one line each for the first problems found, and is empty
+   * if there are none.
+   */
   check(path: string): Promise<{ readonly amounts: ImportedAmounts; readonly problems: readonly string[] }>;
   /**
-   * Of a file without problems: in many transactions, and what is there already is left as it is. Resolves to how many
+   * Imports a file without problems, in many transactions. Existing records are left as they are. Resolves to how many
    * discussions and posts were new.
    */
   bring(
@@ -26,5 +29,8 @@ export interface CommunityImport {
 }
 export const CommunityImport = defineToken<CommunityImport>('CommunityImport');
 
-/** Somebody at the shell is about to bring a community from elsewhere; raised before it, since it is many transactions. */
+/**
+ * An operator is about to import a community from the command line; raised before the import, which takes many
+ * transactions.
+ */
 export const communityImported = defineAction<ImportedAmounts>('imports.community-imported');

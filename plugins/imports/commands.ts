@@ -15,12 +15,12 @@ const importCommand = defineCommand({
   async run({ imports }, { file, check }, console) {
     const path = resolve(file);
     if (check) await lookThrough(imports, path, console);
-    // A file is looked through against what is here, so that nothing may come between that and the first of it.
+    // The file is checked against existing records, so nothing may change between the check and the import.
     else await imports.exclusively(() => bring(imports, path, console));
   },
 });
 
-/** Resolves to what the file has. Throws where not all of it can be brought. */
+/** Resolves to the number of records in the file. Throws if not all of them can be imported. */
 async function lookThrough(imports: CommunityImport, path: string, console: Console): Promise<ImportedAmounts> {
   const { amounts, problems } = await imports.check(path);
   for (const problem of problems) console.print(problem);
@@ -41,5 +41,5 @@ async function bring(imports: CommunityImport, path: string, console: Console): 
   );
 }
 
-/** `import`. */
+/** The command `import`. */
 export const commands = [importCommand] as const;

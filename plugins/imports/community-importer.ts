@@ -16,29 +16,29 @@ export interface CommunityImporterDeps {
   readonly answers: Answers | undefined;
 }
 
-/** The username of whom no letter of their own can stay in. */
+/** The username of members whose own has no character that is allowed here. */
 const NAMELESS = 'member';
-/** Members written, and discussions looked for, at once. */
+/** Members written, and discussions looked up, at a time. */
 const [MEMBERS, DISCUSSIONS] = [500, 100];
 
 /**
- * Brings the members, categories and discussions of a file that was checked. What is there already stays as it is, so
- * that one that broke off goes on where it was: members are known by their address, categories by their slug, and
- * discussions by what they were called elsewhere.
+ * Imports the members, categories and discussions of a checked file. Existing records are left as they are, so that an
+ * interrupted import can be continued: members are recognised by their e-mail address, categories by their slug, and
+ * discussions by their key in the file.
  */
 export class CommunityImporter {
   readonly #deps: CommunityImporterDeps;
-  /** Ids by what they were called elsewhere. */
+  /** Ids by keys in the file. */
   readonly #members = new Map<string, string>();
   readonly #categories = new Map<string, string>();
-  /** In lower case, of members who came a moment ago. */
+  /** Lower-case usernames given to members in this import. */
   readonly #names = new Set<string>();
 
   constructor(deps: CommunityImporterDeps) {
     this.#deps = deps;
   }
 
-  /** Resolves to how many discussions were new, with how many posts. */
+  /** Resolves to the number of new discussions and posts. */
   async run(
     path: string,
     console: Pick<Console, 'progress'>,
@@ -75,7 +75,7 @@ export class CommunityImporter {
     const free =
       (await accounts.freeUsername(username, this.#names)) ?? (await accounts.freeUsername(NAMELESS, this.#names))!;
     this.#names.add(free.toLowerCase());
-    // Who cannot be called as before is shown so all the same.
+    // A member whose username is not available keeps it as their display name.
     const displayName = name ?? (free === username ? undefined : username);
     return {
       username: free,
@@ -106,7 +106,7 @@ export class CommunityImporter {
     this.#categories.set(keyOf(id), saved.id);
   }
 
-  /** Those that are not there yet, with their posts rendered. */
+  /** The discussions that have not been imported yet, with their posts rendered. */
   async *#discussions(path: string, keys: WeakMap<ImportedDiscussion, string>): AsyncGenerator<ImportedDiscussion> {
     for await (const batch of batches(linesOf<Discussion>(path, 'discussion'), DISCUSSIONS)) {
       const there = await this.#deps.store.known(batch.map(({ id }) => keyOf(id)));

@@ -5,32 +5,32 @@ import { readLines } from './line-reader.ts';
 import { keyOf, RECORDS, slugOfCategory, type Category, type Discussion, type Line, type Member } from './records.ts';
 import { acceptedTexts } from './texts.ts';
 
-/** Problems that are told; behind so many nobody reads on. */
+/** Maximum number of problems reported; nobody reads more. */
 const MOST_PROBLEMS = 20;
 
 export interface CheckedFile {
   readonly amounts: ImportedAmounts;
-  /** A line each: where it is and what is wrong. */
+  /** One line per problem: where it is and what is wrong. */
   readonly problems: readonly string[];
 }
 
 export interface FileCheckDeps {
   readonly categories: Pick<Categories, 'all'>;
   readonly importer: Pick<Importer, 'acceptTitle' | 'acceptContent'>;
-  /** Nothing was written later. */
+  /** The current time: no record may be later. */
   readonly now: number;
 }
 
-/** What stands before a line, by what it is called in the file. */
+/** The records before a line, by their keys in the file. */
 interface Known {
   readonly member: Set<string>;
-  /** Whether a category is below another, and the slug of each. */
+  /** The slug of each category, and whether it has a parent. */
   readonly category: Map<string, { readonly below: boolean; readonly slug: string }>;
   readonly discussion: Set<string>;
   readonly email: Set<string>;
 }
 
-/** Looks through the whole file, so that nothing of one with faults is written. */
+/** Checks the whole file before anything is written, so that a file with problems changes nothing. */
 export async function checkFile(path: string, deps: FileCheckDeps): Promise<CheckedFile> {
   const problems: string[] = [];
   const known: Known = { member: new Set(), category: new Map(), discussion: new Set(), email: new Set() };
@@ -59,7 +59,7 @@ function remember(line: Line, known: Known): void {
   if (line.kind === 'member') known.email.add(line.email.toLowerCase());
 }
 
-/** What a line says, or why it says nothing. */
+/** Parses a line; returns the problem as text if it is not valid. */
 export function readLine(text: string): Line | string {
   let value: unknown;
   try {
@@ -75,7 +75,7 @@ export function readLine(text: string): Line | string {
   return unknownField(schema, value) ?? (checked.value as Line);
 }
 
-/** A field that is misspelt would be left out silently. */
+/** Finds an unknown field: a misspelt one would otherwise be ignored silently. */
 function unknownField(schema: TSchema, value: unknown): string | undefined {
   const { properties, items } = schema as { properties?: Record<string, TSchema>; items?: TSchema };
   if (Array.isArray(value) && items) return value.map((one) => unknownField(items, one)).find(Boolean);
@@ -92,7 +92,7 @@ function unknownField(schema: TSchema, value: unknown): string | undefined {
   return undefined;
 }
 
-/** What no schema tells: names of others stand behind them, and nothing is twice. */
+/** Checks what schemas cannot: references must point to earlier records, and keys must be unique. */
 function* faultsOf(line: Line, known: Known, deps: FileCheckDeps): Generator<string> {
   if (known[line.kind].has(keyOf(line.id))) yield `there is a ${line.kind} ${line.id} before`;
   if (line.kind === 'member') yield* faultsOfMember(line, known, deps);
@@ -109,7 +109,7 @@ function* faultsOfMember(
   if (joined !== undefined) yield* faultsOfTime('joined_at', joined, now);
 }
 
-/** From wide to narrow; groups that are named one by one are somewhere between the last two. */
+/** From wide to narrow; a list of groups lies between the last two. */
 const VIEWS = ['everyone', 'members', 'staff'];
 
 function* faultsOfCategory(category: Category, known: Known, { categories }: FileCheckDeps): Generator<string> {
@@ -148,7 +148,7 @@ function* faultsOfTime(name: string, text: string, now: number): Generator<strin
   if (time < 0) yield `${name} is before 1970`;
 }
 
-/** What only shows when texts are made into what is stored. */
+/** Finds problems that only show when the texts are rendered. */
 async function faultsOfTexts(discussion: Discussion, { importer }: FileCheckDeps): Promise<readonly string[]> {
   try {
     await acceptedTexts(discussion, importer);

@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 
-/** Which discussions came from elsewhere already, by what they were called there. */
+/** Discussions that were imported already, by their keys in the file. */
 export class ImportStore {
   readonly #data: Data;
 

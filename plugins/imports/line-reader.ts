@@ -2,16 +2,19 @@ import { createReadStream } from 'node:fs';
 import { ConfigurationError } from 'parley-forum';
 
 export interface TextLine {
-  /** From 1, as editors count. */
+  /** Counts from 1, as in editors. */
   readonly number: number;
   readonly text: string;
 }
 
-/** Bytes of a line: a discussion of many thousand posts, and less than a string can have. */
+/**
+ * Maximum bytes of a line: enough for a discussion of many thousand posts, and less than the maximum length of a
+ * string.
+ */
 const MAX_LINE_BYTES = 256 * 1024 * 1024;
 const LINE_FEED = 0x0a;
 
-/** The lines of a file that say something, one after the other. Throws where it cannot be read. */
+/** Yields the non-blank lines of a file. Throws if it cannot be read. */
 export async function* readLines(path: string): AsyncGenerator<TextLine> {
   let number = 0;
   for await (const bytes of linesOf(path)) {
@@ -22,7 +25,7 @@ export async function* readLines(path: string): AsyncGenerator<TextLine> {
   }
 }
 
-/** The text without a mark of byte order; undefined for other bytes than those of UTF-8, which would be lost in it. */
+/** Decodes UTF-8 without a byte order mark; undefined for invalid bytes, which would be lost otherwise. */
 function decoded(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -31,7 +34,7 @@ function decoded(bytes: Buffer): string | undefined {
   }
 }
 
-/** Ended by line feeds alone: what else ends a line of text may stand in a line of JSON. */
+/** Splits at line feeds only: other line separators may occur within a line of JSON. */
 async function* linesOf(path: string): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let size = 0;

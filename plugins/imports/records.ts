@@ -1,10 +1,10 @@
 import { Type, type Static, type TSchema } from 'parley-forum';
 import { slugOf, Time } from 'parley-forum/plugins/api';
 
-/** What something was called where it comes from: any name or number of its own. */
+/** The key of a record in the file: any name or number from the system it comes from. */
 const Key = Type.Union([Type.String({ minLength: 1, maxLength: 200 }), Type.Integer()]);
 export type Key = Static<typeof Key>;
-/** A number and the same number as text are one key. */
+/** Normalises a key: a number and the same number as text are the same key. */
 export const keyOf = (key: Key): string => String(key);
 
 const Member = Type.Object({
@@ -53,11 +53,11 @@ export type Category = Static<typeof Category>;
 export type Discussion = Static<typeof Discussion>;
 export type Line = Member | Category | Discussion;
 
-/** Under which a category is found here. */
+/** The slug by which a category is looked up here. */
 export const slugOfCategory = ({ slug, name }: Pick<Category, 'slug' | 'name'>): string =>
   slugOf(slug ?? name, 'category');
 
-/** What each kind of line has. */
+/** The schema of each kind of line. */
 export const RECORDS: Readonly<Record<Line['kind'], TSchema>> = {
   member: Member,
   category: Category,

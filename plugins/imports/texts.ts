@@ -3,10 +3,10 @@ import { InvalidInput } from 'parley-forum';
 import type { Importer } from 'parley-forum/plugins/discussions';
 import type { Discussion } from './records.ts';
 
-/** Posts rendered at the same time: enough to keep the renderer busy. */
+/** Number of posts rendered concurrently: enough to keep the renderer busy. */
 const AT_ONCE = 16;
 
-/** The texts of a discussion as they are stored and shown. 400 naming one that cannot be. */
+/** The texts of a discussion as they are stored and shown. Throws 400 naming one that is not acceptable. */
 export async function acceptedTexts(
   { title, posts }: Pick<Discussion, 'title' | 'posts'>,
   importer: Pick<Importer, 'acceptTitle' | 'acceptContent'>,
@@ -19,7 +19,8 @@ export async function acceptedTexts(
         some.map(({ content }, at) => named(`posts.${from + at}`, () => importer.acceptContent(content))),
       )),
     );
-    // Short texts are rendered on the spot: others who ask the server are not kept waiting for all of them.
+    // Short texts are rendered on the main thread: yield to the event loop so that other requests do not have to wait
+    // for all of them.
     await turn();
   }
   return { title: importer.acceptTitle(title), texts };
