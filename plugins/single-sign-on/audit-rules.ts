@@ -44,7 +44,7 @@ const RULES = [
     subject: member(account),
     details: { provider: id, cause },
   })),
-  // Who it was is not known.
+  // The actor is unknown.
   audited(signOnRefused, ['single-sign-on.refused'], ({ provider: id, reason, address }) => ({
     action: 'single-sign-on.refused',
     subject: provider(id),
@@ -56,7 +56,7 @@ const RULES = [
 /** The hooks of this plugin; all of them are audited. */
 export const auditedHooks = RULES.map(({ hook }) => hook);
 
-/** What the audit log records of providers, and of logins by them. */
+/** The audit log's entries about providers, and about logins by them. */
 export function addAuditRules(plugin: PluginHandle): void {
   for (const rule of RULES) plugin.extend(auditRules, rule);
 }

@@ -109,7 +109,8 @@ export default definePlugin({
       changed: async (what, { id, email }) =>
         what === 'reset' || what === 'first' ? identities.unlinkAfterReset(id, email) : undefined,
     });
-    // An operator's, for a member to whom no link can be mailed; the command does not end before.
+    // A password set by an operator, for a member who cannot receive a link by mail; awaited, so that the command does
+    // not end before.
     plugin.on(
       passwordChanged,
       async ({ id, by }) => {

@@ -7,11 +7,11 @@ export interface EmailsDeps {
   readonly accounts: Pick<Accounts, 'emails'>;
   readonly environment: Environment;
   readonly web: Web;
-  /** Undefined where nothing can be mailed. */
+  /** Undefined if mail is not available. */
   readonly mail: Mail | undefined;
 }
 
-/** Mails a member that an account elsewhere was linked to theirs, or is no longer, in case it was not them. */
+/** Notifies a member by mail that an account elsewhere was linked to theirs, or unlinked, in case it was not them. */
 export async function notifyOwner(
   { accounts, environment, web, mail }: EmailsDeps,
   accountId: string,

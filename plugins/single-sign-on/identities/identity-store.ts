@@ -2,21 +2,23 @@ import { HttpError, notFound, sql, type Clock, type Data, type PluginHandle } fr
 import type { Account, Accounts, LoginMethod } from 'parley-forum/plugins/accounts';
 import { identityLinked, identityUnlinked } from 'parley-forum/plugins/single-sign-on';
 
-/** Accounts that are looked at together. */
+/** Accounts per query. */
 const BATCH_SIZE = 200;
 
-/** Who somebody is at a provider. */
+/** Identifies a person at a provider. */
 export interface SubjectKey {
   readonly providerId: string;
-  /** Who said it: a subject means nothing at the issuer that the provider may have been moved to meanwhile. */
+  /**
+   * The issuer of the subject, which means nothing at any other issuer that the provider may have been moved to since.
+   */
   readonly issuer: string;
   readonly subject: string;
 }
-/** Somebody of a provider, as it calls them. */
+/** A person at a provider, as described by it. */
 export interface Subject extends SubjectKey {
-  /** What they are called there, to tell accounts apart. */
+  /** Their name there, to tell accounts apart. */
   readonly label: string | null;
-  /** An e-mail address that the provider, which is trusted in that, has shown to be theirs. */
+  /** An e-mail address that the provider has verified, if it is trusted to do so. */
   readonly provenEmail: string | null;
 }
 /** An account elsewhere by which a member logs in. */
@@ -27,9 +29,9 @@ export interface Identity extends Omit<Subject, 'issuer'> {
 }
 
 interface Link {
-  /** The IP address that it is linked from. */
+  /** The IP address of the request that links the account. */
   readonly address: string;
-  /** As whom the request came. Left out, the account was made by it, so there is nothing to warn its member of. */
+  /** The member who makes the request. If absent, the request created the account, so that there is nobody to warn. */
   readonly member?: Account | undefined;
 }
 
@@ -38,7 +40,7 @@ export interface IdentityStoreDeps {
   readonly clock: Clock;
   readonly accounts: Pick<Accounts, 'withPassword' | 'findByIdentifier'>;
   readonly emit: PluginHandle['emit'];
-  /** Mails the member that it happened; inside the transaction of the change. */
+  /** Notifies the member by mail; called inside the transaction of the change. */
   notify(accountId: string, event: 'linked' | 'unlinked', providerId: string): Promise<void>;
 }
 
@@ -46,7 +48,7 @@ const COLUMNS =
   sql.raw(`provider_id as "providerId", subject, label, proven_email as "provenEmail", account_id as "accountId",
   linked_at as "linkedAt", used_at as "usedAt"`);
 const lockOf = (accountId: string): string => `single-sign-on:account ${accountId}`;
-/** What is said to whoever wants to unlink. */
+/** Messages if an account cannot be unlinked. */
 const REFUSALS = {
   member: {
     last: 'You could not log in any more: set a password first',
@@ -57,12 +59,15 @@ const REFUSALS = {
     none: 'The member has linked no account of this provider',
   },
 } as const;
-/** A violated uniqueness. */
+/** SQLSTATE of a unique violation. */
 const TAKEN = '23505';
-/** The provider was removed or moved meanwhile. */
+/** The provider has been removed or moved. */
 const gone = (): HttpError => notFound('Members do not log in by this provider');
 
-/** Which account at which provider is whose: one at each provider for a member, and one member for each. */
+/**
+ * The accounts at providers that members have linked: each member has at most one at each provider, and each belongs to
+ * one member.
+ */
 export class IdentityStore implements LoginMethod {
   readonly #deps: IdentityStoreDeps;
 
@@ -89,8 +94,9 @@ export class IdentityStore implements LoginMethod {
   }
 
   /**
-   * Raises `single-sign-on.linked`. 409 where it is another member's, or where this one has linked another account there;
-   * 404 where the provider is gone, or was moved to another issuer; 401 where the member's sessions ended meanwhile.
+   * Links an account and raises `single-sign-on.linked`. Throws 409 if it is linked to another member, or if this
+   * member has linked another account there; 404 if the provider was removed or moved to another issuer; 401 if the
+   * member's sessions have ended.
    */
   async link(
     { providerId, issuer, subject, label, provenEmail }: Subject,
@@ -103,7 +109,8 @@ export class IdentityStore implements LoginMethod {
     try {
       await data.transaction(async () => {
         if (member) await this.#checkSession(member);
-        // The lock waits for an administrator who is moving the provider, and keeps it where it is until this is done.
+        // The lock waits for an administrator who is changing the provider's issuer, and prevents such a change until
+        // the commit.
         const rows =
           await data.all(sql`insert into single_sign_on_identity (provider_id, subject, account_id, label, proven_email, linked_at)
           select id, ${subject}, ${accountId}::uuid, ${label}, ${provenEmail}, ${new Date(clock.now())}::timestamptz
@@ -124,7 +131,7 @@ export class IdentityStore implements LoginMethod {
     }
   }
 
-  /** 404 where nothing is linked there; 409 where the member could not log in any more. */
+  /** Throws 404 if no account there is linked, and 409 if the member could not log in any more. */
   async unlink(accountId: string, providerId: string, by: keyof typeof REFUSALS): Promise<void> {
     const { data, accounts } = this.#deps;
     await data.transaction(async () => {
@@ -140,8 +147,9 @@ export class IdentityStore implements LoginMethod {
   }
 
   /**
-   * A member's, whose password was set by a link in a mail, or by an operator: somebody else may have linked theirs. Those
-   * stay whose provider has shown that the address of the account is theirs, and is still trusted in that.
+   * Unlinks the accounts of a member whose password was set by a link in a mail, or by an operator, since somebody else
+   * may have linked theirs. Accounts stay whose provider has verified the e-mail address of the member's account and is
+   * still trusted to do so.
    */
   async unlinkAfterReset(accountId: string, email: string): Promise<void> {
     const { data } = this.#deps;
@@ -159,14 +167,14 @@ export class IdentityStore implements LoginMethod {
       where provider_id = ${providerId} and subject = ${subject}`);
   }
 
-  /** How many members have linked an account at each provider, by its id. */
+  /** The number of members who have linked an account at each provider, by the provider's id. */
   async counts(): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#deps.data.all(sql<{ id: string; count: number }>`
       select provider_id as id, count(*)::int as count from single_sign_on_identity group by 1`);
     return new Map(rows.map(({ id, count }) => [id, count]));
   }
 
-  /** How many members could not log in without this provider: they have no password and no other. */
+  /** The number of members who could not log in without this provider: they have no password and no other provider. */
   async dependents(providerId: string): Promise<number> {
     const { data, accounts } = this.#deps;
     let count = 0;
@@ -185,7 +193,7 @@ export class IdentityStore implements LoginMethod {
     return count;
   }
 
-  /** So that nobody links who came before a password was reset, and is done after it. */
+  /** Ensures that a request that started before a password reset cannot link an account after it. */
   async #checkSession({ id, username, permissionsVersion }: Account): Promise<void> {
     const { data, accounts } = this.#deps;
     await data.lock(lockOf(id));

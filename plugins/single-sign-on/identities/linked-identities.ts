@@ -7,7 +7,7 @@ export interface LinkedIdentitiesDeps {
   readonly identities: IdentityStore;
 }
 
-/** Identities by what people call their providers. */
+/** Identities by the names that users know: the slugs of providers. */
 export class LinkedIdentities implements Identities {
   readonly #deps: LinkedIdentitiesDeps;
 

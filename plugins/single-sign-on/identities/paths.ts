@@ -1,4 +1,4 @@
-/** Where members see the accounts that they have linked. */
+/** The page of a member's linked accounts. */
 export const LINKED = '/settings/security/linked-accounts';
-/** Where people come from a provider whom no member has linked. */
+/** The page for people who come from a provider and whom no member has linked. */
 export const UNKNOWN = '/login/link';

@@ -11,7 +11,7 @@ interface Row {
   readonly last_used_at: Date | null;
 }
 
-/** The accounts elsewhere that a member has linked. */
+/** The accounts at providers that a member has linked. */
 export const identitiesData = (data: Data): PersonalData => ({
   name: 'accounts at identity providers',
   async *entries(accountId) {

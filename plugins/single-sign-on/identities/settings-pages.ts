@@ -31,12 +31,12 @@ export interface SettingsPagesDeps {
   readonly web: Web;
 }
 
-/** Where members see by which providers they log in, link another one, and unlink. */
+/** The settings page on which members see the providers they log in by, link more, and unlink. */
 export function addSettingsPages(
   plugin: PluginHandle,
   { accounts, providers, identities, linkedIdentities, signOn, web }: SettingsPagesDeps,
 ): void {
-  /** What a member has linked, and where they could link more. */
+  /** A member's linked accounts, and the providers where they could link more. */
   const stateOf = async (accountId: string) => {
     const linked = await linkedIdentities.of(accountId);
     const more = (await providers.active()).filter(({ slug }) => !linked.some((one) => one.slug === slug));

@@ -3,25 +3,25 @@ import { sql, type Clock, type Data, type Request, type Response } from 'parley-
 import type { SignOnRequest } from '../openid/relying-party.ts';
 import { keyOf, type BrowserToken } from './browser-token.ts';
 
-/** Milliseconds in which somebody has to come back from the provider. */
+/** Milliseconds within which the user has to come back from the provider. */
 const LIFETIME = 600_000;
-/** Characters of a state of ours. */
+/** The format of `state` values. */
 const STATE = /^[\w-]{43}$/;
 
-/** `login`: as whoever it is. `link`, `confirm`: of a member who is logged in. */
+/** `login`: logs in as the member that the account is linked to. `link`, `confirm`: for a member who is logged in. */
 export type Purpose = 'login' | 'link' | 'confirm';
 
 export interface NewAttempt {
   readonly providerId: string;
   readonly purpose: Purpose;
-  /** The member who links or confirms. */
+  /** The member who links an account or confirms who they are. */
   readonly accountId: string | undefined;
   readonly returnTo: string;
   readonly remember: boolean;
-  /** A form that waits for the confirmation, sealed. */
+  /** The sealed form that is to be resumed after the confirmation. */
   readonly pendingForm: string | undefined;
 }
-/** A login at a provider that has come back. */
+/** A login attempt whose user has come back from the provider. */
 export interface Attempt extends Omit<SignOnRequest, 'again'> {
   readonly providerId: string;
   readonly purpose: Purpose;
@@ -40,7 +40,7 @@ interface AttemptsDeps {
 
 const secret = (): string => randomBytes(32).toString('base64url');
 
-/** Logins under way at providers: each for one browser, ten minutes and one return. */
+/** Login attempts at providers: each valid in one browser, for ten minutes and a single return. */
 export class Attempts {
   readonly #deps: AttemptsDeps;
 
@@ -48,12 +48,12 @@ export class Attempts {
     this.#deps = deps;
   }
 
-  /** What goes along to the provider. */
+  /** Starts an attempt; resolves to the parameters of the request to the provider. */
   async begin(req: Request, res: Response, attempt: NewAttempt): Promise<SignOnRequest> {
     const { data, clock, browser } = this.#deps;
     const request = { state: secret(), nonce: secret(), verifier: secret(), again: attempt.purpose === 'confirm' };
     const key = keyOf(browser.issue(req, res), request.state);
-    // A member links or confirms one at a time: what waits with it may be long.
+    // Replaces the member's previous attempt to link or confirm, whose pending form may be large.
     if (attempt.accountId !== undefined)
       await data.all(sql`delete from single_sign_on_attempt where account_id = ${attempt.accountId}`);
     await data.all(sql`insert into single_sign_on_attempt (key, provider_id, purpose, account_id, nonce, verifier,
@@ -64,7 +64,7 @@ export class Attempts {
     return request;
   }
 
-  /** The login that this browser began with `state`, once; undefined for any other. */
+  /** Resolves to the attempt that this browser started with `state`, once; otherwise to undefined. */
   async finish(req: Request, state: unknown): Promise<Attempt | undefined> {
     const { data, clock, browser } = this.#deps;
     const token = browser.read(req);

@@ -6,8 +6,8 @@ const COOKIE = 'parley.sso';
 const TOKEN = /^[\w-]{43}$/;
 
 /**
- * A cookie that only one browser has, by which what it began is found again: a link that comes with somebody else's
- * state leads nowhere in it.
+ * A cookie that ties login attempts to the browser that started them: a link with a `state` from another browser is
+ * useless in this one.
  */
 export class BrowserToken {
   readonly #http: Http;
@@ -16,7 +16,7 @@ export class BrowserToken {
     this.#http = http;
   }
 
-  /** The browser's, or a new one that the response sets. */
+  /** The browser's token, or a new one that the response sets. */
   issue(req: Request, res: Response): string {
     const known = this.read(req);
     if (known !== undefined) return known;
@@ -32,5 +32,8 @@ export class BrowserToken {
   }
 }
 
-/** Under what is stored which belongs to the browser; what it is for keeps one thing from being taken for another. */
+/**
+ * The key of a row that belongs to the browser; `purpose` keeps rows of different kinds from being mistaken for each
+ * other.
+ */
 export const keyOf = (token: string, purpose: string): string => hash('sha256', `${token} ${purpose}`);

@@ -11,7 +11,7 @@ export interface ButtonsDeps {
   readonly web: Web;
 }
 
-/** A button for each provider, where people log in, sign up and confirm that it is them. */
+/** Adds a button for each provider to the pages for logging in, signing up and confirming one's identity. */
 export function addButtons(plugin: PluginHandle, { providers, identities, web }: ButtonsDeps): void {
   const buttons =
     (remembers: boolean) =>

@@ -34,15 +34,16 @@ const RegisterForm = Type.Object({
   language: Type.Optional(Type.String({ maxLength: 40 })),
 });
 
-/** Somebody of a provider who may go on here. */
+/** A person who came from a provider and may continue here. */
 interface Arrival {
   readonly identity: PendingIdentity;
   readonly provider: Provider;
 }
 
 /**
- * For people of a provider whom no member has linked: they become a member, or log in as the one they are, and link it
- * then. Nobody becomes a member's equal by an e-mail address alone, whatever the provider says of it.
+ * Pages for people who come from a provider and whom no member has linked: they sign up, or log in as an existing
+ * member and then link the account. Nobody is taken for a member because of an e-mail address alone, whatever the
+ * provider says about it.
  */
 export function addLinkPages(
   plugin: PluginHandle,
@@ -52,7 +53,7 @@ export function addLinkPages(
     const identity = await pending.find(req);
     const provider = identity && (await providers.find(identity.providerId));
     if (!identity || !provider?.active) return undefined;
-    // The trust may have been taken back meanwhile.
+    // The provider may no longer be trusted to verify addresses.
     return { identity: provider.trustsEmail ? identity : { ...identity, provenEmail: null }, provider };
   };
   const noArrival = (): Negotiated => {
@@ -72,7 +73,7 @@ export function addLinkPages(
     );
   const guestView = async ({ identity, provider }: Arrival, retry?: Retry): Promise<View> => {
     const { email, provenEmail, label } = identity;
-    // Only to whom the address belongs is it said that a member has it.
+    // Only the owner of the address is told that a member uses it.
     const isMember = provenEmail !== null && (await accounts.findByIdentifier(provenEmail)) !== undefined;
     const model = {
       provider: provider.name,

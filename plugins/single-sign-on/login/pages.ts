@@ -46,9 +46,9 @@ export interface LoginPagesDeps {
   readonly environment: Environment;
 }
 
-/** The errors that providers name. */
+/** The format of error codes from providers. */
 const ERROR = /^[a-z_]{1,60}$/;
-/** Milliseconds by which the clock of a provider may be off. */
+/** Tolerated difference to a provider's clock, in milliseconds. */
 const SKEW = 60_000;
 
 export const Named = Type.Object({ provider: Type.String({ maxLength: 40 }) });
@@ -72,7 +72,7 @@ interface Returned {
 
 const subjectKey = ({ id, issuer }: OpenProvider, subject: string): SubjectKey => ({ providerId: id, issuer, subject });
 
-/** The address that is theirs, as far as this provider is trusted in that. */
+/** The verified e-mail address, if the provider is trusted to verify addresses. */
 const provenEmailOf = ({ trustsEmail }: OpenProvider, { email, emailVerified }: Profile): string | null =>
   trustsEmail && emailVerified ? (email ?? null) : null;
 

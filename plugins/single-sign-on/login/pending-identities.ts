@@ -2,11 +2,11 @@ import { sql, type Clock, type Data, type Request, type Response } from 'parley-
 import type { Subject } from '../identities/identity-store.ts';
 import { keyOf, type BrowserToken } from './browser-token.ts';
 
-/** Milliseconds in which whoever came from a provider has to sign up, or log in to link it. */
+/** Milliseconds within which people who came from a provider have to sign up, or log in to link the account. */
 const LIFETIME = 1_800_000;
 const PURPOSE = 'pending identity';
 
-/** Somebody of a provider whom no member has linked. */
+/** An account at a provider that no member has linked. */
 export interface PendingIdentity extends Subject {
   readonly email: string | null;
   readonly username: string | null;
@@ -24,7 +24,7 @@ const COLUMNS =
   sql.raw(`provider_id as "providerId", issuer, subject, label, email, proven_email as "provenEmail", username,
   return_to as "returnTo", remember`);
 
-/** Who came from a provider and is no member yet, or has to show which: one for each browser. */
+/** Stores accounts of people who came from a provider and still have to sign up or log in: one for each browser. */
 export class PendingIdentities {
   readonly #deps: PendingIdentitiesDeps;
 
@@ -32,7 +32,7 @@ export class PendingIdentities {
     this.#deps = deps;
   }
 
-  /** In place of whoever came before in this browser; nobody of a provider that was moved to another issuer meanwhile. */
+  /** Replaces any earlier one of this browser. Stores nothing if the provider has been moved to another issuer. */
   async put(req: Request, res: Response, identity: PendingIdentity): Promise<void> {
     const { data, clock, browser } = this.#deps;
     const { providerId, issuer, subject, label, email, provenEmail, username, returnTo, remember } = identity;

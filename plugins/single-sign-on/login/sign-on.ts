@@ -7,12 +7,12 @@ import type { OpenProvider } from '../providers/provider-store.ts';
 import type { SingleSignOnSettings } from '../settings.ts';
 import type { Attempts, NewAttempt, Purpose } from './attempts.ts';
 
-/** Seconds in which logins are counted; none begins while they cannot be, as with passwords. */
+/** Window of the rate limits in seconds; logins are refused while they cannot be counted, as with passwords. */
 const WINDOW = 900;
 const STARTS: Bucket = { name: 'single_sign_on', window: WINDOW, failClosed: true };
 const RETURNS: Bucket = { name: 'single_sign_on_return', window: WINDOW, failClosed: true };
 
-/** Where one may begin again. */
+/** The pages from which an attempt can be repeated. */
 const AGAIN: Readonly<Record<Purpose, string>> = { login: '/login', link: LINKED, confirm: '/login/confirm' };
 
 export interface SignOnDeps {
@@ -24,7 +24,7 @@ export interface SignOnDeps {
   readonly web: Web;
 }
 
-/** Sends people to providers, and counts how often they go and come back. */
+/** Sends users to providers, and limits how often they go there and come back. */
 export class SignOn {
   readonly #deps: SignOnDeps;
 
@@ -32,14 +32,14 @@ export class SignOn {
     this.#deps = deps;
   }
 
-  /** Throws 429. */
+  /** Counts a return from a provider; throws 429 above the rate limit. */
   countReturn(req: Request): Promise<void> {
     return this.#count(RETURNS, req);
   }
 
   /**
-   * The page that leads on to the provider. It is no redirect, since a page's policy lets its forms lead to this site
-   * alone.
+   * A page that forwards to the provider. Not a redirect, because the pages' content security policy only allows forms
+   * to lead to this site.
    */
   async leave(
     req: Request,
@@ -66,7 +66,7 @@ export class SignOn {
     );
   }
 
-  /** The page that says why a login came to nothing, and leads back to where it was begun. */
+  /** A page that explains why a login failed, with a link back to where it was started. */
   failed(failure: HttpError, attempt: Pick<NewAttempt, 'purpose' | 'returnTo'> | undefined): Negotiated {
     const model = {
       message: this.#deps.web.failure(failure.message),
@@ -89,7 +89,7 @@ export class SignOn {
 const tooManyLogins = (seconds: number): string =>
   `Too many logins were begun from here. Try again in ${seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`;
 
-/** The URLs of these pages hold what a login is made of: nothing is sent as referrer, and nothing is cached. */
+/** The URLs of these pages contain login secrets: no referrer is sent, and nothing is cached. */
 export function protectPage(res: Response): void {
   res.set({ 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-store' });
 }

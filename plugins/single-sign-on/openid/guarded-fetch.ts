@@ -1,17 +1,17 @@
 import type { CustomFetch } from 'openid-client';
 import type { UrlGuard } from 'parley-forum/plugins/protection';
 
-/** Bytes of an answer; the documents and keys of the largest providers have a tenth of it. */
+/** Maximum bytes of a response; those of the largest providers have a tenth of it. */
 const MAX_BYTES = 256 * 1_024;
 /** Statuses that have no body. */
 const EMPTY = new Set([204, 205, 304]);
 
-/** A provider that could not be asked: not found, not let through, too slow, or with an answer that does not end. */
+/** The provider cannot be reached: its host was not found or is blocked, or its response was too slow or too large. */
 export class Unreachable extends Error {
   override readonly name = 'Unreachable';
 }
 
-/** How the OpenID Connect library calls a provider: through the URL guard, and never more than so many bytes. */
+/** The `fetch` of the OpenID Connect library: sends requests through the URL guard and limits the size of responses. */
 export const guardedFetch =
   (guard: UrlGuard, stop: AbortSignal): CustomFetch =>
   async (url, { method, headers, body, signal }) => {

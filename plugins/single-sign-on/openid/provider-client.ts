@@ -4,7 +4,7 @@ import type { OpenProvider, Provider } from '../providers/provider-store.ts';
 import { guardedFetch, Unreachable } from './guarded-fetch.ts';
 import type { Identification, RelyingParty, SignOnRequest } from './relying-party.ts';
 
-/** A login at a provider that came to nothing; `reason` is for the logs. */
+/** A login at a provider failed; `reason` is for the logs. */
 export class SignOnFailure extends HttpError {
   readonly reason: string;
   constructor(reason: string, status: number, message: string, cause?: unknown) {
@@ -19,7 +19,10 @@ export interface ProviderClientDeps {
   readonly log: Logger;
 }
 
-/** Speaks to providers, and says in plain words what went wrong with them; the library comes with the first of them. */
+/**
+ * Communicates with providers, and explains failures in plain words; the OpenID Connect library is loaded with the
+ * first request.
+ */
 export class ProviderClient {
   readonly #deps: ProviderClientDeps;
   #party: Promise<RelyingParty> | undefined;
@@ -41,7 +44,7 @@ export class ProviderClient {
     return { ...who, profile: () => this.#ask(provider, profile) };
   }
 
-  /** The library's own, for whoever looks at a provider more closely. */
+  /** The underlying relying party, for checks that need more than this class offers. */
   relyingParty(): Promise<RelyingParty> {
     const { guard, stop } = this.#deps;
     this.#party ??= import('./relying-party.ts').then((module) => new module.RelyingParty(guardedFetch(guard, stop)));
@@ -73,7 +76,7 @@ export class ProviderClient {
   }
 }
 
-/** An error and what it came from. */
+/** An error and the chain of its causes. */
 export function causesOf(error: unknown): readonly unknown[] {
   const found: unknown[] = [];
   for (let at = error; at instanceof Error && found.length < 8; at = at.cause) found.push(at);

@@ -18,43 +18,43 @@ import {
 import { isPlainLine } from 'parley-forum/plugins/accounts';
 import type { OpenProvider } from '../providers/provider-store.ts';
 
-/** Seconds within which a provider answers each request. */
+/** Timeout of each request to a provider, in seconds. */
 const TIMEOUT = 10;
-/** Milliseconds for which what a provider says of itself is kept. */
+/** Milliseconds for which a provider's discovery document is cached. */
 const LIFETIME = 600_000;
 const MAX_CACHED = 100;
-/** Characters of a subject, as OpenID Connect Core has it, and of the other claims. */
+/** Maximum characters of a subject, as in OpenID Connect Core, and of the other claims. */
 const MAX_SUBJECT = 255;
 const MAX_CLAIM = 254;
 
-/** What belongs to one login at a provider, and no other. */
+/** The values that belong to one login attempt only. */
 export interface SignOnRequest {
   readonly state: string;
   readonly nonce: string;
-  /** Of PKCE. */
+  /** The code verifier of PKCE. */
   readonly verifier: string;
-  /** Whether the person has to show anew who they are, however lately they did. */
+  /** Whether the user has to authenticate again, even if they did so recently. */
   readonly again: boolean;
 }
 
-/** What a provider says of somebody besides who it is. */
+/** What a provider reports about a user besides their subject. */
 export interface Profile {
   readonly email: string | undefined;
   readonly emailVerified: boolean;
   readonly username: string | undefined;
 }
-/** Who logged in at a provider. */
+/** The user who logged in at a provider. */
 export interface Identification {
   readonly subject: string;
-  /** When they showed it, in epoch milliseconds; undefined where the provider does not say. */
+  /** When the user authenticated, in epoch milliseconds; undefined if the provider does not say. */
   readonly authenticatedAt: number | undefined;
-  /** May ask the provider. */
+  /** May send a request to the provider. */
   profile(): Promise<Profile>;
 }
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** A claim that is one line of text that can be seen; whatever else it is counts as absent. */
+/** A claim that is one line of visible text; any other value counts as absent. */
 const line = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' && value.length <= MAX_CLAIM && isPlainLine(value) ? value : undefined;
 const profileOf = (claims: Claims): Profile => ({
@@ -63,7 +63,7 @@ const profileOf = (claims: Claims): Profile => ({
   username: line(claims['preferred_username']) ?? line(claims['nickname']) ?? line(claims['name']),
 });
 
-/** What this forum is to identity providers: OpenID Connect's authorization code flow with PKCE. */
+/** This forum as a relying party: OpenID Connect's authorization code flow with PKCE. */
 export class RelyingParty {
   readonly #fetch: CustomFetch;
   readonly #configurations = new LRUCache<string, Promise<Configuration>>({ max: MAX_CACHED, ttl: LIFETIME });
@@ -72,10 +72,9 @@ export class RelyingParty {
     this.#fetch = fetch;
   }
 
-  /** What the provider says of itself, asked anew. */
+  /** Fetches the provider's discovery document, without the cache. */
   async discover({ issuer, clientId, clientSecret }: OpenProvider): Promise<Configuration> {
-    // Whether plain http will do is the URL guard's to decide.
-    // oxlint-disable-next-line typescript/no-deprecated -- it is marked so to be noticed
+    // The URL guard decides whether plain http is allowed.
     const options = { timeout: TIMEOUT, [customFetch]: this.#fetch, execute: [allowInsecureRequests] };
     const authentication: ClientAuth = (...request) =>
       authenticationFor(request[0].token_endpoint_auth_methods_supported, clientSecret)(...request);
@@ -84,7 +83,7 @@ export class RelyingParty {
     return configuration;
   }
 
-  /** Where the browser goes. `again`: the person has to show anew who they are. */
+  /** The URL to which the browser is sent. `again`: the user has to authenticate again. */
   async authorizationUrl(provider: OpenProvider, { again, ...request }: SignOnRequest): Promise<URL> {
     const url = buildAuthorizationUrl(await this.#configuration(provider), {
       redirect_uri: provider.redirectUri,
@@ -100,7 +99,7 @@ export class RelyingParty {
     return url;
   }
 
-  /** Who came back, by the code in `returned`; throws where anything about it is not right. */
+  /** Identifies the user by the authorization code in `returned`; throws if anything about the response is invalid. */
   async identify(
     provider: OpenProvider,
     returned: URL,
@@ -125,7 +124,7 @@ export class RelyingParty {
         const known = profileOf(claims);
         const more = configuration.serverMetadata().userinfo_endpoint !== undefined && known.email === undefined;
         if (!more) return known;
-        // What is verified is the address that stands beside it.
+        // `email_verified` only applies to the address in the same response.
         const { email_verified: _of, ...rest } = claims;
         return profileOf({ ...rest, ...(await fetchUserInfo(configuration, tokens.access_token, claims.sub)) });
       },
@@ -143,7 +142,7 @@ export class RelyingParty {
   }
 }
 
-/** How the secret is sent: as the standard has it, unless the provider takes it in the body alone. */
+/** Client authentication: as the standard prefers, unless the provider only accepts the secret in the body. */
 function authenticationFor(methods: readonly string[] | undefined, secret: string | undefined): ClientAuth {
   if (secret === undefined) return None();
   return methods === undefined || methods.includes('client_secret_basic')

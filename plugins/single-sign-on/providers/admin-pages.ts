@@ -37,9 +37,9 @@ export interface AdminPagesDeps {
 }
 
 const ROOT = '/admin/single-sign-on';
-/** What is asked for where nothing else is said. */
+/** The scopes requested by default. */
 const DEFAULT_SCOPES = 'openid email profile';
-/** Names of paths that mean something else. */
+/** Valid slugs. */
 const SLUG = /^[a-z][a-z0-9-]{1,29}$/;
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
@@ -88,7 +88,7 @@ export function addAdminPages(
     return all.map((provider) => recordOf(provider, counts.get(provider.id) ?? 0));
   };
 
-  /** The list, and a form for one of them or for a new one; with what a check has found. */
+  /** Renders the list, and a form for one provider or a new one, with the findings of a check. */
   const shown = async (
     id: string | undefined,
     { retry, findings }: { readonly retry?: Retry; readonly findings?: readonly object[] } = {},
@@ -190,27 +190,27 @@ const refuse = (field: string, message: string): never => {
   throw new InvalidInput([{ field, message }]);
 };
 
-/** As discovery has it: an address to which `/.well-known/openid-configuration` is added. */
+/** Checks an issuer as discovery defines it: a URL to which `/.well-known/openid-configuration` is appended. */
 async function checkedIssuer(text: string, guard: UrlGuard): Promise<string> {
   const issuer = text.trim();
   const url = URL.parse(issuer);
   if (!url || url.search !== '' || url.hash !== '')
     return refuse('issuer', 'is not an address, such as https://login.example.org');
-  // A name that cannot be looked up now may be found later; it is checked again each time.
+  // A host that cannot be resolved now may be found later; each request checks it again.
   await guard
     .resolve(url)
     .catch((error: unknown) => (error instanceof BlockedUrl ? refuse('issuer', error.message) : undefined));
   return issuer;
 }
 
-/** As it stands on buttons. */
+/** Checks a name as it is shown on buttons. */
 function shownName(name: string): string {
   if (name.trim() === '') refuse('name', 'is required');
   if (!isPlainLine(name)) refuse('name', 'has characters that cannot be seen');
   return name.trim();
 }
 
-/** What is said of a provider but for its issuer, checked. */
+/** The checked changes of a provider, except for its issuer. */
 function changesOf(body: Partial<SaveBody>): Partial<ProviderInput> {
   const { slug, name, client_id: clientId, client_secret: secret, scopes, active } = body;
   if (slug !== undefined && !SLUG.test(slug))
@@ -234,7 +234,7 @@ function checkedScopes(text: string): string {
   return [...new Set(['openid', ...scopes])].join(' ');
 }
 
-/** A new one; 400 where something is missing. */
+/** The values of a new provider; throws 400 if something is missing. */
 const complete = (changes: Partial<ProviderInput>): ProviderInput => ({
   scopes: DEFAULT_SCOPES,
   active: true,

@@ -5,9 +5,9 @@ import { guardedFetch, Unreachable } from '../openid/guarded-fetch.ts';
 import { causesOf, type ProviderClient } from '../openid/provider-client.ts';
 import type { OpenProvider } from './provider-store.ts';
 
-/** Milliseconds within which the keys of a provider are there. */
+/** Milliseconds within which a provider's keys must be loaded. */
 const TIMEOUT = 10_000;
-/** Codes of the OpenID Connect library that say more than that something went wrong. */
+/** Error codes of the OpenID Connect library that identify a specific problem. */
 const DISCOVERY_PROBLEMS: Readonly<Record<string, string>> = {
   OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED: 'issuer',
   OAUTH_RESPONSE_IS_NOT_CONFORM: 'no-document',
@@ -28,7 +28,7 @@ const finding = (state: Finding['state'], key: string, values: Phrase['values'] 
 const listed = (metadata: Metadata, name: string): readonly unknown[] | undefined =>
   Array.isArray(metadata[name]) ? metadata[name] : undefined;
 
-/** Asks a provider what it says of itself, and finds what would keep people from logging in by it. */
+/** Fetches a provider's metadata and finds problems that would keep people from logging in by it. */
 export class ProviderCheck {
   readonly #client: ProviderClient;
   readonly #guard: UrlGuard;
@@ -55,7 +55,7 @@ export class ProviderCheck {
     }
   }
 
-  /** What ID tokens are signed with. */
+  /** Checks the keys with which ID tokens are signed. */
   async #keys(metadata: Metadata): Promise<Finding> {
     const url = String(metadata['jwks_uri'] ?? '');
     if (!URL.canParse(url)) return finding('bad', 'missing', { what: 'jwks_uri' });
@@ -82,7 +82,7 @@ function endpoints(metadata: Metadata): readonly Finding[] {
   return missing.map((what) => finding('bad', 'missing', { what }));
 }
 
-/** Whether what is asked of it is among what it says it can do. */
+/** Checks that the provider supports everything that logins request. */
 function flow(metadata: Metadata, { scopes }: OpenProvider): readonly Finding[] {
   const pkce = listed(metadata, 'code_challenge_methods_supported');
   const known = listed(metadata, 'scopes_supported');
@@ -103,7 +103,7 @@ function discoveryProblem(error: unknown, issuer: string): Finding {
   return finding('bad', key ?? 'wrong', { issuer });
 }
 
-/** The innermost words of what went wrong, which are those of the network or the URL guard. */
+/** The message of the innermost cause, which comes from the network or the URL guard. */
 function reasonOf(error: unknown): string {
   const causes = causesOf(error).filter((cause): cause is Error => cause instanceof Error);
   const cause = causes.find((one) => one instanceof BlockedUrl) ?? causes.at(-1);

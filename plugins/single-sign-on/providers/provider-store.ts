@@ -12,7 +12,7 @@ import {
 } from 'parley-forum';
 import { isId } from 'parley-forum/plugins/api';
 
-/** Providers of a forum; each is a button on the login page. */
+/** Maximum number of providers; each is a button on the login page. */
 const MAX_PROVIDERS = 20;
 const TAG = 'single-sign-on.providers';
 
@@ -30,7 +30,7 @@ export interface Provider {
   readonly trustsEmail: boolean;
   readonly changedAt: Date;
 }
-/** A provider with what is needed to speak to it. */
+/** A provider with everything that is needed to communicate with it. */
 export interface OpenProvider extends Provider {
   readonly clientSecret: string | undefined;
   readonly redirectUri: string;
@@ -40,11 +40,11 @@ export type ProviderInput = Pick<
   Provider,
   'slug' | 'name' | 'issuer' | 'clientId' | 'scopes' | 'active' | 'createsAccounts' | 'trustsEmail'
 > & {
-  /** Undefined: it stays as it is. */
+  /** Undefined leaves the secret unchanged. */
   readonly clientSecret?: string | undefined;
 };
 
-/** Where a login at a provider begins; its redirect URI is below. */
+/** The path at which a login at a provider starts; its redirect URI is below. */
 export const pathOf = (slug: string): string => `/auth/${slug}`;
 
 const COLUMNS =
@@ -59,7 +59,7 @@ export interface ProviderStoreDeps {
   readonly baseUrl: string;
 }
 
-/** The identity providers of the forum, their secrets sealed. */
+/** Stores the identity providers of the forum, with their secrets sealed. */
 export class ProviderStore implements SealedStore {
   readonly #deps: ProviderStoreDeps;
 
@@ -74,7 +74,7 @@ export class ProviderStore implements SealedStore {
     );
   }
 
-  /** Those by which people log in now. */
+  /** The providers that are on. */
   async active(): Promise<readonly Provider[]> {
     return (await this.list()).filter(({ active }) => active);
   }
@@ -83,33 +83,33 @@ export class ProviderStore implements SealedStore {
     return isId(id) ? (await this.list()).find((provider) => provider.id === id) : undefined;
   }
 
-  /** 404 where there is none of this name, or it is switched off. */
+  /** Throws 404 if there is no provider of this name, or if it is off. */
   async named(slug: string): Promise<OpenProvider> {
     const provider = (await this.active()).find((one) => one.slug === slug);
     if (!provider) throw notFound('Members do not log in by this provider');
     return this.open(provider);
   }
 
-  /** Also one that is switched off; 404 where there is none of this name. */
+  /** Finds a provider even if it is off; throws 404 if there is none of this name. */
   async listed(slug: string): Promise<Provider> {
     const provider = (await this.list()).find((one) => one.slug === slug);
     if (!provider) throw notFound('There is no such provider');
     return provider;
   }
 
-  /** With its secret. */
+  /** Adds the unsealed secret and the redirect URI. */
   open(provider: Provider): OpenProvider {
     const { sealedSecret } = provider;
     const clientSecret = sealedSecret === null ? undefined : this.#deps.secrets.open(sealedSecret);
     return { ...provider, clientSecret, redirectUri: this.redirectUri(provider.slug) };
   }
 
-  /** A path of its own for each, so that none can be mistaken for another. */
+  /** Each provider has its own redirect URI, so that responses of one cannot be mistaken for those of another. */
   redirectUri(slug: string): string {
     return `${this.#deps.baseUrl}${pathOf(slug)}/callback`;
   }
 
-  /** 400 naming `slug` for one that is taken; 409 beyond as many as there may be. */
+  /** Throws 400 naming `slug` if it is taken, and 409 if there are too many providers. */
   async create({ clientSecret, ...input }: ProviderInput): Promise<Provider> {
     const { data, clock, secrets } = this.#deps;
     const now = clock.now();
@@ -129,8 +129,8 @@ export class ProviderStore implements SealedStore {
   }
 
   /**
-   * What is not said stays. 400 naming `issuer` where members have linked accounts: whoever answers at another one could
-   * log in as them. 400 naming `client_secret` where another issuer would get the one that is stored.
+   * Fields that are not given stay unchanged. Throws 400 naming `issuer` if members have linked accounts, because
+   * another issuer could log in as them, and 400 naming `client_secret` if another issuer would receive the stored one.
    */
   async update(id: string, changes: Partial<Omit<ProviderInput, 'slug'>>): Promise<Provider> {
     const { data, clock, secrets } = this.#deps;
@@ -144,7 +144,7 @@ export class ProviderStore implements SealedStore {
       throw new InvalidInput([
         { field: 'issuer', message: 'stays while members have linked accounts there; add another provider instead' },
       ]);
-    // It is not shown to administrators, and so is not sent to whoever one of them names either.
+    // The secret is never shown to administrators, so it must not be sent to a server of their choice either.
     if (next.issuer !== before.issuer && before.sealedSecret !== null && clientSecret === undefined)
       throw new InvalidInput([{ field: 'client_secret', message: 'is needed anew for another issuer' }]);
     if (next.issuer !== before.issuer) await this.#endLogins(id);
@@ -158,7 +158,7 @@ export class ProviderStore implements SealedStore {
     return row!;
   }
 
-  /** Together with what members have linked there. */
+  /** Removes a provider together with all accounts that members have linked there. */
   async remove(id: string): Promise<void> {
     await this.#deps.data.all(sql`delete from single_sign_on_provider where id = ${id}`);
     await this.#changed();
@@ -179,7 +179,7 @@ export class ProviderStore implements SealedStore {
     return row !== undefined;
   }
 
-  /** Those under way: who they bring is not somebody of another issuer. */
+  /** Ends login attempts in progress: the people they would identify are unknown to the new issuer. */
   async #endLogins(id: string): Promise<void> {
     await this.#deps.data.all(sql`delete from single_sign_on_attempt where provider_id = ${id}`);
     await this.#deps.data.all(sql`delete from single_sign_on_pending where provider_id = ${id}`);
