@@ -13,15 +13,16 @@ const schemaOf = ({ schema }: SettingInfo): SettingSchema => schema;
 
 export const isSecret = (setting: SettingInfo): boolean => schemaOf(setting)['x-secret'] === true;
 
-/** The page a setting is on: its `x-group`, or its plugin's. */
+/** The page on which a setting is shown: its `x-group`, or else its plugin. */
 export const groupOf = (setting: SettingInfo): string => schemaOf(setting)['x-group'] ?? setting.plugin;
 
-/** Settings that a panel shows: those of the group `hidden` are the program's own notes. */
+/** Whether a panel shows a setting: the group `hidden` is for the program's own records. */
 export const isShown = (setting: SettingInfo): boolean => groupOf(setting) !== 'hidden';
 
 /**
- * What a form sent, as values of the settings' own types: text becomes numbers, switches and lists; an empty secret and
- * whatever is as it was when the form was `opened` are left out. Throws 400 naming each field whose text is no such value.
+ * Converts a submitted form to values of the settings' types: text becomes numbers, booleans and lists. Omits empty
+ * secrets and values that are unchanged since the form was `opened`. Throws 400 naming each field whose text is not
+ * valid.
  */
 export function fromForm(
   sent: Readonly<Record<string, unknown>>,
@@ -46,13 +47,13 @@ export function fromForm(
 const isChoice = ({ enum: values, anyOf }: SettingSchema): boolean => values !== undefined || anyOf !== undefined;
 const isSimple = (schema: SettingSchema): boolean =>
   isChoice(schema) || (schema.type !== undefined && schema.type !== 'object' && schema.type !== 'array');
-/** Whether its form has a field or box for each entry. */
+/** Whether the form has a field or checkbox for each entry of the list. */
 const isListed = ({ type, items = {} }: SettingSchema): boolean =>
   type === 'array' && (items.type === 'string' || isChoice(items));
 
 /**
- * As text, what a form can say of a value: lists have no blank entry there and no line break in one, choices no order,
- * and all lines end alike.
+ * A value as text, reduced to what a form can express: lists have no blank entries and no line breaks in entries,
+ * choices have no order, and all line endings are the same.
  */
 function sayable(setting: SettingInfo, value: unknown): string {
   const schema = schemaOf(setting);
@@ -67,7 +68,7 @@ function parseValue(
   input: unknown,
 ): { ok: true; value: unknown } | { ok: false; problems: readonly FieldProblem[] } {
   const schema = schemaOf(setting);
-  // Its form field holds JSON.
+  // The form field of such a setting contains JSON.
   if (typeof input === 'string' && !isSimple(schema) && !isListed(schema)) {
     try {
       return { ok: true, value: JSON.parse(input) as unknown };
