@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Finds names by how they begin, in the order in which they are listed. */
+/** An index for finding names by prefix, in the order in which they are listed. */
 export default class Accounts0004NameBeginnings extends Migration {
   override up(): void {
     this.addSql('create index account_username_beginning on account ((lower(username::text) collate "C"), id)');

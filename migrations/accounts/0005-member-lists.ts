@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Lists of members by when they came and by when they were last here. */
+/** Indexes for lists of members by when they joined and by when they were last seen. */
 export default class Accounts0005MemberLists extends Migration {
   override up(): void {
     this.addSql(`create index account_newest on account (joined_at desc, id desc) where status = 'active'`);

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Names of members' own choice, found by their beginning and by parts of them. */
+/** Display names of members, searchable by prefix and by substring. */
 export default class Accounts0006DisplayNames extends Migration {
   override up(): void {
     this.addSql('alter table account add column display_name text, add column display_name_key text');

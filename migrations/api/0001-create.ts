@@ -1,7 +1,7 @@
 import { Migration } from 'parley-forum';
 
 /**
- * Answers to requests that carried an Idempotency-Key; status and answer are set in the transaction that makes the row.
+ * Responses to requests with an Idempotency-Key; status and response are set in the transaction that creates the row.
  */
 export default class Api0001Create extends Migration {
   override up(): void {

@@ -3,7 +3,8 @@ import { Migration } from 'parley-forum';
 /** Ids grow with time, so they order the lists. */
 export default class Approval0001Create extends Migration {
   override up(): void {
-    // `draft`: what was sent; of what was approved it is in a post by now. `category_id` of a reply is where it was sent.
+    // `draft`: the submitted text; once approved it is in a post instead. `category_id` of a reply is the category in
+    // which it was submitted.
     this.addSql(`create table held_post (
       id uuid primary key,
       author_id uuid not null,

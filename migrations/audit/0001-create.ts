@@ -1,9 +1,10 @@
 import { Migration } from 'parley-forum';
 
-/** Entries are added and, once they are old, forgotten; nothing changes one. */
+/** Entries are added and, once they are old, deleted; none is ever changed. */
 export default class Audit0001Create extends Migration {
   override up(): void {
-    // `seal` covers the entry and the seal before it, `previous`, so that a change, a gap or another order shows.
+    // `seal` covers the entry and `previous`, the seal before it, so that changed, missing and reordered entries are
+    // detected.
     this.addSql(`create table audit_entry (
       position bigint generated always as identity primary key,
       id uuid not null unique,
@@ -20,10 +21,10 @@ export default class Audit0001Create extends Migration {
     for (const column of ['action', 'actor', 'subject_id'])
       this.addSql(`create index audit_entry_${column} on audit_entry (${column}, position)`);
     this.addSql('create index audit_entry_age on audit_entry (created_at)');
-    // The sealed key of the seals: one row.
+    // The encrypted key of the seals, in a single row.
     this.addSql('create table audit_key (one boolean primary key default true check (one), sealed text not null)');
-    // Against mistakes of this program and of people at the database's prompt. Whoever owns the table can lift it; the
-    // seals then tell.
+    // Protects against mistakes of this program and of people at a database prompt. The owner of the table can remove
+    // the trigger; the seals then reveal changes.
     this.addSql(`create function audit_entry_stays() returns trigger language plpgsql as $$ begin
       if tg_op = 'DELETE' and current_setting('parley.audit_forgets', true) = 'on' then return old; end if;
       raise exception 'entries of the audit log are never changed, and deleted only when they are too old';

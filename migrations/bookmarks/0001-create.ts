@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Times carry milliseconds and no more, so that a cursor made from one finds its row again. */
+/** Timestamps have millisecond precision, so that a cursor made from one finds its row again. */
 export default class Bookmarks0001Create extends Migration {
   override up(): void {
     this.addSql(`create table bookmark (

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Times carry milliseconds and no more, so that a cursor made from one finds its row again. */
+/** Timestamps have millisecond precision, so that a cursor made from one finds its row again. */
 export default class Discussions0001Create extends Migration {
   override up(): void {
     this.addSql(`create table category (
@@ -18,7 +18,7 @@ export default class Discussions0001Create extends Migration {
       created_at timestamptz(3) not null,
       updated_at timestamptz(3) not null
     )`);
-    // Several rows for each category: writers that meet in a popular category rarely wait for one another's counter.
+    // Several rows per category, so that concurrent writers in a popular category rarely wait for each other's counter.
     this.addSql(`create table category_count (
       category_id uuid not null references category (id) on delete cascade,
       part smallint not null,
@@ -64,12 +64,12 @@ export default class Discussions0001Create extends Migration {
     this.addSql(
       'create table discussion_participant (discussion_id uuid not null, user_id uuid not null, posts integer not null, primary key (discussion_id, user_id))',
     );
-    // By category, so that a member's numbers tell nobody of categories they may not see.
+    // By category, so that a member's numbers reveal nothing about categories that the viewer may not see.
     this.addSql(`create table discussion_author (
       user_id uuid not null, category_id uuid not null, discussions integer not null, posts integer not null, primary key (user_id, category_id)
     ) with (fillfactor = 70)`);
     this.addSql('create unique index post_number on post (discussion_id, number)');
-    // Ids grow with time, so one index gives an author's posts from the newest on.
+    // Ids grow with time, so a single index returns an author's posts newest first.
     this.addSql('create index post_author on post (author_id, id desc) where deleted_at is null');
     this.addSql('create index discussion_author_id on discussion (author_id, id desc) where deleted_at is null');
     for (const [name, keys] of Object.entries(SORTS)) {
@@ -95,7 +95,7 @@ export default class Discussions0001Create extends Migration {
   }
 }
 
-/** An index for each order of a list; read backwards it serves the opposite order. */
+/** An index for each sort order of a list; read backwards it serves the opposite order. */
 const SORTS = {
   pinned: 'is_pinned desc, last_post_at desc, id desc',
   latest: 'last_post_at desc, id desc',

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Each row is a change: who made it, and what stood there before. A title and a category belong to the first post. */
+/** Each row is a change: who made it, and the previous values. Title and category belong to the first post. */
 export default class Discussions0002Revisions extends Migration {
   override up(): void {
     this.addSql(`create table post_revision (

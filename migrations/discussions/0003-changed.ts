@@ -1,8 +1,8 @@
 import { Migration } from 'parley-forum';
 
 /**
- * What has changed since a moment is found without reading all there is: whoever was switched off meanwhile asks for it
- * at each start.
+ * An index for finding changes since a given time without a full scan: plugins that were off ask for them at each
+ * start.
  */
 export default class Discussions0003Changed extends Migration {
   override up(): void {

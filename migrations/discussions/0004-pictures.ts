@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Under which rules for pictures every stored text was judged; null until that has been done once. */
+/** The rules for pictures by which all stored texts were last checked; null until they have been checked once. */
 export default class Discussions0004Pictures extends Migration {
   override up(): void {
     this.addSql('create table post_pictures (id smallint primary key default 1 check (id = 1), rule text)');

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** How many posts of a range of numbers are deleted is counted without reading the range. */
+/** An index for counting the deleted posts in a range of numbers without reading the range. */
 export default class Discussions0005DeletedPosts extends Migration {
   override up(): void {
     this.addSql('create index post_deleted on post (discussion_id, number) where deleted_at is not null');

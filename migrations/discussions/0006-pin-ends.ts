@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Until when a pinned discussion is pinned; null: until it is unpinned. */
+/** Until when a discussion is pinned; null: until it is unpinned. */
 export default class Discussions0006PinEnds extends Migration {
   override up(): void {
     this.addSql('alter table discussion add column pinned_until timestamptz(3)');

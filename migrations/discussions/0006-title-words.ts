@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Finds titles by how their words begin: the space makes the first word begin like all others. */
+/** An index for finding titles by prefixes of their words: the space makes the first word start like all others. */
 export default class Discussions0006TitleWords extends Migration {
   override up(): void {
     this.addSql('create extension if not exists pg_trgm');

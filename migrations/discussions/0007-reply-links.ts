@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Which post of its discussion a reply answers, by number: so it can be of no other discussion. */
+/** The post that a reply answers, by its number, so that it cannot belong to another discussion. */
 export default class Discussions0007ReplyLinks extends Migration {
   override up(): void {
     this.addSql('alter table post add column reply_to_number integer');

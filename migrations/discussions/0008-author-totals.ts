@@ -1,8 +1,8 @@
 import { Migration } from 'parley-forum';
 
 /**
- * How many posts members have in all categories together, for the list of those with the most. The database keeps it with
- * whatever changes their numbers, in the order of the users within a statement.
+ * The number of posts of each member in all categories, for the list of the most active members. Triggers keep it up to
+ * date with the numbers by category, and lock users in order within a statement.
  */
 export default class Discussions0008AuthorTotals extends Migration {
   override up(): void {

@@ -1,8 +1,8 @@
 import { Migration } from 'parley-forum';
 
 /**
- * What is pinned stands on top of its category, and where it is pinned everywhere on top of the front page, too. Both
- * orders are read from an index; what was pinned before was pinned everywhere.
+ * Pinned discussions come first in their category, and those pinned everywhere on the front page, too. Both orders are
+ * read from an index; existing pins were pinned everywhere.
  */
 export default class Discussions0009PinsEverywhere extends Migration {
   override up(): void {

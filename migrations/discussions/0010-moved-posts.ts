@@ -2,7 +2,7 @@ import { Migration } from 'parley-forum';
 
 /**
  * A post that moves to another discussion leaves a row in its place, deleted and without text, that says which post it
- * was; so numbers stay without gaps. A post that came from elsewhere says when.
+ * was; so numbers have no gaps. A post that was moved in records when.
  */
 export default class Discussions0010MovedPosts extends Migration {
   override up(): void {

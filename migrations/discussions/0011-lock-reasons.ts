@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Why a locked discussion is locked, for those who read it. */
+/** The reason why a discussion is locked, shown to readers. */
 export default class Discussions0011LockReasons extends Migration {
   override up(): void {
     this.addSql('alter table discussion add column lock_reason text');

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Who wrote most in a discussion is read in that order, however many wrote in it. */
+/** An index for reading the most active authors of a discussion in order, however many wrote in it. */
 export default class Discussions0012Participants extends Migration {
   override up(): void {
     this.addSql(

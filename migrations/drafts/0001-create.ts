@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Times carry milliseconds and no more, so that what is said of one finds its row again. */
+/** Timestamps have millisecond precision, so that a timestamp sent by a client matches its row again. */
 export default class Drafts0001Create extends Migration {
   override up(): void {
     this.addSql(`create table draft (

@@ -1,9 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/**
- * What the kernel keeps: settings, which plugins are switched off, durable work, and an identity to tell databases
- * apart.
- */
+/** The kernel's tables: settings, which plugins are off, jobs, and an id that distinguishes databases. */
 export default class CreateKernel extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,8 +1,9 @@
 import { Migration } from 'parley-forum';
 
 /**
- * What runs leaves the index of what is due: a claim then never meets the rows of works that have run, which stay in an
- * index until a vacuum. So `run_at` is when a work is due and nothing else, and a lease has a column of its own.
+ * Running jobs leave the index of due ones, so that a claim never reads the dead tuples of jobs that have run, which
+ * stay in an index until a vacuum. Therefore `run_at` only says when a job is due, and leases have a column of their
+ * own.
  */
 export default class JobLeases extends Migration {
   override up(): void {

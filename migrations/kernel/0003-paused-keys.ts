@@ -1,8 +1,8 @@
 import { Migration } from 'parley-forum';
 
 /**
- * Keys whose work is paused, and an index by which the work of one key is found however much waits under the others. A
- * pause stays after its time, until somebody takes it back: so long one work of the key runs at a time.
+ * Keys whose jobs are paused, and an index for finding the jobs of one key regardless of how many wait under others. A
+ * pause remains after its end until it is removed: until then one job of the key runs at a time.
  */
 export default class PausedKeys extends Migration {
   override up(): void {

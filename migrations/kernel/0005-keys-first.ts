@@ -1,8 +1,9 @@
 import { Migration } from 'parley-forum';
 
 /**
- * The index of what waits under a key begins with the key. While the statistics of the table are those of an empty one,
- * the database took an index that begins with the listener as well for as good, and read all that waits for each key.
+ * The index of jobs waiting under a key starts with the key. While the table statistics were those of an empty table,
+ * the planner considered an index that also starts with the listener just as good, and read all waiting jobs for each
+ * key.
  */
 export default class KeysFirst extends Migration {
   override up(): void {

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Work that failed for good goes by its age: looking for it, the hourly cleaning need not pass what waits and runs. */
+/** An index of failed jobs by age, so that the hourly clean-up does not scan waiting and running jobs. */
 export default class FailedAge extends Migration {
   override up(): void {
     this.addSql('create index job_failed on job (failed_at) where failed_at is not null');

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** A preview without a title has none to show: its page was not fetched yet, or could not be. */
+/** A preview without a title cannot be shown: its page has not been fetched yet, or could not be. */
 export default class LinkPreviews0001Create extends Migration {
   override up(): void {
     this.addSql(`create table link_preview (

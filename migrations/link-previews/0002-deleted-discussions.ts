@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** What is only in deleted discussions is kept, for when they are restored, and not fetched again. */
+/** Previews that only occur in deleted discussions are kept, in case those are restored, but not fetched again. */
 export default class LinkPreviews0002DeletedDiscussions extends Migration {
   override up(): void {
     this.addSql('alter table link_preview_use add column visible boolean not null default true');

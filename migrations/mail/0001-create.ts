@@ -2,7 +2,8 @@ import { Migration } from 'parley-forum';
 
 export default class Mail0001Create extends Migration {
   override up(): void {
-    // `sealed` is emptied once the mail was sent or given up; the row stays for a while, so that its key is known.
+    // `sealed` is emptied once the mail was sent or given up; the row stays for a while to detect duplicates by its
+    // key.
     this.addSql(`create table mail_message (
       id uuid primary key,
       key text unique,

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Each report has its own copy of the message: tables of conversations are not touched. Ids grow with time. */
+/** Each report has its own copy of the message, independent of the tables of conversations. Ids grow with time. */
 export default class MessageReports0001Create extends Migration {
   override up(): void {
     this.addSql(`create table message_report (

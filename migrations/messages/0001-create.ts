@@ -1,8 +1,8 @@
 import { Migration } from 'parley-forum';
 
 /**
- * Each participant has a copy of the conversation's last number and of its moment, by which lists are ordered and what
- * is unread is found. Times carry milliseconds and no more, so that a cursor made from one finds its row again.
+ * Each participant has a copy of the last number and time of the conversation, by which lists are sorted and unread
+ * messages are found. Timestamps have millisecond precision, so that a cursor made from one finds its row again.
  */
 export default class Messages0001Create extends Migration {
   override up(): void {

@@ -29,7 +29,7 @@ export default class Moderation0001Create extends Migration {
       created_at timestamptz(3) not null
     )`);
     this.addSql('create index moderation_note_user on moderation_note (user_id, id desc)');
-    // The group that a banned member comes back to.
+    // The group to which a banned member returns.
     this.addSql('create table moderation_ban (user_id uuid primary key, group_id text not null)');
   }
 

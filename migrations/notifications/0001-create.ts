@@ -2,8 +2,8 @@ import { Migration } from 'parley-forum';
 
 export default class Notifications0001Create extends Migration {
   override up(): void {
-    // `category_id` is where its discussion is, kept by a mirror; the zero id stands for none, so that counting needs
-    // no case for it.
+    // `category_id` is the category of the discussion, updated by a mirror; the zero id stands for none, so that
+    // counting needs no special case.
     this.addSql(`create table notification (
       id uuid primary key,
       user_id uuid not null,
@@ -28,7 +28,8 @@ export default class Notifications0001Create extends Migration {
     this.addSql(`create table notification_count (
       user_id uuid not null, category_id uuid not null, unread integer not null, primary key (user_id, category_id)
     ) with (fillfactor = 70)`);
-    // What was told to whom, and, for the zero id, what is deleted and must be told to nobody any more.
+    // Records which member was notified about what and, with the zero id, what was deleted and must not cause
+    // notifications any more.
     this.addSql(
       'create table notification_key (user_id uuid not null, key text not null, created_at timestamptz(3) not null, primary key (user_id, key))',
     );

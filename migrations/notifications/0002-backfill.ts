@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** The kernel keeps where the plugin stopped, in the place of a hidden setting. */
+/** The kernel now stores where the plugin stopped, instead of a hidden setting. */
 export default class Notifications0002Backfill extends Migration {
   override up(): void {
     this.addSql(`insert into backfill (plugin, checkpoint)

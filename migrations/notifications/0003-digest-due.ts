@@ -1,6 +1,8 @@
 import { Migration } from 'parley-forum';
 
-/** When the next digest of a member is due, as members have time zones. Those there are come at their next 7:00 UTC. */
+/**
+ * When the next digest of a member is due, since members have time zones. Existing ones are due at the next 7:00 UTC.
+ */
 export default class Notifications0003DigestDue extends Migration {
   override up(): void {
     this.addSql('alter table notification_preference add column digest_due_at timestamptz(3)');

@@ -1,6 +1,9 @@
 import { Migration } from 'parley-forum';
 
-/** Who did what a notification tells of, each once and the last first; of those there are, only the last is known. */
+/**
+ * The members who did what a notification is about, each once and the latest first; for existing notifications only the
+ * latest is known.
+ */
 export default class Notifications0004Actors extends Migration {
   override up(): void {
     this.addSql("alter table notification add column actor_ids uuid[] not null default '{}'");

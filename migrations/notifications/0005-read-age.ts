@@ -1,6 +1,9 @@
 import { Migration } from 'parley-forum';
 
-/** What was read goes sooner than the rest: looking for it, the daily cleaning need not pass what is unread. */
+/**
+ * An index of read notifications, which are deleted sooner than others, so that the daily clean-up does not scan unread
+ * ones.
+ */
 export default class Notifications0005ReadAge extends Migration {
   override up(): void {
     this.addSql('create index notification_read_age on notification (created_at) where is_read');

@@ -2,8 +2,8 @@ import { Migration } from 'parley-forum';
 
 export default class Privacy0001Create extends Migration {
   override up(): void {
-    // started_at: from then on there is no way back. erased_at: what is left to do is to look again for what was still
-    // on its way.
+    // started_at: from then on the deletion cannot be cancelled. erased_at: all that remains is to check again for data
+    // that was still being written.
     this.addSql(`create table privacy_deletion (
       account_id uuid primary key,
       mode text not null check (mode in ('anonymise', 'remove')),
@@ -13,7 +13,7 @@ export default class Privacy0001Create extends Migration {
       erased_at timestamptz(3)
     )`);
     this.addSql('create index privacy_deletion_due on privacy_deletion (due_at, account_id)');
-    // Whoever is not named here hides nothing.
+    // Members without a row hide nothing.
     this.addSql(`create table privacy_choice (
       account_id uuid primary key,
       hide_presence boolean not null,

@@ -2,7 +2,8 @@ import { Migration } from 'parley-forum';
 
 export default class Privacy0002Erasures extends Migration {
   override up(): void {
-    // `plugins`: those that have erased what they stored about it. One that was off then does so when it is on again.
+    // `plugins`: those that have erased their data about the account. A plugin that was off does so when it is on
+    // again.
     this.addSql(`create table privacy_erasure (
       account_id uuid primary key,
       mode text not null check (mode in ('anonymise', 'remove')),

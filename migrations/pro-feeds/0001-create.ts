@@ -2,7 +2,7 @@ import { Migration } from 'parley-forum';
 
 export default class ProFeeds0001Create extends Migration {
   override up(): void {
-    // No categories: all that its member may see.
+    // No categories means all that the member may see.
     this.addSql(`create table feed_token (
       id uuid primary key,
       account_id uuid not null,

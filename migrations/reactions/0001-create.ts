@@ -9,7 +9,7 @@ export default class Reactions0001Create extends Migration {
       position integer not null,
       enabled boolean not null
     )`);
-    // The number tells which came first, also within one millisecond.
+    // The number orders reactions, even within the same millisecond.
     this.addSql(`create table reaction (
       id bigint generated always as identity primary key,
       post_id uuid not null,
@@ -19,7 +19,7 @@ export default class Reactions0001Create extends Migration {
       unique (post_id, type, user_id)
     )`);
     this.addSql('create index reaction_user on reaction (user_id, id desc)');
-    // Counted with every change, so that a page of posts costs the same however popular they are.
+    // Updated with every change, so that the cost of a page of posts does not depend on their popularity.
     this.addSql(`create table reaction_count (
       post_id uuid not null, type text not null references reaction_type (slug), count integer not null, primary key (post_id, type)
     ) with (fillfactor = 70)`);

@@ -2,7 +2,7 @@ import { Migration } from 'parley-forum';
 
 export default class ReadMarks0001Create extends Migration {
   override up(): void {
-    // Room in each page, and no index on what changes: moving a mark touches one page of the table.
+    // Free space in each page, and no index on columns that change: moving a mark touches a single page of the table.
     this.addSql(`create table read_mark (
       user_id uuid not null,
       discussion_id uuid not null,

@@ -1,6 +1,9 @@
 import { Migration } from 'parley-forum';
 
-/** Discussions that some could not see before, though they are older: `hidden_in` is a category, or zero for deleted ones. */
+/**
+ * Discussions that became visible to some members after they were created: `hidden_in` is a category, or zero for
+ * deleted ones.
+ */
 export default class ReadMarks0003Late extends Migration {
   override up(): void {
     this.addSql(`create table read_late (

@@ -2,8 +2,8 @@ import { Migration } from 'parley-forum';
 
 export default class Recovery0001Create extends Migration {
   override up(): void {
-    // One link of a kind for each account: a new one takes the place of the old. bound_to: a digest of what must not
-    // have changed meanwhile.
+    // One link of each kind per account: a new one replaces the old. bound_to: a digest of values that must not change
+    // before the link is used.
     this.addSql(`create table recovery_link (
       hash text primary key,
       purpose text not null,
@@ -13,7 +13,7 @@ export default class Recovery0001Create extends Migration {
       unique (purpose, account_id)
     )`);
     this.addSql('create index recovery_link_expiry on recovery_link (expires_at)');
-    // Accounts that are not named here count as confirmed.
+    // Accounts without a row count as confirmed.
     this.addSql('create table recovery_unconfirmed (account_id uuid primary key, since timestamptz(3) not null)');
   }
 

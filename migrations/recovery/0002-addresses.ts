@@ -2,7 +2,7 @@ import { Migration } from 'parley-forum';
 
 export default class Recovery0002Addresses extends Migration {
   override up(): void {
-    // The address that a member wants: theirs once the link of the kind `address` was followed.
+    // The new address of a member, which takes effect once the link of the kind `address` is followed.
     this.addSql(
       'create table recovery_address (account_id uuid primary key, email text not null, since timestamptz(3) not null)',
     );

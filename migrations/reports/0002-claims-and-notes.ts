@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Who works on a report, what moderators note beside it, and whose post it is about. */
+/** The moderator who works on a report, the notes of moderators, and the author of the reported post. */
 export default class Reports0002ClaimsAndNotes extends Migration {
   override up(): void {
     this.addSql(

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** A copy of every post with what decides who may find it, and how far the copy has come. */
+/** A copy of every post with the columns that decide who may find it, and the progress of the copy. */
 export default class Search0001Create extends Migration {
   override up(): void {
     this.addSql(`create table search_post (
@@ -17,9 +17,9 @@ export default class Search0001Create extends Migration {
       body text not null,
       vector tsvector not null
     )`);
-    // Long texts leave the row before what is searched does.
+    // Long texts are moved out of the row before the search vector is.
     this.addSql('alter table search_post alter column vector set storage main');
-    // A short list of what is not sorted in yet: searches read all of it, and whoever fills it up sorts it in.
+    // A short pending list: searches read all of it, and the writer that fills it up merges it into the index.
     this.addSql(
       'create index search_post_vector on search_post using gin (vector) with (gin_pending_list_limit = 512)',
     );

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** The kernel keeps where the plugin stopped, and a job how far a backfill has come; one that is under way goes on. */
+/** The kernel now stores where the plugin stopped, and a job the progress of a backfill; one in progress continues. */
 export default class Search0002Backfill extends Migration {
   override up(): void {
     this.addSql(`insert into backfill (plugin, checkpoint)

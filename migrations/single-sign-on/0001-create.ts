@@ -17,8 +17,7 @@ export default class SingleSignOn0001Create extends Migration {
       trusts_email boolean not null,
       changed_at timestamptz(3) not null
     )`);
-    // label: what the member is called there, to tell accounts apart. proven_email: an address that the provider has
-    // shown to be theirs.
+    // label: the member's name there, to tell accounts apart. proven_email: an address that the provider has verified.
     this.addSql(`create table single_sign_on_identity (
       provider_id uuid not null references single_sign_on_provider on delete cascade,
       subject text not null,
@@ -31,7 +30,7 @@ export default class SingleSignOn0001Create extends Migration {
       unique (provider_id, account_id)
     )`);
     this.addSql('create index single_sign_on_identity_account on single_sign_on_identity (account_id)');
-    // Logins under way at a provider, by the digest of the browser's cookie and the state.
+    // Login attempts in progress, by a digest of the browser's cookie and the state.
     this.addSql(`create table single_sign_on_attempt (
       key text primary key,
       provider_id uuid not null references single_sign_on_provider on delete cascade,
@@ -44,7 +43,7 @@ export default class SingleSignOn0001Create extends Migration {
       pending_form text,
       started_at timestamptz(3) not null
     )`);
-    // Accounts elsewhere that no member has linked, by the digest of the cookie of the browser that logged in there.
+    // Accounts at providers that no member has linked, by a digest of the cookie of the browser that logged in there.
     this.addSql(`create table single_sign_on_pending (
       key text primary key,
       provider_id uuid not null references single_sign_on_provider on delete cascade,

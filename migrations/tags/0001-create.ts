@@ -2,7 +2,7 @@ import { Migration } from 'parley-forum';
 
 export default class Tags0001Create extends Migration {
   override up(): void {
-    // `key` is the name without regard to case: nobody means two tags by two ways of writing one.
+    // `key` is the name in a case-insensitive form: spellings that differ in case are the same tag.
     this.addSql(`create table tag (
       id uuid primary key default gen_random_uuid(),
       slug text not null unique,
@@ -10,8 +10,8 @@ export default class Tags0001Create extends Migration {
       key text not null unique,
       hue integer not null
     )`);
-    // `counted_in`: the category in whose number it is counted, none while its discussion is deleted. No position: it
-    // is on its way out.
+    // `counted_in`: the category in whose count the tag is included; null while the discussion is deleted. A null
+    // `position` means that the tag is being removed.
     this.addSql(`create table discussion_tag (
       discussion_id uuid not null,
       tag_id uuid not null references tag (id),
@@ -21,11 +21,11 @@ export default class Tags0001Create extends Migration {
     )`);
     this.addSql('create index discussion_tag_tag on discussion_tag (tag_id, discussion_id)');
     this.addSql('create index discussion_tag_counted on discussion_tag (counted_in)');
-    // By category, so that a number tells nobody of categories they may not see.
+    // By category, so that a count reveals nothing about categories that the viewer may not see.
     this.addSql(`create table tag_count (
       tag_id uuid not null, category_id uuid not null, discussions integer not null, primary key (tag_id, category_id)
     ) with (fillfactor = 70)`);
-    // A mark of the discussions for each time the plugin stopped, until it has caught up.
+    // A position in the history of discussions for each time the plugin stopped, until it has caught up.
     this.addSql('create table tag_absence (id bigint generated always as identity primary key, since text not null)');
   }
 

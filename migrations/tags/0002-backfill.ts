@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** The kernel keeps where the plugin stopped; of several stops, the first that it has not caught up with. */
+/** The kernel now stores where the plugin stopped; of several stops, the first that it has not caught up with. */
 export default class Tags0002Backfill extends Migration {
   override up(): void {
     this.addSql(`insert into backfill (plugin, checkpoint)

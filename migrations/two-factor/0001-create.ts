@@ -2,8 +2,7 @@ import { Migration } from 'parley-forum';
 
 export default class TwoFactor0001Create extends Migration {
   override up(): void {
-    // Until enabled_at is set the secret waits to be confirmed. last_counter: codes up to this time step have been
-    // used.
+    // Until enabled_at is set, the secret is not confirmed. last_counter: codes up to this time step have been used.
     this.addSql(`create table two_factor (
       account_id uuid primary key,
       secret text not null,

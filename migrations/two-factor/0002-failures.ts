@@ -2,7 +2,8 @@ import { Migration } from 'parley-forum';
 
 export default class TwoFactor0002Failures extends Migration {
   override up(): void {
-    // failures: wrong codes in a row. retry_at: no code is taken before. warned_at: when the owner was last told.
+    // failures: consecutive wrong codes. retry_at: no code is accepted before. warned_at: when the owner was last
+    // warned.
     this.addSql(`alter table two_factor
       add column failures integer not null default 0, add column retry_at timestamptz(3), add column warned_at timestamptz(3)`);
   }

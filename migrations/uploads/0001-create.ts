@@ -3,7 +3,7 @@ import { Migration } from 'parley-forum';
 /** Ids grow with time, so they order the lists. */
 export default class Uploads0001Create extends Migration {
   override up(): void {
-    // `unused_since`: since when nothing shows it; null while something does.
+    // `unused_since`: since when the file has not been in use; null while it is.
     this.addSql(`create table upload (
       id uuid primary key,
       account_id uuid not null,

@@ -1,6 +1,6 @@
 import { Migration } from 'parley-forum';
 
-/** Columns of other plugins that may show or link to files: they are read while the plugin is off, too. */
+/** Columns of other plugins that may show or link to files, which are read even while their plugin is off. */
 export default class Uploads0004TextColumns extends Migration {
   override up(): void {
     this.addSql(`create table upload_text_column (

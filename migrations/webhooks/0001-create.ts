@@ -3,8 +3,8 @@ import { Migration } from 'parley-forum';
 /** Ids grow with time, so they order the lists. */
 export default class Webhooks0001Create extends Migration {
   override up(): void {
-    // `held_until`: until then a process, the holder, sends, or a job is about to; null while there is nothing to send.
-    // `added` counts what is added to what waits. `retry_at`: a job is stored for then.
+    // `held_until`: until then a process, the holder, is sending, or a job is about to; null while there is nothing to
+    // send. `added` counts additions to the pending deliveries. `retry_at`: when a stored job is due.
     this.addSql(`create table webhook (
       id uuid primary key,
       name text not null,
@@ -25,7 +25,7 @@ export default class Webhooks0001Create extends Migration {
       held_until timestamptz(3),
       retry_at timestamptz(3)
     )`);
-    // The very text that is signed and sent, the same for all attempts.
+    // The exact text that is signed and sent, the same for all attempts.
     this.addSql(`create table webhook_event (
       id uuid primary key,
       event text not null,
@@ -33,7 +33,7 @@ export default class Webhooks0001Create extends Migration {
       created_at timestamptz(3) not null
     )`);
     this.addSql('create index webhook_event_age on webhook_event (created_at)');
-    // One row for each attempt. `due_at` is set while something is still to be done: this attempt, or the next one.
+    // One row per attempt. `due_at` is set while work is left: this attempt, or the next one.
     this.addSql(`create table webhook_delivery (
       id uuid primary key,
       webhook_id uuid not null references webhook on delete cascade,

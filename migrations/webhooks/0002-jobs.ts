@@ -1,8 +1,8 @@
 import { Migration } from 'parley-forum';
 
 /**
- * One job for each pending delivery, in the place of leased queues; what is pending gets one. `job` is set as long as
- * something is still to be done, the same for all attempts. `failures`: since the last success.
+ * One job for each pending delivery instead of leased queues; existing pending deliveries get one. `job` is set while
+ * work is left, and is the same for all attempts. `failures`: consecutive failures since the last success.
  */
 export default class Webhooks0002Jobs extends Migration {
   override up(): void {

@@ -1,8 +1,8 @@
 import { Migration } from 'parley-forum';
 
 /**
- * All replaced secrets that still sign, not the last one alone: `[{ secret, until }]`, sealed, the newest first. A secret
- * that was replaced while an older one still signs no longer ends it.
+ * All replaced secrets that still sign, rather than only the last one: `[{ secret, until }]`, sealed, newest first.
+ * Replacing a secret no longer ends an older one that still signs.
  */
 export default class Webhooks0003OldSecrets extends Migration {
   override up(): void {
