@@ -28,7 +28,7 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
-/** What is wrong with one field of the input. */
+/** A problem with one field of the input. */
 export interface FieldProblem {
   /** The field's path, such as `title` or `options.0.label`. */
   readonly field: string;

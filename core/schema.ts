@@ -15,7 +15,7 @@ export { Type, type Static, type TObject, type TSchema } from 'typebox';
 /** Maximum number of problems reported per value, to bound the size of the response. */
 const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
-/** What a text that does not match `pattern` is told, which few can read. */
+/** Keyword for the message shown for text that does not match `pattern`, as few people can read patterns. */
 const PATTERN_PROBLEM = 'x-pattern-problem';
 const KEYWORDS = [
   'x-secret',
@@ -85,12 +85,12 @@ const coercing = compiler({ removeAdditional: true, coerceTypes: true });
 /** Keyed by the schema's `properties` object, if it has one: schemas that plugins extend come and go. */
 const compiled = { exact: new WeakMap<object, ValidateFunction>(), coercing: new WeakMap<object, ValidateFunction>() };
 
-/** A part of a JSON pointer as it is called. */
+/** Decodes a part of a JSON pointer. */
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 
 /**
- * What the schema itself tells whoever does not match its pattern. It is looked up: errors that have their schema make
- * every schema a quarter slower to compile.
+ * The schema's own message for text that does not match its pattern. It is looked up here, because errors that include
+ * their schema make every schema a quarter slower to compile.
  */
 function patternProblem({ keyword, schemaPath }: ErrorObject, schema: unknown): string | undefined {
   if (keyword !== 'pattern') return undefined;

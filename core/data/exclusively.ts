@@ -4,13 +4,13 @@ import { sql, type Data } from './database.ts';
 /** Milliseconds between signs of life: a server ends transactions in which nothing happens for a minute. */
 const KEEP_ALIVE_INTERVAL = 10_000;
 
-/** What runs in this process, on each database. */
+/** The names of the work running in this process, by database. */
 const running = new WeakMap<Data, Set<string>>();
 
 /**
- * Runs `work` while nobody else, in whichever process, runs work of this name on the same database; throws `busy()`
- * for the second. For work of many transactions: it goes away with the process that does it. The name begins with the
- * plugin's id, as those of `lock`.
+ * Runs `work` while no process runs work of this name on the same database; throws `busy()` if one does. For work that
+ * takes many transactions: the lock is released if the process ends. The name starts with the plugin's id, as those of
+ * `lock` do.
  */
 export async function exclusively<T>(data: Data, name: string, busy: () => Error, work: () => Promise<T>): Promise<T> {
   const names = running.get(data) ?? new Set();
