@@ -40,7 +40,7 @@ export interface Guest extends Visitor {
   readonly id: undefined;
   readonly username: undefined;
 }
-/** Who makes a request. A snapshot taken when the request came in; pass it on as an argument. */
+/** The caller of a request. A snapshot taken when the request came in; pass it on as an argument. */
 export type Viewer = Member | Guest;
 
 /** A condition that staff must meet to have the rights of their group. */
