@@ -224,7 +224,7 @@ export interface NewAccount {
   readonly language?: string | undefined;
   /** IP address of the sign-up; 0.0.0.0 is not stored. */
   readonly ip?: string;
-  /** Who creates the account for them: another account or `commandLine`. */
+  /** The creator of the account, if not its owner: another account or `commandLine`. */
   readonly by?: string | undefined;
 }
 

@@ -79,7 +79,7 @@ const COLUMNS = sql`id, username::text as username, email::text as email, group_
 /** Stored in place of a hash; no password matches it. */
 const NO_PASSWORD = '!';
 
-/** What is needed to check a login. Never cached. */
+/** The data for checking a login. Never cached. */
 export interface Credentials {
   readonly account: Account;
   readonly passwordHash: string;
