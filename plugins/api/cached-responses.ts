@@ -19,7 +19,7 @@ const MAX_KEY_LENGTH = 300;
 /** Bytes that a cache entry takes besides its text. */
 const ENTRY_OVERHEAD = 500;
 
-/** What is needed to send a cached response. */
+/** The data for sending a cached response. */
 interface CachedResponseOptions {
   /** Its `Vary` header. */
   readonly vary: string;
