@@ -4,7 +4,7 @@ import type { RouteDeps } from '../discussion-routes.ts';
 import { SWITCH_ACTIONS, SWITCHES } from '../writing/editor.ts';
 import type { ChangedBy } from '../writing/moderation-log.ts';
 
-/** What moderators do with several discussions at once. Each may be done again where it was done: it changes nothing then. */
+/** Actions of moderators on several discussions at once. All are idempotent. */
 export const BULK_ACTIONS = [...SWITCH_ACTIONS, 'move', 'delete', 'restore'] as const;
 export type BulkAction = (typeof BULK_ACTIONS)[number];
 /** Maximum number of discussions at once: each has its own transaction, events and notifications. */

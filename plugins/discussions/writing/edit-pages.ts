@@ -50,7 +50,7 @@ interface PinFields {
   readonly pinned_until?: string | undefined;
 }
 const Reason = Type.Object({ reason: ReasonField });
-/** What moderators do to a discussion by a button of its menu. */
+/** Actions of moderators in the menu of a discussion. */
 const MENU_ACTIONS = [...SWITCH_ACTIONS, 'restore'] as const;
 
 /** The changes to a pin that a form asks for; none for absent fields. */

@@ -71,9 +71,9 @@ export interface Changes {
   readonly lockReason?: string | null | undefined;
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
-/** What moderators switch on and off by one press. */
+/** Actions by which moderators switch something on or off with one click. */
 export const SWITCH_ACTIONS = ['lock', 'unlock', 'pin', 'unpin'] as const;
-/** What each of them changes. */
+/** The changes that each of these actions makes. */
 export const SWITCHES: Readonly<Record<(typeof SWITCH_ACTIONS)[number], Changes>> = {
   lock: { locked: true },
   unlock: { locked: false },
