@@ -100,7 +100,7 @@ export function choice(
 export const testMessage = (testResult: TestResult | undefined): SafeHtml | undefined =>
   testResult && html`<p class="${testResult.good ? 'good' : 'bad'}" role="status">${testResult.text}</p>`;
 
-/** What is wrong with the form as a whole, with links to the fields concerned. */
+/** The problem of the form as a whole, with links to the fields concerned. */
 export function problems(
   message: string | undefined,
   details: readonly FieldProblem[],
