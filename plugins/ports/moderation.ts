@@ -44,7 +44,7 @@ export interface WaitingItem {
   readonly href: string;
   /** Text key for why it is waiting, such as `reports:reason.spam`. */
   readonly reason: string;
-  /** Who reported or wrote it; null if their account no longer exists. */
+  /** The member who reported or wrote it; null if their account no longer exists. */
   readonly by: Author | null;
   /** Since when it has been waiting: a timestamp as in JSON. */
   readonly at: string;

@@ -6,7 +6,7 @@ export const reactionAdded = defineAction<{
   readonly emoji: string;
   readonly post_id: string;
   readonly discussion_id: string;
-  /** Who wrote the post. */
+  /** The author of the post. */
   readonly author_id: string;
   readonly actor: { readonly id: string; readonly username: string };
 }>('reaction.added');
