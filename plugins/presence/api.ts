@@ -33,8 +33,8 @@ export interface ListRange {
   readonly cursor?: string | undefined;
 }
 /**
- * Who is here now, that is, was seen within the last five minutes. With Redis, exact across all processes; throws 503
- * while Redis is configured but unavailable.
+ * The visitors who are here now, that is, who were seen within the last five minutes. With Redis, exact across all
+ * processes; throws 503 while Redis is configured but unavailable.
  */
 export interface Presence {
   statistics(): Promise<PresenceStatistics>;
