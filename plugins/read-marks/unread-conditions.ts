@@ -14,7 +14,7 @@ export interface ReadStart {
   readonly lateFrom: Date | undefined;
 }
 
-/** What is unread for a member; `notMuted` is an extra condition when discussions can be muted. */
+/** Defines what is unread for a member; `notMuted` is an extra condition when discussions can be muted. */
 export interface UnreadQuery {
   readonly start: ReadStart;
   /** Categories that the member can see. */
