@@ -2,7 +2,7 @@ import type { PluginHandle } from 'parley-forum';
 import { audited, auditRules } from 'parley-forum/ports/audit';
 import { emailConfirmed, passwordReset, resetRequested } from 'parley-forum/plugins/recovery';
 
-/** Audit log entries. Who requested a link is unknown, so the account is the subject, not the actor. */
+/** Audit log entries. The requester of a link is unknown, so the account is the subject, not the actor. */
 export function addAuditRules(plugin: PluginHandle): void {
   const about = (account: string) => ({ type: 'account', id: account });
   plugin.extend(
