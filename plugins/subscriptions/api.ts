@@ -9,8 +9,8 @@ export const SubscriptionRecord = Type.Object({
 });
 
 /**
- * What can be followed or muted besides discussions. Followers are notified of each new discussion there. What is muted
- * (for members: ignored) is left out of the member's lists and does not notify them.
+ * The kinds of subjects that can be followed or muted besides discussions. Followers are notified of each new
+ * discussion there. Muted subjects (for members: ignored) are left out of the member's lists and do not notify them.
  */
 export const FOLLOW_KINDS = ['category', 'tag', 'member'] as const;
 export type FollowKind = (typeof FOLLOW_KINDS)[number];

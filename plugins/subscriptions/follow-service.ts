@@ -28,7 +28,7 @@ const FULL: Readonly<Record<StoredLevel, string>> = {
   muted: `You have muted ${MAX_FOLLOWS} categories, tags and members; end that for one first`,
 };
 
-/** Who follows and who mutes categories, tags and members: one row per member and subject. */
+/** The categories, tags and members that members follow or mute: one row per member and subject. */
 export class FollowService {
   readonly #data: Data;
   readonly #cache: Cache;

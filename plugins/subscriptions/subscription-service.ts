@@ -18,7 +18,7 @@ export interface SubscriptionDeps {
 /** A discussion with the subjects of which it may have followers. */
 type StartedDiscussion = Parameters<Subscriptions['followers']>[0];
 
-/** Who follows which discussion: one row per member and discussion. */
+/** The discussions that members follow: one row per member and discussion. */
 export class SubscriptionService implements Subscriptions {
   readonly #data: Data;
   readonly #cache: Cache;
