@@ -6,7 +6,7 @@ const MAX_NAME_LENGTH = 30;
 /** Steps of 15 degrees on the colour wheel. */
 const HUE_STEPS = 24;
 
-/** What no name may have. Two invisible characters belong to words of some scripts, and to emoji. */
+/** Characters that names may not contain. Two invisible characters belong to words of some scripts, and to emoji. */
 const FORBIDDEN = /(?![\u200c\u200d])[,\p{C}]/gu;
 
 /** A name as it is stored: of any script, composed, with single spaces. */
@@ -38,8 +38,8 @@ export function namesIn(value: unknown): readonly string[] {
 }
 
 /**
- * As `namesIn`, of tags from elsewhere: each of a list stays one and is made to fit, with a space for a comma and
- * without what cannot be seen.
+ * Like `namesIn`, for tags from elsewhere: each entry of a list remains a single tag and is adapted, with commas
+ * replaced by spaces and invisible characters removed.
  */
 export const fittedNamesIn = (value: unknown): readonly string[] =>
   distinct(Array.isArray(value) ? value.map((name) => fitted(String(name))) : namesIn(value).map(fitted));
