@@ -249,7 +249,9 @@ export const errorsByField = (problems: readonly FieldProblem[]): Readonly<Recor
     ]),
   );
 
-/** What a switch of a form is set to: it sends "false" and, when it is on, "true" after it, so that the last counts. */
+/**
+ * The value of a switch in a form, which sends "false" and, if it is on, "true" after it, so that the last one counts.
+ */
 export const switchValue = (sent: unknown): unknown => (Array.isArray(sent) ? sent.at(-1) : sent);
 
 type FormValues = Readonly<Record<string, unknown>>;
@@ -302,7 +304,7 @@ export interface PageOptions {
   readonly resendButton?: boolean;
 }
 
-/** What the handlers of pages get with each request. */
+/** The context that handlers of pages receive with each request. */
 export interface PageContext {
   readonly actor: Viewer;
 }

@@ -19,7 +19,7 @@ const NOT_ASKED: SlotOccurrence['shared'] = new Map();
 /** Shared fillings were run and returned nothing, as for most slots of a cached page. */
 const NOTHING: SlotOccurrence['shared'] = new Map();
 
-/** What the collector needs to run fillings. */
+/** The dependencies for running fillings. */
 export interface SlotCollectorDeps {
   readonly fillings: readonly Extension<SlotFilling>[];
   readonly attempt: Attempt;

@@ -76,7 +76,7 @@ export interface TemplatePage {
   readonly returnTo: string | undefined;
   /** A sentence about what was just done or has happened; absent if there is none. */
   readonly notice: string | undefined;
-  /** Of that: `success`, or `info` where it is nothing that the visitor has done. */
+  /** The kind of that sentence: `success`, or `info` for something that the visitor did not do. */
   readonly noticeKind: string | undefined;
   /** Path of the form that undoes what the notice reports; absent if that is not possible. */
   readonly undo: string | undefined;
@@ -114,7 +114,7 @@ export interface TemplateSection {
   }[];
 }
 
-/** Who a page is rendered for, and how. */
+/** The viewer for whom a page is rendered, and how. */
 export interface PageContext {
   readonly viewer: Viewer;
   readonly locale: Locale;

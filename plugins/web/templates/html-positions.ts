@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2';
 
-/** Where in the HTML a template expression is; decides whether its output can be escaped for that position. */
+/** The position of a template expression in the HTML, which decides whether its output can be escaped. */
 export interface HtmlPosition {
   readonly kind: 'text' | 'tag' | 'value' | 'unquoted' | 'raw' | 'comment';
   /** Name of the attribute, for `value` and `unquoted`. */

@@ -154,7 +154,7 @@ function faultsOf(file: string, problems: readonly FieldProblem[]): readonly str
       : messages.map((one) => `${place} ${one}`);
   });
 }
-/** What ajv adds to the alternatives' own problems when none of them matches. */
+/** The message that ajv adds to the problems of the alternatives when none of them matches. */
 const ANY_OF = 'must match a schema in anyOf';
 
 /** The line in a JSON file of the last key of a path, or of the last of its keys that the file has. */

@@ -1,6 +1,6 @@
 import { announce } from '@forum/client';
 
-/** What was fixed before a form is sent again. */
+/** The problem that was fixed before a form is sent again. */
 export type Mended = 'token' | 'session';
 
 /** Shows a message above the form's buttons, in a line that is created on first use. */
