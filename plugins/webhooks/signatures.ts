@@ -45,7 +45,7 @@ export interface WebhookSecrets {
 export const stillSigning = (old: readonly OldSecret[], now: number): readonly OldSecret[] =>
   old.filter(({ until }) => Date.parse(until) > now);
 
-/** What is signed, with the newest key first. */
+/** The values to sign, with the keys, newest first. */
 export interface SignatureInput {
   readonly service: string;
   readonly keys: readonly Buffer[];
