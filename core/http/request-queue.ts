@@ -3,7 +3,7 @@ import { performance, type EventLoopUtilization } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RequestHandler, Response } from './routes.ts';
 
-/** Maximum of active requests while the event loop is busy. Figures: docs/decisions/0027-request-queue.md. */
+/** Maximum number of active requests while the event loop is busy. Figures: docs/decisions/0027-request-queue.md. */
 const AT_ONCE = 8;
 /** Milliseconds after which a request no longer counts as active. */
 const LONG = 250;
