@@ -86,7 +86,7 @@ export interface Suspension {
   readonly reason: string;
 }
 
-/** Who something is for: everyone, logged-in members, moderators and admins, or the named groups (and admins). */
+/** An audience: everyone, logged-in members, moderators and admins, or the named groups (and admins). */
 export type Audience = 'everyone' | 'members' | 'staff' | readonly string[];
 
 /**
