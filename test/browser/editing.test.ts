@@ -138,7 +138,7 @@ describe('a post', () => {
     await area(page).fill('Mended by bob.');
     await page.context().setOffline(true);
     await area(page).press('Control+Enter');
-    const offline = docked(page).getByText('There is no connection.', { exact: false });
+    const offline = docked(page).getByText('You are offline.', { exact: false });
     await offline.waitFor();
     await page.context().setOffline(false);
     await offline.waitFor({ state: 'detached' });

@@ -161,7 +161,7 @@ async function chooseNext(page: Page): Promise<void> {
   await page.goto('/settings/keyboard');
   await page.getByLabel('Next row or post').fill('k');
   await save.click();
-  await page.getByRole('alert').getByText('as well').first().waitFor();
+  await page.getByRole('alert').getByText('is already used').first().waitFor();
   await page.getByLabel('Next row or post').fill('z');
   await save.click();
   await page.getByText('Your shortcuts have been saved.').waitFor();

@@ -47,7 +47,7 @@ test('an open page says when the network is gone', async () => {
   const page = await forum.open('guest');
   await page.goto('/');
   await page.context().setOffline(true);
-  await page.locator('.toast').getByText('There is no connection.').waitFor();
+  await page.locator('.toast').getByText('You are offline.').waitFor();
   await page.context().close();
 });
 

@@ -175,12 +175,12 @@ test('the order of a list is chosen from a menu that says which is in force, als
     const page = await forum.open('guest', { javaScriptEnabled });
     await page.goto('/c/help');
     const order = page.getByRole('navigation', { name: 'Sort by' });
-    const button = order.getByRole('button', { name: 'Order: Latest' });
+    const button = order.getByRole('button', { name: 'Sort by: Latest' });
     await button.press('Enter');
     expect(await order.getByRole('link', { name: 'Latest' }).getAttribute('aria-current')).toBe('page');
     await order.getByRole('link', { name: 'Most replied' }).click();
     await page.waitForURL('**/c/help?sort=most_replied');
-    expect(await order.getByRole('button', { name: 'Order: Most replied' }).isVisible()).toBe(true);
+    expect(await order.getByRole('button', { name: 'Sort by: Most replied' }).isVisible()).toBe(true);
     await page.context().close();
   }
 });

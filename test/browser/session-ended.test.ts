@@ -31,7 +31,7 @@ test.each([320, ...inFull(1280)])(
     await text(page).press('Control+End');
     await page.keyboard.type(', typed');
     await forum.app.app.service(Accounts).endSessions(forum.people.bob.id);
-    await dialog(page).getByText('You have been logged out elsewhere').waitFor();
+    await dialog(page).getByText('Your session was ended elsewhere').waitFor();
     expect(await judge(page)).toEqual([]);
     expect(await movesSideways(page)).toBe(false);
     const listening = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/live');
@@ -52,7 +52,7 @@ test.runIf(FULL)('logging out in one tab is said in the others', async () => {
   await tab.getByRole('button', { name: 'Account of bob' }).click();
   await tab.getByRole('button', { name: 'Log out' }).click();
   await tab.getByRole('link', { name: 'Log in' }).first().waitFor();
-  await dialog(page).getByText('You have been logged out elsewhere').waitFor();
+  await dialog(page).getByText('Your session was ended elsewhere').waitFor();
   await dialog(page).getByRole('button', { name: 'Cancel' }).click();
   await dialog(page).waitFor({ state: 'detached' });
   expect(await text(page).inputValue()).toBe('Half a thought');

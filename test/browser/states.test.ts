@@ -144,11 +144,11 @@ test.runIf(FULL)(
     await elsewhere.getByLabel('Username or e-mail').fill('bob');
     await elsewhere.getByLabel('Password', { exact: true }).fill(PASSWORD);
     await press(elsewhere, 'Log in');
-    await elsewhere.getByLabel(/Code of your app/).fill('000000');
+    await elsewhere.getByLabel(/Code from your app/).fill('000000');
     await press(elsewhere, 'Log in');
     await elsewhere.getByRole('alert').waitFor();
     found.push(...(await lookAt(elsewhere, 'question')));
-    await elsewhere.getByLabel(/Code of your app/).fill(code);
+    await elsewhere.getByLabel(/Code from your app/).fill(code);
     await press(elsewhere, 'Log in');
     await elsewhere.getByRole('button', { name: 'Account of bob' }).waitFor();
     expect([...found, ...complaints(heard)]).toEqual([]);

@@ -57,7 +57,7 @@ test('a session that ended while somebody wrote is begun again in the dialog wit
   await dialog.getByLabel('Username or e-mail').fill('zoe');
   await dialog.getByLabel('Password', { exact: true }).fill(PASSWORD);
   await dialog.getByRole('button', { name: 'Log in' }).click();
-  const field = dialog.getByLabel(/Code of your app/);
+  const field = dialog.getByLabel(/Code from your app/);
   await field.waitFor();
   await expect.poll(() => field.evaluate((one) => one === one.ownerDocument.activeElement)).toBe(true);
   expect(await judge(page)).toEqual([]);

@@ -111,7 +111,7 @@ describe('a picture in a text', () => {
       await text(page).press('Control+End');
       await input.setInputFiles({ name: 'stern.png', mimeType: 'image/png', buffer });
       await expect.poll(names).toEqual(['bow.png', 'oars.txt', 'stern.png']);
-      await page.getByLabel('What stern.png shows').fill('The [old] stern');
+      await page.getByLabel('Alternative text for stern.png').fill('The [old] stern');
       const up = page.getByRole('button', { name: 'Move stern.png up' });
       await up.focus();
       await page.keyboard.press('Enter');
