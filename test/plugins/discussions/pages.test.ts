@@ -247,7 +247,7 @@ describe('writing without script', () => {
     expect(await page('/c/help')).toContain('Tools moved');
     expect((await forum.as.mia.submit(`/d/${number}/delete`)).status).toBe(303);
     expect((await forum.guest.get(`/d/${number}-tools-moved`)).status).toBe(404);
-    expect(await page(`/d/${number}-tools-moved`, forum.as.mia)).toContain('Only moderators see it');
+    expect(await page(`/d/${number}-tools-moved`, forum.as.mia)).toContain('Only moderators can see it');
     await act('restore');
     expect(await page(`/d/${number}-tools-moved`)).toContain('Tools moved');
     expect((await forum.as.ada.submit(`/d/${number}/moderate`, { action: 'pin' })).status).toBe(403);

@@ -370,7 +370,7 @@ describe('whoever may write to whom', () => {
 describe('whoever leaves', () => {
   test('reads it no more, while the others go on', async () => {
     const { id } = (await begun('ada', ['bob', 'mia'], 'Leaving')).conversation;
-    expect(await page('bob', `/messages/${id}/leave`)).toContain('You will not read “Leaving” again');
+    expect(await page('bob', `/messages/${id}/leave`)).toContain('You will lose access to “Leaving”');
     expect((await forum.as.bob.submit(`/messages/${id}/leave`)).headers.get('location')).toBe('/messages');
     expect([(await forum.as.bob.get(`/messages/${id}`)).status, (await reply('bob', id, 'x')).status]).toEqual([
       404, 404,
@@ -381,7 +381,7 @@ describe('whoever leaves', () => {
     await forum.as.mia.delete(`/api/conversations/${id}`);
     const alone = await reply('ada', id, 'Anybody?');
     expect([alone.status, alone.body.error]).toEqual([409, expect.stringContaining('Nobody else')]);
-    expect(await page('ada', `/messages/${id}`)).toContain('Nobody else is in this conversation');
+    expect(await page('ada', `/messages/${id}`)).toContain('Everyone else has left this conversation');
     await forum.as.ada.delete(`/api/conversations/${id}`);
     expect(await data().all(sql`select 1 from conversation_message where conversation_id = ${id}`)).toEqual([]);
   });

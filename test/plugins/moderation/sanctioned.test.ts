@@ -343,7 +343,7 @@ describe.each(Object.entries(SANCTIONS))('a %s member', (kind, make) => {
       expect.stringContaining(kind === 'banned' ? 'You are banned' : 'Rude words'),
     ]);
     const profile = (await one.client.get('/settings/profile')).text;
-    expect(profile).toContain('You cannot change what others see of you');
+    expect(profile).toContain('You cannot change your public profile');
     expect(profile).not.toContain('action="/settings/profile"');
     const page = async (): Promise<unknown> => {
       const { status, text } = await one.client.submit('/settings/profile', { bio: 'x' });

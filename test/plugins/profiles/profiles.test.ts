@@ -15,7 +15,7 @@ const profileOf = async (who: Name): Promise<any> => expectStatus(await forum.gu
 const page = async (path: string, client: Client = forum.guest): Promise<string> =>
   expectStatus(await client.get(path), 200).text;
 const tabs = (html: string): readonly string[] => {
-  const nav = /<nav class="tabs" aria-label="What [^]*?<\/nav>/.exec(html)?.[0] ?? '';
+  const nav = /<nav class="tabs" aria-label="Activity of [^]*?<\/nav>/.exec(html)?.[0] ?? '';
   return [...nav.matchAll(/<a href="[^"]*"( aria-current="page")?>(\w+)/g)].map(
     ([, current, label]) => `${label}${current ? ' *' : ''}`,
   );

@@ -253,7 +253,7 @@ describe('the link', () => {
     expect((await program.get('/api/notifications/count')).status).toBe(200);
     const link = await linkFor(account);
     const page = await visitor().get(link);
-    expect(page.text).toContain('its API token and feed addresses, if there are any, will no longer work');
+    expect(page.text).toContain('its API token and feed addresses, if any, will stop working');
     // Nothing is lost to a password that the policy refuses.
     expect((await choose(link, { password: 'short' })).status).toBe(400);
     expect((await program.get('/api/notifications/count')).status).toBe(200);

@@ -29,7 +29,7 @@ describe('logging in', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login/two-factor']);
     const asked = (await client.get('/login/two-factor')).text;
     expect(asked).toContain('autocomplete="one-time-code"');
-    expect(asked).toContain('Lost your phone? Give one of the backup codes');
+    expect(asked).toContain('Lost your phone? Use one of the backup codes');
     const wrong = await client.submit('/login/two-factor', { code: members.wrongCode(secret) });
     expect(wrong.status).toBe(401);
     expect(wrong.text).toContain('The code is wrong or was used before');

@@ -354,7 +354,7 @@ describe('what administrators do to a webhook', () => {
     });
     expect(form.status).toBe(303);
     const { text } = await forum.root.get(form.headers.get('location')!);
-    expect(text).toMatch(/class="notice info"[^]*?There is nothing to send again/);
+    expect(text).toMatch(/class="notice info"[^]*?Nothing to resend/);
   });
 
   test('deleted, it is gone with its history, and what waits is not sent', async () => {
