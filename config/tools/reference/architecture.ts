@@ -29,19 +29,19 @@ export function architecturePage(
   });
   const bound = new Set(edges.flat());
   const free = features.filter((id) => !bound.has(id));
-  const introduction = `A request comes in through the host, finds its route in the kernel's table, and is answered by a plugin. Whatever can be a plugin is one;
-the kernel knows services, hooks, extension points, routes, data, jobs and settings, and none of the words of a forum. Imports point
-downwards only, which \`npm run check\` holds up:
+  const introduction = `A request enters through the host, is matched to a route in the kernel's table, and is answered by a plugin. Everything that can be a plugin is one;
+the kernel knows services, hooks, extension points, routes, data, jobs and settings, but no term of a forum. Imports point
+downwards only, which \`npm run check\` enforces:
 
 1. **Kernel** (\`core/\`, imported as \`parley-forum\`) imports no plugin.
-2. **Ports** (\`plugins/ports/\`, \`parley-forum/ports/<name>\`) have what several plugins agree on: the entries of the audit log, personal data,
-   notifications, emails. Refs and types on top of the kernel, and nothing else.
-3. **Platform**: ${PLATFORM.map((id) => `\`${id}\``).join(', ')}. They build on kernel, ports and each other.
-4. **Features** build on all of these, and on another feature only where they need a service of it
-   or are nothing without it. Deleting a feature's folder removes that feature and what stands above it in the picture, and nothing else;
-   the start says in one line which plugins left.
+2. **Ports** (\`plugins/ports/\`, \`parley-forum/ports/<name>\`) contain what several plugins agree on: the entries of the audit log, personal data,
+   notifications, emails. They are refs and types on top of the kernel, and nothing else.
+3. **Platform**: ${PLATFORM.map((id) => `\`${id}\``).join(', ')}. These build on the kernel, ports and each other.
+4. **Features** build on all of these, and on another feature only if they need one of its services
+   or make no sense without it. Deleting a feature's folder removes that feature and those above it in the diagram, and nothing else;
+   the start lists the removed plugins in one line.
 
-An arrow reads "is built on". It is drawn from what plugins need and import today.`;
+An arrow reads "is built on". The diagram is generated from what plugins need and import today.`;
   const body = `\`\`\`mermaid
 flowchart BT
 ${edges.map(([from, to]) => `  ${from} --> ${to}`).join('\n')}
@@ -51,6 +51,6 @@ ${edges.map(([from, to]) => `  ${from} --> ${to}`).join('\n')}
   discussions --> platform
 \`\`\`
 
-Features that no other is built on, and that are built on none: ${free.map((id) => `\`${id}\``).join(', ')}.`;
+Features that no other feature is built on, and that are built on none: ${free.map((id) => `\`${id}\``).join(', ')}.`;
   return [introduction, body];
 }
