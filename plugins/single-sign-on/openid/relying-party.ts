@@ -75,6 +75,7 @@ export class RelyingParty {
   /** Fetches the provider's discovery document, without the cache. */
   async discover({ issuer, clientId, clientSecret }: OpenProvider): Promise<Configuration> {
     // The URL guard decides whether plain http is allowed.
+    // oxlint-disable-next-line typescript/no-deprecated -- marked as deprecated only to stand out
     const options = { timeout: TIMEOUT, [customFetch]: this.#fetch, execute: [allowInsecureRequests] };
     const authentication: ClientAuth = (...request) =>
       authenticationFor(request[0].token_endpoint_auth_methods_supported, clientSecret)(...request);
