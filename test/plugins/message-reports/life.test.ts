@@ -73,7 +73,7 @@ describe('who is told', () => {
         [],
       ]);
     }
-    expect(await page('bob', '/notifications')).toContain('A moderator has dealt with your report of');
+    expect(await page('bob', '/notifications')).toContain('A moderator handled your report of');
     expect((await unread('ada')).filter(({ type }) => type.startsWith('message_report'))).toEqual([]);
     expect(await page('bob', '/settings/notifications')).not.toContain('channels[message_report]');
   });
