@@ -8,7 +8,7 @@ export default definePlugin({
   id: 'access',
   name: 'Groups and permissions',
   version: '2.0.0',
-  description: 'Groups on a ladder of rights, what each may do, and who may not for a while.',
+  description: 'Groups, permissions and suspensions.',
   needs: { data: Data, cache: Cache, clock: Clock },
   provides: { access: Access, authorizer: Authorizer },
   hooks: [groupSaved, permissionDecided],

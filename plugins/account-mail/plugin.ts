@@ -15,8 +15,7 @@ export default definePlugin({
   id: 'account-mail',
   name: 'Mail about accounts',
   version: '1.0.0',
-  description:
-    'Tells members by mail that their password or their address was changed, or that they were logged out everywhere.',
+  description: 'E-mails members when their password or address was changed, or they were logged out everywhere.',
   defends: true,
   needs: { clock: Clock, environment: Environment, mail: Mail, web: Web },
   setup({ clock, environment, mail, web }, plugin) {

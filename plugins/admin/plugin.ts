@@ -30,7 +30,7 @@ export default definePlugin({
   id: 'admin',
   name: 'Admin panel',
   version: '1.0.0',
-  description: 'Settings, plugins, members and background work, for administrators.',
+  description: 'The admin panel: settings, plugins, members and background jobs.',
   needs: {
     access: Access,
     accounts: Accounts,

@@ -30,7 +30,7 @@ export default definePlugin({
   id: 'answers',
   name: 'Answers',
   version: '1.0.0',
-  description: 'Categories that ask for answers, and the one that was accepted.',
+  description: 'Question categories with accepted answers.',
   needs: {
     data: Data,
     cache: Cache,

@@ -27,7 +27,7 @@ export default definePlugin({
   id: 'api',
   name: 'API',
   version: '2.0.0',
-  description: 'The JSON interface under /api, with its description and its limits.',
+  description: 'The JSON API under /api, its documentation and its rate limits.',
   needs: {
     access: Access,
     sessions: Sessions,

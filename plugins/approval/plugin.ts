@@ -33,8 +33,7 @@ export default definePlugin({
   id: 'approval',
   name: 'Approval',
   version: '1.0.0',
-  description:
-    'Moderators look at the first posts of new members, and at others that look like spam, before anyone else does.',
+  description: 'Holds first posts of new members, and posts that look like spam, until a moderator approves them.',
   needs: {
     data: Data,
     cache: Cache,

@@ -16,7 +16,7 @@ export default definePlugin({
   id: 'audit',
   name: 'Audit log',
   version: '2.0.0',
-  description: 'Who changed what, and who tried to.',
+  description: 'The audit log: who changed what, and who tried to.',
   defends: true,
   needs: { data: Data, clock: Clock, secrets: Secrets, settings: Settings, accounts: Accounts },
   wants: { admin: Admin },

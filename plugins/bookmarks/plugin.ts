@@ -20,7 +20,7 @@ export default definePlugin({
   id: 'bookmarks',
   name: 'Bookmarks',
   version: '1.0.0',
-  description: 'Members keep posts, with a note and a reminder.',
+  description: 'Members bookmark posts, with a note and a reminder.',
   needs: {
     data: Data,
     cache: Cache,

@@ -7,7 +7,7 @@ export default definePlugin({
   id: 'cache',
   name: 'Memory',
   version: '1.0.0',
-  description: 'What each process remembers, exact over all of them where REDIS_URL is set.',
+  description: 'The cache, consistent across processes when REDIS_URL is set.',
   needs: { data: Data, environment: Environment, cluster: Cluster },
   provides: { cache: Cache, probe: RedisProbe },
 

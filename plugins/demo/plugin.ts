@@ -15,7 +15,7 @@ export default definePlugin({
   id: 'demo',
   name: 'Demonstration',
   version: '1.0.0',
-  description: 'A lifelike community to look around in, and load made by machine.',
+  description: 'Lifelike demo content, and generated content for load tests.',
   needs: {
     access: Access,
     accounts: Accounts,

@@ -23,7 +23,7 @@ export default definePlugin({
   id: 'drafts',
   name: 'Drafts',
   version: '1.0.0',
-  description: 'What members began to write is there on each of their devices.',
+  description: 'Saves what members are writing, on all their devices.',
   needs: {
     data: Data,
     clock: Clock,

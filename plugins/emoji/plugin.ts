@@ -20,7 +20,7 @@ export default definePlugin({
   id: 'emoji',
   name: 'Emoji',
   version: '1.1.0',
-  description: 'Emoji where members write, by their names or chosen among all.',
+  description: 'Emoji in posts, by name or from a picker.',
   needs: { web: Web },
   setup({ web }, plugin) {
     const names = html`<x-complete-emoji data-trigger=":"></x-complete-emoji>`;

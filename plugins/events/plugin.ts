@@ -15,7 +15,7 @@ export default definePlugin({
   id: 'events',
   name: 'Event log',
   version: '2.0.0',
-  description: 'What has happened, in order, for integrators and for the pages’ live updates.',
+  description: 'The event log, for integrations and for live updates of pages.',
   needs: { data: Data, cache: Cache, cluster: Cluster, clock: Clock, hooks: Hooks, settings: Settings },
   provides: { events: EventLog },
   extensionPoints: [eventRules],

@@ -14,7 +14,7 @@ export default definePlugin({
   id: 'first-steps',
   name: 'First steps',
   version: '1.0.0',
-  description: 'Proposes to new members what to begin with.',
+  description: 'Suggests first steps to new members.',
   needs: { data: Data, cache: Cache, clock: Clock, accounts: Accounts, discussions: Discussions, web: Web },
   extensionPoints: [firstSteps],
   settings: Type.Object({

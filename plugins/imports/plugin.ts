@@ -13,7 +13,7 @@ export default definePlugin({
   id: 'imports',
   name: 'Imports',
   version: '1.0.0',
-  description: 'Brings the members and discussions of another forum.',
+  description: 'Imports the members and discussions of another forum.',
   needs: {
     data: Data,
     clock: Clock,

@@ -22,7 +22,7 @@ export default definePlugin({
   id: 'installer',
   name: 'Installer',
   version: '1.0.0',
-  description: 'Makes a forum of an empty database, once: in a browser or from a shell.',
+  description: 'Sets up a new forum on an empty database, in a browser or from a shell.',
   needs: {
     accounts: Accounts,
     clock: Clock,

@@ -6,7 +6,7 @@ export default definePlugin({
   id: 'limits',
   name: 'Rate limits',
   version: '2.0.0',
-  description: 'Counts what may be done only so often.',
+  description: 'Counts actions for rate limits.',
   defends: true,
   needs: { cache: Cache },
   provides: { limits: Limits },

@@ -30,7 +30,7 @@ export default definePlugin({
   id: 'link-previews',
   name: 'Link previews',
   version: '1.0.0',
-  description: 'Shows links that stand alone as cards with what their pages say of themselves.',
+  description: 'Shows links on a line of their own as cards with title, picture and site.',
   needs: {
     data: Data,
     cache: Cache,

@@ -23,7 +23,7 @@ export default definePlugin({
   id: 'live',
   name: 'Live updates',
   version: '2.0.0',
-  description: 'Tells open pages and programs what happens, as it happens.',
+  description: 'Pushes live updates to open pages and API clients.',
   needs: {
     access: Access,
     sessions: Sessions,

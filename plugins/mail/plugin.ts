@@ -19,7 +19,7 @@ export default definePlugin({
   id: 'mail',
   name: 'Mail',
   version: '1.0.0',
-  description: 'Sends mail over a server, or into files where there is none.',
+  description: 'Sends e-mail through a mail server, or writes it to files if there is none.',
   defends: true,
   needs: { data: Data, clock: Clock, environment: Environment, secrets: Secrets, settings: Settings },
   provides: { mail: Mail },

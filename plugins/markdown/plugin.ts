@@ -12,7 +12,7 @@ export default definePlugin({
   id: 'markdown',
   name: 'Markdown',
   version: '1.0.0',
-  description: 'Turns what members write into safe HTML.',
+  description: 'Renders Markdown as safe HTML.',
   needs: { environment: Environment, http: Http, limits: Limits },
   wants: { protection: Protection },
   provides: { markdown: Markdown },

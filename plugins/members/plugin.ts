@@ -15,7 +15,7 @@ export default definePlugin({
   id: 'members',
   name: 'Members',
   version: '1.0.0',
-  description: 'A list of all members, and a card with each name.',
+  description: 'The member directory, and a card for each member.',
   needs: { clock: Clock, settings: Settings, access: Access, accounts: Accounts, discussions: Discussions },
   wants: { web: Web },
   permissions: [seeMembers],

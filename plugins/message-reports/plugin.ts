@@ -23,7 +23,7 @@ export default definePlugin({
   id: 'message-reports',
   name: 'Reports of private messages',
   version: '1.0.0',
-  description: 'Members report single private messages, moderators see these and nothing else of the conversation.',
+  description: 'Members report private messages; moderators see only the reported message.',
   needs: {
     data: Data,
     cache: Cache,

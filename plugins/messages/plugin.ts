@@ -35,7 +35,7 @@ export default definePlugin({
   id: 'messages',
   name: 'Private messages',
   version: '1.0.0',
-  description: 'Members write to one another, and nobody else reads it.',
+  description: 'Private messages between members.',
   needs: {
     data: Data,
     cache: Cache,

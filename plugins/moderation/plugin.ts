@@ -32,7 +32,7 @@ export default definePlugin({
   id: 'moderation',
   name: 'Moderation',
   version: '2.0.0',
-  description: 'The moderators’ pages and log, suspensions and bans, and notes on members.',
+  description: 'Moderation pages and log, suspensions, bans, and notes on members.',
   defends: true,
   needs: {
     data: Data,

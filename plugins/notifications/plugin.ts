@@ -39,7 +39,7 @@ export default definePlugin({
   id: 'notifications',
   name: 'Notifications',
   version: '2.0.0',
-  description: 'Tells members of replies, mentions, quotes and reactions, on the site and by mail.',
+  description: 'Notifies members of replies, mentions, quotes and reactions, on the site and by e-mail.',
   needs: {
     data: Data,
     cache: Cache,

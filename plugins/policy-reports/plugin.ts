@@ -14,7 +14,7 @@ export default definePlugin({
   id: 'policy-reports',
   name: 'Policy reports',
   version: '1.0.0',
-  description: 'Counts what browsers refused to load or run on pages, as they tell.',
+  description: 'Counts reports of browsers about content security policy violations.',
   needs: { data: Data, clock: Clock, http: Http, limits: Limits, protection: Protection },
   wants: { admin: Admin },
   settings: Type.Object({

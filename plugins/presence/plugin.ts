@@ -18,7 +18,7 @@ export default definePlugin({
   id: 'presence',
   name: 'Presence',
   version: '2.0.0',
-  description: 'Who is here now: members, guests and crawlers.',
+  description: 'Who is online: members, guests and crawlers.',
   needs: {
     cache: Cache,
     clock: Clock,

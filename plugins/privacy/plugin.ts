@@ -22,7 +22,7 @@ export default definePlugin({
   id: 'privacy',
   name: 'Privacy',
   version: '2.0.0',
-  description: 'Members take their data along, choose what others see of them, and delete their accounts.',
+  description: 'Members export their data, choose what others see of them, and delete their accounts.',
   needs: {
     data: Data,
     cache: Cache,

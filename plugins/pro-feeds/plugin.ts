@@ -14,7 +14,7 @@ export default definePlugin({
   id: 'pro-feeds',
   name: 'Members’ feeds',
   version: '1.0.0',
-  description: 'Feeds with what their reader may see, by a token in the address.',
+  description: 'Private feeds, by a token in the address.',
   needs: {
     data: Data,
     clock: Clock,

@@ -17,7 +17,7 @@ export default definePlugin({
   id: 'profiles',
   name: 'Profiles',
   version: '1.0.0',
-  description: 'Members say who they are: a text, a place and links.',
+  description: 'Member profiles: a text, a place and links.',
   needs: { data: Data, cache: Cache, clock: Clock, access: Access, accounts: Accounts, markdown: Markdown },
   wants: { web: Web },
   hooks: [profileUpdated, profileCleared],

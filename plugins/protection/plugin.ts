@@ -10,8 +10,7 @@ export default definePlugin({
   id: 'protection',
   name: 'Protection',
   version: '1.0.0',
-  description:
-    'The headers that protect every answer, which proxies are believed, how request bodies are read, and how other servers are called.',
+  description: 'Security headers, trusted proxies, limits of request bodies, and safe outgoing requests.',
   defends: true,
   needs: { environment: Environment, routes: Routes },
   provides: { protection: Protection, http: Http },

@@ -22,7 +22,7 @@ export default definePlugin({
   id: 'reactions',
   name: 'Reactions',
   version: '2.0.0',
-  description: 'A word less: members answer posts with an emoji.',
+  description: 'Members react to posts with emoji.',
   needs: {
     data: Data,
     cache: Cache,

@@ -28,7 +28,7 @@ export default definePlugin({
   id: 'read-marks',
   name: 'Read marks',
   version: '1.0.0',
-  description: 'Keeps how far members have read, and leads them to what is unread.',
+  description: 'Remembers how far members have read, and shows what is unread.',
   needs: {
     data: Data,
     cache: Cache,

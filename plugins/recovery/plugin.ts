@@ -20,7 +20,7 @@ export default definePlugin({
   id: 'recovery',
   name: 'Password reset and confirmed addresses',
   version: '1.0.0',
-  description: 'Links by mail: to choose a new password, and to show that an address is one’s own.',
+  description: 'Password resets and e-mail address confirmation.',
   defends: true,
   needs: {
     data: Data,

@@ -26,7 +26,7 @@ export default definePlugin({
   id: 'reports',
   name: 'Reports',
   version: '2.0.0',
-  description: 'Members report posts, moderators deal with them.',
+  description: 'Members report posts, and moderators handle the reports.',
   needs: {
     data: Data,
     cache: Cache,

@@ -20,7 +20,7 @@ export default definePlugin({
   id: 'search',
   name: 'Search',
   version: '2.0.0',
-  description: 'Finds discussions, posts and members.',
+  description: 'Search for discussions, posts and members.',
   needs: {
     data: Data,
     cache: Cache,

@@ -35,7 +35,7 @@ export default definePlugin({
   id: 'secrets',
   name: 'Secrets',
   version: '1.0.0',
-  description: 'Seals what must not be read in the database, and signs what visitors bring back.',
+  description: 'Encrypts secrets in the database, and signs tokens.',
   needs: { data: Data, environment: Environment, settings: Settings, plugins: Plugins },
   provides: { secrets: Secrets, rootKey: RootKey },
   hooks: [rootKeyRotated],

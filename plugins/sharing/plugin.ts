@@ -7,7 +7,7 @@ export default definePlugin({
   id: 'sharing',
   name: 'Sharing',
   version: '1.0.0',
-  description: 'Passes on the address of a discussion or a post.',
+  description: 'Shares the link of a discussion or a post.',
   needs: { discussions: Discussions, web: Web },
   setup({ web }, plugin) {
     plugin.extend(

@@ -38,7 +38,7 @@ export default definePlugin({
   id: 'single-sign-on',
   name: 'Single sign-on',
   version: '1.0.0',
-  description: 'Members log in with an account of another site, by OpenID Connect.',
+  description: 'Members log in with an account at another site, by OpenID Connect.',
   needs: {
     data: Data,
     cache: Cache,

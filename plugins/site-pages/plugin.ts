@@ -41,7 +41,7 @@ export default definePlugin({
   id: 'site-pages',
   name: 'Site pages',
   version: '1.0.0',
-  description: 'Guidelines, help, privacy, terms and legal notice: pages whose text administrators may write.',
+  description: 'Guidelines, help, privacy, terms and legal notice: pages that administrators can edit.',
   needs: { cache: Cache, markdown: Markdown, web: Web },
   settings: Type.Object({
     'site-pages.shown': Type.Array(Type.Enum([...NAMES]), {

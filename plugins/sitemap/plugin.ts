@@ -14,7 +14,7 @@ export default definePlugin({
   id: 'sitemap',
   name: 'Sitemap',
   version: '1.0.0',
-  description: 'Tells search engines what there is: /sitemap.xml and /robots.txt.',
+  description: '/sitemap.xml and /robots.txt for search engines.',
   needs: {
     cache: Cache,
     environment: Environment,

@@ -18,7 +18,7 @@ export default definePlugin({
   id: 'slow-mode',
   name: 'Slow mode',
   version: '1.0.0',
-  description: 'Moderators let members wait between two replies to a heated discussion.',
+  description: 'Makes members wait between replies in heated discussions.',
   needs: { data: Data, cache: Cache, access: Access, limits: Limits, categories: Categories },
   wants: { web: Web },
   hooks: [slowModeChanged],

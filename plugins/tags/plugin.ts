@@ -22,7 +22,7 @@ export default definePlugin({
   id: 'tags',
   name: 'Tags',
   version: '2.0.0',
-  description: 'Words that bring discussions together across categories.',
+  description: 'Tags that group discussions across categories.',
   needs: {
     data: Data,
     cache: Cache,

@@ -22,7 +22,7 @@ export default definePlugin({
   id: 'two-factor',
   name: 'Two-factor login',
   version: '1.0.0',
-  description: 'Members who wish so log in with a code of their phone besides the password.',
+  description: 'Members can require a code from their phone, besides the password, to log in.',
   defends: true,
   needs: {
     data: Data,

@@ -14,7 +14,7 @@ export default definePlugin({
   id: 'typing',
   name: 'Typing indicator',
   version: '1.0.0',
-  description: 'Who is writing a reply at this moment.',
+  description: 'Shows who is writing a reply.',
   // Presence is needed because its rate limit covers both, and it knows who hides their presence.
   needs: {
     cache: Cache,

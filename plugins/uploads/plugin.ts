@@ -33,7 +33,7 @@ export default definePlugin({
   id: 'uploads',
   name: 'Uploads',
   version: '1.0.0',
-  description: 'Pictures and files in posts, and pictures of members.',
+  description: 'Pictures and files in posts, and profile pictures.',
   needs: {
     data: Data,
     cache: Cache,

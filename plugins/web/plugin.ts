@@ -81,7 +81,7 @@ export default definePlugin({
   id: 'web',
   name: 'Pages',
   version: '2.0.0',
-  description: 'The page surface: themes, templates, slots, forms and assets.',
+  description: 'HTML pages: themes, templates, slots, forms and assets.',
   needs: {
     Access,
     Accounts,

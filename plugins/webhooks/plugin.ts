@@ -44,7 +44,7 @@ export default definePlugin({
   id: 'webhooks',
   name: 'Webhooks',
   version: '1.0.0',
-  description: 'Tells other services what happens here, and hears from them.',
+  description: 'Sends events to other services, and receives webhooks from them.',
   needs: {
     data: Data,
     clock: Clock,
