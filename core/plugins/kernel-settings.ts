@@ -8,7 +8,7 @@ export const kernelSettings = Type.Object({
     default: 5_000,
     minimum: 100,
     title: 'Deadline of a listener',
-    description: 'Milliseconds after which a plugin’s listener is no longer waited for.',
+    description: 'Milliseconds after which a plugin’s listener times out.',
     'x-group': 'plugins',
   }),
   'hooks.failures': Type.Integer({
@@ -22,7 +22,7 @@ export const kernelSettings = Type.Object({
     default: 30_000,
     minimum: 1_000,
     title: 'Deadline of a start',
-    description: 'Milliseconds after which a plugin that does not finish starting is given up.',
+    description: 'Milliseconds after which starting a plugin times out.',
     'x-group': 'plugins',
   }),
   'hooks.slow': Type.Integer({

@@ -8,7 +8,7 @@ export const accountSettings = Type.Object({
     maximum: 64,
     'x-danger': true,
     title: 'Shortest password',
-    description: 'Characters a password must have at least.',
+    description: 'Minimum number of characters.',
     'x-group': 'security',
   }),
   'security.bcrypt_cost': Type.Integer({
@@ -17,7 +17,7 @@ export const accountSettings = Type.Object({
     maximum: 16,
     'x-danger': true,
     title: 'Cost of password hashes',
-    description: 'Each step doubles the time. Passwords are hashed anew at the next login when it rises.',
+    description: 'Each step doubles the time. When raised, passwords are rehashed at the next login.',
     'x-group': 'security',
   }),
   'security.bind_ip': Type.Boolean({
@@ -25,7 +25,7 @@ export const accountSettings = Type.Object({
     'x-danger': true,
     title: 'Bind sessions to an address',
     description:
-      'Ends a session when the client’s IP address changes. Switch it off behind a CDN or for members on the move.',
+      'Ends a session when the client’s IP address changes. Turn this off behind a CDN, or for members on mobile networks.',
     'x-group': 'security',
   }),
   'security.bind_fingerprint': Type.Boolean({
@@ -33,7 +33,7 @@ export const accountSettings = Type.Object({
     'x-danger': true,
     title: 'Bind sessions to a browser',
     description:
-      'Ends a session when what the browser says of itself or its languages changes. Switch it off where something between them and the forum rewrites that.',
+      'Ends a session when the User-Agent or Accept-Language of the browser changes. Turn this off if a proxy rewrites these headers.',
     'x-group': 'security',
   }),
   'login.rate_limit': Type.Integer({
@@ -57,7 +57,7 @@ export const accountSettings = Type.Object({
     minimum: 1,
     'x-danger': true,
     title: 'Logins per account',
-    description: 'In 15 minutes, right ones and wrong ones, with each time that the password is asked for again.',
+    description: 'In 15 minutes, successful or not, including password confirmations.',
     'x-group': 'limits',
   }),
   'registration.rate_limit': Type.Integer({
@@ -72,7 +72,7 @@ export const accountSettings = Type.Object({
     default: true,
     'x-danger': true,
     title: 'Check mail domains',
-    description: 'Refuses addresses at registration whose domain takes no mail.',
+    description: 'Rejects sign-ups with an address whose domain does not accept e-mail.',
     'x-group': 'email',
   }),
 });

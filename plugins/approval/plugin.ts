@@ -54,29 +54,30 @@ export default definePlugin({
       default: 0,
       minimum: 0,
       maximum: 50,
-      title: 'First posts that are approved',
+      title: 'First posts held for approval',
       description:
-        'Until a member has so many posts, each waits until a moderator has approved it. 0: they appear at once. Moderators’ own always do.',
+        'A member’s posts are held until this many have been approved. 0: posts appear at once. Posts of moderators are never held.',
     }),
     'approval.links': Type.Integer({
       default: 0,
       minimum: 0,
       maximum: 50,
-      title: 'Links from which on a post waits',
-      description: 'To other sites, in one post of a member who has fewer posts than the next setting says. 0: never.',
+      title: 'Links that hold a post',
+      description:
+        'Number of links to other sites in one post, for members with fewer posts than the next setting. 0: never.',
     }),
     'approval.links_until': Type.Integer({
       default: 10,
       minimum: 1,
       maximum: 1_000,
-      title: 'Posts from which on links are free',
-      description: 'Members with so many posts may have any number of links in one.',
+      title: 'Posts before links are unrestricted',
+      description: 'Members with this many posts may use any number of links.',
     }),
     'approval.words': Type.Array(Type.String({ minLength: 1, maxLength: 60 }), {
       default: [],
       maxItems: 500,
-      title: 'Words for which a post waits',
-      description: 'Whole words or phrases, in capitals or not, in texts and titles of any member.',
+      title: 'Words that hold a post',
+      description: 'Whole words or phrases, case-insensitive, in posts and titles of all members.',
     }),
   }),
   setup(

@@ -30,9 +30,9 @@ export default definePlugin({
       minimum: 0,
       maximum: 36_500,
       'x-danger': true,
-      title: 'Days for which the audit log is kept',
+      title: 'Days to keep the audit log',
       'x-group': 'security',
-      description: '0 keeps it for ever; less than 30 counts as 30.',
+      description: '0 keeps it forever; values below 30 count as 30.',
     }),
   }),
 

@@ -38,8 +38,8 @@ export default definePlugin({
     'bookmarks.rate_limit': Type.Integer({
       default: 200,
       minimum: 1,
-      title: 'Changes of bookmarks in ten minutes',
-      description: 'How many one member may make; moderators five times as many.',
+      title: 'Bookmark changes per ten minutes',
+      description: 'Per member; moderators may make five times as many.',
       'x-group': 'limits',
     }),
     'bookmarks.most': Type.Integer({
@@ -47,7 +47,7 @@ export default definePlugin({
       minimum: 1,
       maximum: 20_000,
       title: 'Bookmarks of a member',
-      description: 'How many one member may have; those of posts that they may not see at present count.',
+      description: 'Per member, including those of posts they cannot currently see.',
     }),
   }),
   setup(

@@ -129,36 +129,32 @@ export default definePlugin({
   ],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
-    'posts.rate_limit': rate(
-      20,
-      'Replies in ten minutes',
-      'How many one member may write; moderators five times as many.',
-    ),
+    'posts.rate_limit': rate(20, 'Replies in ten minutes', 'Per member; moderators may write five times as many.'),
     'discussions.rate_limit': rate(
       10,
       'Discussions in an hour',
-      'How many one member may start; moderators five times as many.',
+      'Per member; moderators may start five times as many.',
     ),
     'discussions.new_author_days': Type.Integer({
       default: 14,
       minimum: 0,
       maximum: 365,
-      title: 'Days for which authors are new',
-      description: 'From their first post on; their posts say so, that others may be kind. 0: never.',
+      title: 'Days during which authors are new',
+      description: 'After their first post; a badge on their posts says so. 0: never.',
     }),
     'posts.undo_minutes': Type.Integer({
       default: 10,
       minimum: 0,
       maximum: 1_440,
-      title: 'Minutes to bring back what one deleted',
+      title: 'Minutes to undo a deletion',
       description:
-        'In which authors may take back that they deleted a post or a discussion; moderators always may. 0: never.',
+        'Authors can restore a post or discussion they deleted within this time; moderators always can. 0: never.',
     }),
     'posts.public_history': Type.Boolean({
       default: false,
       title: 'History for everybody',
       description:
-        'Whoever may read a post may read what it said before it was edited; otherwise its author and moderators.',
+        'Everyone who can read a post can see its earlier versions; otherwise only its author and moderators.',
     }),
   }),
   entities: [CategoryEntity, DiscussionEntity, PostEntity],

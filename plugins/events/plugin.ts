@@ -24,9 +24,9 @@ export default definePlugin({
       default: 30,
       minimum: 1,
       maximum: 3_650,
-      title: 'Days for which events are kept',
+      title: 'Days to keep events',
       'x-group': 'events',
-      description: 'Whoever reads the event log may be away for as long.',
+      description: 'Consumers of the event log can be offline for this long.',
     }),
   }),
 

@@ -22,8 +22,8 @@ export default definePlugin({
       default: 14,
       minimum: 0,
       maximum: 365,
-      title: 'Days for which first steps are shown',
-      description: 'On the front page of those who signed up, until they have taken them or put them away. 0: never.',
+      title: 'Days to show first steps',
+      description: 'On the home page of new members, until they complete or dismiss them. 0: never.',
     }),
   }),
   setup({ data, cache, clock, accounts, web }, plugin) {

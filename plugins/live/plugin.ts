@@ -41,16 +41,15 @@ export default definePlugin({
     'live.streams': Type.Integer({
       default: 10,
       minimum: 1,
-      title: 'Open streams of one member',
+      title: 'Open streams per member',
       'x-group': 'live',
-      description:
-        'And of one address for all guests behind it; counted in each process. A browser has one for all its tabs.',
+      description: 'Also per address for guests; counted in each process. A browser uses one for all its tabs.',
     }),
     'live.guests': Type.Boolean({
       default: false,
       title: 'Live updates for guests',
       'x-group': 'live',
-      description: 'Whether pages of guests open a stream too. The API lets them in any case.',
+      description: 'Whether pages of guests open a stream, too. The API always allows it.',
     }),
   }),
 

@@ -22,7 +22,7 @@ export default definePlugin({
       default: ['*'],
       title: 'Hosts of pictures',
       description:
-        'Pictures of these hosts are shown in texts, and those of others become links; * stands for all. Whoever keeps a picture sees who looks at it. For texts written from now on.',
+        'Pictures from these hosts are shown in posts, others become links; * allows all. The host of a picture can see who views it. Applies to new posts.',
     }),
     'markdown.rate_limit': Type.Integer({
       default: 60,

@@ -24,8 +24,8 @@ export default definePlugin({
       default: 14,
       minimum: 0,
       maximum: 365,
-      title: 'Days for which members are new',
-      description: 'Their cards say so after they signed up. 0: never.',
+      title: 'Days during which members are new',
+      description: 'After sign-up; their cards say so. 0: never.',
     }),
   }),
   setup({ clock, settings, access, accounts, discussions, web }, plugin) {

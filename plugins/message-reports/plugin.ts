@@ -43,17 +43,17 @@ export default definePlugin({
     'message-reports.rate_limit': Type.Integer({
       default: 20,
       minimum: 1,
-      title: 'Reports of private messages in an hour',
-      description: 'How many one member may make; moderators five times as many.',
+      title: 'Reports of private messages per hour',
+      description: 'Per member; moderators may make five times as many.',
       'x-group': 'limits',
     }),
     'message-reports.days': Type.Integer({
       default: 30,
       minimum: 1,
       maximum: 3_650,
-      title: 'Days for which handled reports of messages are kept',
+      title: 'Days to keep handled reports of messages',
       description:
-        'Then the report is deleted, with the copy of the message. What waits for a moderator stays until it is handled.',
+        'Afterwards the report and its copy of the message are deleted. Open reports are kept until they are handled.',
     }),
   }),
   setup({ data, cache, clock, settings, access, accounts, limits, markdown, messages, notifications, web }, plugin) {

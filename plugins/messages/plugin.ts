@@ -57,7 +57,7 @@ export default definePlugin({
       minimum: 2,
       maximum: 100,
       title: 'Members in a conversation',
-      description: 'How many may be in one, with whoever begins it.',
+      description: 'Maximum number, including the member who starts it.',
     }),
     'messages.longest': Type.Integer({
       default: 20_000,
@@ -69,15 +69,15 @@ export default definePlugin({
     'messages.rate_limit': Type.Integer({
       default: 30,
       minimum: 1,
-      title: 'Private messages in ten minutes',
-      description: 'How many one member may write; moderators five times as many.',
+      title: 'Private messages per ten minutes',
+      description: 'Per member; moderators may write five times as many.',
       'x-group': 'limits',
     }),
     'messages.conversation_rate_limit': Type.Integer({
       default: 10,
       minimum: 1,
-      title: 'Private conversations in an hour',
-      description: 'How many one member may begin; moderators five times as many.',
+      title: 'Private conversations per hour',
+      description: 'Per member; moderators may start five times as many.',
       'x-group': 'limits',
     }),
   }),

@@ -21,9 +21,9 @@ export default definePlugin({
     'security.report_rate_limit': Type.Integer({
       default: 60,
       minimum: 1,
-      title: 'Policy reports in a minute',
+      title: 'Policy reports per minute',
       'x-group': 'limits',
-      description: 'How many of one address are counted.',
+      description: 'Counted per network address.',
     }),
   }),
   setup({ data, clock, http, limits, protection, admin }, plugin) {

@@ -4,9 +4,9 @@ export const privacySettings = Type.Object({
   'privacy.export_rate_limit': Type.Integer({
     default: 3,
     minimum: 1,
-    title: 'Copies of their data a member may ask for in a day',
+    title: 'Data exports per member and day',
     'x-group': 'limits',
-    description: 'Each reads everything that the member wrote.',
+    description: 'Each export reads everything the member has written.',
   }),
   'privacy.grace_days': Type.Integer({
     default: 7,
@@ -14,7 +14,7 @@ export const privacySettings = Type.Object({
     maximum: 365,
     title: 'Days before an account is deleted',
     'x-group': 'security',
-    description: 'Within them its member can come back by logging in. 0 deletes at once.',
+    description: 'The member can cancel by logging in within this time. 0 deletes at once.',
   }),
 });
 export type PrivacySettings = Static<typeof privacySettings>;

@@ -30,7 +30,7 @@ export default definePlugin({
       title: 'Feeds by token',
       'x-group': 'feeds',
       description:
-        'Feeds show a member what they may see when the address has their token. Addresses are easily passed on: members can revoke theirs.',
+        'Members can create feed addresses with a token that show everything they can see. Such addresses are easily shared; members can revoke theirs.',
     }),
   }),
   setup({ data, clock, environment, accounts, sessions, categories }, plugin) {

@@ -19,11 +19,11 @@ export default definePlugin({
   settings: Type.Object({
     'security.hsts_subdomains': Type.Boolean({
       default: false,
-      title: 'Hosts below this one have https too',
+      title: 'Include subdomains in HSTS',
       'x-group': 'security',
       'x-danger': true,
       description:
-        'Browsers then open every host below this one over https alone, for two years. Only while the site is served over https.',
+        'Browsers will use only https for all subdomains for two years. Sent only while the site is served over https.',
     }),
     'security.upgrade_insecure': Type.Boolean({
       default: true,
@@ -31,7 +31,7 @@ export default definePlugin({
       'x-group': 'security',
       'x-danger': true,
       description:
-        'Browsers then load everything over https. Switch it off where the site is opened over plain http on a network.',
+        'Browsers load everything over https. Turn this off if the site is opened over plain http on a local network.',
     }),
   }),
 

@@ -7,7 +7,8 @@ export const recoverySettings = Type.Object({
     'x-danger': true,
     title: 'Requests for a new password',
     'x-group': 'limits',
-    description: 'In an hour, for each network address and each e-mail address. As many mails that confirm an address.',
+    description:
+      'Per hour, for each network address and each e-mail address. The same limit applies to confirmation e-mails.',
   }),
   'security.password_reset_token_ttl': Type.Integer({
     default: 3_600,
@@ -24,8 +25,8 @@ export const recoverySettings = Type.Object({
     title: 'Confirm e-mail addresses',
     'x-group': 'email',
     description:
-      'New members follow a link in a mail before they can log in, members who want another address before it is theirs, and forms do not tell whose ' +
-      'address is in use. Members from before stay so.',
+      'New members must follow a link in an e-mail before they can log in, members must do so to change their address, and forms do not reveal which ' +
+      'addresses are in use. Existing members are not affected.',
   }),
   'registration.unconfirmed_days': Type.Integer({
     default: 7,
@@ -34,7 +35,7 @@ export const recoverySettings = Type.Object({
     title: 'Days to confirm an address',
     'x-group': 'email',
     description:
-      'Then a sign-up whose address nobody has confirmed ends, and its name and address are free again. Only while new members must confirm theirs.',
+      'Afterwards an unconfirmed sign-up expires, and its name and address are free again. Only while confirmation is required.',
   }),
 });
 export type RecoverySettings = Static<typeof recoverySettings>;

@@ -47,7 +47,7 @@ export default definePlugin({
       default: 20,
       minimum: 1,
       title: 'Reports in an hour',
-      description: 'How many one member may make; moderators five times as many.',
+      description: 'Per member; moderators may make five times as many.',
       'x-group': 'limits',
     }),
   }),

@@ -40,22 +40,20 @@ export default definePlugin({
     'search.language': Type.Enum([...LANGUAGES], {
       default: 'english',
       title: 'Language of the search',
-      description:
-        'Whose words are found in all their forms. After a change every post is indexed anew in the background.',
+      description: 'Used to match different forms of a word. After a change all posts are reindexed in the background.',
     }),
     'search.rate_limit': Type.Integer({
       default: 60,
       minimum: 1,
       title: 'Searches a minute',
-      description: 'Per member, or per address for guests; moderators five times as many.',
+      description: 'Per member, or per address for guests; five times as many for moderators.',
       'x-group': 'limits',
     }),
     'search.suggestion_rate_limit': Type.Integer({
       default: 120,
       minimum: 1,
       title: 'Suggestions a minute',
-      description:
-        'How often a search field, or that of a new title, may ask while one types: per member, or per address for guests.',
+      description: 'Suggestions while typing in the search or a new title: per member, or per address for guests.',
       'x-group': 'limits',
     }),
   }),

@@ -33,8 +33,7 @@ const text = (title: string) =>
     maxLength: MAX_LENGTH,
     title,
     'x-markdown': true,
-    description:
-      'In place of the text that comes with the program. Terms and a legal notice are there once they have one.',
+    description: 'Replaces the built-in text. Terms and legal notice are shown once they have one.',
   });
 
 export default definePlugin({

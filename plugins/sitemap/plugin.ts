@@ -30,15 +30,15 @@ export default definePlugin({
       default: 50_000,
       minimum: 2,
       maximum: 50_000,
-      title: 'Addresses in one file of the sitemap',
+      title: 'Addresses per sitemap file',
       'x-group': 'feeds',
-      description: 'More are split into several files with an index.',
+      description: 'Larger sitemaps are split into several files with an index.',
     }),
     'sitemap.files': Type.Boolean({
       default: true,
       title: 'Write the sitemap to files',
       'x-group': 'feeds',
-      description: 'Keeps a copy in the folder public of the data directory, for a web server in front.',
+      description: 'Keeps a copy in the folder public of the data directory, for a web server in front of the forum.',
     }),
   }),
   setup({ cache, environment, http, access, protection, categories, discussions, tags }, plugin) {

@@ -54,9 +54,9 @@ export default definePlugin({
     'subscriptions.when_starting': level(
       'watching',
       'Who starts a discussion',
-      'How closely they follow it from then on, until they choose for themselves.',
+      'Their notification level from then on, unless they choose another.',
     ),
-    'subscriptions.when_replying': level('tracking', 'Who replies', 'The same; a level that is there already stays.'),
+    'subscriptions.when_replying': level('tracking', 'Who replies', 'The same; an existing level is kept.'),
   }),
   setup({ data, cache, clock, environment, settings, access, accounts, categories, discussions, web, tags }, plugin) {
     const follows = new FollowService({ data, cache, clock });

@@ -42,7 +42,7 @@ export default definePlugin({
       minimum: 0,
       maximum: 20,
       title: 'Tags of a discussion',
-      description: 'How many it may have at most.',
+      description: 'Maximum number per discussion.',
     }),
   }),
   async setup({ data, cache, clock, settings, access, categories, discussions, web, admin }, plugin) {

@@ -3,11 +3,11 @@ import { Type } from 'parley-forum';
 export const twoFactorSettings = Type.Object({
   'two_factor.required_for_staff': Type.Boolean({
     default: false,
-    title: 'Moderators and administrators need two-factor login',
+    title: 'Require two-factor login for moderators and administrators',
     'x-group': 'security',
     'x-danger': true,
     description:
-      'Without it they have the rights of members until they set it up. Only an administrator who has it can switch this on.',
+      'Until they set it up, they only have the rights of members. Only an administrator who uses it can turn this on.',
   }),
   'two_factor.rate_limit': Type.Integer({
     default: 5,
@@ -16,7 +16,7 @@ export const twoFactorSettings = Type.Object({
     title: 'Wrong codes in a row',
     'x-group': 'limits',
     description:
-      'After so many each further code of the account has to wait: a minute, then twice as long each time, half a day at most. Backup codes never wait.',
+      'After this many, further codes for the account are delayed: one minute, doubling each time, up to half a day. Backup codes are never delayed.',
   }),
   'two_factor.address_rate_limit': Type.Integer({
     default: 30,
@@ -24,6 +24,6 @@ export const twoFactorSettings = Type.Object({
     'x-danger': true,
     title: 'Codes per address',
     'x-group': 'limits',
-    description: 'In 15 minutes, right and wrong ones, for all accounts together.',
+    description: 'In 15 minutes, correct or not, for all accounts together.',
   }),
 });

@@ -10,8 +10,7 @@ export const uploadSettings = Type.Object({
     title: 'Types of files',
     ...group,
     'x-danger': true,
-    description:
-      'Pictures are written anew without their metadata; everything else is only ever offered as a download.',
+    description: 'Pictures are re-encoded without their metadata; all other files are only offered as downloads.',
   }),
   'uploads.max_size': Type.Integer({
     default: 5 * 1024 ** 2,
@@ -28,14 +27,14 @@ export const uploadSettings = Type.Object({
     title: 'Largest picture, in pixels',
     ...group,
     description:
-      'Width times height, of all frames together where a picture moves. A picture of 40 million takes up to 160 MB of memory for a moment.',
+      'Width times height, for all frames of an animation together. A picture of 40 million pixels briefly takes up to 160 MB of memory.',
   }),
   'uploads.member_files': Type.Integer({ default: 1_000, minimum: 1, title: 'Files of one member', ...group }),
   'uploads.member_bytes': Type.Integer({
     default: 200 * 1024 ** 2,
     minimum: 1_024,
     title: 'Bytes of one member',
-    description: 'Of all their files together.',
+    description: 'All files of one member together.',
     ...group,
   }),
   'uploads.unused_days': Type.Integer({
@@ -43,13 +42,13 @@ export const uploadSettings = Type.Object({
     minimum: 1,
     maximum: 365,
     title: 'Days until unused files are removed',
-    description: 'Since no post shows or links to them any more.',
+    description: 'After no post shows or links to them any more.',
     ...group,
   }),
   'uploads.rate_limit': Type.Integer({
     default: 30,
     minimum: 1,
-    title: 'Uploads in ten minutes and member',
+    title: 'Uploads per ten minutes and member',
     description: 'Moderators five times as many.',
     'x-group': 'limits',
   }),

@@ -10,7 +10,7 @@ export const webSettings = Type.Object({
     default: '',
     maxLength: 300,
     title: 'Description',
-    description: 'One sentence for search engines, feeds and guests of the front page.',
+    description: 'One sentence for search engines, feeds and guests on the home page.',
     'x-group': 'site',
   }),
   'site.picture': Type.String({
@@ -31,7 +31,7 @@ export const webSettings = Type.Object({
     title: 'Icon',
     'x-group': 'appearance',
     description:
-      'Shown in the bar, in browsers’ tabs and on phones’ home screens: the path on this site of a square picture, 512 by 512 pixels at best. Whoever may upload files does so among their settings, under “Files”, and copies its address. Empty: the first letter of the name, and the theme’s picture.',
+      'Shown in the bar, in browser tabs and on phones’ home screens: the path on this site of a square picture, ideally 512 by 512 pixels. Upload it under “Files” in your settings and copy its address. Empty: the first letter of the name, and the theme’s picture.',
   }),
   'site.accent': Type.String({
     default: '',
@@ -40,41 +40,41 @@ export const webSettings = Type.Object({
     title: 'Accent colour',
     'x-group': 'appearance',
     description:
-      'Of buttons and of what is chosen, as #rrggbb. It is made darker or lighter where it could not be read otherwise. Empty: the theme’s.',
+      'Used for buttons and selected items, as #rrggbb. Adjusted where contrast would be too low. Empty: the theme’s.',
   }),
   'site.locale': Type.String({
     default: 'en',
     title: 'Language',
-    description: 'For visitors whose own language is not offered.',
+    description: 'For visitors whose own language is not available.',
     'x-group': 'site',
   }),
   'site.timezone': Type.String({
     default: 'UTC',
     maxLength: 64,
     title: 'Time zone',
-    description: 'Such as Europe/Lisbon: in which pages tell times where no script shows the reader’s own.',
+    description: 'For example Europe/Lisbon: used for times where the reader’s own time zone is not known.',
     'x-group': 'site',
   }),
   'pages.part_deadline': Type.Integer({
     default: 50,
     minimum: 10,
     maximum: 5_000,
-    title: 'Milliseconds for a part of a page',
+    title: 'Time limit for parts of a page, in milliseconds',
     'x-group': 'limits',
     description:
-      'What another plugin adds to a page and is slower is left out of it. The time in which the process or the database is busy with others does not count.',
+      'A part that a plugin adds to a page is left out if it takes longer. Time in which the process or the database is busy with other requests does not count.',
   }),
   'pages.rate_limit': Type.Integer({
     default: 60,
     minimum: 1,
-    title: 'Forms a minute and address',
+    title: 'Forms per minute and address',
     'x-group': 'limits',
-    description: 'How many forms one network address may send; IPv6 is counted per /64. Moderators five times as many.',
+    description: 'Forms one network address may send; IPv6 is counted per /64. Moderators may send five times as many.',
   }),
   'site.theme': Type.String({
     default: ROOT_THEME,
     title: 'Theme',
     'x-group': 'appearance',
-    description: 'A folder in themes/. One that breaks the rules is refused.',
+    description: 'A folder in themes/. A theme that breaks the rules is rejected.',
   }),
 });

@@ -19,13 +19,13 @@ export const settings = Type.Object({
     title: 'Secret for incoming webhooks',
     'x-secret': true,
     description:
-      'Services sign with it what they post to /api/webhooks: whsec_ and 24 to 64 bytes in base64. Without it nothing is taken in.',
+      'Services use it to sign requests to /api/webhooks: whsec_ followed by 24 to 64 bytes in base64. Without it, incoming webhooks are rejected.',
   }),
   'webhooks.retry_delays': Type.Array(Type.Integer({ minimum: 0, maximum: 24 * 7 * HOUR }), {
     default: [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR],
     maxItems: 30,
     title: 'Seconds before each further attempt',
-    description: 'After the last one a delivery has failed.',
+    description: 'After the last attempt a delivery has failed.',
   }),
   'webhooks.retry_jitter': Type.Number({
     default: 0.2,
@@ -33,12 +33,12 @@ export const settings = Type.Object({
     maximum: 1,
     title: 'Spread of these times',
     description:
-      'By what part of itself each may be shorter or longer, so that what failed together does not come back together.',
+      'Fraction by which each delay may vary, so that deliveries that failed together are not retried together.',
   }),
   'webhooks.history_days': Type.Integer({
     default: 30,
     minimum: 1,
     maximum: 3_650,
-    title: 'Days for which the history is kept',
+    title: 'Days to keep the history',
   }),
 });
