@@ -157,7 +157,7 @@ describe('settings from the command line', () => {
 describe('plugins from the command line', () => {
   test('are listed with why one does not run', async () => {
     expect(await run('plugin', 'list')).toEqual([
-      expect.stringMatching(/^secrets  on      [0-9.]+  Seals/),
+      expect.stringMatching(/^secrets  on      [0-9.]+  Encrypts/),
       'bell     on',
       'broken   failed         no clapper',
     ]);
