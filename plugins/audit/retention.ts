@@ -7,7 +7,10 @@ const DAY = 86_400_000;
  * soon.
  */
 const MIN_DAYS = 30;
-/** Entries deleted in one transaction, during which new entries have to wait. */
+/**
+ * Entries deleted in one transaction, during which new entries have to wait. More than in a step of `repeatInBatches`,
+ * because each batch adds an entry to the log.
+ */
 const BATCH_SIZE = 5_000;
 
 /** The action of entries that say how much was deleted, and where the rest of the log begins. */
