@@ -2,7 +2,7 @@ import { api, define } from '@forum/client';
 
 type Statistics = Readonly<Record<string, unknown>>;
 
-/** Shows how many visitors are here. Without JavaScript, the link below leads to the numbers. */
+/** Shows how many visitors are here. Without JavaScript, only the link to the page with the numbers is shown. */
 class PresenceCard extends HTMLElement {
   readonly #hear = (event: Event): void => this.#show((event as CustomEvent<Statistics>).detail);
 
@@ -22,7 +22,6 @@ class PresenceCard extends HTMLElement {
     const format = new Intl.NumberFormat(document.documentElement.lang);
     for (const page of this.querySelectorAll<HTMLElement>('[data-number]'))
       page.textContent = format.format(Number(statistics[page.dataset['number'] ?? ''] ?? 0));
-    this.querySelector('dl')?.removeAttribute('hidden');
   }
 }
 define('x-presence', PresenceCard);
