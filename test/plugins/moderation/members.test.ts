@@ -268,6 +268,6 @@ describe('the end of a suspension', () => {
     forum.app.clock.advance(1);
     expect((await reply()).status).toBe(201);
     expect((await client.get('/api/categories/general')).body.category.can).toMatchObject({ create: true });
-    expect((await client.get('/')).text).not.toContain('You can read, but not write');
+    expect((await client.get('/')).text).not.toContain('You can read but not post');
   });
 });
