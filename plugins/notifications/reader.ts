@@ -45,7 +45,7 @@ export class NotificationReader {
   }
 
   async unread(viewer: Member): Promise<number> {
-    return (await this.#deps.visibility.unread([viewer.id])).get(viewer.id) ?? 0;
+    return (await this.#deps.visibility.unreadOf(new Map([[viewer.id, viewer]]))).get(viewer.id) ?? 0;
   }
 
   unreadIn({ id }: Member): Promise<ReadonlySet<string>> {

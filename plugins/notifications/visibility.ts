@@ -48,15 +48,16 @@ export class Visibility {
     return head?.deleted ? undefined : head;
   }
 
-  /**
-   * The number of unread notifications of each member; members with none, or without an active account, are missing.
-   * Two statements.
-   */
+  /** As `unreadOf`, for members by id; those without an active account are missing. Two statements. */
   async unread(userIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.unreadOf(await this.#accounts.viewers(userIds));
+  }
+
+  /** The number of unread notifications of each member, by id; members with none are missing. One statement. */
+  async unreadOf(viewers: ReadonlyMap<string, Viewer>): Promise<ReadonlyMap<string, number>> {
     const canSee = await this.rules();
-    const [viewers, counts] = [await this.#accounts.viewers(userIds), await this.#store.counts(userIds)];
     const sums = new Map<string, number>();
-    for (const { userId, categoryId, unread } of counts) {
+    for (const { userId, categoryId, unread } of await this.#store.counts([...viewers.keys()])) {
       const viewer = viewers.get(userId);
       if (viewer && canSee(categoryId, viewer)) sums.set(userId, (sums.get(userId) ?? 0) + unread);
     }
