@@ -30,8 +30,8 @@ async function findings(check: Check, files: Readonly<Record<string, string>>): 
   return await check.run(tree.root);
 }
 
-describe('each check catches what it is for', () => {
-  test('types: a value of the wrong type, in the server and in the browser', async () => {
+describe('each check reports what it exists for', () => {
+  test('types: a wrong type, in server and in browser code', async () => {
     const found = await findings(types, {
       'core/wrong.ts': 'export const port: number = "3000";\n',
       'plugins/a/client/wrong.ts': 'export const title: number = document.title;\n',
@@ -53,7 +53,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('format: a file that nobody ran the formatter on', async () => {
+  test('format: an unformatted file', async () => {
     const found = await findings(format, {
       'core/fine.ts': "export const port = '3000';\n",
       'core/wide.ts': 'export const port =   "3000"\n',
@@ -61,7 +61,7 @@ describe('each check catches what it is for', () => {
     expect(found).toEqual(['core/wide.ts: is not formatted; run npm run format']);
   });
 
-  test('lint: a promise that nobody awaits, which needs types to see', async () => {
+  test('lint: a floating promise, which takes type information to detect', async () => {
     const found = await findings(lint, {
       'core/careless.ts':
         'export const work = async (): Promise<number> => 1;\nexport function begin(): void {\n  work();\n}\n',
@@ -69,14 +69,14 @@ describe('each check catches what it is for', () => {
     expect(found).toEqual([expect.stringMatching(/^core\/careless\.ts:3: typescript\(no-floating-promises\)/)]);
   });
 
-  test('lint: a function with more ways through it than a reader follows', async () => {
+  test('lint: a function that exceeds the complexity limit', async () => {
     const branches = (count: number): string =>
       `export function pick(value: number): number {\n${Array.from({ length: count }, (_, at) => `  if (value > ${at}) return ${at};\n`).join('')}  return -1;\n}\n`;
     const found = await findings(lint, { 'core/maze.ts': branches(15), 'core/path.ts': branches(14) });
     expect(found).toEqual([expect.stringMatching(/^core\/maze\.ts:1: eslint\(complexity\): .* complexity of 16/)]);
   });
 
-  test('unused: files, exports and dependencies that nothing imports, and what is imported without being declared', async () => {
+  test('unused: unused files, exports and dependencies, and undeclared imports', async () => {
     const found = await findings(unused, {
       'package.json': JSON.stringify({
         name: 'parley-forum',
@@ -98,7 +98,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('snippets: an example that does not compile, at its line in the document', async () => {
+  test('snippets: an example that does not compile, with its line in the document', async () => {
     const door = 'export const defineToken = <T>(id: string): { id: string; value?: T } => ({ id });\n';
     const guide =
       "# Guide\n\n```ts\n// plugins/polls/api.ts\nimport { defineToken } from 'parley-forum';\nexport const Polls = defineToken<number>(1);\n```\n\n```ts\nimport { Polls } from 'parley-forum/plugins/polls';\nPolls.id.toFixed();\n```\n";
@@ -109,7 +109,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('vocabulary: a word of this application in the kernel, also inside a name, a comment or the command line', async () => {
+  test('vocabulary: an application term in the kernel, even in a name, a comment or the command line', async () => {
     const found = await findings(vocabulary, {
       'core/a.ts': 'export const replyCount = 1;\n// Called when a post is made.\n',
       'core/cli/b.ts': 'export const help = "Promotes a moderator";\n',
@@ -123,7 +123,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('names: empty words, underscores and interfaces that say so', async () => {
+  test('names: meaningless suffixes, leading underscores and I-prefixed interfaces', async () => {
     const found = await findings(names, {
       'core/a.ts':
         'export class UserManager {}\nexport interface IUser {}\nconst _hidden = 1;\nexport const seen = _hidden;\nexport interface Item {}\n',
@@ -137,7 +137,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('glossary: a word of our own in an identifier or a file name, but not inside a word or a text', async () => {
+  test('glossary: a replaced term in an identifier or a file name, but not within a longer word or a string', async () => {
     const found = await findings(glossary, {
       'core/a.ts': "export class MessageKeeper {\n  readonly #toldAt = 'tidy';\n}\nexport const address = 'told';\n",
       'test/tidying.test.ts': 'export {};\n',
@@ -149,7 +149,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('glossary: a term that stands twice, out of order, or names a file that is not there', async () => {
+  test('glossary: a term that is listed twice, out of order, or refers to a missing file', async () => {
     const row = (term: string, where: string): string => `| **${term}** | What it is. | \`${where}\` |\n`;
     const found = await findings(glossary, {
       'core/jobs.ts': 'export {};\n',
@@ -162,7 +162,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('folders: one with more files of code than a reader takes in', async () => {
+  test('folders: a folder with too many source files', async () => {
     const files = (folder: string, count: number): Record<string, string> =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${folder}/file-${index}.ts`, 'export {};\n']));
     const found = await findings(folders, {
@@ -173,7 +173,7 @@ describe('each check catches what it is for', () => {
     expect(found).toEqual(['plugins/a/client: has 16 files of code, more than 15; divide it into folders by subject']);
   });
 
-  test('finished: notes to oneself and tests that are left out or run alone', async () => {
+  test('finished: TODO comments and tests that are skipped or run exclusively', async () => {
     const found = await findings(finished, {
       'core/a.ts': 'export {}; // TODO later\n',
       'test/a.test.ts':
@@ -186,7 +186,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('bound types: values and lists of a type that a migration made, and lists of no type', async () => {
+  test('bound types: values and lists of a custom type, and lists without a type', async () => {
     const found = await findings(boundTypes, {
       'plugins/a/service.ts': [
         "import { sql } from 'parley-forum';",
@@ -203,7 +203,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('plugin folders: another id, no version, no README, no tests, a name that is not kebab-case', async () => {
+  test('plugin folders: a mismatched id, no version, no README, no tests, a name that is not kebab-case', async () => {
     const found = await findings(plugins, {
       'plugins/polls/plugin.ts': "export default definePlugin({ id: 'poll', version: '1.0.0' });\n",
       'plugins/Loud/plugin.ts': "export default definePlugin({ id: 'Loud' });\n",
@@ -219,7 +219,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('plugin folders: a contract that hands out SQL of unknown rows, or a handle', async () => {
+  test('plugin folders: a contract that exposes untyped SQL or a plugin handle', async () => {
     const found = await findings(plugins, {
       'plugins/ports/polls.ts': [
         'export interface Polls {',
@@ -238,7 +238,7 @@ describe('each check catches what it is for', () => {
   const slot = (name: string, id: string, text = 'Below the boats.'): string =>
     `export const ${name} = defineSlot<object>('${id}', '${text}');\n`;
 
-  test('slots: one in a template that no contract declares, also as an argument, and one whose id is computed', async () => {
+  test('slots: an undeclared slot in a template, even as an argument, and a computed slot id', async () => {
     const found = await findings(slots, {
       'plugins/boats/api.ts': slot('listEnd', 'boats.end') + slot('headActions', 'boats.actions'),
       'plugins/boats/views/list.hbs':
@@ -254,7 +254,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('slots: one that is in no template, has no sentence, is declared twice, or outside a contract', async () => {
+  test('slots: one that no template uses, has no description, is declared twice, or outside a contract', async () => {
     const found = await findings(slots, {
       'plugins/boats/api.ts': slot('listEnd', 'boats.end', '') + slot('listFoot', 'boats.foot'),
       'plugins/boats/views/list.hbs': '{{slot "boats.end"}}\n',
@@ -269,7 +269,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('documented: what authors look up and finds no sentence', async () => {
+  test('documented: undocumented parts of the interface for plugin authors', async () => {
     const found = await findings(documented, {
       'core/hooks.ts':
         'export interface ListenOptions {\n  readonly order?: number;\n}\nexport interface Durability {}\nexport interface Delivery {}\n',
@@ -332,7 +332,7 @@ describe('each check catches what it is for', () => {
         'CHANGELOG.md': `# Changelog\n\n${changelog}`,
       });
 
-    test('what is gone, changed, or demanded from others, without a word in versions and changelog', async () => {
+    test('reports removals, changes and new requirements without a version bump and a changelog entry', async () => {
       const now =
         module('parley-forum', '0.1.0', 'open: function <T>(id: string): T', 'Mast: interface', '  height: string') +
         module(
@@ -356,7 +356,7 @@ describe('each check catches what it is for', () => {
       ]);
     });
 
-    test('nothing where versions are raised and the changelog names what breaks, under that version', async () => {
+    test('accepts breaking changes with raised versions, named in the changelog under the new version', async () => {
       const now =
         module('parley-forum', '0.2.0', 'open: function <T>(id: string): T') +
         module(boats, '2.0.0', 'Boat: interface', '  name: string');
@@ -366,7 +366,7 @@ describe('each check catches what it is for', () => {
       expect(await compared(before, now, `## 0.2.0\n\n## 0.1.0\n\n${named}`)).toHaveLength(4);
     });
 
-    test('nothing where something is added that nobody has to know', async () => {
+    test('accepts compatible additions', async () => {
       const now =
         module(
           'parley-forum',
@@ -391,7 +391,7 @@ describe('each check catches what it is for', () => {
       expect(await compared(released('0.1.0'), now)).toEqual([]);
     });
 
-    test('from 1.0 on, what leaves without a mark in the release before', async () => {
+    test('from 1.0 on, reports removals that the previous release did not mark as deprecated', async () => {
       const now =
         module('parley-forum', '2.0.0', 'open: function <T>(id: string): T', 'Mast: interface', '  height: number') +
         module(
@@ -407,7 +407,7 @@ describe('each check catches what it is for', () => {
       ]);
     });
 
-    test('has what the modules export, and the types behind it, and reads back what was written', () => {
+    test('covers the exports of the modules and the types behind them, and survives a round trip', () => {
       const files: Readonly<Record<string, string>> = {
         'core/index': "export { type Mast, raise, Rig } from './mast.ts';\nexport type Knots = number;\n",
         'core/mast': [
@@ -451,7 +451,7 @@ describe('each check catches what it is for', () => {
     });
   });
 
-  test('exports: a name that no plugin imports, one without a sentence, and too many of them', async () => {
+  test('exports: a name that no plugin imports, one without a description, and too many of them', async () => {
     const hulls = Array.from({ length: 70 }, (_, at) => `hull${at}`);
     const files = {
       'core/index.ts': "export { defineBoat, type Boat, type Sail, type Oar } from './boat.ts';\n",
@@ -476,7 +476,7 @@ describe('each check catches what it is for', () => {
     expect(found).toEqual(['core/index.ts: exports 71 values, more than 70; leave some out']);
   });
 
-  test('generated reference: a document that is out of date, missing, or written by hand', async () => {
+  test('generated reference: a document that is out of date, missing, or not generated', async () => {
     const generate = () =>
       Promise.resolve(
         new Map([
@@ -497,7 +497,7 @@ describe('each check catches what it is for', () => {
     ]);
   });
 
-  test('generated reference: an environment variable that nobody described', () => {
+  test('generated reference: an environment variable without a description', () => {
     using tree = plant({
       'config/environment.ts': "declare function text(name: string): string;\nexport const shiny = text('SHINY');\n",
     });
@@ -549,7 +549,7 @@ describe('boundaries', () => {
     'plugins/ports/agreement.ts': "import '../b/api.ts';\n",
   };
 
-  test('every rule is broken once by a tree made for it, and says so', async () => {
+  test('every rule is violated once by a tree made for it, and reported', async () => {
     const { default: configuration } = (await import(new URL('../.dependency-cruiser.mjs', import.meta.url).href)) as {
       default: { forbidden: ReadonlyArray<{ name: string }> };
     };
@@ -558,7 +558,7 @@ describe('boundaries', () => {
     expect([...new Set(broken)].sort()).toEqual(configuration.forbidden.map(({ name }) => name).sort());
   });
 
-  test('a plugin imports values only of plugins whose services it needs; types and ports of all', async () => {
+  test('a plugin imports values only from plugins whose services it needs, but types and ports from any', async () => {
     const found = await findings(dependents, {
       'plugins/feeds/plugin.ts':
         "import { Posts, postSaved } from 'parley-forum/plugins/posts';\nimport { Polls } from 'parley-forum/plugins/polls';\nimport type { Poll } from 'parley-forum/plugins/votes';\nimport { pages } from 'parley-forum/plugins/web';\nimport { mailed } from 'parley-forum/ports/mail';\ndefinePlugin({ needs: { posts: Posts }, wants: { polls: Polls }, setup: () => void [postSaved, pages, mailed] as unknown as Poll });\n",
@@ -566,7 +566,7 @@ describe('boundaries', () => {
     expect(found).toEqual([expect.stringMatching(/plugins\/feeds\/plugin\.ts: imports Polls of "polls".*ports/)]);
   });
 
-  test('a tree that could not be read is not taken for a clean one', async () => {
+  test('a tree that could not be read does not pass as clean', async () => {
     expect(await findings(boundaries(), { ...support, 'core/index.ts': 'export const door = 1;\n' })).toEqual([
       expect.stringContaining('saw 2 modules, fewer than 21'),
     ]);

@@ -26,14 +26,14 @@ const known = new Set(
 );
 
 describe('a translation', () => {
-  test('is there for every folder of texts, in each language that the theme offers', () => {
+  test('exists for every folder of texts in each language that the theme offers', () => {
     const offered = find('themes/default/locales/*.json').map((file) => basename(file));
     expect(folders.map((folder) => [folder, find(`${folder}/*.json`).map((file) => basename(file))])).toEqual(
       folders.map((folder) => [folder, offered]),
     );
   });
 
-  test.each(translations)('says all that English says, with the same values: %s', (file) => {
+  test.each(translations)('has the same keys and placeholders as English: %s', (file) => {
     const english = messagesOf(join(dirname(file), 'en.json'));
     const translated = messagesOf(file);
     expect(Object.keys(translated)).toEqual(Object.keys(english));
@@ -44,7 +44,7 @@ describe('a translation', () => {
     ).toEqual([]);
   });
 
-  test.each(translations)('has the forms that its language counts by: %s', (file) => {
+  test.each(translations)('has the plural forms of its language: %s', (file) => {
     const { pluralCategories } = new Intl.PluralRules(basename(file, '.json')).resolvedOptions();
     const wrong = Object.entries(messagesOf(file)).filter(
       ([, message]) =>
@@ -54,15 +54,12 @@ describe('a translation', () => {
   });
 });
 
-test.each(find('{plugins,themes}/*/locales/**/*.json'))(
-  'no text is there twice, of which JSON takes the last: %s',
-  (file) => {
-    const keys = [...read(file).matchAll(/^ {2}("(?:[^"\\]|\\.)*"):/gm)].map(([, key]) => JSON.parse(key!) as string);
-    expect(keys.toSorted()).toEqual(Object.keys(messagesOf(file)).toSorted());
-  },
-);
+test.each(find('{plugins,themes}/*/locales/**/*.json'))('no key occurs twice: %s', (file) => {
+  const keys = [...read(file).matchAll(/^ {2}("(?:[^"\\]|\\.)*"):/gm)].map(([, key]) => JSON.parse(key!) as string);
+  expect(keys.toSorted()).toEqual(Object.keys(messagesOf(file)).toSorted());
+});
 
-test('every text that a template or the code names is there', () => {
+test('every text that a template or the code refers to exists', () => {
   const named = [
     ...find('{plugins,themes}/*/{views,templates}/**/*.hbs').flatMap((file) =>
       [...read(file).matchAll(/\b(?:t|plural) "([a-z][a-z0-9-]*:[^"]+)"/g)].map(([, key]) => ({ file, key: key! })),

@@ -35,15 +35,15 @@ function tool(file: string, ...words: string[]): Promise<{ code: number; output:
 }
 
 /** That it passes its own test is seen in a site, where it is made from the same files (test/package). */
-describe('a plugin made by the command', () => {
-  test('is in the configuration, after the others', async () => {
+describe('a plugin created by the command', () => {
+  test('is added to the configuration, after the others', async () => {
     expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toMatch(
       /plugins: \[[^\]]*,\n    'star-charts',\n  \]/,
     );
     expect(written).toContain("added 'star-charts' to config/forum.ts");
   });
 
-  test('leaves no place of the template unfilled', async () => {
+  test('leaves no template placeholder unfilled', async () => {
     for (const line of written.filter((one) => one.startsWith('wrote '))) {
       const path = line.slice('wrote '.length);
       expect(path).not.toContain('__');
@@ -59,7 +59,7 @@ describe('a plugin made by the command', () => {
   });
 });
 
-test('a name that will not do, or is taken, writes nothing', async () => {
+test('an invalid or taken name writes nothing', async () => {
   const before = await readFile(join(copy, 'config/forum.ts'), 'utf8');
   const print = (): void => {
     throw new Error('nothing should be written');
