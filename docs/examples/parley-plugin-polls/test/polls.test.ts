@@ -31,7 +31,7 @@ const opened = async (): Promise<string> => (await start(['At four', 'Later'])).
 const pollOf = async (client: Client, id: string) => (await client.get(`/api/discussions/${id}`)).body.discussion.poll;
 const vote = (client: Client, id: string, option: number) => client.put(`/api/discussions/${id}/vote`, { option });
 
-test('a discussion begins with a poll, members vote once and change their mind', async () => {
+test('a discussion starts with a poll; members have one vote and can change it', async () => {
   const id = await opened();
   expect(await pollOf(site.client(), id)).toMatchObject({ votes: 0, is_closed: false, choice: null });
   expect((await vote(bob, id, 0)).body.poll.options).toEqual([
@@ -44,7 +44,7 @@ test('a discussion begins with a poll, members vote once and change their mind',
   expect(await pollOf(site.client(), id)).toMatchObject({ votes: 2, choice: null });
 });
 
-test('the form of a page votes without script, and shows the choice', async () => {
+test('the form on the page works without scripts and shows the choice', async () => {
   const id = await opened();
   const { pathname } = new URL((await bob.get(`/api/discussions/${id}`)).body.discussion.url, site.url);
   expect((await bob.get('/new')).text).toContain('name="poll"');
@@ -53,7 +53,7 @@ test('the form of a page votes without script, and shows the choice', async () =
   expect((await site.client().get(pathname)).text).toContain('1 vote');
 });
 
-test('guests do not vote, nor for what is no option, nor where there is no poll', async () => {
+test('voting is refused for guests, for an unknown option and without a poll', async () => {
   const id = await opened();
   const guest = site.client();
   await guest.csrf();
@@ -62,7 +62,7 @@ test('guests do not vote, nor for what is no option, nor where there is no poll'
   expect((await vote(bob, (await start(undefined)).body.discussion_id, 0)).status).toBe(404);
 });
 
-test('a poll has two to ten different options, in a list or on lines', async () => {
+test('a poll has two to ten distinct options, as a list or one per line', async () => {
   expect((await start(['Tea', ' Tea '])).body.details).toEqual([
     { field: 'poll', message: 'must have two options or more' },
   ]);
@@ -73,7 +73,7 @@ test('a poll has two to ten different options, in a list or on lines', async () 
   expect((await ada.put(`/api/discussions/${id}`, { poll: ['A', 'B'] })).status).toBe(409);
 });
 
-test('it closes when its days are over, tells its author and is in the event log', async () => {
+test('a poll closes at its end, notifies its author and is added to the event log', async () => {
   const settings = site.app.service(Settings);
   await settings.set({ 'polls.days': 2 * SECOND });
   const id = await opened();
@@ -92,7 +92,7 @@ test('it closes when its days are over, tells its author and is in the event log
   );
 });
 
-test('a member’s votes are among the data that they can take along', async () => {
+test('a member’s votes are part of their data export', async () => {
   const id = await opened();
   await vote(bob, id, 1);
   const files: string[] = [];
@@ -105,7 +105,7 @@ test('a member’s votes are among the data that they can take along', async () 
   ]);
 });
 
-test('an erased member’s votes stay without a name, or go', async () => {
+test('the votes of an erased member are anonymized or deleted', async () => {
   const id = await opened();
   await vote(bob, id, 0);
   await site.app.service(Deletions).erase(ids['bob']!, 'remove');
@@ -113,7 +113,7 @@ test('an erased member’s votes stay without a name, or go', async () => {
   await expect.poll(() => pollOf(ada, id)).toMatchObject({ votes: 0 });
 });
 
-test('switched off, nothing of it shows; on again, everything is there', async () => {
+test('while the plugin is disabled nothing is shown; enabling it restores everything', async () => {
   const id = await opened();
   await vote(ada, id, 0);
   await site.app.plugins.disable('polls');

@@ -23,7 +23,7 @@ const start = (title: string, content: string): Promise<Answer> =>
   ada.post('/api/discussions', { title, content, category_id: 'general' });
 const refused = (...details: readonly object[]): object => ({ status: 400, body: { details } });
 
-test('a title and a text are refused by name, as is a reply, an edit and another title', async () => {
+test('words in titles and texts are refused and named, in discussions, replies and edits', async () => {
   expect(await start('Darn!', 'That son of a gun… darn, DARN')).toMatchObject(
     refused(
       { field: 'title', message: 'must do without: darn' },
@@ -41,11 +41,11 @@ test('a title and a text are refused by name, as is a reply, an edit and another
   );
 });
 
-test('a word inside another one is none', async () => {
+test('a word within a longer word is allowed', async () => {
   expect((await start('Darning', 'Darned C++11 and the undarned')).status).toBe(201);
 });
 
-test('words are replaced before they are stored, whatever signs they are written with', async () => {
+test('words are replaced before they are stored, even those with special characters', async () => {
   await filter('replace');
   const { discussion_id: id } = (await start('Darn!', 'That son of a gun writes C++.')).body;
   expect((await site.client().get(`/api/discussions/${id}`)).body.discussion).toMatchObject({
@@ -54,7 +54,7 @@ test('words are replaced before they are stored, whatever signs they are written
   });
 });
 
-test('without words everything passes', async () => {
+test('without words nothing is refused', async () => {
   await filter('refuse', []);
   expect((await start('Darn!', 'Darn.')).status).toBe(201);
 });
