@@ -142,7 +142,7 @@ function runTests(files: readonly string[]): Promise<{ readonly code: number; re
 describe('without the folder of', () => {
   const features = configuration.plugins.filter((id) => !PLATFORM.includes(id));
   test.each(features)(
-    '%s the rest starts, passes its tests, and one line says which plugins left with it',
+    '%s the rest starts and passes its tests, and one line lists the plugins that stay off',
     async (id) => {
       const leaving = [id, ...(LEAVING[id] ?? [])];
       const remove = (plugin: string): Promise<void> => rm(join(folder, 'plugins', plugin), { recursive: true });

@@ -88,8 +88,8 @@ async function whileReading(work: () => Promise<unknown>): Promise<readonly numb
   return failed;
 }
 
-describe('a site of the packed program', () => {
-  test('serves the demo, and a plugin of its own folder in TypeScript', async () => {
+describe('a site using the packed program', () => {
+  test('serves the demo, and a TypeScript plugin from its own folder', async () => {
     expect(await (await get('/')).text()).toContain('</html>');
     expect(await (await get('/api/lists')).json()).toMatchObject({ success: true, entries: [] });
   });
@@ -100,7 +100,7 @@ describe('a site of the packed program', () => {
   });
 });
 
-test('a theme that was begun in the site’s own folder can be used', async () => {
+test('a theme created in the site’s own folder can be used', async () => {
   await site.command('theme', 'new', 'quay');
   expect(await (await get('/')).text()).not.toContain('quay-foot');
   expect(await site.command('theme', 'use', 'quay')).toContain('quay is in use.');
@@ -109,13 +109,13 @@ test('a theme that was begun in the site’s own folder can be used', async () =
   await site.command('theme', 'use', 'default');
 });
 
-test('its commands are told as a site gives them', async () => {
+test('help refers to commands the way a site runs them', async () => {
   expect((await site.parley('--help')).output).toContain('Usage: npx parley COMMAND');
   expect((await site.parley('plugin', 'lst')).output).toContain('See: npx parley --help');
 });
 
 describe('a package in JavaScript without types', () => {
-  test('is added to the running site and answers at once; no request is lost', async () => {
+  test('is added to the running site and serves requests immediately, without failing any', async () => {
     const tarball = await site.pack(manifest('bell'), bellFiles('ding'));
     expect(await whileReading(() => site.command('plugin', 'add', tarball))).toEqual([]);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'ding', rows: 0 });
@@ -123,7 +123,7 @@ describe('a package in JavaScript without types', () => {
     expect(running.log()).toContain('"action":"plugin.installed"');
   });
 
-  test('is replaced by a version that adds a migration and brings a program of its own; no request is lost', async () => {
+  test('is replaced by a version that adds a migration and bundles its own program, without failing a request', async () => {
     const tarball = await site.pack(
       manifest('bell', {
         version: '1.1.0',
@@ -144,12 +144,12 @@ describe('a package in JavaScript without types', () => {
     expect((await site.parley('plugin', 'list')).output).toMatch(/^bell +on/m);
   });
 
-  test('raises errors that the program knows as its own, whatever copy of it lies in the package', async () => {
+  test('throws errors that the program recognizes, whichever copy of it the package contains', async () => {
     expect((await get('/api/bell/crack')).status).toBe(418);
   });
 });
 
-describe('a package that is of no use', () => {
+describe('an unusable package', () => {
   test.each([
     [
       'was made for other versions',
@@ -158,7 +158,7 @@ describe('a package that is of no use', () => {
       /\[rattle\] 1\.0\.0 is made for parley-forum \^99\.0\.0, and this is/,
     ],
     ['is TypeScript', { parley: { plugin: './plugin.ts' } }, bell('x'), /is TypeScript inside node_modules/],
-  ])('because it %s is refused with the reason, and everything stays as it was', async (_why, more, text, reason) => {
+  ])('that %s is refused with the reason, and changes nothing', async (_why, more, text, reason) => {
     const before = [await configuration(), await dependenciesOf(site.folder)];
     const module = (more as { parley?: { plugin: string } }).parley?.plugin ?? './plugin.js';
     const tarball = await site.pack(manifest('rattle', more), { [module]: text });
@@ -170,7 +170,7 @@ describe('a package that is of no use', () => {
     expect((await site.parley('plugin', 'list')).output).not.toContain('rattle');
   });
 
-  test('because it throws when it is imported leaves the version that runs running', async () => {
+  test('that throws when it is imported leaves the running version in place', async () => {
     const tarball = await site.pack(manifest('bell', { version: '2.0.0' }), {
       'plugin.js': "\nthrow new Error('torn');",
     });
@@ -200,7 +200,7 @@ describe('the examples', () => {
     await site.command('plugin', 'add', resolve(folder, packed));
   };
 
-  test('polls compiles, passes its test, is packed and added, fits as TypeScript, and is removed', async () => {
+  test('polls compiles, passes its test, is packed and added, is checked as TypeScript, and is removed', async () => {
     const folder = await copy('parley-plugin-polls');
     await succeed(folder, 'npm', 'run', 'check');
     await add(folder);
@@ -224,7 +224,7 @@ describe('removing a package', () => {
     first = await site.pack(manifest('bell'), bellFiles('again'));
   });
 
-  test('ends its routes and keeps its data, which are there again when it comes back', async () => {
+  test('removes its routes and keeps its data, and both are back when it is added again', async () => {
     await site.command('plugin', 'remove', 'bell');
     expect((await get('/api/bell')).status).toBe(404);
     expect(await configuration()).not.toContain('bell');
@@ -233,7 +233,7 @@ describe('removing a package', () => {
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'again', rows: 1 });
   });
 
-  test('with --data is refused where a later version made some of it, and the plugin runs on', async () => {
+  test('with --data is refused if a later version created part of the data, and the plugin keeps running', async () => {
     const { code, output } = await site.parley('plugin', 'remove', 'bell', '--data');
     expect(output).toMatch(
       /"Bell0002" ran before, and no migration of it is called so now: .* install the version that has it/,
@@ -243,7 +243,7 @@ describe('removing a package', () => {
     expect(await configuration()).toContain("'parley-plugin-bell',");
   });
 
-  test('is told apart from a folder, and a misspelt name from the one that was meant', async () => {
+  test('rejects a folder, and suggests the right name for a misspelt one', async () => {
     expect((await site.parley('plugin', 'remove', 'bel')).output).toContain('did you mean "bell"?');
     expect((await site.parley('plugin', 'remove', 'lists')).output).toMatch(
       /"lists" is no package.* plugin uninstall lists/,
@@ -261,7 +261,7 @@ describe('removing a package', () => {
   });
 
   test.runIf(FULL)(
-    'and adding a version of it that does not start leaves it away, in the running server too',
+    'and adding a version that does not start leaves it removed, even in the running server',
     async () => {
       await site.command('plugin', 'remove', 'bell', '--data');
       const torn = bell('x').replace('setup({ data }, plugin) {', "setup({ data }, plugin) { throw new Error('torn');");
@@ -272,7 +272,7 @@ describe('removing a package', () => {
   );
 });
 
-describe('a package that is written anew', () => {
+describe('a newly created package', () => {
   /** A module for browsers with the types that the program has for it. */
   const element = (answer: string): string => `import { api, define } from '@forum/client';
 class DrawElement extends HTMLElement {
@@ -285,7 +285,7 @@ define('x-raffle-draw', DrawElement);
 `;
 
   test.runIf(FULL)(
-    'compiles, with a module for browsers',
+    'compiles, including a browser module',
     async () => {
       const folder = join(site.folder, 'parley-plugin-raffle');
       await site.command('plugin', 'new', 'raffle', '--package');
@@ -300,7 +300,7 @@ define('x-raffle-draw', DrawElement);
   );
 
   test.runIf(FULL)(
-    'is refused wherever it is checked when it uses wrongly what the program offers to browsers',
+    'fails every check if it misuses the browser API of the program',
     async () => {
       const folder = join(site.folder, 'parley-plugin-raffle');
       await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner.name'));
@@ -320,7 +320,7 @@ define('x-raffle-draw', DrawElement);
 });
 
 test.runIf(FULL)(
-  'a package whose module throws is not packed, and its author is told where that was',
+  'a package whose module throws is not packed, and its author is shown where',
   async () => {
     const folder = join(site.folder, 'parley-plugin-torn');
     await site.command('plugin', 'new', 'torn', '--package');
@@ -335,7 +335,7 @@ test.runIf(FULL)(
   300_000,
 );
 
-describe('a folder that becomes a package', () => {
+describe('a folder plugin that becomes a package', () => {
   const packed = `
 import { definePlugin } from 'parley-forum';
 import { api } from 'parley-forum/plugins/api';
@@ -347,7 +347,7 @@ export default definePlugin({
 });
 `;
 
-  test('is told apart from it while it is there, and gives way to it when it is gone', async () => {
+  test('takes precedence while it exists, and is replaced by the package once it is gone', async () => {
     const tarball = await site.pack(manifest('lists'), { 'plugin.js': packed });
     expect((await site.parley('plugin', 'add', tarball)).output).toMatch(
       /from the folder .*plugins\/lists; remove that one/,
