@@ -60,8 +60,8 @@ const done = async (): Promise<void> => {
   await jobs.stop();
 };
 
-describe('a plugin that copies what another one writes', () => {
-  it('gets nothing the first time, or everything where it asks for that', async () => {
+describe('a plugin that copies what another plugin writes', () => {
+  it('is backfilled with nothing the first time, or with everything if it requests that', async () => {
     written = [1, 2, 3];
     const first = await start();
     await jobs.start();
@@ -76,7 +76,7 @@ describe('a plugin that copies what another one writes', () => {
     expect(copied).toEqual([1, 2, 3]);
   });
 
-  it('gets what was written while it was off, and only that', async () => {
+  it('is backfilled with exactly what was written while it was off', async () => {
     written = [1, 2, 3];
     await (await start()).stop();
     written.push(4, 5, 6);
@@ -92,7 +92,7 @@ describe('a plugin that copies what another one writes', () => {
     expect(copied).toEqual([4, 5, 6]);
   });
 
-  it('gets what may have been missed when its process died, from its last start on', async () => {
+  it('after a crash, is backfilled with everything written since its last start', async () => {
     written = [1, 2];
     await start();
     written.push(3);
@@ -103,7 +103,7 @@ describe('a plugin that copies what another one writes', () => {
     expect(copied).toEqual([3]);
   });
 
-  it('goes on where it was interrupted, with the batch that was not finished', async () => {
+  it('resumes an interrupted backfill with the unfinished batch', async () => {
     await (await start()).stop();
     written = [1, 2, 3, 4, 5, 6, 7];
     fails = true;
@@ -125,7 +125,7 @@ describe('a plugin that copies what another one writes', () => {
     expect(copied.filter((n) => n < 5)).toEqual([1, 2, 3, 4]);
   });
 
-  it('has what it missed stored in one transaction with the job that gets it', async () => {
+  it('stores its new checkpoint and the backfill job in one transaction', async () => {
     written = [1];
     await (await start()).stop();
     written = [1, 2];

@@ -128,14 +128,14 @@ afterAll(async () => {
 });
 
 describe('a backup', () => {
-  test('is one file that nobody but its owner can read, and says what is in it', async () => {
+  test('is one file that only its owner can read, and prints a summary of its content', async () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect(await readdir(folder)).toEqual(['forum.zip']);
     expect(printed.join('\n')).toMatch(/forum\.zip: \d+ tables, [\d,]+ rows/);
     expect(printed.join('\n')).toContain('SECRET_KEY');
   });
 
-  test('holds what lies in DATA_DIR, and neither the database nor what can be made again', async () => {
+  test('contains the files in DATA_DIR, but neither the database nor anything that can be regenerated', async () => {
     await using archive = await openArchive(file);
     const files = archive.names.filter((name) => name.startsWith('files/'));
     expect(files).toContain('files/themes/mine/note.txt');
@@ -143,7 +143,7 @@ describe('a backup', () => {
     expect(files.filter((name) => /^files\/(database|assets|public|parley\.sock)/.test(name))).toEqual([]);
   });
 
-  test('overwrites nothing, and does not go where the next one would take it along', async () => {
+  test('overwrites nothing, and cannot be written where the next backup would include it', async () => {
     const before = await readFile(file);
     await expect(run(forum, 'backup', file)).rejects.toThrow('is there already');
     expect((await readFile(file)).equals(before)).toBe(true);
@@ -166,13 +166,13 @@ describe('a restored forum', () => {
     restored = await openAt(place);
   });
 
-  test('has every row as it was, and is another installation', async () => {
+  test('has all rows unchanged, but is a new installation', async () => {
     expect([...rows]).toEqual([...before]);
     expect(await restored.app.data.identity()).not.toBe(await forum.app.data.identity());
     expect(await miscounted(restored)).toEqual([]);
   });
 
-  test('serves its files, takes its passwords and goes on where it was', async () => {
+  test('serves its files, accepts existing passwords and continues its numbering', async () => {
     expect(await readFile(join(place.folder, 'themes/mine/note.txt'), 'utf8')).toBe('kept');
     const ada = restored.client();
     expect((await ada.get(new URL(picture!).pathname)).status).toBe(200);
@@ -184,7 +184,7 @@ describe('a restored forum', () => {
     expect(await miscounted(restored)).toEqual([]);
   });
 
-  test.runIf(FULL)('can be backed up and restored on the other kind of database', async () => {
+  test.runIf(FULL)('can be backed up and restored to the other kind of database', async () => {
     const second = join(folder, 'second.zip');
     await run(restored, 'backup', second);
     const other = await makeTestPlace(undefined, { embedded: true });
@@ -198,7 +198,7 @@ describe('a restored forum', () => {
 });
 
 describe('restoring', () => {
-  test('refuses a database and a DATA_DIR with something in them, and leaves them as they are', async () => {
+  test('refuses a database or a DATA_DIR that is not empty, and leaves it unchanged', async () => {
     const { environment } = forum.app;
     const used = { folder: environment.dataDir, url: environment.databaseUrl, remove: () => Promise.resolve() };
     await expect(restoreTo(used)).rejects.toThrow('DATA_DIR is not empty');
@@ -209,7 +209,7 @@ describe('restoring', () => {
     await expect(again).rejects.toThrow(/is not empty/);
   });
 
-  test('refuses what is no backup, or not a whole one, before it writes', async () => {
+  test('refuses an invalid or incomplete backup before anything is written', async () => {
     const whole = await readFile(file);
     const [cut, damaged] = [join(folder, 'cut.zip'), join(folder, 'damaged.zip')];
     await writeFile(cut, whole.subarray(0, whole.length / 2));
@@ -225,7 +225,7 @@ describe('restoring', () => {
     expect(await readdir(place.folder)).toEqual([]);
   });
 
-  test('asks for the plugins whose tables are in it, or leaves those out', async () => {
+  test('requires the plugins whose tables are in the backup, or leaves their data out on request', async () => {
     const place = await emptyPlace();
     await expect(restoreTo(place, file, { also: 'bookmarks' })).rejects.toThrow(
       'tables of the plugin "bookmarks", which is not installed here; add it, or leave its data out with --without bookmarks',

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Batcher } from '../../core/data/batcher.ts';
 
 describe('a batcher', () => {
-  it('runs what comes while a batch is under way as the next batch, in its order, one batch at a time', async () => {
+  it('runs what arrives during a batch as the next batch, in order, one batch at a time', async () => {
     let [now, most] = [0, 0];
     const batches: (readonly number[])[] = [];
     const gate = Promise.withResolvers<void>();
@@ -22,7 +22,7 @@ describe('a batcher', () => {
     expect(most).toBe(1);
   });
 
-  it('says of a batch that failed that it failed to each of its items, and goes on with the next', async () => {
+  it('reports the failure of a batch to each of its items, and continues with the next', async () => {
     const batcher = new Batcher<string>(async (items) => {
       if (items.includes('bad')) throw new Error('not this one');
     });

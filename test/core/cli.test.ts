@@ -125,7 +125,7 @@ async function run(...words: string[]): Promise<readonly string[]> {
 }
 
 describe('settings from the command line', () => {
-  test('take JSON, or plain text where the setting is text', async () => {
+  test('accept JSON, or plain text if the setting is text', async () => {
     expect(await run('setting', 'set', 'bell.volume', '7')).toEqual(['bell.volume = 7']);
     expect(await run('setting', 'set', 'bell.sound', '42')).toEqual(['bell.sound = "42"']);
     expect(await run('setting', 'set', 'bell.sound', '"dong"')).toEqual(['bell.sound = "dong"']);
@@ -133,7 +133,7 @@ describe('settings from the command line', () => {
     expect(await run('bell', 'ring', '2')).toEqual(['dong dong']);
   });
 
-  test('a bad value names the key and the reason, and nothing changes', async () => {
+  test('report an invalid value with key and reason, and change nothing', async () => {
     await expect(run('setting', 'set', 'bell.volume', '11')).rejects.toThrow('bell.volume: must be <= 10');
     await expect(run('setting', 'set', 'bell.volume', 'loud')).rejects.toThrow('bell.volume: must be integer');
     expect(await run('setting', 'get', 'bell.volume')).toEqual(['7']);
@@ -142,7 +142,7 @@ describe('settings from the command line', () => {
     );
   });
 
-  test('secrets go in and never come out', async () => {
+  test('accept secrets but never print them', async () => {
     expect(await run('setting', 'list', 'bell.code')).toEqual(['bell.code = (secret, not set)  (default)']);
     expect(await run('setting', 'set', 'bell.code', 'sesame')).toEqual(['bell.code is set.']);
     expect(await run('setting', 'list', 'bell.')).toEqual([
@@ -155,7 +155,7 @@ describe('settings from the command line', () => {
 });
 
 describe('plugins from the command line', () => {
-  test('are listed with why one does not run', async () => {
+  test('are listed with the reason if one is not running', async () => {
     expect(await run('plugin', 'list')).toEqual([
       expect.stringMatching(/^secrets  on      [0-9.]+  Encrypts/),
       'bell     on',
@@ -163,7 +163,7 @@ describe('plugins from the command line', () => {
     ]);
   });
 
-  test('are switched off and on, and a command says what it misses meanwhile', async () => {
+  test('are enabled and disabled; meanwhile a command reports which plugin it lacks', async () => {
     expect(await run('plugin', 'disable', 'bell')).toEqual(['bell is off.']);
     await expect(run('bell', 'ring', '1')).rejects.toThrow(
       '"bell ring" needs the plugin "bell", which is off; switch it on with: npm run parley -- plugin enable bell',
@@ -174,7 +174,7 @@ describe('plugins from the command line', () => {
   });
 });
 
-test('the doctor ticks what is well and names what is not', async () => {
+test('the doctor ticks what is fine and lists what is not', async () => {
   const console = recorder();
   await expect(runCommand(site.app, ['doctor'], console)).rejects.toThrow(/problems? found\.$/);
   expect(console.lines).toContain('✓ every migration has run');
@@ -187,14 +187,14 @@ test('the doctor ticks what is well and names what is not', async () => {
   expect(console.lines).toContain('· the database decides, not config/forum.ts: bell.code, bell.sound, bell.volume');
 });
 
-test('migrate says what is in force and what failed', async () => {
+test('migrate reports failed plugins', async () => {
   await expect(run('migrate')).rejects.toThrow('"broken" does not run: no clapper');
 });
 
 describe('a new root key', () => {
   const file = (name: string): string => join(site.app.environment.dataDir, name);
 
-  test('seals settings and what plugins keep anew, and everything goes on', async () => {
+  test('re-encrypts settings and what plugins have sealed, and everything keeps working', async () => {
     const before = await readFile(file('secret.key'), 'utf8');
     await run('secret', 'rotate');
     expect(await readFile(file('secret.key'), 'utf8')).not.toBe(before);
@@ -204,7 +204,7 @@ describe('a new root key', () => {
     expect(started.open(vault)).toBe('kept by a plugin');
   });
 
-  test('that broke off half-way is finished by the next rotation', async () => {
+  test('completes an interrupted rotation at the next one', async () => {
     const left = 'left by a rotation that broke off';
     await writeFile(file('secret.key.next'), left, { mode: 0o600 });
     const crashed = await loadKeyring(undefined, site.app.environment.dataDir);
@@ -217,11 +217,11 @@ describe('a new root key', () => {
   });
 });
 
-describe('beside a running server', () => {
+describe('with a running server', () => {
   const ask = (console: Console, ...argv: string[]): Promise<boolean> =>
     delegate(site.app.environment.dataDir, { argv, terminal: console.terminal, columns: 80 }, console);
 
-  test('a command is carried out there, for the owner of the data alone', async () => {
+  test('a command runs in the server, over a socket that only the owner of the data can access', async () => {
     expect((await stat(join(site.app.environment.dataDir, 'parley.sock'))).mode & 0o777).toBe(0o600);
     const console = recorder();
     expect(await ask(console, 'setting', 'set', 'bell.sound', 'clang')).toBe(true);
@@ -229,14 +229,14 @@ describe('beside a running server', () => {
     expect(console.lines).toEqual(['bell.sound = "clang"']);
   });
 
-  test('what needs no data is left to the caller', async () => {
+  test('a command that needs no data is left to the caller', async () => {
     const console = recorder();
     expect(await ask(console, 'plugin', 'new', 'boats')).toBe(false);
     expect(await ask(console, 'bell', 'where')).toBe(false);
     expect(console.lines).toEqual([]);
   });
 
-  test('it hands over what is printed, progress on terminals, and the failure', async () => {
+  test('the caller receives the output, the progress if on a terminal, and the failure', async () => {
     const [plain, terminal] = [recorder(), recorder(true)];
     await ask(plain, 'bell', 'ring', '2');
     await ask(terminal, 'bell', 'ring', '2');
@@ -245,7 +245,7 @@ describe('beside a running server', () => {
     await expect(ask(plain, 'bel', 'ring')).rejects.toThrow("unknown command 'bel ring' (Did you mean bell ring?)");
   });
 
-  test('it asks the caller for a secret that was left out or is to be read, and never repeats it', async () => {
+  test('the caller is prompted for a missing secret, or has it read from standard input, and it is never echoed', async () => {
     const console = recorder(true, 'open sesame');
     await ask(console, 'bell', 'lock');
     await ask(console, 'bell', 'lock', '--secret-word', '-');
@@ -260,7 +260,7 @@ describe('beside a running server', () => {
     expect(JSON.stringify(site.lines)).not.toContain('sesame');
   });
 
-  test('a console reads a secret from standard input where it was told to, and is not kept waiting for one elsewhere', async () => {
+  test('a console reads a secret from standard input only on request, and otherwise does not wait for one', async () => {
     const input = (given: string): NodeJS.ReadStream => Readable.from([given]) as unknown as NodeJS.ReadStream;
     expect(await terminalConsole(process.stdout, input('open sesame\nand more\n')).secret('secret word', true)).toBe(
       'open sesame',
@@ -269,13 +269,13 @@ describe('beside a running server', () => {
     expect(await terminalConsole(process.stdout, input('open sesame\n')).secret('secret word', false)).toBeUndefined();
   });
 
-  test('a second server of the same data leaves the commands to the first', async () => {
+  test('a second server with the same data leaves commands to the first', async () => {
     const second = await serveCommands(site.app);
     second.close();
     expect(await ask(recorder(), 'plugin', 'list')).toBe(true);
   });
 
-  test('a whole process reaches it: output, one line of error, exit code', async () => {
+  test('a separate process receives output, a one-line error and the exit code', async () => {
     const good = await parley('setting', 'set', 'hooks.slow', '900');
     expect(good).toEqual({ code: 0, output: 'hooks.slow = 900\n', errors: '' });
     expect(site.app.settings.get('hooks.slow')).toBe(900);
@@ -283,7 +283,7 @@ describe('beside a running server', () => {
     expect(bad).toEqual({ code: 1, output: '', errors: 'hooks.slow: must be integer\n' });
   });
 
-  test('a server that is gone answers nothing', async () => {
+  test('a stopped server handles no commands', async () => {
     served.close();
     expect(await ask(recorder(), 'plugin', 'list')).toBe(false);
   });

@@ -39,7 +39,7 @@ const help = (...words: string[]): string => {
 };
 
 describe('a command line', () => {
-  test('gives options by name and by position, as the types the schema says', () => {
+  test('accepts options by name and by position, converted to their schema types', () => {
     expect(
       options(
         'boat',
@@ -65,7 +65,7 @@ describe('a command line', () => {
     });
   });
 
-  test('fills in defaults, and takes a flag back with --no', () => {
+  test('applies defaults, and unsets a flag with --no', () => {
     expect(options('boat', 'paint', 'tern', '--paint-maker=Anna')).toEqual({
       boat: 'tern',
       coats: 1,
@@ -77,7 +77,7 @@ describe('a command line', () => {
     });
   });
 
-  test('takes a value that looks like an option after --', () => {
+  test('accepts a value that looks like an option after --', () => {
     expect(options('boat', 'paint', '--paint-maker', 'Anna', '--', '--tern')).toMatchObject({ boat: '--tern' });
   });
 
@@ -140,16 +140,16 @@ describe('help', () => {
     }
   });
 
-  test('tells the version', () => {
+  test('prints the version', () => {
     for (const word of ['-V', '--version']) expect(help(word)).toMatch(/^\d+\.\d+\.\d+/);
   });
 
-  test('of a first word lists what begins with it', () => {
+  test('for a first word lists the commands that start with it', () => {
     expect(help('boat')).toContain('boat paint');
     expect(help('boat', '--help')).not.toContain('launch');
   });
 
-  test('of one command says how it is written and what each option means', () => {
+  test('for one command shows its usage and describes each option', () => {
     for (const words of [
       ['boat', 'paint', '--help'],
       ['help', 'boat', 'paint'],

@@ -34,14 +34,17 @@ describe('a second process', () => {
     return { code, output };
   };
 
-  it.runIf(!onServer)('is refused the embedded database, told who has it and what to do', async () => {
-    const { output } = await second();
-    expect(output).toContain(
-      `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; where that is a server that is starting, try again in a moment; else stop it, or set DATABASE_URL`,
-    );
-  });
+  it.runIf(!onServer)(
+    'is refused the embedded database, and the error says which process uses it and what to do',
+    async () => {
+      const { output } = await second();
+      expect(output).toContain(
+        `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; where that is a server that is starting, try again in a moment; else stop it, or set DATABASE_URL`,
+      );
+    },
+  );
 
-  it.runIf(onServer)('learns that a server database is claimed by another', async () => {
+  it.runIf(onServer)('detects that another process has claimed a server database', async () => {
     expect(await data.claimAlone()).toBe(true);
     expect((await second()).output).toContain('alone: false');
     expect(await data.claimAlone()).toBe(true);
@@ -49,29 +52,32 @@ describe('a second process', () => {
 });
 
 describe('a server', () => {
-  it.runIf(onServer)('may end connections without ending the process; statements work again afterwards', async () => {
-    expect(await data.claimAlone()).toBe(true);
-    const other = await openDatabase({ url: test.url, folder: test.folder, log: testLog });
-    const claims = (): Promise<{ pid: number }[]> =>
-      other.all(
-        sql`select pid from pg_locks join pg_database d on d.oid = database where locktype = 'advisory' and datname = current_database()`,
+  it.runIf(onServer)(
+    'can terminate connections without ending the process, and statements work again afterwards',
+    async () => {
+      expect(await data.claimAlone()).toBe(true);
+      const other = await openDatabase({ url: test.url, folder: test.folder, log: testLog });
+      const claims = (): Promise<{ pid: number }[]> =>
+        other.all(
+          sql`select pid from pg_locks join pg_database d on d.oid = database where locktype = 'advisory' and datname = current_database()`,
+        );
+      const [before] = await claims();
+      await other.all(
+        sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
       );
-    const [before] = await claims();
-    await other.all(
-      sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
-    );
-    // The claim goes with its connection, and is made again.
-    await vi.waitFor(async () => expect(await claims()).toEqual([{ pid: expect.not.toBeOneOf([before?.pid]) }]), {
-      timeout: 15_000,
-      interval: 20,
-    });
-    expect(await other.claimAlone()).toBe(false);
-    await other.close();
-    expect(await data.one(sql`select 1 as one`)).toEqual({ one: 1 });
-  });
+      // The claim goes with its connection, and is made again.
+      await vi.waitFor(async () => expect(await claims()).toEqual([{ pid: expect.not.toBeOneOf([before?.pid]) }]), {
+        timeout: 15_000,
+        interval: 20,
+      });
+      expect(await other.claimAlone()).toBe(false);
+      await other.close();
+      expect(await data.one(sql`select 1 as one`)).toEqual({ one: 1 });
+    },
+  );
 
   it.runIf(onServer)(
-    'is sent together what is read at once, eight on a connection, and refuses each by itself',
+    'receives concurrent reads pipelined, eight per connection, and fails each individually',
     async () => {
       const pid = sql<{ pid: number }>`select pg_backend_pid() as pid`;
       const rows = await Promise.all(Array.from({ length: 16 }, () => data.one(pid)));
@@ -89,7 +95,7 @@ describe('a server', () => {
     },
   );
 
-  it.runIf(onServer)('may end them in the middle of transactions without costing the pool its places', async () => {
+  it.runIf(onServer)('can terminate connections within transactions without the pool losing capacity', async () => {
     const small = await openDatabase({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
     for (let round = 0; round < 5; round++) {
       await expect(
@@ -104,35 +110,32 @@ describe('a server', () => {
     await small.close();
   });
 
-  it.runIf(onServer)(
-    'lets whoever finds every connection in use wait for five seconds, and says then that it cannot be reached',
-    async () => {
-      const small = await openDatabase({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
-      const one = sql<{ one: number }>`select 1 as one`;
-      const { promise: enough, resolve: release } = Promise.withResolvers<void>();
-      const holders = [1, 2].map(() => small.transaction(() => small.one(one).then(() => enough)));
-      await vi.waitFor(async () =>
-        expect(
-          await data.all(
-            sql`select pid from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`,
-          ),
-        ).toHaveLength(2),
-      );
-      const begun = performance.now();
-      const refused = await Promise.allSettled([small.one(one), small.transaction(() => small.one(one))]);
-      expect(performance.now() - begun).toBeGreaterThan(4_900);
-      expect(performance.now() - begun).toBeLessThan(9_000);
-      expect(refused.map((result) => result.status === 'rejected' && failureOf(result.reason).status)).toEqual([
-        503, 503,
-      ]);
-      release();
-      await Promise.all(holders);
-      expect(await small.transaction(() => small.one(one))).toEqual({ one: 1 });
-      await small.close();
-    },
-  );
+  it.runIf(onServer)('makes callers wait five seconds for a free connection, then they fail with 503', async () => {
+    const small = await openDatabase({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
+    const one = sql<{ one: number }>`select 1 as one`;
+    const { promise: enough, resolve: release } = Promise.withResolvers<void>();
+    const holders = [1, 2].map(() => small.transaction(() => small.one(one).then(() => enough)));
+    await vi.waitFor(async () =>
+      expect(
+        await data.all(
+          sql`select pid from pg_stat_activity where state = 'idle in transaction' and datname = current_database()`,
+        ),
+      ).toHaveLength(2),
+    );
+    const begun = performance.now();
+    const refused = await Promise.allSettled([small.one(one), small.transaction(() => small.one(one))]);
+    expect(performance.now() - begun).toBeGreaterThan(4_900);
+    expect(performance.now() - begun).toBeLessThan(9_000);
+    expect(refused.map((result) => result.status === 'rejected' && failureOf(result.reason).status)).toEqual([
+      503, 503,
+    ]);
+    release();
+    await Promise.all(holders);
+    expect(await small.transaction(() => small.one(one))).toEqual({ one: 1 });
+    await small.close();
+  });
 
-  it('that cannot be reached is a problem of the configuration', async () => {
+  it('is reported as a configuration error if it cannot be reached', async () => {
     const connecting = openDatabase({
       url: 'postgres://nobody:secret@127.0.0.1:1/none',
       folder: test.folder,
@@ -145,7 +148,7 @@ describe('a server', () => {
   });
 });
 
-describe.runIf(onServer)('a server that falls silent without closing anything', { concurrent: true }, () => {
+describe.runIf(onServer)('a server that stops responding without closing connections', { concurrent: true }, () => {
   /** A second way to the database, with at most two connections on it. */
   const reach = async (url = test.url!): Promise<{ line: RedisProxy; far: Database } & AsyncDisposable> => {
     const line = await openProxy(url);
@@ -154,9 +157,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
   };
   const one = sql<{ one: number }>`select 1 as one`;
 
-  it('is waited for no longer than it takes to ask whether it is there, and what was under way fails as out of reach', async ({
-    expect,
-  }) => {
+  it('is waited for only as long as a check takes, and pending work fails with 503', async ({ expect }) => {
     await using way = await reach();
     const { line, far } = way;
     await Promise.all([far.one(one), far.transaction(() => far.one(one))]);
@@ -180,7 +181,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await vi.waitFor(async () => expect(await all()).toEqual([{ one: 1 }, { one: 1 }, { one: 1 }]), { timeout: 7_000 });
   });
 
-  it('is waited for once where there is no connection yet, and not again until it answers', async ({ expect }) => {
+  it('is waited for once if there is no connection yet, and not again until it responds', async ({ expect }) => {
     await using way = await reach();
     const { line, far } = way;
     line.cut();
@@ -200,7 +201,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await vi.waitFor(async () => expect(await far.one(one)).toEqual({ one: 1 }), { timeout: 7_000 });
   });
 
-  it('leaves nothing locked by what was under way', async ({ expect }) => {
+  it('leaves no locks behind from interrupted work', async ({ expect }) => {
     await using way = await reach();
     const { line, far } = way;
     const lock = sql`select pg_advisory_xact_lock(42)`;
@@ -219,7 +220,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await vi.waitFor(async () => expect(await data.one(held)).toEqual({ held: false }), { timeout: 7_000 });
   });
 
-  it('does not keep the process from closing its connections', async ({ expect }) => {
+  it('does not prevent the process from closing its connections', async ({ expect }) => {
     const place = await makeTestPlace();
     const { line, far } = await reach(place.url);
     expect(await far.claimAlone()).toBe(true);
@@ -231,12 +232,12 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await place.remove();
   });
 
-  it('is not taken for silent while it works on a statement', async ({ expect }) => {
+  it('is not considered unresponsive while it executes a statement', async ({ expect }) => {
     await using way = await reach();
     expect(await way.far.one(sql`select 1 as one from pg_sleep(12)`)).toEqual({ one: 1 });
   });
 
-  it('is noticed on a single connection, too, while others are answered', async ({ expect }) => {
+  it('is detected even on a single connection, while others get responses', async ({ expect }) => {
     await using way = await reach();
     const { line, far } = way;
     await far.one(one);
@@ -250,7 +251,7 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
   });
 });
 
-it('tells in one line that a port is in use', async () => {
+it('a port in use is reported in one line', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   try {
@@ -266,7 +267,7 @@ it('tells in one line that a port is in use', async () => {
   }
 });
 
-it('a connection whose answer is not read is closed after a while, and one that reads slowly is not', async () => {
+it('a connection whose response is not read is closed after a while, but a slow reader’s is not', async () => {
   const place = { host: '127.0.0.1', port: 0, requestSeconds: 30, maxConnections: 0 };
   // More than the buffers of both ends hold.
   const answer = Buffer.alloc(64 * 1024 * 1024);
@@ -297,7 +298,7 @@ it('a connection whose answer is not read is closed after a while, and one that 
   }
 });
 
-it('another server that a plugin calls and does not reach is a fault of its own, not of the data', async () => {
+it('an external server that a plugin cannot reach is a failure of the plugin, not of the database', async () => {
   const closed = createServer().listen(0, '127.0.0.1');
   await once(closed, 'listening');
   const { port } = closed.address() as AddressInfo;
@@ -309,7 +310,7 @@ it('another server that a plugin calls and does not reach is a fault of its own,
 });
 
 it.runIf(onServer)(
-  'a statement on a table that may grow within seconds is planned each time, others once',
+  'a statement on a table that may grow within seconds is planned every time, others once',
   async () => {
     const kept = (mark: string): Promise<number> =>
       data.transaction(async () => {
@@ -321,7 +322,7 @@ it.runIf(onServer)(
   },
 );
 
-it.runIf(onServer)('what comes only once takes no place among the statements that are prepared', async () => {
+it.runIf(onServer)('one-off statements are not prepared', async () => {
   for (let number = 0; number < 600; number++)
     await data.all(sql`select ${1}::integer as ${sql.ref(`once_${number}`)}`);
   const prepared = data.transaction(async () => {

@@ -46,7 +46,7 @@ const titles = async (): Promise<string[]> =>
 const clear = (): Promise<unknown> => data.all(sql`delete from note`);
 
 describe('reading', () => {
-  it('gives the same JavaScript values on both databases', async () => {
+  it('returns the same JavaScript values on both databases', async () => {
     const at = new Date('2024-02-29T23:59:59.123Z');
     const row = await data.one(sql<
       Record<string, unknown>
@@ -72,7 +72,7 @@ describe('reading', () => {
     });
   });
 
-  it('gives entities their dates and numbers, and writes nothing back that has not changed', async () => {
+  it('gives entities dates and numbers, and writes nothing back that has not changed', async () => {
     const properties = {
       id: p.integer().primary(),
       at: p.datetime(),
@@ -95,7 +95,7 @@ describe('reading', () => {
     expect(data.statements - before).toBe(2 * read + 1);
   });
 
-  it('answers the same statement again and again, also after a migration changed what it returns', async () => {
+  it('can repeat a statement even after a migration has changed its columns', async () => {
     class Widen extends Migration {
       override up(): void {
         this.addSql('alter table shape add column colour text');
@@ -112,7 +112,7 @@ describe('reading', () => {
       expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null, sides: null });
   });
 
-  it('binds and reads lists of a type that a migration has just made', async () => {
+  it('binds and reads lists of a type that a migration has just created', async () => {
     class Colours extends Migration {
       override up(): void {
         this.addSql(
@@ -130,7 +130,7 @@ describe('reading', () => {
     ).toEqual({ colours, shades: ['light', 'a,b'] });
   });
 
-  it('reports a broken rule in the same way through SQL and through the entity manager', async () => {
+  it('reports a constraint violation the same way through SQL and through the entity manager', async () => {
     await data.all(sql`insert into note (title) values ('twice')`);
     await expect(data.all(sql`insert into note (title) values ('twice')`)).rejects.toThrow(
       UniqueConstraintViolationException,
@@ -141,7 +141,7 @@ describe('reading', () => {
     await clear();
   });
 
-  it('counts statements, the same number however many rows there are', async () => {
+  it('counts statements, the same number regardless of the number of rows', async () => {
     const used = async (): Promise<number> => {
       const before = data.statements;
       await titles();
@@ -155,7 +155,7 @@ describe('reading', () => {
     await clear();
   });
 
-  it('keeps the event loop alive under statements back to back', async () => {
+  it('does not block the event loop with back-to-back statements', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
     // So many at least: on a busy machine few fit into that time.
@@ -167,7 +167,7 @@ describe('reading', () => {
 });
 
 describe('a transaction', () => {
-  it('is joined by everything inside it, so that nothing waits for itself', async () => {
+  it('is joined by everything inside it, without deadlocking with itself', async () => {
     await data.transaction(async (em) => {
       em.create(Note, { title: 'one' });
       await em.flush();
@@ -181,7 +181,7 @@ describe('a transaction', () => {
     await clear();
   });
 
-  it('keeps nothing when it throws', async () => {
+  it('is rolled back when it throws', async () => {
     await expect(
       data.transaction(async (em) => {
         em.create(Note, { title: 'lost' });
@@ -192,7 +192,7 @@ describe('a transaction', () => {
     expect(await titles()).toEqual([]);
   });
 
-  it('throws, and tells nobody, where a statement failed and that was caught: the database keeps nothing of it', async () => {
+  it('throws, and runs no commit callbacks, if a statement failed and the error was swallowed', async () => {
     const announced: string[] = [];
     const failing = data.transaction(async () => {
       await data.all(sql`insert into note (title) values ('lost')`);
@@ -206,13 +206,13 @@ describe('a transaction', () => {
     await clear();
   });
 
-  it('writes what the entity manager holds when it ends', async () => {
+  it('flushes the entity manager when it ends', async () => {
     await data.transaction(async (em) => void em.create(Note, { title: 'flushed' }));
     expect(await titles()).toEqual(['flushed']);
     await clear();
   });
 
-  it('can run many times at once', async () => {
+  it('can run many times concurrently', async () => {
     await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
         data.transaction(async (em) => {
@@ -226,7 +226,7 @@ describe('a transaction', () => {
     await clear();
   });
 
-  it('holds a lock by name until it ends, so that each of several at once counts what the others wrote', async () => {
+  it('holds a named lock until it ends, so that concurrent ones count each other’s rows', async () => {
     const added = await Promise.all(
       Array.from({ length: 12 }, (_, n) =>
         data.transaction(async () => {
@@ -242,13 +242,13 @@ describe('a transaction', () => {
     await clear();
   });
 
-  it('is what a lock belongs to: outside of one there is none', async () => {
+  it('is required for a lock', async () => {
     await expect(data.lock('notes:count')).rejects.toThrow(
       'The lock "notes:count" is asked for outside of a transaction',
     );
   });
 
-  it('does not lend its connection to work that nobody awaited', async () => {
+  it('does not lend its connection to work that was not awaited', async () => {
     let late: Promise<string[]> | undefined;
     await data.transaction(async () => {
       late = (async () => {
@@ -279,7 +279,7 @@ describe('actions raised in a transaction', () => {
   });
   afterAll(() => supervisor.close());
 
-  it('reach listeners after the commit, outside of it, and those that are awaited before `transaction` resolves', async () => {
+  it('reach listeners after and outside the commit, awaited ones before `transaction` resolves', async () => {
     await data.transaction(async (em) => {
       em.create(Note, { title: 'seen' });
       await bus.emit(happened, 'created');
@@ -290,7 +290,7 @@ describe('actions raised in a transaction', () => {
     await clear();
   });
 
-  it('are dropped with the rollback', async () => {
+  it('are dropped on rollback', async () => {
     await expect(
       data.transaction(async () => {
         await bus.emit(happened, 'never');
@@ -300,7 +300,7 @@ describe('actions raised in a transaction', () => {
     expect(heard).toEqual([]);
   });
 
-  it('may begin transactions of their own in their listeners', async () => {
+  it('can begin transactions in their listeners', async () => {
     const stop = bus.listen(
       'third',
       happened,
@@ -323,7 +323,7 @@ describe('entities', () => {
     );
   });
 
-  it('are replaced when their plugin brings a changed definition', async () => {
+  it('are replaced when their plugin registers a changed definition', async () => {
     const Sized = defineEntity({
       name: 'Note',
       tableName: 'note',
@@ -342,7 +342,7 @@ describe('entities', () => {
   });
 });
 
-describe('what the server rolls back for the sake of other work', () => {
+describe('a transaction that the server rolls back because of a conflict', () => {
   const said = defineAction<{ readonly round: number }>('test.said');
   /** Fails the first `times` times, as the server does when two transactions wait for one another. */
   const failing = (times: number) => {
@@ -364,7 +364,7 @@ describe('what the server rolls back for the sake of other work', () => {
     return { bus, heard };
   };
 
-  it('is done again, twice, as if nothing of it had been', async () => {
+  it('is retried twice, as if it had never run', async () => {
     const { bus, heard } = listening();
     const work = failing(2);
     expect(await data.transaction(() => work(bus))).toBe(3);
@@ -372,7 +372,7 @@ describe('what the server rolls back for the sake of other work', () => {
     await clear();
   });
 
-  it('is given up the third time, as something to be asked for again later', async () => {
+  it('fails the third time with 503 and Retry-After', async () => {
     const { bus, heard } = listening();
     const work = failing(9);
     const error = await data.transaction(() => work(bus)).catch((thrown: unknown) => thrown);
@@ -380,7 +380,7 @@ describe('what the server rolls back for the sake of other work', () => {
     expect([await titles(), heard]).toEqual([[], []]);
   });
 
-  it.runIf(onServer)('two that wait for each other both end well', async () => {
+  it.runIf(onServer)('ends well, as does the other, when two of them deadlock', async () => {
     await data.all(sql`insert into note (title, size) values ('a', 0), ('b', 0)`);
     const add = (title: string) => data.all(sql`update note set size = size + 1 where title = ${title}`);
     const both = Promise.withResolvers<void>();
@@ -422,7 +422,7 @@ describe('migrations', () => {
     }
   }
 
-  it('run once each, in order, and are undone in reverse', async () => {
+  it('run once each, in order, and are reverted in reverse', async () => {
     expect(await data.migrate('steps', [First])).toEqual(['First']);
     expect(await data.migrate('steps', [First, Second])).toEqual(['Second']);
     expect(await data.migrate('steps', [First, Second])).toEqual([]);
@@ -431,7 +431,7 @@ describe('migrations', () => {
     expect(await data.one(sql`select to_regclass('step') as found`)).toEqual({ found: null });
   });
 
-  it('name the plugin, the migration and the remedy when one is broken, and keep nothing of it', async () => {
+  it('report plugin, name and remedy when one fails, and it is rolled back', async () => {
     await expect(data.migrate('steps', [First, Broken, Second])).rejects.toThrow(
       /^\[steps\] migration "Broken" failed: .*nowhere.*; nothing of it was kept; correct it and enable the plugin again$/s,
     );
@@ -439,13 +439,13 @@ describe('migrations', () => {
     expect(await data.migrate('steps', [First, Second])).toEqual(['Second']);
   });
 
-  it('may not share a name within a plugin', async () => {
+  it('cannot share a name within a plugin', async () => {
     await expect(data.migrate('twins', [First, First])).rejects.toThrow(
       '[twins] lists two migrations named "First"; rename one of them',
     );
   });
 
-  it.runIf(onServer)('run in one process only when two begin at once', async () => {
+  it.runIf(onServer)('run in only one process when two start them at the same time', async () => {
     class Slow extends Migration {
       override up(): void {
         this.addSql('create table slow (n integer); select pg_sleep(0.1);');

@@ -84,7 +84,7 @@ const named = (): readonly string[] =>
     .filter(({ message }) => message === 'uses something that is about to leave')
     .map(({ plugin, deprecated, instead }) => `${String(plugin)}: ${String(deprecated)}, ${String(instead)}`);
 
-test('a plugin that uses what is deprecated is named in the log with what to use instead, once, also after a restart', async () => {
+test('a plugin that uses something deprecated is logged once with the replacement, even across restarts', async () => {
   const each = [
     'ringer: service Bell, use the new one',
     'ringer: action bell.rang, use the new one',
@@ -100,7 +100,7 @@ test('a plugin that uses what is deprecated is named in the log with what to use
   expect(named()).toEqual(each);
 });
 
-test('a setting that the site gives a value is named at the start, one that nobody set is not', () => {
+test('a deprecated setting is logged at the start if the site sets it, not otherwise', () => {
   expect(running.lines.filter(({ setting }) => setting !== undefined)).toMatchObject([
     {
       setting: 'bell.tone',
@@ -110,6 +110,6 @@ test('a setting that the site gives a value is named at the start, one that nobo
   ]);
 });
 
-test('a filling is about its slot', () => {
+test('a slot filling counts as a use of its slot', () => {
   expect(slotFillings.about?.(fill(belfry, () => []))).toBe(belfry);
 });

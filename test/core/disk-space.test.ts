@@ -16,12 +16,12 @@ const journal = (): readonly string[] =>
 const checkpoints = async (): Promise<string> =>
   (await test.database.one(sql<{ at: string }>`select checkpoint_lsn::text as at from pg_control_checkpoint()`))!.at;
 
-describe.runIf(!onServer)('the journal of the embedded database', () => {
-  it('has a file in reserve from the beginning, so that a full disk never stops it', () => {
+describe.runIf(!onServer)('the write-ahead log of the embedded database', () => {
+  it('has a spare file from the start, so that a full disk never stops it', () => {
     expect(journal().length).toBeGreaterThan(1);
   });
 
-  it('does not grow with what is written: a file that was filled is used again', async () => {
+  it('does not grow with writes: full files are recycled', async () => {
     for (let filled = 0; filled < 7; filled++) {
       const before = await checkpoints();
       for (let part = 0; part < 3; part++)

@@ -7,7 +7,7 @@ describe('the address of the site', () => {
     ['https://forum.example.org/', 'https://forum.example.org'],
     ['HTTPS://Forum.Example.org:443', 'https://forum.example.org'],
     ['http://127.0.0.1:3000', 'http://127.0.0.1:3000'],
-  ])('%s is that of %s', (given, origin) => {
+  ])('%s is normalized to %s', (given, origin) => {
     expect(readEnvironment({ BASE_URL: given }).baseUrl).toBe(origin);
   });
 

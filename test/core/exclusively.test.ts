@@ -17,8 +17,8 @@ afterAll(() => test.drop());
 const alone = <T>(work: () => Promise<T>, name = 'test:harbour'): Promise<T> =>
   exclusively(data, name, () => new Error('somebody is at it'), work);
 
-describe('what is done exclusively', () => {
-  it('is refused to a second in the same process while the first works, and free once that ended or failed', async () => {
+describe('exclusive work', () => {
+  it('is refused in the same process while it runs, and allowed again once it has ended or failed', async () => {
     for (const settle of [() => 'done', () => Promise.reject(new Error('sank'))]) {
       const gate = Promise.withResolvers<void>();
       const first = alone(() => gate.promise.then(settle));
@@ -30,7 +30,7 @@ describe('what is done exclusively', () => {
     expect(await alone(() => Promise.resolve('third'))).toBe('third');
   });
 
-  it.runIf(onServer)('is refused to a second process, and free once the first was killed', async () => {
+  it.runIf(onServer)('is refused in a second process, and allowed again once the first was killed', async () => {
     const child = spawn(
       process.execPath,
       [join(import.meta.dirname, 'fixtures/exclusive.ts'), test.folder, test.url ?? ''],

@@ -25,7 +25,7 @@ const tried = scenarios.filter(
     scenario.leftOut(ground) === undefined && (FULL || (onServer ? OF_SERVERS : OF_FILES).includes(scenario.id)),
 );
 
-describe('nothing that was answered is lost, nothing is doubled, and what is down comes back', () => {
+describe('no acknowledged write is lost or duplicated, and everything recovers', () => {
   test.each(tried)(
     '$name',
     async (scenario) => {

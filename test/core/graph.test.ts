@@ -27,17 +27,17 @@ function graphOf(...plugins: readonly Plugin[]): Graph {
 }
 
 describe('the order in which plugins start and stop', () => {
-  test('a plugin starts after everything it needs, however they were installed', () => {
+  test('a plugin starts after everything it needs, regardless of installation order', () => {
     expect(graphOf(news, press, ink, paper).startOrder('news')).toEqual(['paper', 'ink', 'press', 'news']);
   });
 
-  test('all start in an order in which none has to start again for what it wants', () => {
+  test('at boot, no plugin has to restart for an optional service', () => {
     expect(graphOf(news, press, ink, paper).bootOrder()).toEqual(['paper', 'ink', 'press', 'news']);
     const reader = definePlugin({ id: 'reader', wants: { ink: Ink }, setup: () => {} });
     expect(graphOf(reader, paper, ink).bootOrder()).toEqual(['ink', 'reader', 'paper']);
   });
 
-  test('each plugin of a new site starts once, as none that it wants comes after it', async () => {
+  test('each plugin of a new site starts once, after everything it wants', async () => {
     const plugins = await loadPlugins(SITE, (await readConfiguration(SITE)).plugins, testLog);
     const order = graphOf(...plugins).bootOrder();
     const providers = new Map(
@@ -53,7 +53,7 @@ describe('the order in which plugins start and stop', () => {
     expect(order).toHaveLength(plugins.length);
   });
 
-  test('plugins that want each other all start, as do those that cannot be put together', () => {
+  test('plugins that want each other are all in the boot order, as are those with missing dependencies', () => {
     const tree = definePlugin({
       id: 'tree',
       wants: { ink: Ink },
@@ -70,35 +70,35 @@ describe('the order in which plugins start and stop', () => {
     expect(graphOf(press, paper).bootOrder()).toEqual(['paper', 'press']);
   });
 
-  test('whoever needs a plugin stops before it, directly or not', () => {
+  test('all direct and indirect dependents of a plugin stop before it', () => {
     expect(graphOf(paper, ink, press, news).stopOrder('paper')).toEqual(['news', 'press', 'paper']);
   });
 
-  test('who wants a service is known, and is not stopped with its provider', () => {
+  test('a plugin that only wants a service is listed, but not stopped with its provider', () => {
     const graph = graphOf(paper, ink, press, news);
     expect(graph.wanting('ink')).toEqual(['news']);
     expect(graphOf(ink, news).stopOrder('ink')).toEqual(['ink']);
   });
 });
 
-describe('what cannot be put together', () => {
-  test('a missing provider is named, with the plugin that needs it', () => {
+describe('an invalid graph', () => {
+  test('a missing provider is reported with the plugin that needs it', () => {
     expect(() => graphOf(paper, press).startOrder('press')).toThrow(
       '[press] needs "Ink", which no installed plugin provides',
     );
   });
 
-  test('two plugins that provide the same service are named', () => {
+  test('two plugins that provide the same service are reported', () => {
     const other = definePlugin({ id: 'octopus', provides: { ink: Ink }, setup: () => ({ ink: 2 }) });
     expect(() => graphOf(ink, other)).toThrow('[octopus] provides "Ink", which plugin "ink" already provides');
   });
 
-  test('what the kernel itself provides cannot be provided again', () => {
+  test('a service of the kernel cannot be provided again', () => {
     const graph = new Graph([Ink]);
     expect(() => graph.add(ink)).toThrow('[ink] provides "Ink", which the kernel already provides');
   });
 
-  test('a cycle is told from end to end', () => {
+  test('a cycle is reported in full', () => {
     const tree = definePlugin({
       id: 'tree',
       needs: { press: Press },
@@ -108,11 +108,11 @@ describe('what cannot be put together', () => {
     expect(() => graphOf(tree, ink, press).startOrder('tree')).toThrow('tree → press → tree');
   });
 
-  test('a plugin is installed once', () => {
+  test('a plugin can be installed only once', () => {
     expect(() => graphOf(ink, ink)).toThrow('[ink] is installed twice');
   });
 
-  test('an unknown plugin is said to be unknown, with what to do', () => {
+  test('an unknown plugin is reported with a remedy', () => {
     expect(() => graphOf().get('ghost')).toThrow('[ghost] is not installed; put its folder under plugins/');
     expect(() => graphOf(ink).get('inc')).toThrow('[inc] is not installed; did you mean "ink"?');
   });

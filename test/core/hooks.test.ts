@@ -70,8 +70,8 @@ const logged = (plugin: string | undefined): readonly string[] =>
   running.lines.filter((line) => line['plugin'] === plugin).map(({ message }) => message);
 const never = (): Promise<never> => new Promise(() => {});
 
-describe('a listener that misbehaves', () => {
-  test('throws: the others still hear, whoever raised it does not notice, and the log names the plugin', async () => {
+describe('a failing listener', () => {
+  test('throws: the others still run, the emitter is unaffected, and the log names the plugin', async () => {
     const heard: number[] = [];
     await using listeners = await listening(
       (plugin) =>
@@ -86,7 +86,7 @@ describe('a listener that misbehaves', () => {
     expect(logged(listeners.ids[1])).toEqual([]);
   });
 
-  test('hangs: whoever raised the action does not wait for it, and it is cut off at its deadline', async () => {
+  test('hangs: the emitter does not wait, and the listener times out at its deadline', async () => {
     const heard: number[] = [];
     await using listeners = await listening(
       (plugin) => plugin.on(rang, never),
@@ -106,7 +106,7 @@ describe('a listener that misbehaves', () => {
       .toBe('action bell.rang did not finish within 100 ms');
   });
 
-  test('hangs and asked to be awaited: it is waited for no longer than its deadline', async () => {
+  test('hangs although it is awaited: the emitter waits no longer than the deadline', async () => {
     const heard: number[] = [];
     await using listeners = await listening(
       (plugin) => plugin.on(rang, never, { awaited: true }),
@@ -127,7 +127,7 @@ describe('a listener that misbehaves', () => {
     );
   });
 
-  test('returns what is awaited without being a promise: it has the same deadline, and its value counts', async () => {
+  test('returns a thenable that is not a promise: the deadline applies, and its value is used', async () => {
     // oxlint-disable-next-line unicorn/no-thenable -- as query builders have it
     const hangs = { then: () => undefined } as unknown as Promise<never>;
     const says = (value: string) =>
@@ -149,7 +149,7 @@ describe('a listener that misbehaves', () => {
     expect([await service().ask('where'), await service().tune('A')]).toEqual(['here', 'A!']);
   });
 
-  test('throws in a filter: the value goes on as it was before', async () => {
+  test('throws in a filter: the value passes unchanged', async () => {
     await using _ = await listening(
       (plugin) =>
         plugin.on(tuned, () => {
@@ -160,7 +160,7 @@ describe('a listener that misbehaves', () => {
     expect(await service().tune('A')).toBe('A!');
   });
 
-  test('forgets to return from a filter: the value is kept and the mistake is named', async () => {
+  test('returns nothing from a filter: the value is kept and the mistake is reported', async () => {
     await using listeners = await listening((plugin) =>
       plugin.on(tuned, (() => undefined) as unknown as (text: string) => string),
     );
@@ -170,7 +170,7 @@ describe('a listener that misbehaves', () => {
     );
   });
 
-  test('throws in a filter that may abort: it is refused with 503, and those who run the site are told which plugin and why', async () => {
+  test('throws in a filter that may abort: fails with 503, with plugin and cause shown only to operators', async () => {
     await using listeners = await listening((plugin) =>
       plugin.on(allowed, () => {
         throw new Error('not at night');
@@ -188,7 +188,7 @@ describe('a listener that misbehaves', () => {
     expect((refused as HttpError).operators).toContain('not at night');
   });
 
-  test('refuses in a filter that may abort: whoever asked gets its own words, and it has not failed', async () => {
+  test('refuses in a filter that may abort: the caller gets its error, which is not a failure', async () => {
     await using listeners = await listening((plugin) =>
       plugin.on(allowed, () => {
         throw new HttpError(403, 'Not at night');
@@ -202,7 +202,7 @@ describe('a listener that misbehaves', () => {
     });
   });
 
-  test('throws while answering a query: the next one is asked', async () => {
+  test('throws while answering a query: the next listener is called', async () => {
     await using _ = await listening(
       (plugin) =>
         plugin.on(place, () => {
@@ -215,7 +215,7 @@ describe('a listener that misbehaves', () => {
 });
 
 describe('quarantine', () => {
-  test('a listener that fails twice in a row is set aside, and released by an administrator', async () => {
+  test('a listener that fails twice in a row is quarantined until an administrator releases it', async () => {
     let calls = 0;
     await using listeners = await listening((plugin) =>
       plugin.on(tuned, () => {
@@ -233,7 +233,7 @@ describe('quarantine', () => {
     expect(calls).toBe(3);
   });
 
-  test('once a minute it may try again, one call alone, and it is back when it works', async () => {
+  test('once a minute a single call is retried, and the listener is released once it works', async () => {
     let [calls, broken] = [0, true];
     await using listeners = await listening((plugin) =>
       plugin.on(tuned, (text) => {
@@ -263,7 +263,7 @@ describe('quarantine', () => {
     }
   });
 
-  test('a success in between begins the count anew', async () => {
+  test('a success in between resets the count', async () => {
     let calls = 0;
     await using _ = await listening((plugin) =>
       plugin.on(tuned, (text) => {
@@ -275,7 +275,7 @@ describe('quarantine', () => {
     expect(calls).toBe(8);
   });
 
-  test('a filter that may abort is never set aside: skipping it would let through what it refuses', async () => {
+  test('a filter that may abort is never quarantined, as skipping it would allow what it refuses', async () => {
     await using _ = await listening((plugin) =>
       plugin.on(allowed, () => {
         throw new Error('no');
@@ -284,7 +284,7 @@ describe('quarantine', () => {
     for (let time = 0; time < 4; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 503 });
   });
 
-  test('one that hangs holds up the first alone: then it is refused at once, but for a try now and then, until it works again', async () => {
+  test('a hanging abort filter is refused at once after the first calls, apart from retries, until it recovers', async () => {
     let [calls, hangs] = [0, true];
     await using listeners = await listening((plugin) =>
       plugin.on(allowed, (text) => (calls++, hangs ? never() : text)),
@@ -311,8 +311,8 @@ describe('quarantine', () => {
   });
 });
 
-describe('who may do what', () => {
-  test('filters run by order, then in the order their plugins started', async () => {
+describe('ownership and order', () => {
+  test('filters run by order, then in the order in which their plugins started', async () => {
     await using _ = await listening(
       (plugin) => plugin.on(tuned, (text) => `${text}2`),
       (plugin) => plugin.on(tuned, (text) => `${text}3`),
@@ -321,7 +321,7 @@ describe('who may do what', () => {
     expect(await service().tune('')).toBe('123');
   });
 
-  test('the first answer that is not undefined is the answer', async () => {
+  test('the first answer to a query that is not undefined is used', async () => {
     await using _ = await listening(
       (plugin) => plugin.on(place, () => undefined),
       (plugin) => plugin.on(place, () => 'tower'),
@@ -330,12 +330,12 @@ describe('who may do what', () => {
     expect(await service().ask('where?')).toBe('tower');
   });
 
-  test('without listeners a filter returns its value and a query answers nothing', async () => {
+  test('without listeners a filter returns its value and a query returns undefined', async () => {
     expect(await service().tune('A')).toBe('A');
     expect(await service().ask('where?')).toBeUndefined();
   });
 
-  test('only the owner raises a hook', async () => {
+  test('only its owner can emit a hook', async () => {
     const thief = definePlugin({ id: 'thief', setup: (_services, plugin) => plugin.emit(rang, { times: 1 }) });
     running.app.kernel.install(thief);
     await expect(running.app.kernel.enable('thief')).rejects.toThrow(
@@ -343,7 +343,7 @@ describe('who may do what', () => {
     );
   });
 
-  test('a hook has one owner', async () => {
+  test('a hook has only one owner', async () => {
     const second = definePlugin({ id: 'second-bell', hooks: [defineAction('bell.rang')], setup: () => {} });
     running.app.kernel.install(second);
     await expect(running.app.kernel.enable('second-bell')).rejects.toThrow(
@@ -351,7 +351,7 @@ describe('who may do what', () => {
     );
   });
 
-  test('a listener is gone with its plugin', async () => {
+  test('a listener is removed with its plugin', async () => {
     const before = running.app.hooks.count();
     await listening((plugin) => plugin.on(rang, () => {})).then((listeners) => listeners[Symbol.asyncDispose]());
     expect(running.app.hooks.count()).toBe(before);

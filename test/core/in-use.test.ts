@@ -79,9 +79,9 @@ const healthy = definePlugin({
   },
 });
 
-describe('parts of pages', () => {
+describe('page parts', () => {
   test(
-    'are all there while more people come than the process can serve, and nothing is set aside',
+    'are all present under overload, and none are quarantined',
     async () => {
       await using added = new AsyncDisposableStack();
       added.use(await run(healthy));
@@ -104,7 +104,7 @@ describe('parts of pages', () => {
     SATURATED + 60_000,
   );
 
-  test('that never come are left out and set aside, and the others stay', async () => {
+  test('that never resolve are left out and quarantined, while the others remain', async () => {
     const late = definePlugin({
       id: 'late',
       setup: (_services, plugin) =>
@@ -124,7 +124,7 @@ describe('parts of pages', () => {
 });
 
 test(
-  'plugins that go off and on in turn while people read fail no answer, and nothing is set aside by it',
+  'disabling and enabling plugins in turn under load fails no request and quarantines nothing',
   async () => {
     const { number, id } = discussion;
     const paths = [

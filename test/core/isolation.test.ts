@@ -105,7 +105,7 @@ async function inUse(
   return { wrong: await readers.stop(), written: [...new Set(written)] };
 }
 
-describe('while a plugin misbehaves, every page is answered and everybody else may write:', () => {
+describe('while a plugin misbehaves, every page is served and all other writes succeed:', () => {
   test.for([
     'promise rejects',
     'promise rejects with a circle',
@@ -140,7 +140,7 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
     await setMode('well');
   });
 
-  test('check hangs, and throws: only what it checks is refused, as what cannot be checked now', async () => {
+  test('check hangs or throws: only what it checks is refused, with 503', async () => {
     for (const mode of ['check hangs', 'check throws'])
       expect(await inUse(() => setMode(mode)), mode).toEqual({ wrong: [], written: [503] });
     expect((await about('saboteur')).tasks).toContainEqual(
@@ -154,7 +154,7 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
       .toBe(201);
   });
 
-  test('undo hangs: it is switched off and on all the same', async () => {
+  test('undo hangs: it can still be disabled and enabled', async () => {
     const switched = async (): Promise<void> => {
       await setMode('undo hangs');
       for (const on of [false, true]) expect((await turn(on)).status).toBe(200);
@@ -163,7 +163,7 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
     await setMode('well');
   });
 
-  test('setup hangs: it stays off after its deadline, for this reason, and may be switched on anew', async () => {
+  test('setup hangs: it stays off after its deadline with this reason, and can be enabled again', async () => {
     const switched = async (): Promise<void> => {
       await setMode('setup hangs');
       expect((await turn(false)).status).toBe(200);
@@ -183,7 +183,7 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
     ['timer throws what cannot be printed', 'something that cannot be printed was thrown'],
     ['connection fails', 'connect ECONNREFUSED 127.0.0.1:1'],
   ] as const)(
-    '%s: it is switched off and shown with the reason, the log names it, and the process lives on',
+    '%s: the plugin is disabled and shown with the reason, the log names it, and the process survives',
     async ([mode, problem]) => {
       expect(await inUse(() => setMode(mode))).toEqual({ wrong: [], written: [201] });
       expect(await about('saboteur')).toMatchObject({ state: 'failed', problem });
@@ -200,7 +200,7 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
   );
 });
 
-test('afterwards nothing of any other plugin was set aside or has failed', async () => {
+test('afterwards no other plugin has failed or was quarantined', async () => {
   const { plugins } = (await root.get('/admin/plugins', json)).body as { plugins: readonly any[] };
   const others = plugins.filter(({ id }) => id !== 'saboteur');
   expect(others.filter(({ state, problem }) => state !== 'active' || problem !== undefined)).toEqual([]);
@@ -211,7 +211,7 @@ test('afterwards nothing of any other plugin was set aside or has failed', async
   ).toEqual([]);
 });
 
-test('an exception that no plugin is to blame for: the process drains, and ends with code 70', async () => {
+test('an exception without a plugin to blame: the process drains, and exits with code 70', async () => {
   await setMode('nobody throws');
   await expect.poll(async () => (await guest().get('/readyz')).status).toBe(503);
   expect((await guest().get('/')).status).toBe(200);
@@ -221,7 +221,7 @@ test('an exception that no plugin is to blame for: the process drains, and ends 
   );
 });
 
-describe('while its module is read', () => {
+describe('while its module is loaded', () => {
   const environment = {
     DRAIN_SECONDS: '0',
     get PARLEY_SITE() {
@@ -247,7 +247,7 @@ describe('while its module is read', () => {
     expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
-  test.runIf(FULL)('commands work all the same', async () => {
+  test.runIf(FULL)('commands still work', async () => {
     for (const module of ['throws', 'rejects'])
       await parleyWith({ ...environment, SABOTEUR_MODULE: module }, place, 'plugin', 'disable', 'saboteur');
     server = await startServer(place, undefined, environment);

@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 describe('a job', () => {
-  it('is refused when its payload does not fit its schema', async () => {
+  it('is refused if its payload does not match its schema', async () => {
     const { job } = jobs.define<{ to: string }>('mail', 'send', {
       schema: Type.Object({ to: Type.String() }),
       run: () => undefined,
@@ -42,7 +42,7 @@ describe('a job', () => {
     );
   });
 
-  it('can be cancelled while it waits, also in the transaction that added it', async () => {
+  it('can be cancelled while it waits, even in the transaction that added it', async () => {
     const { job } = jobs.define('mail', 'send', { schema: Type.Object({}), run: () => undefined });
     const at = new Date('2100-01-01');
     const id = await job.add({}, { at });
@@ -52,7 +52,7 @@ describe('a job', () => {
     expect(await data.all(sql`select id from job`)).toEqual([]);
   });
 
-  it('goes on with what is left to do, as one and the same job, and each time from its first attempt', async () => {
+  it('continues with the remaining work under the same id, starting from the first attempt each time', async () => {
     const ran: unknown[] = [];
     const run = (
       { left }: { left: number },
@@ -73,7 +73,7 @@ describe('a job', () => {
     ]);
   });
 
-  it('goes on from where it was stored when it is killed afterwards, and from before when that was not stored', async () => {
+  it('resumes from the last stored continuation after a failure, or from before it if that was rolled back', async () => {
     const done: number[] = [];
     let fails = true;
     const run = ({ left }: { left: number }, { continueWith }: JobDelivery<{ left: number }>): Promise<void> =>
@@ -94,7 +94,7 @@ describe('a job', () => {
     expect(done).toEqual([3, 2, 1]);
   });
 
-  it('refuses to go on with what does not fit its schema, and with what another process has taken', async () => {
+  it('cannot continue with an invalid payload, or once another process has taken it', async () => {
     const refused: string[] = [];
     const note = (error: Error): void => void refused.push(error.message);
     const run = async (_: unknown, { continueWith }: JobDelivery<{ left: number }>): Promise<void> => {
@@ -117,7 +117,7 @@ describe('a job', () => {
     expect(await data.all(sql`delete from job returning payload`)).toEqual([{ payload: { left: 3 } }]);
   });
 
-  it('that is wanted once is not stored again while one with its key waits', async () => {
+  it('added with `once` is not stored again while one with its key is waiting', async () => {
     const { job } = jobs.define<{ of: string }>('walker', 'once', {
       schema: Type.Object({ of: Type.String() }),
       key: ({ of }) => of,
@@ -134,7 +134,7 @@ describe('a job', () => {
     expect(await data.all(sql`delete from job returning id`)).toHaveLength(3);
   });
 
-  it('that one transaction adds twice under an id is due at the earlier time', async () => {
+  it('added twice under one id in a transaction is due at the earlier time', async () => {
     const { job } = jobs.define('walker', 'twice', { schema: Type.Object({}), run: () => undefined });
     const id = '0197a000-0000-7000-8000-000000000001';
     await data.transaction(async () => {
@@ -145,7 +145,7 @@ describe('a job', () => {
     ).toEqual([{ year: 2101 }]);
   });
 
-  it('that breaks off because the process stops is put back, and no failure of its plugin', async () => {
+  it('aborted because the process stops is put back, without counting as a failure of its plugin', async () => {
     const begun = Promise.withResolvers<void>();
     const run = async (_: unknown, { signal }: Delivery): Promise<void> => {
       begun.resolve();
@@ -162,7 +162,7 @@ describe('a job', () => {
     ]);
   });
 
-  it('with a cron expression runs when that is due, and once for all that was missed', async () => {
+  it('with a cron expression runs when due, and once for all missed runs', async () => {
     const ran: unknown[] = [];
     jobs.define('a', 'hourly', {
       schema: Type.Object({}),
@@ -197,7 +197,7 @@ describe('a job', () => {
     expect(ran).toEqual([{}]);
   });
 
-  it('with a cron expression is scheduled once, also when its plugin began twice before the queue did', async () => {
+  it('with a cron expression is scheduled once, even if its plugin started twice before the queue did', async () => {
     const ran: unknown[] = [];
     const hourly = { schema: Type.Object({}), run: (payload: object) => void ran.push(payload), cron: '0 * * * *' };
     await jobs.define('a', 'hourly', hourly).stop();
@@ -207,7 +207,7 @@ describe('a job', () => {
     await vi.waitFor(() => expect(ran).toEqual([{}]), PATIENT);
   });
 
-  it('with a cron expression that failed for good waits for its next moment, which is no waiting work', async () => {
+  it('with a cron expression waits for its next run after a final failure, and does not count as waiting', async () => {
     const ids: string[] = [];
     const run = (_payload: unknown, { id }: Delivery): void => {
       ids.push(id);
@@ -233,7 +233,7 @@ describe('a job', () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it('with an expression that cannot be read is refused', () => {
+  it('with an invalid cron expression is refused', () => {
     expect(() =>
       jobs.define('a', 'odd', { schema: Type.Object({}), run: () => undefined, cron: 'now and then' }),
     ).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be read/);

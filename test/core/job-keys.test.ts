@@ -59,8 +59,8 @@ const left = async (): Promise<number> =>
 const stored = () =>
   data.all(sql<{ due: boolean }>`select id, run_at <= now() as due, attempt, failed_at is not null as failed from job`);
 
-describe('work with a key', () => {
-  it('begins in the order in which it is due, so many at a time, whatever other keys do', async () => {
+describe('a job with a key', () => {
+  it('starts in due order, within the limit per key, independently of other keys', async () => {
     const begun: Call[] = [];
     const open = new Map<string, number>();
     let most = 0;
@@ -80,7 +80,7 @@ describe('work with a key', () => {
   });
 
   it.runIf(onServer)(
-    'is not run beside the schedule of its own key by another process, and does not take that for itself',
+    'does not run concurrently with the schedule under its key in another process, nor replace it',
     async () => {
       const gate = Promise.withResolvers<void>();
       let begun = 0;
@@ -130,7 +130,7 @@ describe('work with a key', () => {
     expect(done.slice(1_000)).toEqual(['slow', 'slow']);
   });
 
-  it('is taken as quickly however many keys there are', async () => {
+  it('is fetched as quickly however many keys there are', async () => {
     let done = 0;
     const job = calls(() => void done++, { perKey: 1, limit: 4 });
     await jobs.start();
@@ -143,7 +143,7 @@ describe('work with a key', () => {
   });
 
   it.runIf(FULL)(
-    'is taken as quickly from keys under which more waits as from as many that have one each',
+    'is fetched as quickly from keys with several waiting jobs as from as many keys with one each',
     async () => {
       let done = 0;
       calls(() => void done++, { perKey: 1, limit: 4 });
@@ -164,7 +164,7 @@ describe('work with a key', () => {
     },
   );
 
-  it('leaves other keys their room while some that were quick have become slow', async () => {
+  it('leaves other keys their share when some that were quick have become slow', async () => {
     const gate = Promise.withResolvers<void>();
     const done: string[] = [];
     const job = calls(
@@ -188,7 +188,7 @@ describe('work with a key', () => {
     expect(done.slice(140).toSorted()).toEqual(['slow 1', 'slow 2', 'slow 3']);
   });
 
-  it('costs other work no statement while its key is full or paused', async () => {
+  it('costs other jobs no statement while its key is full or paused', async () => {
     const gate = Promise.withResolvers<void>();
     let begun = 0;
     const job = calls(() => {
@@ -219,7 +219,7 @@ describe('work with a key', () => {
     await until(async () => expect(await left()).toBe(50));
   });
 
-  it('is taken also where it was stored before its definition had a key', async () => {
+  it('runs even if it was stored before its definition had a key', async () => {
     const done: number[] = [];
     calls(({ n }) => void done.push(n));
     await data.all(
@@ -229,7 +229,7 @@ describe('work with a key', () => {
     await until(() => expect(done).toEqual([7]));
   });
 
-  it('is cancelled with all that waits under its key, also in the transaction that added it', async () => {
+  it('is cancelled with everything waiting under its key, even in the transaction that added it', async () => {
     const job = calls(() => undefined);
     await add(job, 3, 'a', 'b');
     await job.pause('a', 1_000);
@@ -244,7 +244,7 @@ describe('work with a key', () => {
 });
 
 describe('a paused key', () => {
-  it('begins nothing until its pause is over, then one at a time until it is resumed', async () => {
+  it('starts nothing until the pause ends, then one job at a time until it is resumed', async () => {
     const begun: string[] = [];
     const gates: (() => void)[] = [];
     const job = calls(({ to }) => {
@@ -273,7 +273,7 @@ describe('a paused key', () => {
     await until(async () => expect(await left()).toBe(0));
   });
 
-  it('puts back in its place what was taken of it beforehand', async () => {
+  it('puts prefetched jobs back in their place', async () => {
     const gate = Promise.withResolvers<void>();
     const begun: number[] = [];
     const job = calls(
@@ -299,7 +299,7 @@ describe('a paused key', () => {
     expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it('begins nothing of what was on its way when the pause came', async () => {
+  it('starts none of the jobs that were being fetched when the pause began', async () => {
     const begun: number[] = [];
     const job = calls(
       ({ n }) => {
@@ -323,7 +323,7 @@ describe('a paused key', () => {
     expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
   });
 
-  it('is paused with the transaction in which that was asked for, and not when it is undone', async () => {
+  it('is paused on commit of the transaction that requested it, and not on rollback', async () => {
     const done: string[] = [];
     const job = calls(({ to }) => void done.push(to));
     await jobs.start();
@@ -356,7 +356,7 @@ describe('a paused key', () => {
     expect(new Set(done)).toEqual(new Set(['b']));
   });
 
-  it('needs a limit per key, and goes with its plugin', async () => {
+  it('requires a limit per key, and is removed with its plugin', async () => {
     const { job } = jobs.define<Call>('caller', 'plain', { schema: CALL, key: ({ to }) => to, run: () => undefined });
     await expect(job.pause('a', 1)).rejects.toThrow(
       '[caller] pauses a key of the job "plain", which has no limit per key; give it `perKey`',
@@ -367,8 +367,8 @@ describe('a paused key', () => {
   });
 });
 
-describe('work that waits for other servers', () => {
-  it('takes no room from other work, and other work none from it', async () => {
+describe('jobs that wait for other servers', () => {
+  it('take no capacity from other jobs, nor the reverse', async () => {
     const gate = Promise.withResolvers<void>();
     const done: string[] = [];
     let waiting = 0;
@@ -405,9 +405,9 @@ describe('work that waits for other servers', () => {
   });
 });
 
-describe('a job that is added again under its id', () => {
+describe('a job added again under its id', () => {
   const at = new Date('2100-01-01');
-  it('is due at the earlier moment, and is there again where it was gone', async () => {
+  it('is due at the earlier time, and is stored again if it was gone', async () => {
     const job = calls(() => undefined);
     const id = await job.add({ to: 'a', n: 1 }, { at });
     expect(await job.add({ to: 'a', n: 1 }, { at: new Date('2101-01-01'), id })).toBe(id);
@@ -421,7 +421,7 @@ describe('a job that is added again under its id', () => {
     expect(await stored()).toEqual([{ id, due: false, attempt: 0, failed: false }]);
   });
 
-  it('begins anew where it failed for good, and is left alone while it runs', async () => {
+  it('starts over if it has failed for good, and is left alone while it runs', async () => {
     const gate = Promise.withResolvers<void>();
     const attempts: number[] = [];
     const run: Run = async (_call, { attempt }: JobDelivery<Call>) => {
@@ -443,8 +443,8 @@ describe('a job that is added again under its id', () => {
   });
 });
 
-describe('a job that goes on later', () => {
-  it('runs once more after the seconds it asked for, from its first attempt, and not before if its process dies', async () => {
+describe('a job that continues later', () => {
+  it('runs again after the requested delay, from its first attempt, and no sooner if its process dies', async () => {
     const ran: { readonly n: number; readonly attempt: number; readonly at: number }[] = [];
     const hold = Promise.withResolvers<void>();
     const run: Run = async ({ to, n }, { attempt, continueWith }) => {
@@ -473,7 +473,7 @@ describe('a job that goes on later', () => {
     await until(async () => expect(await left()).toBe(0));
   });
 
-  it('goes on at once where it is added again before it has ended', async () => {
+  it('continues at once if it is added again before it has ended', async () => {
     const hold = Promise.withResolvers<void>();
     const ran: number[] = [];
     const job = calls(async ({ to, n }, { continueWith }) => {

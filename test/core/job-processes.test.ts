@@ -31,8 +31,8 @@ const child = (
   };
 };
 
-describe('several processes with work', () => {
-  it('lose nothing when one is killed in the middle', async () => {
+describe('several worker processes', () => {
+  it('lose no job when one is killed while running it', async () => {
     const place = await makeTestPlace();
     onTestFinished(() => place.remove());
     const { process: victim, says } = child('die', place);
@@ -65,7 +65,7 @@ describe('several processes with work', () => {
     await survivor.close();
   });
 
-  it.runIf(onServer)('share the limit of a key', async () => {
+  it.runIf(onServer)('share the limit per key', async () => {
     const place = await makeTestPlace();
     onTestFinished(() => place.remove());
     const here = await openDatabase({ ...place, log: testLog });

@@ -77,8 +77,8 @@ function hear(
   return { heard, stop };
 }
 
-describe('storing', () => {
-  it('costs one statement for all listeners and all actions of a transaction', async () => {
+describe('storing jobs', () => {
+  it('takes one statement for all listeners and actions of a transaction', async () => {
     for (const plugin of ['a', 'b', 'c']) hear(plugin);
     const cost = async (work: () => Promise<unknown>): Promise<number> => {
       const before = data.statements;
@@ -95,7 +95,7 @@ describe('storing', () => {
     expect(await rows()).toHaveLength(6);
   });
 
-  it('is undone with the transaction', async () => {
+  it('is rolled back with the transaction', async () => {
     const { heard } = hear('a');
     await jobs.start();
     await expect(
@@ -109,7 +109,7 @@ describe('storing', () => {
     expect(heard[0]?.n).toBe(2);
   });
 
-  it('undoes the transaction where it fails, or where the commit right behind it does', async () => {
+  it('rolls back the transaction if it fails, or if the commit right after it does', async () => {
     hear('a');
     await data.all(sql`create table written (n integer unique deferrable initially deferred, text text)`);
     const write = (n: number): Promise<unknown> =>
@@ -131,7 +131,7 @@ describe('storing', () => {
     await data.all(sql`drop table written`);
   });
 
-  it('is told to the other processes once it is kept, and only then', async () => {
+  it('is published to the other processes after the commit, and only then', async () => {
     hear('a');
     await expect(
       data.transaction(async () => {
@@ -147,7 +147,7 @@ describe('storing', () => {
     await until(() => expect(published).toEqual(['jobs']));
   });
 
-  it('keeps an action without a payload', async () => {
+  it('preserves an action without a payload', async () => {
     const { heard } = hear('a');
     const nothing = jobs.listen(
       'b',
@@ -160,7 +160,7 @@ describe('storing', () => {
     await nothing();
   });
 
-  it('keeps the payload as it was when the action was raised', async () => {
+  it('preserves the payload as it was when the action was emitted', async () => {
     const { heard } = hear('a');
     await data.transaction(async () => {
       const thing = { n: 1 };
@@ -171,13 +171,13 @@ describe('storing', () => {
     await until(() => expect(heard.map(({ n }) => n)).toEqual([1]));
   });
 
-  it('does nothing for an action that nobody hears durably', async () => {
+  it('does nothing for an action without durable listeners', async () => {
     const before = data.statements;
     await bus.emit(happened, { n: 1 });
     expect(data.statements).toBe(before);
   });
 
-  it('takes more work in one transaction than one statement can', async () => {
+  it('accepts more jobs in a transaction than fit into one statement', async () => {
     hear('a');
     await data.transaction(() => Promise.all(Array.from({ length: 10_001 }, (_, n) => bus.emit(happened, { n }))));
     expect(await data.one(sql`select count(*) as kept, max((payload->>'n')::integer) as last from job`)).toEqual({
@@ -187,8 +187,8 @@ describe('storing', () => {
   });
 });
 
-describe('running', () => {
-  it('gives every listener the same id for one action, and leaves no row behind', async () => {
+describe('running jobs', () => {
+  it('gives every listener the same id for an action, and leaves no row behind', async () => {
     const [a, b] = [hear('a'), hear('b')];
     await jobs.start();
     await data.transaction(() => bus.emit(happened, { n: 1 }));
@@ -197,7 +197,7 @@ describe('running', () => {
     expect(b.heard).toEqual(a.heard);
   });
 
-  it('takes work in the order in which it was raised', async () => {
+  it('follows the order in which the actions were emitted', async () => {
     const { heard } = hear('a', { limit: 1 });
     await data.transaction(async () => {
       for (let n = 0; n < 30; n++) await bus.emit(happened, { n });
@@ -207,14 +207,14 @@ describe('running', () => {
     expect(heard.map(({ n }) => n)).toEqual(Array.from({ length: 30 }, (_, n) => n));
   });
 
-  it('lets handlers use the database and begin transactions, also while others are under way', async () => {
+  it('allows handlers to use the database and begin transactions, even concurrently', async () => {
     const { heard } = hear('a', {}, () => data.transaction(async () => void (await data.all(sql`select 1`))));
     await jobs.start();
     await Promise.all(Array.from({ length: 20 }, (_, n) => data.transaction(() => bus.emit(happened, { n }))));
     await until(() => expect(heard).toHaveLength(20));
   });
 
-  it('tries again under the same id after the delays asked for, then keeps the work as failed', async () => {
+  it('retries under the same id after the configured delays, then marks the job as failed', async () => {
     const { heard } = hear('a', { retry: [60, 120] }, () => {
       throw new Error('the other side is down');
     });
@@ -237,7 +237,7 @@ describe('running', () => {
     expect(new Set(heard.map(({ id }) => id)).size).toBe(1);
   });
 
-  it('lets failed work run again when an administrator says so', async () => {
+  it('runs failed jobs again when an administrator retries them', async () => {
     let down = true;
     const { heard } = hear('a', { retry: [] }, () => {
       if (down) throw new Error('down');
@@ -255,7 +255,7 @@ describe('running', () => {
     expect(heard.map(({ attempt }) => attempt)).toEqual([1, 1]);
   });
 
-  it('is never set aside, however often it fails', async () => {
+  it('never quarantines a listener, however often it fails', async () => {
     const { heard } = hear('a', { retry: [] }, () => {
       throw new Error('always');
     });
@@ -264,7 +264,7 @@ describe('running', () => {
     await until(() => expect(heard).toHaveLength(8));
   });
 
-  it('holds to the limit of a listener', async () => {
+  it('respects the limit of a listener', async () => {
     let [now, most] = [0, 0];
     const { heard } = hear('a', { limit: 2 }, async () => {
       most = Math.max(most, ++now);
@@ -277,7 +277,7 @@ describe('running', () => {
     expect(most).toBe(2);
   });
 
-  it('lets a slow key delay nobody else', async () => {
+  it('does not let a slow key delay the others', async () => {
     const gate = Promise.withResolvers<void>();
     const { heard } = hear('a', { key: ({ key }) => key ?? '', perKey: 1 }, ({ key }) =>
       key === 'slow' ? gate.promise : undefined,
@@ -293,7 +293,7 @@ describe('running', () => {
     await until(() => expect(heard).toHaveLength(20));
   });
 
-  it('wakes up by itself when work becomes due', async () => {
+  it('wakes up by itself when a job becomes due', async () => {
     const done: unknown[] = [];
     const { job } = jobs.define('a', 'late', { schema: Type.Object({}), run: (payload) => void done.push(payload) });
     await jobs.start();
@@ -302,8 +302,8 @@ describe('running', () => {
   });
 });
 
-describe('looking for work', () => {
-  it('costs what comes a look, the taking and the end of it, and nothing more where none waits behind it', async () => {
+describe('polling for jobs', () => {
+  it('takes one query to find a job, one to claim it and one to complete it, and none afterwards', async () => {
     const { heard } = hear('a');
     await jobs.start();
     const cost = async (n: number): Promise<number> => {
@@ -322,7 +322,7 @@ describe('looking for work', () => {
     expect(heard).toHaveLength(4);
   });
 
-  it('finds what was put off on time, while other work of the same listener runs on', async () => {
+  it('finds a delayed job on time while another job of the same listener keeps running', async () => {
     const gate = Promise.withResolvers<void>();
     const begun: number[] = [];
     const { job } = jobs.define('a', 'long', {
@@ -342,7 +342,7 @@ describe('looking for work', () => {
     gate.resolve();
   });
 
-  it('finds what waits for room in the process as soon as other work ends', async () => {
+  it('finds a job that waits for capacity in the process as soon as another job ends', async () => {
     const [first, others] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     let begun = 0;
     const long = ['a', 'b', 'c', 'd'].map((plugin) =>
@@ -372,7 +372,7 @@ describe('looking for work', () => {
 });
 
 describe('a backlog', () => {
-  it('of quick work is fetched many at a time, and all of it runs once', async () => {
+  it('of quick jobs is fetched in batches, and every job runs once', async () => {
     const { heard } = hear('a');
     await data.transaction(() => Promise.all(Array.from({ length: 3_000 }, (_, n) => bus.emit(happened, { n }))));
     const before = data.statements;
@@ -383,7 +383,7 @@ describe('a backlog', () => {
     expect(new Set(heard.map(({ n }) => n)).size).toBe(3_000);
   });
 
-  it('is put back uncounted where it was fetched and has not begun when the process stops', async () => {
+  it('is put back without counting an attempt if fetched but not started when the process stops', async () => {
     const gate = Promise.withResolvers<void>();
     let begun = 0;
     hear('a', { limit: 1 }, () => (++begun > 100 ? gate.promise : undefined));
@@ -398,7 +398,7 @@ describe('a backlog', () => {
     gate.resolve();
   });
 
-  it('does not hide what was stored before it and seen after it', async () => {
+  it('does not hide jobs that were stored earlier but become visible later', async () => {
     const { heard } = hear('a');
     await jobs.start();
     await bus.emit(happened, { n: 1 });
@@ -409,7 +409,7 @@ describe('a backlog', () => {
     await until(() => expect(heard.map(({ n }) => n)).toEqual([1, 2]));
   });
 
-  it('that is seen after what was stored later runs on without a pause', async () => {
+  it('that becomes visible after a later job is processed without pauses', async () => {
     const { heard } = hear('a');
     await jobs.start();
     await bus.emit(happened, { n: 1 });
@@ -421,7 +421,7 @@ describe('a backlog', () => {
     await vi.waitFor(() => expect(heard).toHaveLength(301), { timeout: 4_000, interval: 5 });
   });
 
-  it.runIf(onServer)('is not read again once it has run, while a long transaction keeps its remains', async () => {
+  it.runIf(onServer)('is not read again once it has run, while a long transaction keeps its dead rows', async () => {
     const count = 3_000;
     await data.all(sql`insert into job (id, listener, payload, run_at)
       select gen_random_uuid(), 'a/thing.happened', '{"n":1}', now() - interval '1 minute' from generate_series(1, ${count}::integer)`);
@@ -447,8 +447,8 @@ describe('a backlog', () => {
   });
 });
 
-describe('old work', () => {
-  it('goes, thousands of it in batches: what failed after 30 days, what nobody heard after 90; the rest stays', async () => {
+describe('old jobs', () => {
+  it('are deleted in batches: failed ones after 30 days, those without a listener after 90', async () => {
     const store = (
       n: number,
       kind: string,
@@ -474,7 +474,7 @@ describe('old work', () => {
 });
 
 describe('stopping', () => {
-  it('aborts what a stopped listener runs, puts it back uncounted, and keeps it for the listener’s return', async () => {
+  it('aborts what a stopped listener runs, without counting an attempt, and keeps it until the listener is back', async () => {
     const first = hear('a', {}, (_, { signal }) =>
       once(signal, 'abort').then(() => Promise.reject(signal.reason as Error)),
     );
@@ -488,7 +488,7 @@ describe('stopping', () => {
     await until(() => expect(second.heard).toEqual([{ ...first.heard[0], attempt: 1 }]));
   });
 
-  it.runIf(onServer)('gives up work whose lease another process has taken over', async () => {
+  it.runIf(onServer)('gives up jobs whose lease another process has taken over', async () => {
     const gate = Promise.withResolvers<Delivery>();
     hear('a', {}, (_, delivery) => {
       gate.resolve(delivery);
@@ -506,7 +506,7 @@ describe('stopping', () => {
     expect(await rows()).toMatchObject([{ attempt: 2, owned: true }]);
   });
 
-  it.runIf(onServer)('leaves what a process that died was at to the others, when its lease ends', async () => {
+  it.runIf(onServer)('leaves the jobs of a dead process to the others once their lease has expired', async () => {
     const { heard } = hear('a');
     await data.all(sql`insert into job (id, listener, payload, attempt, run_at, owner, leased_until)
       values (gen_random_uuid(), 'a/thing.happened', '{"n":1}', 1, now() - interval '1 minute', gen_random_uuid(), now() + interval '1 second')`);
@@ -514,7 +514,7 @@ describe('stopping', () => {
     await until(() => expect(heard).toMatchObject([{ n: 1, attempt: 2 }]));
   });
 
-  it('puts back what does not listen to its signal', async () => {
+  it('puts back jobs that ignore their abort signal', async () => {
     const gate = Promise.withResolvers<void>();
     const { heard } = hear('a', {}, () => gate.promise);
     await jobs.start();
@@ -525,7 +525,7 @@ describe('stopping', () => {
     gate.resolve();
   });
 
-  it('forgets all work and schedules of a plugin that is uninstalled, and only its', async () => {
+  it('removes all jobs and schedules of an uninstalled plugin, but no others', async () => {
     const { job } = jobs.define('gone', 'daily', { schema: Type.Object({}), run: () => undefined, cron: '0 3 * * *' });
     await job.add({}, { at: new Date('2100-01-01') });
     hear('gone');
@@ -535,7 +535,7 @@ describe('stopping', () => {
     expect((await rows()).map(({ listener }) => listener)).toEqual(['gone-too/thing.happened']);
   });
 
-  it('refuses the same name twice', () => {
+  it('refuses to register the same name twice', () => {
     hear('a');
     expect(() => hear('a')).toThrow('[a] registers "a/thing.happened" twice; give one of them an `id` or another name');
     hear('a', { id: 'second' });

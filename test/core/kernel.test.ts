@@ -27,7 +27,7 @@ const kernel = (): TestForum['app']['kernel'] => running.app.kernel;
 const status = async (path: string): Promise<number> => (await running.client().get(path)).status;
 
 describe('a plugin that cannot start', () => {
-  test('was never reachable, leaves nothing, keeps its cause, and the rest runs on', async () => {
+  test('was never reachable, leaves nothing behind and keeps its error, while everything else keeps running', async () => {
     const undone: string[] = [];
     const half = definePlugin({
       id: 'half',
@@ -52,7 +52,7 @@ describe('a plugin that cannot start', () => {
     expect(await status('/healthz')).toBe(200);
   });
 
-  test('fails with what it did as soon as it ran', async () => {
+  test('fails with what its setup triggered right away', async () => {
     const hasty = definePlugin({
       id: 'hasty',
       setup: () => void running.app.plugins.fail('hasty', new Error('too soon')),
@@ -63,7 +63,7 @@ describe('a plugin that cannot start', () => {
     );
   });
 
-  test('does not keep the others from starting with the server', async () => {
+  test('does not prevent the others from starting with the server', async () => {
     const broken = definePlugin({ id: 'broken', setup: () => Promise.reject(new Error('no ink')) });
     const needy = definePlugin({ id: 'needy', needs: { source: Source }, setup: () => {} });
     const fine = definePlugin({
@@ -81,7 +81,7 @@ describe('a plugin that cannot start', () => {
     ]);
   });
 
-  test('ends the start where it must run and the operator’s configuration is at fault', async () => {
+  test('aborts the startup if it is required and the operator’s configuration is at fault', async () => {
     const pump = definePlugin({
       id: 'pump',
       setup: () => Promise.reject(new ConfigurationError('PUMP_URL: there is no pump')),
@@ -91,7 +91,7 @@ describe('a plugin that cannot start', () => {
     expect(server.app.kernel.state('pump')).toBe('failed');
   });
 
-  test('is named when it promises a service that it does not return', async () => {
+  test('is reported if it does not return a service that it declares', async () => {
     const Promised = defineToken<number>('Promised');
     kernel().install(
       definePlugin({ id: 'liar', provides: { promised: Promised }, setup: () => ({}) as { promised: number } }),
@@ -101,7 +101,7 @@ describe('a plugin that cannot start', () => {
     );
   });
 
-  test('is named with a migration that ran and is gone, where it starts and where another one breaks on what it made', async () => {
+  test('is reported with a migration that ran but no longer exists, on start and when another fails because of it', async () => {
     class CreateBench extends Migration {
       override up(): void {
         this.addSql('create table bench (id int primary key)');
@@ -124,7 +124,7 @@ describe('a plugin that cannot start', () => {
     await expect(kernel().enable('bench')).rejects.toThrow(/"MakeBench" failed.*"CreateBench" ran before/s);
   });
 
-  test('is named with the migration that broke, of which nothing is kept', async () => {
+  test('is reported with the failed migration, which is rolled back', async () => {
     class CreateShelf extends Migration {
       override up(): void {
         this.addSql('create table shelf (id int primary key); select nonsense;');
@@ -135,7 +135,7 @@ describe('a plugin that cannot start', () => {
     expect(await running.app.data.one(sql`select 1 as found from pg_tables where tablename = 'shelf'`)).toBeUndefined();
   });
 
-  test('may not use a table of another plugin', async () => {
+  test('cannot use a table of another plugin', async () => {
     const Shared = defineEntity({
       name: 'Shared',
       tableName: 'shared_table',
@@ -150,7 +150,7 @@ describe('a plugin that cannot start', () => {
     );
   });
 
-  test('may not define again what another has: it fails alone, the first one and everything else goes on', async () => {
+  test('cannot redefine what another plugin has: it fails alone, and everything else keeps running', async () => {
     const Ink = defineToken<{ readonly colour: string }>('Ink');
     const shelves = defineExtensionPoint<string>('library.shelves', 'What a test adds.');
     const lend = definePermission('library.lend', { label: 'lend', default: 'member' });
@@ -204,7 +204,7 @@ describe('a plugin that cannot start', () => {
     expect((await server.client().get('/healthz')).status).toBe(200);
   });
 
-  test('what no compiler saw is refused where a plugin passes it, and says what belongs there', async () => {
+  test('is refused for passing a value of the wrong type, with what is expected', async () => {
     const untyped = (id: string, setup: (plugin: any) => unknown) =>
       definePlugin({ id, setup: (_services, plugin) => void setup(plugin) });
     const tried = [
@@ -234,7 +234,7 @@ describe('a plugin that cannot start', () => {
     });
   });
 
-  test('in safe mode it takes no service from what the panel needs, wherever a site lists it', async () => {
+  test('in safe mode provides no service that the panel needs, wherever a site lists it', async () => {
     const Ink = defineToken<{ readonly colour: string }>('SafeInk');
     const ink = (id: string, folder: string, colour: string) =>
       definePlugin({
@@ -265,7 +265,7 @@ describe('a plugin that cannot start', () => {
     );
   });
 
-  test('because its setup never ends is given up; what it opens later is closed, what it registers later is refused', async () => {
+  test('because its setup never ends is given up; what it opens later is closed, and it cannot register anything', async () => {
     const [gate, undone, late]: [PromiseWithResolvers<void>, string[], unknown[]] = [Promise.withResolvers(), [], []];
     const sleepy = definePlugin({
       id: 'sleepy',
@@ -302,7 +302,7 @@ describe('a plugin that cannot start', () => {
     expect(server.app.hooks.count()).toBe(hooks);
   });
 
-  test('may not give a route an option that its surface does not have', async () => {
+  test('cannot give a route an option that its surface does not have', async () => {
     const careless = definePlugin({
       id: 'misspelt',
       setup: (_services, plugin) =>
@@ -317,7 +317,7 @@ describe('a plugin that cannot start', () => {
     expect(await status('/misspelt')).toBe(404);
   });
 
-  test('was made for another version of one that it stands beside: it says what it wants and what there is', async () => {
+  test('because it requires another version of an installed plugin is reported with both versions', async () => {
     const plugin = (id: string, version: string, requires: Record<string, string> = {}) =>
       definePlugin({ id, version, requires, setup: () => {} });
     kernel().install({ ...plugin('jetty', '2.3.1'), package: 'parley-plugin-jetty' });
@@ -334,7 +334,7 @@ describe('a plugin that cannot start', () => {
     expect([kernel().state('ferry'), kernel().state('tug')]).toEqual(['failed', 'failed']);
   });
 
-  test('may not read a list or raise an action that it does not own', async () => {
+  test('cannot read a list or emit an action that it does not own', async () => {
     const point = defineExtensionPoint<string>('foreign.list', 'What a test adds.');
     const action = defineAction<string>('foreign.action');
     kernel().install(definePlugin({ id: 'curious', setup: (_services, plugin) => void plugin.extensions(point) }));
@@ -380,19 +380,19 @@ describe('services', () => {
     expect(seen.splice(0)).toEqual(['spoon alone', 'cup 1', 'table 1', 'spoon 1']);
   });
 
-  test('a restart reaches whoever needs the plugin, so that nobody keeps an old service', async () => {
+  test('restarting a plugin restarts its dependents, so that none keeps an old service', async () => {
     await kernel().restart('mill');
     expect(seen.splice(0)).toEqual(expect.arrayContaining(['table cleared', 'cup 2', 'table 2']));
   });
 
-  test('disabling a provider stops its dependents first, by name, and restarts who only wanted it', async () => {
+  test('disabling a provider stops its dependents first, lists them, and restarts those that only wanted it', async () => {
     expect(await kernel().disable('mill')).toEqual(['table', 'cup', 'mill']);
     expect(seen.splice(0)).toEqual(['table cleared', 'spoon alone']);
     expect(kernel().state('spoon')).toBe('active');
     expect(kernel().service(Mill)).toBeUndefined();
   });
 
-  test('for all processes: dependents of a plugin that is off wait, say for what, and come back with it', async () => {
+  test('dependents of a plugin that is disabled for all processes show what they wait for, and return with it', async () => {
     await running.app.plugins.enable('table');
     expect(await running.app.plugins.disable('mill')).toEqual(expect.arrayContaining(['table', 'cup', 'mill']));
     const about = (id: string) => running.app.plugins.list().find((plugin) => plugin.id === id);
@@ -403,7 +403,7 @@ describe('services', () => {
 });
 
 describe('stopping', () => {
-  test('undoes in reverse, after the signal, even where one undoing throws', async () => {
+  test('runs cleanups in reverse order after the abort signal, even if one of them throws', async () => {
     const order: string[] = [];
     kernel().install(
       definePlugin({
@@ -426,7 +426,7 @@ describe('stopping', () => {
     ]);
   });
 
-  test('goes on where what is to be undone hangs', async () => {
+  test('continues if a cleanup hangs', async () => {
     const order: string[] = [];
     const clinging = definePlugin({
       id: 'clinging',
@@ -442,7 +442,7 @@ describe('stopping', () => {
     expect(server.app.kernel.state('clinging')).toBe('active');
   });
 
-  test('of the process is for good: nothing starts again, neither for what has left nor because somebody asks', async () => {
+  test('the process is final: nothing starts again, neither because a dependency has stopped nor on request', async () => {
     const Lamp = defineToken<{ readonly lit: boolean }>('Lamp');
     const seen: string[] = [];
     const lamp = definePlugin({
@@ -471,7 +471,7 @@ describe('stopping', () => {
     expect(server.app.kernel.active()).toEqual([]);
   });
 
-  test('keeps the data; uninstalling takes the tables and the record of its migrations away', async () => {
+  test('keeps the data; uninstalling drops the tables and the record of their migrations', async () => {
     class CreateDrawer extends Migration {
       override up(): void {
         this.addSql('create table drawer (id int primary key); insert into drawer values (1);');
@@ -494,7 +494,7 @@ describe('stopping', () => {
     expect(await rows()).toEqual([{ id: 1 }]);
   });
 
-  test('an older version does not uninstall what a newer one made: it would stay, and count as made', async () => {
+  test('an older version refuses to uninstall what a newer one has created, which would remain', async () => {
     class CreateRack extends Migration {
       override up(): void {
         this.addSql('create table rack (id int primary key)');
@@ -527,7 +527,7 @@ describe('stopping', () => {
     await plugins.uninstall('rack');
   });
 
-  test('what a starting plugin adds to a list is there from when it has started, with all that belongs to it', async () => {
+  test('what a starting plugin adds to a list is visible only once it has started', async () => {
     const point = defineExtensionPoint<string>('menu.dishes', 'What a test adds.');
     const gate = Promise.withResolvers<void>();
     let served: () => readonly string[] = () => [];
@@ -555,7 +555,7 @@ describe('stopping', () => {
     expect(served()).toEqual(['soup']);
   });
 
-  test('whoever listens hears of plugins that come and go', async () => {
+  test('listeners are notified of plugins that start and stop', async () => {
     const heard: string[] = [];
     kernel().install(
       definePlugin({
@@ -571,7 +571,7 @@ describe('stopping', () => {
   });
 });
 
-describe('an exception that nobody caught', () => {
+describe('an uncaught exception', () => {
   const at = (...files: readonly string[]): Error =>
     Object.assign(new Error('out of nowhere'), {
       stack: ['Error: out of nowhere', ...files.map((file) => `    at f (${file}:1:1)`)].join('\n'),
@@ -587,7 +587,7 @@ describe('an exception that nobody caught', () => {
   const states = ({ app }: TestForum): Record<string, string> =>
     Object.fromEntries(app.plugins.list().map(({ id, state }) => [id, state]));
 
-  test('switches the plugin off that let it through, with what needs it, and says why, until somebody switches it on', async () => {
+  test('disables the plugin that threw it, with its dependents, and shows why, until it is enabled again', async () => {
     await using server = await startForum({
       plugins: [plainPlugin, careless, dependent, pillar],
       required: ['pillar'],
@@ -615,7 +615,7 @@ describe('an exception that nobody caught', () => {
     expect(states(server)).toEqual({ plain: 'active', careless: 'active', dependent: 'active', pillar: 'active' });
   });
 
-  test('is told once a minute where what a plugin left behind goes on after it was switched off', async () => {
+  test('is reported once a minute if leftovers of a disabled plugin keep throwing', async () => {
     await using server = await startForum({ plugins: [plainPlugin, careless] });
     const again = at('/far/careless/service.ts');
     for (let time = 0; time < 20; time++) expect(await handleException(server.app, again)).toBe(true);
@@ -629,7 +629,7 @@ describe('an exception that nobody caught', () => {
     ]);
   });
 
-  test('ends the process where no plugin is to blame, or one that has to run', async () => {
+  test('ends the process if no plugin is to blame, or a required one', async () => {
     await using server = await startForum({ plugins: [plainPlugin, careless, pillar], required: ['pillar'] });
     expect(await handleException(server.app, at('node:internal/timers', '/usr/lib/x.js'))).toBe(false);
     expect(await handleException(server.app, 'just a word')).toBe(false);
@@ -638,8 +638,8 @@ describe('an exception that nobody caught', () => {
   });
 });
 
-describe('a rejection that nobody awaits', () => {
-  test('is laid at the door of the plugin whose folder is in its stack', () => {
+describe('an unhandled rejection', () => {
+  test('is attributed to the plugin whose folder is in its stack', () => {
     kernel().install(definePlugin({ id: 'careless', folder: import.meta.dirname, setup: () => {} }));
     logUnhandledRejection(running.app, new Error('forgotten'));
     expect(running.lines.at(-1)).toMatchObject({
@@ -657,7 +657,7 @@ describe('a rejection that nobody awaits', () => {
     );
   });
 
-  test('is logged as unknown where no plugin is to be seen', () => {
+  test('is logged as unknown if no plugin can be identified', () => {
     logUnhandledRejection(running.app, 'just a word');
     expect(running.lines.at(-1)).toMatchObject({ level: 'error', plugin: 'unknown' });
   });

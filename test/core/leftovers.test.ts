@@ -48,7 +48,7 @@ async function offAndOn(id: string): Promise<void> {
   for (const other of before) await running.app.kernel.enable(other);
 }
 
-describe(`switched off and on ${TIMES} times, a plugin leaves hooks, routes, lists, jobs and timers as they were`, () => {
+describe(`disabled and enabled ${TIMES} times, a plugin leaves hooks, routes, lists, jobs and timers unchanged`, () => {
   test('every configured plugin runs', () => {
     const broken = running.app.plugins
       .list()
@@ -68,7 +68,7 @@ describe(`switched off and on ${TIMES} times, a plugin leaves hooks, routes, lis
     await expect.poll(() => timers.size).toBeLessThan(timersBefore + TIMES);
   });
 
-  test('a timer that is forgotten would be seen', async () => {
+  test('a leaked timer would be detected', async () => {
     const forgotten: NodeJS.Timeout[] = [];
     running.app.kernel.install(
       definePlugin({ id: 'leaky', setup: () => void forgotten.push(setInterval(() => {}, 60_000).unref()) }),
@@ -83,7 +83,7 @@ describe(`switched off and on ${TIMES} times, a plugin leaves hooks, routes, lis
     forgotten.forEach((timer) => clearInterval(timer));
   });
 
-  test('with all of them off nothing is left at all', async () => {
+  test('with all of them disabled nothing is left', async () => {
     for (const id of configuration.plugins) await running.app.kernel.disable(id);
     expect(footprint()).toEqual({
       running: [],

@@ -41,14 +41,14 @@ test('a package is loaded under the id in its name', async () => {
 
 test.each([
   ['was made for other versions', { peerDependencies: { 'parley-forum': '^99.0.0' } }, /\^99\.0\.0/],
-  ['does not say for which it was made', { peerDependencies: {} }, /does not say which versions/],
-  ['does not say which module is the plugin', { parley: {} }, /does not say which of its modules/],
+  ['does not declare compatible versions', { peerDependencies: {} }, /does not say which versions/],
+  ['does not declare its plugin module', { parley: {} }, /does not say which of its modules/],
 ])('a package that %s is refused with the reason', async (_why, manifest, reason) => {
   await install(manifest);
   await expect(loadPlugin(site, 'parley-plugin-rattle')).rejects.toThrow(reason);
 });
 
-test('a plugin that cannot be loaded is listed with the reason, and told on one line that names it once', async () => {
+test('a plugin that cannot be loaded is listed with the reason, and logged on one line that names it once', async () => {
   let said = '';
   const [ghost] = await loadPlugins(site, ['parley-plugin-ghost'], errorLines({ write: (text) => (said += text) }));
   expect(ghost).toMatchObject({ id: 'ghost', fault: expect.any(PluginError) });
@@ -57,13 +57,13 @@ test('a plugin that cannot be loaded is listed with the reason, and told on one 
   );
 });
 
-test('an error that tells its cause itself is told once', () => {
+test('an error that already contains its cause does not repeat it', () => {
   const cause = new PluginError('rattle', 'lacks a string');
   expect(chainOf(new Error('does not play: lacks a string', { cause }))).toBe('does not play: lacks a string');
   expect(chainOf(new Error('does not play', { cause }))).toBe('does not play ← [rattle] lacks a string');
 });
 
-test('a plugin that imports a contract which is not there is told where others are', async () => {
+test('a plugin that imports a missing contract is shown where contracts are', async () => {
   const folder = join(site, 'plugins/tin');
   await mkdir(folder, { recursive: true });
   await writeFile(join(folder, 'plugin.js'), "import 'parley-forum/plugins/rattle';");
@@ -72,7 +72,7 @@ test('a plugin that imports a contract which is not there is told where others a
   );
 });
 
-test('a plugin whose setting refuses its own default is refused, with key and reason', async () => {
+test('a plugin with a setting whose default is invalid is refused, with key and reason', async () => {
   const folder = join(site, 'plugins/brass');
   await mkdir(folder, { recursive: true });
   const settings = { properties: { 'brass.size': { type: 'integer', default: 'ten' } } };
@@ -85,7 +85,7 @@ test('a plugin whose setting refuses its own default is refused, with key and re
   );
 });
 
-test('a package that was installed anew brings its migrations as they are now', async () => {
+test('a reinstalled package is loaded with its current migrations', async () => {
   await install({});
   const folder = join(site, 'node_modules/parley-plugin-rattle/migrations');
   const write = (name: string) => writeFile(join(folder, '0001-create.js'), `export default class ${name} {}`);

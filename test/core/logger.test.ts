@@ -14,7 +14,7 @@ async function line(expression: string): Promise<Record<string, any>> {
   return JSON.parse(stdout) as Record<string, any>;
 }
 
-test('a failed statement is logged without the values that were in it', async () => {
+test('a failed statement is logged without its values', async () => {
   const values = `{ code: '23502', table: 'account', query: "insert 'HASH'", params: ['HASH'], detail: 'Failing row contains (HASH)', where: 'parameter HASH' }`;
   const { error, msg } = await line(
     `{ error: Object.assign(new Error('null value'), ${values}, { previous: Object.assign(new Error('inner'), ${values}) }) }`,
@@ -30,12 +30,12 @@ test('a failed statement is logged without the values that were in it', async ()
   expect(error.stack).toContain('null value');
 });
 
-test('fields that carry secrets are replaced', async () => {
+test('fields that contain secrets are replaced', async () => {
   const { body } = await line(`{ body: { password: 'HASH', token: 'HASH', name: 'ada' } }`);
   expect(body).toEqual({ password: '[secret]', token: '[secret]', name: 'ada' });
 });
 
-test('a line is written of whatever was thrown', async () => {
+test('anything that was thrown can be logged', async () => {
   const cyclic = `(() => { const [a, b] = [new Error('first'), new Error('second')]; a.cause = b; b.cause = a; a.self = a; return a; })()`;
   for (const [thrown, error] of [
     [cyclic, expect.objectContaining({ message: expect.stringContaining('first') })],
@@ -46,7 +46,7 @@ test('a line is written of whatever was thrown', async () => {
     expect((await line(`{ error: ${thrown} }`)).error, thrown).toEqual(error);
 });
 
-test('causes are told behind the message that does not tell them itself', async () => {
+test('causes are appended to a message that does not include them', async () => {
   const chain = (outer: string) => line(`{ error: new Error('${outer}', { cause: new Error('the disk is full') }) }`);
   expect((await chain('it could not be written')).error.message).toBe('it could not be written: the disk is full');
   expect((await chain('it could not be written, as the disk is full')).error.message).toBe(
@@ -54,7 +54,7 @@ test('causes are told behind the message that does not tell them itself', async 
   );
 });
 
-test('lines are for programs, except at a terminal, in development, and where the environment says so', async () => {
+test('the format is JSON except on a terminal, in development, or if the environment specifies another', async () => {
   expect([logFormat(undefined), logFormat(undefined, true), logFormat('json', true), logFormat('text')]).toEqual([
     'json',
     'text',

@@ -21,7 +21,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test('a plugin that waits for ever at the top of its module holds up nobody else', async () => {
+test('a plugin that waits forever at the top of its module does not block the others', async () => {
   const { stdout } = await promisify(execFile)(
     process.execPath,
     ['--input-type=module', '-e', `await (await import('${PRELOAD}')).preload(200); console.log('went on');`],

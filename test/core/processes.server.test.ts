@@ -56,7 +56,7 @@ describe('several processes on one database and one Redis', () => {
     await expect.poll(() => answer(second, '/greeting'), { timeout: SOON }).toEqual([200, 'Ahoy']);
   });
 
-  test('agree that what one of them uninstalls is off, whatever became of it there', async () => {
+  test('agree that a plugin that one of them uninstalls is off, even if it has failed there', async () => {
     await first.app.plugins.fail('guest', new Error('it does harm here'));
     expect((await answer(second, '/guest'))[0]).toBe(200);
     await first.app.plugins.uninstall('guest');
@@ -65,7 +65,7 @@ describe('several processes on one database and one Redis', () => {
     await expect.poll(() => answer(second, '/guest'), { timeout: SOON }).toEqual([200, 'guest']);
   });
 
-  test('one that comes later finds what the others decided', async () => {
+  test('a process that starts later adopts the state of the others', async () => {
     await first.app.plugins.disable('guest');
     const { databaseUrl, redisUrl } = first.app.environment;
     await using third = await startForum({
@@ -77,7 +77,7 @@ describe('several processes on one database and one Redis', () => {
     expect(await answer(third, '/greeting')).toEqual([200, 'Ahoy']);
   });
 
-  test('without Redis a second one refuses to start, and says what to set', async () => {
+  test('without Redis a second process refuses to start, and names the setting it needs', async () => {
     await using alone = await startForum({ plugins: [plainPlugin], environment: { redisUrl: undefined } });
     const { databaseUrl } = alone.app.environment;
     await expect(

@@ -70,7 +70,7 @@ afterAll(async () => {
   await place?.remove();
 });
 
-test('what waits when the program is opened anew is answered by the one it came to, what comes meanwhile at once', async () => {
+test('on reopening, waiting requests are answered by the old instance, new ones immediately', async () => {
   const earlier = Array.from({ length: MANY }, () => visitor.get('/works'));
   await expect.poll(() => came, { interval: 1 }).toBe(MANY);
   const reopened = running.reopen((_req, res) => void res.status(503).send('one moment'));

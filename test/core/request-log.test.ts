@@ -6,7 +6,7 @@ import { startForum, type LogLine } from 'parley-forum/testing';
 const answered = (lines: readonly LogLine[]): readonly LogLine[] =>
   lines.filter(({ message }) => message === 'answered');
 
-test('each request leaves a line, kept answers and refusals too, without what is secret in its address', async () => {
+test('each request is logged, including cached responses and refusals, without secrets from its URL', async () => {
   await using forum = await startForum({ environment: { logRequests: true, trustedProxies: ['127.0.0.1'] } });
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736';
   const guest = forum.client({ traceparent: `00-${trace}-00f067aa0ba902b7-01`, 'x-forwarded-for': '198.51.100.7' });
@@ -27,7 +27,7 @@ test('each request leaves a line, kept answers and refusals too, without what is
   expect(JSON.stringify(answered(forum.lines))).not.toContain('quokka');
 });
 
-test('a whole address in place of a path tells no more of a credential, and what is refused for its Host is told, too', async () => {
+test('an absolute request target reveals no more secrets, and a request refused for its Host is logged too', async () => {
   await using forum = await startForum({ environment: { logRequests: true } });
   const ask = async (target: string, host: string): Promise<void> => {
     const socket = connect(Number(new URL(forum.url).port), '127.0.0.1');
@@ -43,7 +43,7 @@ test('a whole address in place of a path tells no more of a credential, and what
   ]);
 });
 
-test('whoever left before the end of the answer is said to have left; without being asked for nothing is logged', async () => {
+test('a client that disconnects early is logged as such, and nothing is logged by default', async () => {
   await using forum = await startForum({ environment: { logRequests: true } });
   const gone = new AbortController();
   const stream = await fetch(`${forum.url}/api/live`, { signal: gone.signal });

@@ -48,8 +48,8 @@ async function work(): Promise<void> {
   }
 }
 
-describe('requests that come together', () => {
-  it('begin in their order, eight at once while the processor is busy', async () => {
+describe('concurrent requests', () => {
+  it('start in order, eight at a time while the processor is busy', async () => {
     let [underWay, most] = [0, 0];
     const ask = await serve(PATIENT, async (_req, res) => {
       most = Math.max(most, ++underWay);
@@ -62,13 +62,13 @@ describe('requests that come together', () => {
     expect(most).toBe(8);
   });
 
-  it('are answered beside any number that wait for something else', async () => {
+  it('are served while any number of others wait for something else', async () => {
     const ask = await serve(new RequestQueue(), ({ path }, res) => void (path === '/quick' && res.end()));
     for (let at = 0; at < 50; at++) ask('/hangs');
     await expect(answered(ask('/quick'))).resolves.toBeDefined();
   });
 
-  it('are answered beside any number of those that are answered already, or were not sent to their end', async () => {
+  it('are served while any number of others have begun their response or are still being sent', async () => {
     const ended = new AbortController();
     const ask = await serve(PATIENT, async ({ path, method }, res) => {
       if (path === '/quick') return void res.end();
@@ -82,7 +82,7 @@ describe('requests that come together', () => {
     ended.abort();
   });
 
-  it('do not begin when whoever asked has left before their turn', async () => {
+  it('do not start if the client has disconnected before their turn', async () => {
     const ended = new AbortController();
     const ask = await serve(PATIENT, async ({ path }, res) => {
       if (path === '/works') while (!ended.signal.aborted) await work();
@@ -101,7 +101,7 @@ describe('requests that come together', () => {
     expect(began).not.toContain('/late');
   });
 
-  it('do not begin when all connections are closed at once', async () => {
+  it('do not start if all connections are closed at once', async () => {
     const ended = new AbortController();
     const ask = await serve(PATIENT, async () => {
       while (!ended.signal.aborted) await work();

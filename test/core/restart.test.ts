@@ -53,8 +53,8 @@ beforeAll(
 );
 afterAll(() => running[Symbol.asyncDispose]());
 
-describe('switching a plugin off', () => {
-  test('a request under way gets its answer, the next one 404, and both before the plugin is gone', async () => {
+describe('disabling a plugin', () => {
+  test('a request in progress is completed, the next one gets 404, both before the plugin has stopped', async () => {
     [entered, leave] = [gate(), gate()];
     const underWay = running.client().get('/slow');
     await entered.promise;
@@ -68,8 +68,8 @@ describe('switching a plugin off', () => {
   });
 });
 
-describe('plugins that are switched at once', () => {
-  test('one that is switched off while others start stays off', async () => {
+describe('concurrent changes of plugins', () => {
+  test('one that is disabled while others start stays off', async () => {
     const { data, kernel, plugins } = running.app;
     for (const id of ['sluggish', 'steady']) await plugins.disable(id);
     starting = gate();
@@ -90,7 +90,7 @@ describe('plugins that are switched at once', () => {
 });
 
 describe('restarting a plugin', () => {
-  test('no request meets a gap: those that come meanwhile wait and are answered by the new one', async () => {
+  test('no request fails: those that arrive meanwhile wait for the new instance', async () => {
     const answers: Array<{ readonly status: number; readonly body: unknown }> = [];
     const enough = new AbortController();
     const visitors = Array.from({ length: 4 }, async (_, visitor) => {
@@ -107,7 +107,7 @@ describe('restarting a plugin', () => {
     expect(numbers.every((number) => number >= before && number <= before + 5)).toBe(true);
   });
 
-  test('a request under way when it begins is answered by the plugin as it was', async () => {
+  test('a request in progress is completed by the old instance', async () => {
     [entered, leave] = [gate(), gate()];
     const underWay = running.client().get('/slow');
     await entered.promise;
@@ -119,7 +119,7 @@ describe('restarting a plugin', () => {
     expect(await waiting).toMatchObject({ status: 200, body: 'quick' });
   });
 
-  test('restarting the plugin behind the surface keeps every address on it', async () => {
+  test('restarting the plugin that owns the surface preserves all its routes', async () => {
     const waiting = [
       running.app.kernel.restart('plain'),
       running.client().get('/quick'),
@@ -129,7 +129,7 @@ describe('restarting a plugin', () => {
     expect([quick.status, number.status]).toEqual([200, 200]);
   });
 
-  test('one that does not come back is failed, its addresses are gone, and requests that waited are told so', async () => {
+  test('one that does not start again is failed, its routes are gone, and waiting requests get 404', async () => {
     let times = 0;
     const once = definePlugin({
       id: 'once',

@@ -116,7 +116,7 @@ async function expectAnswer(): Promise<void> {
   throw new Error('nginx does not answer');
 }
 
-test('behind nginx as the guide sets it up, processes restart one after the other under load and no request fails, readers\u2019 or writers\u2019', async () => {
+test('behind nginx as documented, processes restart one by one under load without failing any request', async () => {
   const token = await tokenOf();
   const discussion = await send('POST', '/api/discussions', token, {
     title: 'Rolling',
@@ -162,7 +162,7 @@ test('behind nginx as the guide sets it up, processes restart one after the othe
   expect(answered).toBeGreaterThan(500);
 }, 180_000);
 
-test('a process that was told to stop says so to those that ask whether it is ready, and serves on until it closes its port', async () => {
+test('a terminating process reports that it is not ready, but serves requests until it closes its port', async () => {
   const { url: own } = servers[0]!;
   servers[0]!.signal('SIGTERM');
   await expect.poll(async () => (await fetch(`${own}/readyz`)).status, { timeout: 900, interval: 20 }).toBe(503);

@@ -60,64 +60,64 @@ beforeAll(async () => {
 });
 afterAll(() => running[Symbol.asyncDispose]());
 
-test('what is for members answers those who logged in, and asks others to', async () => {
+test('a route for members responds to users who are logged in, and requires a login from others', async () => {
   expect(await visitor.get('/shelf')).toMatchObject({ status: 401, body: { code: 'login_needed' } });
   expect((await running.client({ 'x-name': 'ada' }).get('/shelf')).body).toEqual({ of: 'ada' });
 });
 
-describe('finding the route', () => {
-  test('a literal segment wins over a parameter, whatever was registered first', async () => {
+describe('finding a route', () => {
+  test('a literal segment takes precedence over a parameter, whichever was registered first', async () => {
     expect((await visitor.get('/books/newest')).body).toEqual({ id: 'newest' });
     expect((await visitor.get('/books/7')).body).toEqual({ id: 7 });
   });
 
-  test('parameters are decoded, several in one path', async () => {
+  test('parameters are decoded, even several in one path', async () => {
     expect((await visitor.get('/books/a%20b/pages/%C3%A4')).body).toEqual({ id: 'a b', page: 'ä' });
   });
 
-  test('a path that cannot be decoded is an unknown one, not an error of the server', async () => {
+  test('a path that cannot be decoded is not found rather than a server error', async () => {
     expect((await visitor.get('/books/%ff/pages/1')).status).toBe(404);
   });
 
-  test('a star takes everything below, decoded', async () => {
+  test('a wildcard matches everything below, decoded', async () => {
     expect((await visitor.get('/files/a/b%20c%2Fd.txt')).body).toEqual({ path: 'a/b c/d.txt' });
     expect((await visitor.get('/files')).status).toBe(404);
   });
 
-  test('a slash at the end or two in a row change nothing', async () => {
+  test('trailing and duplicate slashes are ignored', async () => {
     expect((await visitor.get('/books//7/')).body).toEqual({ id: 7 });
   });
 
-  test('HEAD answers as GET does, without a body', async () => {
+  test('HEAD responds like GET, without a body', async () => {
     const answer = await visitor.request('HEAD', '/books/7');
     expect(answer.status).toBe(200);
     expect(answer.headers.get('content-type')).toContain('json');
     expect(answer.text).toBe('');
   });
 
-  test('another method on a known path is 405 and says which are answered', async () => {
+  test('another method on a known path gets 405 with the allowed methods', async () => {
     const answer = await visitor.delete('/books/7');
     expect(answer.status).toBe(405);
     expect(answer.headers.get('allow')).toBe('GET, HEAD, PUT, OPTIONS');
   });
 
-  test('a path that is spelled out is no parameter, whatever the method', async () => {
+  test('a literal path never matches as a parameter, whatever the method', async () => {
     const answer = await visitor.put('/books/newest', { title: 'x' });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   });
 
-  test('OPTIONS says which methods are answered', async () => {
+  test('OPTIONS lists the allowed methods', async () => {
     const answer = await visitor.request('OPTIONS', '/books');
     expect(answer.status).toBe(204);
     expect(answer.headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS');
   });
 
-  test('an unknown path is 404, with any method', async () => {
+  test('an unknown path gets 404 with any method', async () => {
     expect((await visitor.get('/nowhere')).status).toBe(404);
     expect((await visitor.request('OPTIONS', '/nowhere')).status).toBe(404);
   });
 
-  test('a path that another plugin has already is refused at the start, by name', async () => {
+  test('a path that another plugin has already registered is refused at startup, with its plugin', async () => {
     running.app.kernel.install(
       definePlugin({
         id: 'copycat',
@@ -131,7 +131,7 @@ describe('finding the route', () => {
     expect((await visitor.get('/books/7')).status).toBe(200);
   });
 
-  test('a path that is none is refused at the start, by name', async () => {
+  test('an invalid path is refused at startup, with its plugin', async () => {
     running.app.kernel.install(
       definePlugin({
         id: 'sloppy',
@@ -146,12 +146,12 @@ describe('finding the route', () => {
   });
 });
 
-describe('what comes in', () => {
-  test('a parameter that does not fit its schema is 404', async () => {
+describe('input', () => {
+  test('a parameter that does not match its schema gets 404', async () => {
     expect((await visitor.get('/books/seven')).status).toBe(404);
   });
 
-  test('a query is coerced and filled with defaults, and refused with the field named', async () => {
+  test('a query is coerced and given defaults, or refused with the invalid field', async () => {
     expect((await visitor.get('/books?page=2')).body).toEqual({ page: 2 });
     expect((await visitor.get('/books')).body).toEqual({ page: 1 });
     for (const page of ['1e1', '%2B5', '%205', '5%20', '0x10', '5.0', '', '9'.repeat(400)])
@@ -162,7 +162,7 @@ describe('what comes in', () => {
     expect(refused.body.error).toContain('page');
   });
 
-  test('a body is checked as it is, not coerced', async () => {
+  test('a body is validated as is, without coercion', async () => {
     const headers = { 'x-name': 'keeper' };
     const answer = await visitor.post('/books', { title: 'Tides' }, headers);
     expect([answer.status, answer.body]).toEqual([201, { title: 'Tides' }]);
@@ -171,13 +171,13 @@ describe('what comes in', () => {
   });
 });
 
-describe('who may', () => {
-  test('a permission is asked before the input is looked at', async () => {
+describe('authorization', () => {
+  test('a permission is checked before the input is validated', async () => {
     const refused = await visitor.post('/books', {});
     expect([refused.status, refused.body.error]).toEqual([403, 'You may not keep books']);
   });
 
-  test('what the path names is looked up before anyone is refused, and must let the caller', async () => {
+  test('the target is loaded first, 404 if it is missing, and must then authorize the caller', async () => {
     expect((await visitor.put('/books/2', { title: 'x' })).status).toBe(404);
     expect((await visitor.put('/books/1', { title: 'x' })).status).toBe(403);
     expect((await visitor.put('/books/1', { title: 'x' }, { 'x-name': 'ada' })).body).toEqual({
@@ -188,7 +188,7 @@ describe('who may', () => {
 });
 
 describe('when a handler throws', () => {
-  test('an error that is not for the caller becomes 500 without its text', async () => {
+  test('an internal error becomes 500 without its message', async () => {
     const answer = await visitor.get('/broken');
     expect(answer.status).toBe(500);
     expect(answer.text).not.toContain('secret');
@@ -196,7 +196,7 @@ describe('when a handler throws', () => {
     expect([(error as Error).message, surface, path]).toEqual(['a secret of the inside', 'plain', '/broken']);
   });
 
-  test('data that cannot be reached is 503 with a time to come back, and no credential of the path is logged', async () => {
+  test('an unreachable database becomes 503 with Retry-After, and no credential in the path is logged', async () => {
     const answer = await visitor.get('/links/s3cret');
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
     expect(running.lines.findLast(({ message }) => message === 'a request failed')).toMatchObject({
@@ -204,14 +204,14 @@ describe('when a handler throws', () => {
     });
   });
 
-  test('an HttpError keeps its status, text and headers', async () => {
+  test('an HttpError keeps its status, message and headers', async () => {
     const answer = await visitor.get('/gone');
     expect([answer.status, answer.body.error, answer.headers.get('x-since')]).toEqual([410, 'It was here', 'May']);
   });
 });
 
-describe('beside the surfaces', () => {
-  test('health and readiness answer whatever plugins run', async () => {
+describe('outside of surfaces', () => {
+  test('health and readiness are served whichever plugins run', async () => {
     expect((await visitor.get('/healthz')).body).toEqual({ success: true });
     expect((await visitor.get('/readyz')).body).toMatchObject({ success: true, checks: { database: 'ok' } });
     for (const path of ['/healthz', '/readyz']) {
@@ -220,14 +220,14 @@ describe('beside the surfaces', () => {
     }
   });
 
-  test('with no surface at all an address still gets a plain answer', async () => {
+  test('without any surface a request still gets a plain response', async () => {
     await using bare = await startForum({ plugins: [] });
     const answer = await bare.client().get('/anything');
     expect([answer.status, answer.text]).toEqual([404, 'Nothing answers GET here.\n']);
   });
 });
 
-describe('a value of the request that the database cannot read', () => {
+describe('a request value that the database cannot parse', () => {
   const ID = '0198c0de-0000-7000-8000-000000000000';
   let forum: TestForum;
   beforeAll(async () => {
@@ -265,18 +265,18 @@ describe('a value of the request that the database cannot read', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  test('names nothing where it is part of the path', async () => {
+  test('gets 404 if it is part of the path', async () => {
     const reader = forum.client();
     expect((await reader.get(`/boats/${ID}`)).body).toEqual({ id: ID });
     for (const path of ['/boats/nonsense', '/boats/a%22b', '/decks/five', '/decks/99999999999'])
       expect([path, (await reader.get(path)).status]).toEqual([path, 404]);
   });
 
-  test('is found in a message of a database that speaks French', async () => {
+  test('is recognized in a message from a French database', async () => {
     expect((await forum.client().get('/navires/absurde')).status).toBe(404);
   });
 
-  test('is a wrong field anywhere else', async () => {
+  test('is reported as an invalid field anywhere else', async () => {
     const reader = forum.client();
     const posted = await reader.post('/boats', { crew: [ID, 'nonsense'] });
     expect([posted.status, posted.body.error]).toEqual([400, 'crew.1: is not valid']);
@@ -284,7 +284,7 @@ describe('a value of the request that the database cannot read', () => {
     expect([read.status, read.body.error]).toEqual([400, 'since: is not valid']);
   });
 
-  test('is told to those who run the site, once for each route, with what would refuse it', async () => {
+  test('is logged for operators once per route, with what would validate it', async () => {
     const reader = forum.client();
     for (const id of ['nonsense', 'more']) await reader.get(`/boats/${id}`);
     const warnings = forum.lines.filter(
@@ -295,7 +295,7 @@ describe('a value of the request that the database cannot read', () => {
     ]);
   });
 
-  test('stays a fault of the server where the request has not brought it', async () => {
+  test('remains a server error if the request did not contain it', async () => {
     expect((await forum.client().get('/own/mine')).status).toBe(500);
   });
 });

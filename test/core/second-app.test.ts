@@ -16,7 +16,7 @@ afterAll(() => running[Symbol.asyncDispose]());
 const add = (text: string) => fetch(`${running.url}/todo/`, { method: 'POST', body: text });
 
 describe('a second application on the same kernel', () => {
-  test('has its own surface, table, hook and durable work', async () => {
+  test('has its own surface, table, hook and jobs', async () => {
     expect((await add('buy varnish')).status).toBe(201);
     expect((await visitor.get('/todo')).body).toEqual([{ id: 1, text: 'buy varnish' }]);
     expect((await visitor.get('/todo/count')).body).toBe(1);
@@ -24,25 +24,25 @@ describe('a second application on the same kernel', () => {
     await expect.poll(() => running.app.service(Reminders).said, { timeout: 10_000 }).toEqual(['buy varnish']);
   });
 
-  test('refuses with its own words, and then keeps and raises nothing', async () => {
+  test('refuses input with its own error format, and then stores and emits nothing', async () => {
     const refused = await add('x'.repeat(21));
     expect([refused.status, await refused.json()]).toEqual([400, { problem: 'text: is empty or too long' }]);
     expect(running.app.service(Reminders).heard).not.toContain('x'.repeat(21));
     expect((await visitor.get('/todo/count')).body).toBe(1);
   });
 
-  test('decides for itself who may what', async () => {
+  test('implements its own authorization', async () => {
     expect((await visitor.delete('/todo/1')).status).toBe(403);
     expect((await visitor.delete('/todo/1', { authorization: 'ada' })).body).toEqual({ done: true });
     expect((await visitor.get('/todo')).body).toEqual([]);
   });
 
-  test('has settings that are live', async () => {
+  test('has settings that take effect immediately', async () => {
     await running.app.settings.set({ 'lists.longest': 40 });
     expect((await add('y'.repeat(30))).status).toBe(201);
   });
 
-  test('loses one plugin and keeps the other, with its data', async () => {
+  test('can disable one plugin and keep the other with its data', async () => {
     await running.app.plugins.disable('reminders');
     expect((await visitor.get('/todo/count')).status).toBe(405);
     expect((await visitor.delete('/todo/2', { authorization: 'ada' })).status).toBe(403);

@@ -51,7 +51,7 @@ const about = (key: string) =>
     .find((setting) => setting.key === key);
 
 describe('a setting', () => {
-  test('that is set in a transaction is in force after its commit, and never where that is rolled back', async () => {
+  test('set in a transaction takes effect after the commit, and not at all on rollback', async () => {
     const set = (fails: boolean): Promise<void> =>
       running.app.data.transaction(async () => {
         await store().set({ 'lamp.brightness': 9 });
@@ -66,7 +66,7 @@ describe('a setting', () => {
     changes = [];
   });
 
-  test('is not taken back by an earlier look at the database that is answered later', async () => {
+  test('is not reverted by an earlier read of the database that returns later', async () => {
     const { data } = running.app;
     const [read, answered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const ask = data.all.bind(data);
@@ -88,7 +88,7 @@ describe('a setting', () => {
     changes = [];
   });
 
-  test('has the value of the configuration file until the database holds one', async () => {
+  test('has the value from the configuration file until one is stored in the database', async () => {
     expect(running.app.service(Lamp).brightness()).toBe(5);
     expect(about('lamp.brightness')).toMatchObject({ value: 5, default: 5, stored: false });
     await store().set({ 'lamp.brightness': 7 });
@@ -97,7 +97,7 @@ describe('a setting', () => {
     expect(running.app.service(Lamp).brightness()).toBe(5);
   });
 
-  test('is in force at once, without a restart, and the plugin is told', async () => {
+  test('takes effect immediately, without a restart, and its plugin is notified', async () => {
     [changes] = [[]];
     const before = starts;
     await store().set({ 'lamp.brightness': 9 });
@@ -106,7 +106,7 @@ describe('a setting', () => {
     expect(starts).toBe(before);
   });
 
-  test('is in force though its plugin fails when it is told, and so are others of the same transaction', async () => {
+  test('takes effect even if notifying its plugin fails, as do others of the same transaction', async () => {
     const { data, settings: other } = running.app;
     let sent = false;
     const changed = data.transaction(async () => {
@@ -122,7 +122,7 @@ describe('a setting', () => {
     await store().reset(['lamp.brightness']);
   });
 
-  test('that its plugin cannot check is refused, with the plugin’s name for those who can switch it off', async () => {
+  test('that its plugin cannot check is refused, with the plugin named for operators', async () => {
     torn = true;
     await expect(store().set({ 'lamp.brightness': 1 })).rejects.toMatchObject({
       status: 503,
@@ -132,14 +132,14 @@ describe('a setting', () => {
     expect(about('lamp.brightness')!.stored).toBe(false);
   });
 
-  test('marked so restarts its plugin', async () => {
+  test('with x-restart restarts its plugin', async () => {
     const before = starts;
     await store().set({ 'lamp.colour': 'amber' });
     await expect.poll(() => starts).toBe(before + 1);
     await expect.poll(() => running.app.kernel.state('lamp')).toBe('active');
   });
 
-  test('set to what it already was changes nothing', async () => {
+  test('set to its current value changes nothing', async () => {
     await store().set({ 'lamp.brightness': 2 });
     [changes] = [[]];
     await store().set({ 'lamp.brightness': 2 });
@@ -147,8 +147,8 @@ describe('a setting', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('every bad value is named, and none of the good ones is kept', async () => {
+describe('validation', () => {
+  test('every invalid value is reported, and none of the valid ones is stored', async () => {
     const before = about('lamp.brightness')?.value;
     const refused = store().set({ 'lamp.brightness': 11, 'lamp.colour': 3, 'lamp.size': 1 });
     await expect(refused).rejects.toMatchObject({
@@ -163,7 +163,7 @@ describe('what is refused', () => {
     expect(about('lamp.brightness')?.value).toBe(before);
   });
 
-  test('a bad value in the configuration file keeps its plugin from starting, with key and reason', async () => {
+  test('an invalid value in the configuration file prevents its plugin from starting, with key and reason', async () => {
     await using server = await startForum({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } });
     expect(server.app.plugins.list()).toMatchObject([
       {
@@ -174,7 +174,7 @@ describe('what is refused', () => {
     ]);
   });
 
-  test('a key has one owner, and a default unless it is a secret', async () => {
+  test('a key has only one owner, and a default unless it is a secret', async () => {
     const second = definePlugin({
       id: 'candle',
       settings: Type.Object({ 'lamp.brightness': Type.Integer({ default: 1 }) }),
@@ -194,7 +194,7 @@ describe('what is refused', () => {
 });
 
 describe('a secret', () => {
-  test('is given to its plugin, never listed, and encrypted where it is kept', async () => {
+  test('is available to its plugin, never listed, and stored encrypted', async () => {
     await store().set({ 'lamp.key': 'open sesame' });
     expect(store().get('lamp.key')).toBe('open sesame');
     expect(about('lamp.key')).toMatchObject({ value: undefined, stored: true });
@@ -205,7 +205,7 @@ describe('a secret', () => {
   });
 });
 
-test('a process that was started with a value of its own has it, whatever is stored, and leaves that alone', async () => {
+test('a value that a process was started with overrides the stored one and leaves it unchanged', async () => {
   const place = await makeTestPlace();
   const environment = { ...running.app.environment, dataDir: place.folder, databaseUrl: place.url };
   const configuration = { plugins: [lamp], required: [] };

@@ -13,14 +13,14 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test('of the embedded database the tables that changed much are counted for the planner, and the others left alone', async () => {
+test('the embedded database analyzes tables that have changed a lot, and leaves the others alone', async () => {
   await run(`insert into busy select n, 'text' from generate_series(1, 5000) n; insert into calm values (1)`);
   expect(await vacuumTables(run)).toEqual(['public.busy']);
   expect([await known('busy'), await known('calm')]).toEqual([{ rows: 5000 }, { rows: -1 }]);
   expect(await vacuumTables(run)).toEqual([]);
 });
 
-test('the room of deleted rows is used again instead of the table growing', async () => {
+test('the space of deleted rows is reused instead of the table growing', async () => {
   const size = async (): Promise<unknown> => (await run(`select pg_relation_size('busy') as bytes`)).rows[0];
   for (let round = 0; round < 2; round++) {
     await run(`update busy set text = text || '!'`);

@@ -98,7 +98,7 @@ describe('parley dev', () => {
     await measure('Farewell', () => site.write('plugins/greeting/locales/en.json', '{ "end": "Farewell" }'));
     return Math.max(...took);
   }
-  test('shows what was saved in under a second: a module, a view, a text', async () => {
+  test('shows changes to a module, a view and a text in under a second', async () => {
     let longest = await saveAll();
     // The machine may have something else to do now and then: of some rounds one is as fast as that.
     for (let round = 1; round < 4 && longest >= 1_000; round++) {
@@ -108,7 +108,7 @@ describe('parley dev', () => {
     expect(longest).toBeLessThan(1_000);
   });
 
-  test('notices each save of an editor that renames files, and none that changed nothing', async () => {
+  test('detects each save of an editor that renames files, but none without changes', async () => {
     for (const text of ['one', 'two', 'three']) {
       await reloaded(() => site.replace('plugins/greeting/words.ts', `export const words = '${text}';\n`), words, text);
     }
@@ -121,7 +121,7 @@ describe('parley dev', () => {
     expect(heard.slice(before).filter(({ event }) => event === 'version')).toHaveLength(1);
   });
 
-  test('leaves a plugin that was not touched as it is, also where it shares a module with one that was', async () => {
+  test('leaves untouched plugins alone, even those that share a module with a changed one', async () => {
     const provider = (text: string): string => `
       import { definePlugin } from 'parley-forum';
       import { pages, redirect } from 'parley-forum/plugins/web';
@@ -138,7 +138,7 @@ describe('parley dev', () => {
     await reloaded(() => site.mend('config/forum.ts'), target, null);
   });
 
-  test('restarts what depends on a shared file with it', async () => {
+  test('restarts the dependents of a changed shared file', async () => {
     await site.write('plugins/greeting/api.ts', `export const tone = 'softly';\n`);
     await site.write(
       'plugins/reader/plugin.ts',
@@ -154,7 +154,7 @@ export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
     await reloaded(change, target, '/loudly');
   });
 
-  test('follows config/forum.ts, which adds plugins and takes them away', async () => {
+  test('adds and removes plugins according to config/forum.ts', async () => {
     await site.write('plugins/reader/plugin.ts', greetingPlugin().replaceAll('greeting', 'reader'));
     await site.write('plugins/reader/words.ts', `export const words = 'read';\n`);
     await site.write('plugins/reader/views/reader.hbs', VIEW);
@@ -163,7 +163,7 @@ export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
     await reloaded(() => site.mend('config/forum.ts'), status, 404);
   });
 
-  test('lists a plugin that was configured before it could be read, and starts it when it can be', async () => {
+  test('lists a plugin that was configured before it could be loaded, and starts it once it can be', async () => {
     const listed = async (): Promise<string> => /^latecomer .*$/m.exec(await site.parley('plugin', 'list'))?.[0] ?? '';
     const status = async (): Promise<number> => (await get('/latecomer')).status;
     await site.write('config/forum.ts', configurationOf('latecomer'));
@@ -181,7 +181,7 @@ export default definePlugin({ id: 'reader', setup: (_services, plugin) =>
     await reloaded(() => site.mend('config/forum.ts'), status, 404);
   });
 
-  test('reads a migration anew, and says that it ran before, or ran and is gone', async () => {
+  test('reloads a migration, and reports one that ran before, or that ran but no longer exists', async () => {
     const migration = (down: string): string => `import { Migration } from 'parley-forum';
 export default class Tables0001Create extends Migration {
   override up(): void { this.addSql('create table tables_first (id integer)'); }
@@ -217,7 +217,7 @@ export default definePlugin({ id: 'tables', setup() {} });
   });
 });
 
-describe('what is wrong', () => {
+describe('an error', () => {
   afterEach(restore);
 
   const PLUGIN = 'plugins/greeting/plugin.ts';
@@ -225,10 +225,10 @@ describe('what is wrong', () => {
 
   test.each([
     { wrong: 'a module that does not parse', at: WORDS, text: 'export const words = 1;\nconst = 2;\n', line: 2 },
-    { wrong: 'an import of what is not there', at: WORDS, text: `\nimport './nowhere.ts';\n`, line: 2 },
+    { wrong: 'an import of a missing file', at: WORDS, text: `\nimport './nowhere.ts';\n`, line: 2 },
     { wrong: 'a name that is not exported', at: WORDS, text: 'export const letters = 1;\n', file: PLUGIN, line: 3 },
     {
-      wrong: 'a start that throws',
+      wrong: 'a setup that throws',
       at: PLUGIN,
       text: greetingPlugin({ setup: `throw new Error('no ink');` }),
       line: 8,
@@ -236,18 +236,21 @@ describe('what is wrong', () => {
     { wrong: 'a configuration', at: 'config/forum.ts', text: 'export default {\n  plugins: [ = ],\n};\n', line: 2 },
     { wrong: 'a theme that breaks the rules', at: OWN, text: '<p>\n{{{words}}}\n</p>', line: 2 },
     { wrong: 'a theme’s data', at: 'themes/own/theme.json', text: '{\n  "id" own\n}\n', line: 2 },
-  ])('is told with file and line while what ran before runs on: $wrong', async ({ at, text, line, file = at }) => {
-    await site.write(at, text);
-    await expect.poll(places).toEqual([{ message: expect.any(String), file, line }]);
-    expect(
-      problems()[0]!
-        .excerpt.find(({ number }) => number === line)!
-        .text.trim(),
-    ).not.toBe('');
-    expect(await words()).toBe('hello');
-    const mended = async (): Promise<unknown> => [await words(), places()];
-    await reloaded(() => site.mend(at), mended, ['hello', []]);
-  });
+  ])(
+    'is reported with file and line while the previous version keeps running: $wrong',
+    async ({ at, text, line, file = at }) => {
+      await site.write(at, text);
+      await expect.poll(places).toEqual([{ message: expect.any(String), file, line }]);
+      expect(
+        problems()[0]!
+          .excerpt.find(({ number }) => number === line)!
+          .text.trim(),
+      ).not.toBe('');
+      expect(await words()).toBe('hello');
+      const mended = async (): Promise<unknown> => [await words(), places()];
+      await reloaded(() => site.mend(at), mended, ['hello', []]);
+    },
+  );
 
   test.each([
     {
@@ -269,7 +272,7 @@ describe('what is wrong', () => {
       text: '{\n  "end" Bye\n}\n',
       shown: 'plugins/greeting/locales/en.json:2',
     },
-  ])('is told on the page that cannot be shown: $wrong', async ({ at, text, shown }) => {
+  ])('is shown on the page that cannot be rendered: $wrong', async ({ at, text, shown }) => {
     await site.write(
       'plugins/greeting/views/greeting.hbs',
       VIEW.replace('{{words}}', '{{words}} {{t "greeting:end"}}'),
@@ -289,7 +292,7 @@ describe('what is wrong', () => {
     expect(places()).toEqual([]);
   });
 
-  test('does not keep a plugin from coming back when the file that it lacked comes', async () => {
+  test('does not prevent a plugin from restarting once its missing file exists', async () => {
     await site.write(WORDS, `export * from './letters.ts';\n`);
     await expect.poll(places).toHaveLength(1);
     await reloaded(() => site.write('plugins/greeting/letters.ts', `export const words = 'abc';\n`), words, 'abc');
@@ -298,7 +301,7 @@ describe('what is wrong', () => {
 });
 
 describe('a page', () => {
-  test('holds one script more, under its own nonce, and its policy is as strict as ever', async () => {
+  test('contains one additional script, with its own nonce, under an equally strict policy', async () => {
     const { headers, text } = await get('/greeting');
     const policy = headers.get('content-security-policy')!;
     const nonce = /'nonce-([^']+)'/.exec(policy)![1]!;
@@ -311,20 +314,20 @@ describe('a page', () => {
     expect(text.match(/<script/g)).toHaveLength(text.match(/<script[^>]*(nonce=|application\/(ld\+)?json)/g)!.length);
   });
 
-  test('says where its slots are and what it took', async () => {
+  test('marks its slots and sends its timings', async () => {
     const { headers, text } = await get('/greeting');
     expect(text).toContain('<!--slot greeting.end--><!--/slot-->');
     expect(headers.get('server-timing')).toMatch(/^total;dur=.*, sql;dur=.*, greeting;dur=.*"greeting: handler"/);
   });
 
-  test('is the same, and no other, for whoever asks without wanting HTML', async () => {
+  test('is unchanged for clients that do not request HTML', async () => {
     const { status, text } = await createClient(server.url).get('/api/version', { accept: 'application/json' });
     expect([status, text]).toEqual([200, expect.not.stringContaining('_development')]);
   });
 });
 
 describe('npm start on the same site', () => {
-  test('serves nothing of all this', async () => {
+  test('serves none of the development features', async () => {
     leaving.abort();
     await server.end('SIGTERM');
     const usual = await site.start(process.execPath, join(ROOT, 'core/main.ts'));
@@ -340,7 +343,7 @@ describe('npm start on the same site', () => {
     expect((await client.get('/greeting?again', HTML)).text).toContain('class="words">hello<');
   });
 
-  test('is refused to `parley dev` in production', async () => {
+  test('refuses `parley dev` in production', async () => {
     const command = ['env', 'NODE_ENV=production', process.execPath, join(ROOT, 'core/main.ts'), 'dev'];
     await expect(site.start(...command)).rejects.toThrow('NODE_ENV is production');
   });

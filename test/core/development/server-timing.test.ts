@@ -66,8 +66,8 @@ async function why(app: TestForum['app'], ...words: readonly string[]): Promise<
   return lines.join('\n');
 }
 
-describe('what an answer took', () => {
-  test('is said by plugin, with the SQL of the request', async () => {
+describe('server timing', () => {
+  test('is reported by plugin, with the SQL of the request', async () => {
     const timing = (await timingOf(timed))!;
     const shown = timing.replaceAll(/dur=[\d.]+/g, 'dur=…').split(', ');
     expect(shown).toEqual([
@@ -84,20 +84,20 @@ describe('what an answer took', () => {
     expect(milliseconds(timing, 'total')).toBeGreaterThanOrEqual(milliseconds(timing, 'greeting'));
   });
 
-  test('is each request’s own, also of those that are under way together', async () => {
+  test('is separate for each request, even for concurrent ones', async () => {
     const count = (timing: string | null): number => Number(/sql;[^,]*desc="(\d+) /.exec(timing ?? '')?.[1]);
     const alone = count(await timingOf(timed));
     const together = await Promise.all(Array.from({ length: 5 }, () => timingOf(timed)));
     expect(together.map(count)).toEqual(Array(5).fill(alone));
   });
 
-  test('is not said, or recorded, where nobody asked for it', async () => {
+  test('is neither sent nor recorded by default', async () => {
     expect([await timingOf(usual), usual.app.calls]).toEqual([null, undefined]);
   });
 });
 
 describe('parley plugin why', () => {
-  test('lists the listeners of a filter in the order in which they run, and what they took', async () => {
+  test('lists the listeners of a filter in order, with their durations', async () => {
     await timingOf(timed);
     expect((await why(timed.app, 'greeting.words')).replaceAll(/\d+\.\d ms/g, '… ms').replaceAll(/ \d+$/gm, ' n')).toBe(
       `filter greeting.words, of greeting; a value passes through: each listener gets the result of the one before
@@ -108,11 +108,11 @@ Raised by the last calls of GET /greeting/:name.`,
     );
   });
 
-  test('tells awaited listeners from jobs', async () => {
+  test('distinguishes awaited listeners from jobs', async () => {
     expect(await why(usual.app, 'greeting.said')).toMatch(/1\. {2}diary {2}awaited .*\n {2}2\. {2}diary {2}as a job /);
   });
 
-  test('tells whose a route is, and which hooks its last calls raised', async () => {
+  test('shows the owner of a route and the hooks that its last calls raised', async () => {
     await timingOf(timed);
     for (const words of [['GET /greeting/:name'], ['get', '/greeting/ada?loud=1']]) {
       const text = await why(timed.app, ...words);
@@ -126,12 +126,12 @@ Raised by the last calls of GET /greeting/:name.`,
     }
   });
 
-  test('says that the hooks of a route are recorded only in development', async () => {
+  test('explains that the hooks of a route are recorded only in development', async () => {
     await timingOf(usual);
     expect(await why(usual.app, 'GET /greeting/:name')).toMatch(/recorded by `parley dev`, .* SERVER_TIMING=1\.$/);
   });
 
-  test('gives the order alone, and says so, where no server runs', async () => {
+  test('lists only the order, and why, if no server is running', async () => {
     const app = Object.create(usual.app, { serving: { value: false } }) as TestForum['app'];
     const text = await why(app, 'greeting.words');
     expect(text).toContain('1.  polite  order -5\n  2.  loud    order 5\n');
@@ -139,7 +139,7 @@ Raised by the last calls of GET /greeting/:name.`,
     expect(text).not.toContain(' ms');
   });
 
-  test('suggests what was meant', async () => {
+  test('suggests similar names', async () => {
     await expect(why(usual.app, 'greeting.word')).rejects.toThrow('did you mean "greeting.words"?');
     await expect(why(usual.app, 'POST /greeting/:name')).rejects.toThrow('did you mean "GET /greeting/:name"?');
     await expect(why(usual.app, 'something-else-altogether')).rejects.toThrow('docs/reference/hooks.md');
