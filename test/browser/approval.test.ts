@@ -7,7 +7,7 @@ import { judge } from './look.ts';
 const forum = useForum();
 const NOTICE = 'Your post will appear once a moderator has approved it.';
 
-test('a reply that is held is told where it was written, and its draft is gone', async () => {
+test('a reply held for approval is announced to its author, and its draft is removed', async () => {
   await forum.app.app.service(Settings).set({ 'approval.words': ['casino'] });
   const page = await forum.open('ada');
   const messages = listen(page);

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 
 describe('the bell', () => {
-  test('shows the newest notifications beside it, and leads from there', async () => {
+  test('opens a menu with the newest notifications, which link to their posts', async () => {
     const page = await forum.open('bob');
     const heard = listen(page);
     await page.goto('/');
@@ -48,7 +48,7 @@ describe('the bell', () => {
     await page.context().close();
   });
 
-  test('is used by keyboard, and marks all of them read', async () => {
+  test('works by keyboard, and marks all as read', async () => {
     const page = await forum.open('bob');
     await page.goto('/categories');
     await bell(page).focus();
@@ -70,8 +70,8 @@ describe('the bell', () => {
 
   test.each([
     { where: 'on a phone', options: { viewport: { width: 412, height: 800 } } },
-    { where: 'without script', options: { javaScriptEnabled: false } },
-  ])('leads to the page of all of them $where', async ({ options }) => {
+    { where: 'without JavaScript', options: { javaScriptEnabled: false } },
+  ])('links to the notifications page $where', async ({ options }) => {
     const page = await forum.open('bob', options);
     await page.goto('/');
     await bell(page).click();
@@ -80,7 +80,7 @@ describe('the bell', () => {
   });
 });
 
-test('without a stream the number is asked for after a minute, then less and less often', async () => {
+test('without a live stream the count is polled after a minute, then at growing intervals', async () => {
   const page = await forum.open('ada');
   await page.clock.install();
   await page.route('**/api/live?*', (route) => route.abort());
@@ -108,7 +108,7 @@ test('without a stream the number is asked for after a minute, then less and les
   await page.context().close();
 });
 
-test('the menu keeps the place of the keyboard in it while others come, and when all are marked read', async () => {
+test('the menu keeps the keyboard focus when notifications arrive or are all marked as read', async () => {
   const page = await forum.open('bob');
   await openListening(page, '/categories');
   await bell(page).focus();

@@ -6,7 +6,7 @@ import { judge } from './look.ts';
 
 const forum = useForum();
 
-test('a post is bookmarked and let go without leaving the page', async () => {
+test('a post can be bookmarked and unbookmarked without leaving the page', async () => {
   const page = await forum.open('bob');
   const messages = listen(page);
   await page.goto('/d/1');
@@ -35,7 +35,7 @@ test('a post is bookmarked and let go without leaving the page', async () => {
 });
 
 test.runIf(FULL)(
-  'a post is kept by the button beside it where there is room, and the keyboard goes on from its sign',
+  'on wide screens a post is bookmarked with the button next to it, and focus moves to the badge',
   async () => {
     const page = await forum.open('ada');
     const messages = listen(page);
@@ -57,7 +57,7 @@ test.runIf(FULL)(
   },
 );
 
-test.runIf(FULL)('several bookmarks are removed without script, on a phone', async () => {
+test.runIf(FULL)('several bookmarks can be removed without JavaScript, on a phone', async () => {
   const page = await forum.open('mia', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
   for (const number of [1, 2]) {
     await page.goto('/d/1');

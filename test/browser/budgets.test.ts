@@ -49,14 +49,14 @@ async function loaded(visitor: Visitor, path: string): Promise<Loaded> {
   };
 }
 
-describe('what a page sends', () => {
+describe('the size of a page', () => {
   test.each([
     { visitor: 'guest', path: '/' },
     { visitor: 'ada', path: '/' },
     { visitor: 'guest', path: '/d/1' },
     { visitor: 'ada', path: '/d/1' },
   ] as const)(
-    'is at most 14 KB of script and 16 KB of style for $visitor at $path, all of it from here',
+    'is at most 14 KB of scripts and 16 KB of styles for $visitor at $path, none of it from other hosts',
     async ({ visitor, path }) => {
       const { scripts, styles, others } = await loaded(visitor, path);
       expect(scripts.some((url) => url.endsWith('/boot.js'))).toBe(true);
@@ -67,7 +67,7 @@ describe('what a page sends', () => {
     },
   );
 
-  test('is at most 9 KB for the module that begins, with what it imports', async () => {
+  test('is at most 9 KB for the entry module with its imports', async () => {
     const { scripts } = await loaded('guest', '/login');
     const boot = scripts.filter((url) => /\/(boot|client)\.js$/.test(url));
     expect(boot).toHaveLength(2);
@@ -75,7 +75,7 @@ describe('what a page sends', () => {
   });
 });
 
-test.each([...inFull('/'), '/d/1'])('what changes on %s has little of the rest styled anew', async (path) => {
+test.each([...inFull('/'), '/d/1'])('a change on %s restyles little of the page', async (path) => {
   const page = await forum.open('ada');
   await page.goto(path, { waitUntil: 'networkidle' });
   await forum.browser.startTracing(page, { categories: ['devtools.timeline'] });
@@ -104,9 +104,9 @@ async function comesBack(page: Page, path: string): Promise<boolean> {
   return page.evaluate('globalThis.wasHere === true');
 }
 
-describe.skipIf(!existsSync(windowed))('going back', () => {
+describe.skipIf(!existsSync(windowed))('navigating back', () => {
   test.each(['/', '/d/1', ...inFull('/c/general', '/u/ada', '/login')])(
-    'brings a guest to %s as they left it',
+    'restores %s for guests from the back/forward cache',
     async (path) => {
       const page = await forum.open('guest');
       expect(await comesBack(page, path)).toBe(true);

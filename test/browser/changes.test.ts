@@ -22,7 +22,7 @@ const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 const edit = (number: number, content: string) => mia.put(`/api/posts/${posts[number - 1]}`, { content });
 
 describe('an open discussion', () => {
-  test('shows what was edited in its place, and leaves what one has in hand', async () => {
+  test('updates edited posts in place, without affecting open menus or the scroll position', async () => {
     const page = await forum.open('ada');
     const messages = listen(page);
     await openListening(page, '/d/1/4', 'x-posts');
@@ -45,7 +45,7 @@ describe('an open discussion', () => {
     await page.context().close();
   });
 
-  test('takes away what was deleted, brings back what was restored, also among posts that came later', async () => {
+  test('removes deleted posts and shows restored ones, even among those loaded later', async () => {
     const page = await forum.open('ada');
     await openListening(page, '/d/1', 'x-posts', 'x-stream');
     await page.getByRole('link', { name: 'Later posts' }).press('Enter');
@@ -59,7 +59,7 @@ describe('an open discussion', () => {
     await page.context().close();
   });
 
-  test('shows that a post went to another one, whose open page shows it at its end', async () => {
+  test('shows that a post was moved, and an open target discussion shows it at its end', async () => {
     const start = async (title: string) =>
       (await mia.post('/api/discussions', { title, content: 'Words', category_id: 'general' })).body.discussion;
     const [from, to] = [await start('What one leaves'), await start('What one comes to')];
@@ -86,7 +86,7 @@ describe('an open discussion', () => {
     for (const page of [left, reached]) await page.context().close();
   });
 
-  test.runIf(FULL)('does not change words that are being selected until they are let go', async () => {
+  test.runIf(FULL)('does not update text while it is selected', async () => {
     const page = await forum.open('bob');
     await openListening(page, '/d/1/6', 'x-posts');
     const words = await post(page, 6).locator('.prose').textContent();
@@ -107,7 +107,7 @@ describe('an open discussion', () => {
 describe('an open list', () => {
   const rows = (page: Page): Promise<readonly string[]> => page.locator('.feed .card-title').allTextContents();
 
-  test('says what is new or updated, and shows it when asked', async () => {
+  test('announces new and updated discussions, and shows them on request', async () => {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
     const messages = listen(page);
     await openListening(page, '/', 'x-list-changes');

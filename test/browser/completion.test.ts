@@ -29,8 +29,8 @@ async function write(width = 1280): Promise<{ readonly page: Page; readonly aske
   return { page, asked };
 }
 
-describe('what is offered while somebody writes', () => {
-  test('are members: those of the page at once, of all others from two letters on', async () => {
+describe('completion', () => {
+  test('suggests members: those on the page immediately, all others from two characters on', async () => {
     const { page, asked } = await write();
     await page.keyboard.type('Ask @');
     await list(page).waitFor();
@@ -50,7 +50,7 @@ describe('what is offered while somebody writes', () => {
   });
 
   test.runIf(FULL)(
-    'are members behind the sign that a button of the bar puts there, before what is selected',
+    'suggests members after the mention button has inserted its character before the selection',
     async () => {
       const { page } = await write();
       const mention = page.getByRole('button', { name: 'Mention someone' });
@@ -77,7 +77,7 @@ describe('what is offered while somebody writes', () => {
       text: /^\[.+\]\(\/d\/\d+-\S+\) $/,
     },
     { what: 'emoji', typed: ':tad', label: /^tada$/, text: /^🎉 $/ },
-  ])('are $what', async ({ typed, label, text }) => {
+  ])('suggests $what', async ({ typed, label, text }) => {
     const { page } = await write();
     await page.keyboard.type(typed);
     await list(page).waitFor();
@@ -87,7 +87,7 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('comes also where the field was focused before its bar was there', async () => {
+  test.runIf(FULL)('works even if the field had focus before its toolbar was loaded', async () => {
     const page = await forum.open('bob', { viewport: { width: 320, height: 800 } });
     await page.route('**/api/drafts/**', (route) => route.abort());
     const focused = Promise.withResolvers<void>();
@@ -105,7 +105,7 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
-  test('is chosen by keys as in every list, and gone with Escape until another sign is typed', async () => {
+  test('is operated by the usual keys, and dismissed by Escape until another trigger is typed', async () => {
     const { page } = await write();
     await page.keyboard.type('@');
     await list(page).waitFor();
@@ -132,7 +132,7 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
-  test('is nothing in addresses, times and code, and while an input method composes', async () => {
+  test('is inactive in addresses, times and code, and during input method composition', async () => {
     const { page, asked } = await write();
     for (const text of ['mail ada@bo', '12:30', '```\n@ad', 'see a#b']) {
       await area(page).fill('');
@@ -151,7 +151,7 @@ describe('what is offered while somebody writes', () => {
     await page.context().close();
   });
 
-  test('asks once where somebody types on, and never offers what no longer fits', async () => {
+  test('sends one request while the user types, and never suggests what no longer matches', async () => {
     const { page, asked } = await write();
     await typeAtOnce(page, '@zo');
     await list(page).waitFor();
@@ -162,7 +162,7 @@ describe('what is offered while somebody writes', () => {
   });
 
   test.each([320, ...inFull(1280)])(
-    'stands at its sign, within the window of %i pixels, right to left as well',
+    'opens at the caret, within a viewport of %i pixels, even right to left',
     async (width) => {
       const { page } = await write(width);
       for (const [text, rtl] of [
@@ -183,7 +183,7 @@ describe('what is offered while somebody writes', () => {
     },
   );
 
-  test.runIf(FULL)('is chosen with the mouse, which leaves the focus in the field', async () => {
+  test.runIf(FULL)('accepts a mouse click, and focus stays in the field', async () => {
     const { page } = await write();
     await page.keyboard.type('@ad');
     // A later answer may put another row under the pointer.

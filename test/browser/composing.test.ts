@@ -37,7 +37,7 @@ async function logInBeside(page: Page, opened?: Page): Promise<void> {
   await tab.close();
 }
 
-test.runIf(FULL)('what was sent is not sent once more while the next page is long in coming', async () => {
+test.runIf(FULL)('a form is not submitted again while the next page is slow to load', async () => {
   const page = await open('/d/1/reply', true);
   let [sent, release] = [0, (): void => undefined];
   const held = new Promise<void>((resolve) => (release = resolve));
@@ -59,7 +59,7 @@ test.runIf(FULL)('what was sent is not sent once more while the next page is lon
   await page.context().close();
 });
 
-describe('a session that ends while somebody writes', () => {
+describe('a session that ends while the user is writing', () => {
   const FORMS = [
     { what: 'a reply', path: '/d/1/reply', send: 'Post reply' },
     ...inFull({ what: 'a discussion', path: '/new?category=general&title=Boats', send: 'Start discussion' }),
@@ -71,25 +71,28 @@ describe('a session that ends while somebody writes', () => {
     await dialog(page).getByRole('button', { name: 'Log in' }).click();
   };
 
-  test.each(FORMS)('costs $what nothing with script: a dialog logs in, and it is sent', async ({ path, send }) => {
-    const page = await open(path, true);
-    const heard = listen(page);
-    await text(page).fill(TEXT);
-    await forum.endSessions('bob');
-    await page.getByRole('button', { name: send }).click();
-    expect(await seen(dialog(page).getByText('You are no longer logged in.'))).toBe(true);
-    expect(await judge(page)).toEqual([]);
-    await enter(page, 'Not-the-one-4711');
-    expect(await seen(dialog(page).getByRole('alert'))).toBe(true);
-    expect(await text(page).inputValue()).toBe(TEXT);
-    await enter(page, PASSWORD);
-    expect(await seen(page.locator('.post', { hasText: TEXT }))).toBe(true);
-    expect(await page.getByRole('button', { name: 'Account of bob' }).count()).toBe(1);
-    expect(heard.filter((line) => !/status of 40[01]/.test(line))).toEqual([]);
-    await page.context().close();
-  });
+  test.each(FORMS)(
+    'loses nothing of $what with JavaScript: the user logs in by a dialog, and it is sent',
+    async ({ path, send }) => {
+      const page = await open(path, true);
+      const heard = listen(page);
+      await text(page).fill(TEXT);
+      await forum.endSessions('bob');
+      await page.getByRole('button', { name: send }).click();
+      expect(await seen(dialog(page).getByText('You are no longer logged in.'))).toBe(true);
+      expect(await judge(page)).toEqual([]);
+      await enter(page, 'Not-the-one-4711');
+      expect(await seen(dialog(page).getByRole('alert'))).toBe(true);
+      expect(await text(page).inputValue()).toBe(TEXT);
+      await enter(page, PASSWORD);
+      expect(await seen(page.locator('.post', { hasText: TEXT }))).toBe(true);
+      expect(await page.getByRole('button', { name: 'Account of bob' }).count()).toBe(1);
+      expect(heard.filter((line) => !/status of 40[01]/.test(line))).toEqual([]);
+      await page.context().close();
+    },
+  );
 
-  test.runIf(FULL)('is begun again once, however often one presses', async () => {
+  test.runIf(FULL)('is renewed only once, however often Enter is pressed', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Impatient.`);
     await forum.endSessions('bob');
@@ -107,7 +110,7 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('is no trouble where somebody has logged in beside it: it is sent without a word', async () => {
+  test.runIf(FULL)('has no effect if the user has logged in again in another tab', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Beside.`);
     await forum.endSessions('bob');
@@ -117,7 +120,7 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
-  test('sends nothing in the name of somebody else who has logged in beside it', async () => {
+  test('does not post as another user who has logged in in another tab', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Mine.`);
     await forum.endSessions('bob');
@@ -132,30 +135,27 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)(
-    'leaves what was written where it is when the dialog is closed, or somebody else logs in',
-    async () => {
-      const page = await open('/d/1/reply', true);
-      await text(page).fill(`${TEXT} Kept.`);
-      await forum.endSessions('bob');
-      await page.getByRole('button', { name: 'Post reply' }).click();
-      await dialog(page).getByRole('button', { name: 'Cancel' }).click();
-      expect(await seen(page.getByText('Log in in another tab'))).toBe(true);
-      expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
-      await page.getByRole('button', { name: 'Post reply' }).click();
-      await dialog(page).getByLabel('Username or e-mail').fill('ada');
-      await dialog(page).getByLabel('Password', { exact: true }).fill(PASSWORD);
-      await dialog(page).getByRole('button', { name: 'Log in' }).click();
-      await dialog(page).waitFor({ state: 'hidden' });
-      expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
-      const { body } = await forum.app.client().get('/api/discussions/1/posts?limit=100&order=desc');
-      expect(JSON.stringify(body)).not.toContain(`${TEXT} Kept.`);
-      await page.context().close();
-    },
-  );
+  test.runIf(FULL)('preserves the text if the dialog is closed or another user logs in', async () => {
+    const page = await open('/d/1/reply', true);
+    await text(page).fill(`${TEXT} Kept.`);
+    await forum.endSessions('bob');
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+    expect(await seen(page.getByText('Log in in another tab'))).toBe(true);
+    expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    await dialog(page).getByLabel('Username or e-mail').fill('ada');
+    await dialog(page).getByLabel('Password', { exact: true }).fill(PASSWORD);
+    await dialog(page).getByRole('button', { name: 'Log in' }).click();
+    await dialog(page).waitFor({ state: 'hidden' });
+    expect(await text(page).inputValue()).toBe(`${TEXT} Kept.`);
+    const { body } = await forum.app.client().get('/api/discussions/1/posts?limit=100&order=desc');
+    expect(JSON.stringify(body)).not.toContain(`${TEXT} Kept.`);
+    await page.context().close();
+  });
 
   test.each(FORMS)(
-    'costs $what nothing without script: it comes back with the text until it is sent',
+    'loses nothing of $what without JavaScript: the form returns with the text until it is sent',
     async ({ path, send }) => {
       const page = await open(path, false);
       await text(page).fill(TEXT);
@@ -175,7 +175,7 @@ describe('a session that ends while somebody writes', () => {
 });
 
 test.each([320, ...inFull(1280)])(
-  'a form that came back without script has one to log in beside it, in another tab, at %i pixels',
+  'a form returned without JavaScript includes a login form that opens another tab, at %i pixels',
   async (width) => {
     const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width, height: 800 } });
     await logIn(page, 'bob');
@@ -198,8 +198,8 @@ test.each([320, ...inFull(1280)])(
   },
 );
 
-describe('a form whose token is wrong', () => {
-  test('is sent again by script without a word', async () => {
+describe('a form with an invalid token', () => {
+  test('is resubmitted automatically with JavaScript', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).fill(`${TEXT} Once.`);
     await page.evaluate(`for (const one of document.querySelectorAll('[name="_csrf"]')) one.value = 'wrong';
@@ -209,7 +209,7 @@ describe('a form whose token is wrong', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('comes back with everything typed without script', async () => {
+  test.runIf(FULL)('is shown again with everything entered without JavaScript', async () => {
     const page = await open('/new', false);
     await page.getByLabel('Title').fill('Small boats');
     await page.getByRole('radio', { name: 'General' }).check();
@@ -230,10 +230,10 @@ describe('a form whose token is wrong', () => {
 });
 
 describe.each([
-  { how: 'with script', javaScriptEnabled: true },
-  { how: 'without script', javaScriptEnabled: false },
-])('a form with a mistake, $how', ({ javaScriptEnabled }) => {
-  test('says what is wrong where it is wrong, and keeps the rest', async () => {
+  { how: 'with JavaScript', javaScriptEnabled: true },
+  { how: 'without JavaScript', javaScriptEnabled: false },
+])('an invalid form, $how', ({ javaScriptEnabled }) => {
+  test('shows each error at its field, and preserves the rest', async () => {
     const page = await open('/new?category=general', javaScriptEnabled);
     const heard = javaScriptEnabled ? listen(page) : [];
     await page.getByLabel('Title').fill('   ');
@@ -252,7 +252,7 @@ describe.each([
 });
 
 describe('a draft', () => {
-  test('comes back into the field it was left in, and goes when it is discarded or sent', async () => {
+  test('is restored to its field, and deleted once it is discarded or sent', async () => {
     const page = await open('/d/1/reply', true);
     await text(page).pressSequentially('Not finished');
     expect(await seen(page.getByText(/^Saved \d/))).toBe(true);
@@ -267,7 +267,7 @@ describe('a draft', () => {
   });
 });
 
-test('what was typed last is kept when its field is taken from the page', async () => {
+test('the last input is preserved when its field is removed from the page', async () => {
   const page = await open('/d/1/reply', true);
   await defined(page, 'x-composer');
   await text(page).fill('Typed at the last moment.');
@@ -306,7 +306,7 @@ describe('a draft of a new discussion', () => {
   ];
   const EMPTY = ['', [], '', ''];
 
-  test('brings title, category, tags and files back, though the page was left at once, and goes when it is discarded', async () => {
+  test('restores title, category, tags and files even if the page was left at once, until it is discarded', async () => {
     const page = await open('/new', true);
     await write(page);
     await page.goto('/');
@@ -323,7 +323,7 @@ describe('a draft of a new discussion', () => {
   });
 
   test.runIf(FULL)(
-    'goes when it is discarded, also where its copy reaches the server later than the next page',
+    'stays deleted when discarded, even if its copy reaches the server after the next page',
     async () => {
       const page = await open('/new', true);
       const onTheWay: Route[] = [];
@@ -353,7 +353,7 @@ describe('a draft of a new discussion', () => {
     },
   );
 
-  test.runIf(FULL)('in which no category was chosen leaves the one that the page comes with', async () => {
+  test.runIf(FULL)('without a category keeps the one preselected by the page', async () => {
     const page = await open('/new', true);
     await page.locator('.composer-bar').waitFor();
     await page.getByLabel('Title').fill(TITLE);
@@ -364,7 +364,7 @@ describe('a draft of a new discussion', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('outlives the session, is shown to nobody else, and goes when it is sent', async () => {
+  test.runIf(FULL)('outlives the session, is not shown to other users, and is deleted once it is sent', async () => {
     const page = await open('/new', true);
     await write(page);
     await page.goto('/');
@@ -387,7 +387,7 @@ describe('a draft of a new discussion', () => {
     await page.context().close();
   });
 
-  test('is offered, not forced, where the server sent a text', async () => {
+  test('is offered but not applied if the server has prefilled the text', async () => {
     const page = await open('/d/1', true);
     await page.getByRole('link', { name: 'More about post 1', exact: true }).click();
     const quote = await page.getByRole('link', { name: 'Quote' }).getAttribute('href');
@@ -406,8 +406,8 @@ describe('a draft of a new discussion', () => {
   });
 });
 
-describe('the buttons of the bar', () => {
-  test('make lines to lists of each kind, and lists to lines again', async () => {
+describe('the toolbar buttons', () => {
+  test('turn lines into each kind of list, and back', async () => {
     const page = await open('/d/1/reply', true);
     await page.locator('.composer-bar').waitFor();
     const after = async (kind: string, lines: string): Promise<string> => {
@@ -428,7 +428,7 @@ describe('the buttons of the bar', () => {
 });
 
 describe('the Enter key in a list', () => {
-  test('does as every editor does', async () => {
+  test('behaves as in common editors', async () => {
     const page = await open('/d/1/reply', true);
     await page.locator('.composer-bar').waitFor();
     const area = text(page);
@@ -493,7 +493,7 @@ describe('the Enter key in a list', () => {
 
 describe('a menu', () => {
   test.each([320, ...inFull(1280)])(
-    'is within the window, accessible and left with Escape at %i pixels',
+    'is within the viewport, accessible and closed by Escape at %i pixels',
     async (width) => {
       const page = await forum.open('mia', { viewport: { width, height: 700 } });
       await page.goto('/d/1');
@@ -516,7 +516,7 @@ describe('a menu', () => {
     },
   );
 
-  test.runIf(FULL)('is closed by a second press, though what it would show takes long to come', async () => {
+  test.runIf(FULL)('is closed by a second press while its content is still loading', async () => {
     const page = await forum.open('mia');
     await page.goto('/d/1');
     await defined(page, 'x-posts');

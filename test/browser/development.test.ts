@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const overlay = (): Locator => page.getByRole('alert');
 
-test('a page shows what was saved without being asked for anew', async () => {
+test('a page shows saved changes without a manual reload', async () => {
   // The first change builds the files for browsers.
   await site.write('plugins/greeting/words.ts', `export const words = 'hi';\n`);
   await page.getByText('hi', { exact: true }).waitFor();
@@ -50,7 +50,7 @@ test('a page shows what was saved without being asked for anew', async () => {
     .toBe('underline');
 });
 
-test('what is wrong lies over the page with file and line, until it is mended', async () => {
+test('an error covers the page with file and line until it is fixed', async () => {
   await site.write('plugins/greeting/words.ts', `export const words = 'hi';\nconst = 2;\n`);
   await overlay().getByText('plugins/greeting/words.ts:2', { exact: true }).waitFor();
   expect(await overlay().locator('.fault').textContent()).toContain('const = 2;');
@@ -62,14 +62,14 @@ test('what is wrong lies over the page with file and line, until it is mended', 
   await overlay().getByText('plugins/greeting/words.ts:3').waitFor();
 });
 
-test('the page of a failed request says what failed, and comes back when it is mended', async () => {
+test('the page of a failed request shows the error, and is restored once it is fixed', async () => {
   await site.write('plugins/greeting/plugin.ts', greetingPlugin({ handler: `throw new Error('no ink');` }));
   await overlay().getByText('plugins/greeting/plugin.ts:10').waitFor();
   expect(await overlay().textContent()).toContain('no ink');
   await expect.poll(() => page.title()).toContain('Something went wrong');
 });
 
-test('Alt+S outlines the slots of the page with their names, and takes that back', async () => {
+test('Alt+S toggles outlines of the page’s slots with their names', async () => {
   await site.write('plugins/greeting/views/greeting.hbs', `${VIEW}{{#slot "greeting.around"}}<b>inside</b>{{/slot}}`);
   await page.getByText('inside').waitFor();
   await page.locator('development-tools').waitFor({ state: 'attached' });
@@ -86,6 +86,6 @@ test('Alt+S outlines the slots of the page with their names, and takes that back
   expect(await outlines.count()).toBe(0);
 });
 
-test('nothing of it was refused by the policy of a page', () => {
+test('the page’s policy has blocked nothing of this', () => {
   expect(messages.filter((line) => !line.includes('500 (Internal Server Error)'))).toEqual([]);
 });

@@ -11,13 +11,13 @@ const area = (page: Page) => page.locator('#reply textarea');
 const replyTo = (page: Page, number: number) => page.locator(`#post-${number}`).getByRole('link', { name: 'Reply' });
 const top = (page: Page, number: number): Promise<number> =>
   page.locator(`#post-${number}`).evaluate((post) => post.getBoundingClientRect().top);
-/** Opens a discussion and waits until its links do what they do with script. */
+/** Opens a discussion and waits until its links do what they do with JavaScript. */
 async function read(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await defined(page, 'x-posts');
 }
 
-test('a reply is written beside what one reads, and closing it loses nothing', async () => {
+test('a reply is written in a docked panel, and closing it loses nothing', async () => {
   const page = await forum.open('ada');
   const messages = listen(page);
   await read(page, '/d/1');
@@ -58,7 +58,7 @@ test('a reply is written beside what one reads, and closing it loses nothing', a
   await page.context().close();
 });
 
-test('the panel stays where Escape takes back what an input method composes', async () => {
+test('Escape that cancels input method composition does not close the panel', async () => {
   const page = await forum.open('ada');
   await read(page, '/d/1');
   await replyTo(page, 3).click();
@@ -76,7 +76,7 @@ test('the panel stays where Escape takes back what an input method composes', as
   await page.context().close();
 });
 
-test.runIf(FULL)('a reply that is refused leaves a page on which nothing is docked', async () => {
+test.runIf(FULL)('a refused reply returns a page without a docked panel', async () => {
   const page = await forum.open('ada');
   await read(page, '/d/1');
   await replyTo(page, 3).click();
@@ -88,7 +88,7 @@ test.runIf(FULL)('a reply that is refused leaves a page on which nothing is dock
   await page.context().close();
 });
 
-test.runIf(FULL)('which post is answered is taken back, and the draft no longer says so', async () => {
+test.runIf(FULL)('the post to be answered can be removed, also from the draft', async () => {
   const page = await forum.open('bob');
   await read(page, '/d/1');
   await replyTo(page, 2).click();
@@ -118,7 +118,7 @@ test.runIf(FULL)('which post is answered is taken back, and the draft no longer 
 });
 
 test.each([true, false])(
-  'on the page of a reply, too, with what is written (script: %s)',
+  'it can be removed on the reply page as well, preserving the text (JavaScript: %s)',
   async (javaScriptEnabled) => {
     const page = await forum.open('bob', { javaScriptEnabled, viewport: { width: 320, height: 700 } });
     await page.goto('/d/1/reply?to=3');
@@ -133,7 +133,7 @@ test.each([true, false])(
   },
 );
 
-test('a post that is quoted goes behind what is written, by keyboard too', async () => {
+test('a quoted post is appended to the text, by keyboard as well', async () => {
   const page = await forum.open('ada');
   await read(page, '/d/3');
   await page.keyboard.press('r');
@@ -146,7 +146,7 @@ test('a post that is quoted goes behind what is written, by keyboard too', async
   await page.context().close();
 });
 
-test.runIf(FULL)('the bar opens the panel though its module comes late, and one stays where one reads', async () => {
+test.runIf(FULL)('the bar opens the panel even if its module loads late, without scrolling', async () => {
   const page = await forum.open('ada');
   const late = Promise.withResolvers<void>();
   await page.route(/x-dock[^/]*\.js/, async (route) => {
@@ -163,7 +163,7 @@ test.runIf(FULL)('the bar opens the panel though its module comes late, and one 
   await page.context().close();
 });
 
-test.runIf(FULL)('hides no stop of the Tab key behind the panel', async () => {
+test.runIf(FULL)('the panel hides no Tab stop', async () => {
   const page = await forum.open('ada');
   await read(page, '/d/1');
   await replyTo(page, 2).click();
@@ -172,7 +172,7 @@ test.runIf(FULL)('hides no stop of the Tab key behind the panel', async () => {
   await page.context().close();
 });
 
-test('on a phone a reply has a page of its own', async () => {
+test('on a phone a reply has its own page', async () => {
   const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
   await page.goto('/d/1');
   expect(await page.getByText('Write a reply…').isVisible()).toBe(false);

@@ -28,7 +28,7 @@ const untilKept = async (content: string): Promise<void> => {
   await expect.poll(async () => (await kept())['reply']?.content, { timeout: 15_000 }).toBe(content);
 };
 
-test('what is written on one device is there on the next, and gone everywhere once it is sent', async () => {
+test('a draft written on one device is available on another, and deleted everywhere once it is sent', async () => {
   const [first, second] = [await device(), await device()];
   const heard = [...listen(first), ...listen(second)];
   await open(first);
@@ -50,35 +50,32 @@ test('what is written on one device is there on the next, and gone everywhere on
   for (const page of [first, second]) await page.context().close();
 });
 
-test.runIf(FULL)(
-  'a draft keeps which post it answers, on this device and on others, from the list of drafts too',
-  async () => {
-    const [first, second] = [await device(), await device()];
-    const to = (page: Page) => page.getByRole('main').locator('form[action*="/reply"]').getAttribute('action');
-    await open(first, '/d/1/reply?to=3');
-    await area(first).pressSequentially('To the third');
-    await untilKept('To the third');
-    expect((await kept())['reply']).toMatchObject({ '?to': '3' });
-    await open(first, '/d/1/reply');
-    await expect.poll(() => area(first).inputValue()).toBe('To the third');
-    expect(await to(first)).toBe('/d/1/reply?to=3');
-    await first.goto('/drafts');
-    await first.getByRole('main').getByRole('list', { name: 'drafts' }).getByRole('link').first().click();
-    await first.waitForURL('**/d/1/reply?draft=1&to=3');
-    await first.locator('.answered').getByText('post 3').waitFor();
-    await second.goto('/d/1');
-    await defined(second, 'x-posts');
-    await second.getByText('Write a reply…').click();
-    await second.locator('.dock-head').getByText('Reply to mia, post 3').waitFor();
-    await second.getByRole('button', { name: 'Discard' }).click();
-    await second.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
-    expect(await to(second)).toBe('/d/1/reply');
-    await expect.poll(kept, { timeout: 15_000 }).toEqual({});
-    for (const page of [first, second]) await page.context().close();
-  },
-);
+test.runIf(FULL)('a draft stores which post it answers, across devices and in the list of drafts', async () => {
+  const [first, second] = [await device(), await device()];
+  const to = (page: Page) => page.getByRole('main').locator('form[action*="/reply"]').getAttribute('action');
+  await open(first, '/d/1/reply?to=3');
+  await area(first).pressSequentially('To the third');
+  await untilKept('To the third');
+  expect((await kept())['reply']).toMatchObject({ '?to': '3' });
+  await open(first, '/d/1/reply');
+  await expect.poll(() => area(first).inputValue()).toBe('To the third');
+  expect(await to(first)).toBe('/d/1/reply?to=3');
+  await first.goto('/drafts');
+  await first.getByRole('main').getByRole('list', { name: 'drafts' }).getByRole('link').first().click();
+  await first.waitForURL('**/d/1/reply?draft=1&to=3');
+  await first.locator('.answered').getByText('post 3').waitFor();
+  await second.goto('/d/1');
+  await defined(second, 'x-posts');
+  await second.getByText('Write a reply…').click();
+  await second.locator('.dock-head').getByText('Reply to mia, post 3').waitFor();
+  await second.getByRole('button', { name: 'Discard' }).click();
+  await second.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
+  expect(await to(second)).toBe('/d/1/reply');
+  await expect.poll(kept, { timeout: 15_000 }).toEqual({});
+  for (const page of [first, second]) await page.context().close();
+});
 
-test('what was written on both is for the writer to choose; neither is lost', async () => {
+test('with conflicting drafts the author chooses, and neither is lost', async () => {
   const [first, second] = [await device(), await device()];
   await open(first);
   await open(second);
@@ -94,7 +91,7 @@ test('what was written on both is for the writer to choose; neither is lost', as
   for (const page of [first, second]) await page.context().close();
 });
 
-test.runIf(FULL)('what is written in one tab is kept where another one sends its own', async () => {
+test.runIf(FULL)('a draft in one tab is preserved when another tab sends its own', async () => {
   const page = await device();
   await open(page);
   await area(page).pressSequentially('Shaft');
@@ -115,7 +112,7 @@ test.runIf(FULL)('what is written in one tab is kept where another one sends its
   await page.context().close();
 });
 
-test.runIf(FULL)('what was written before the module that copies it was there is copied as well', async () => {
+test.runIf(FULL)('text written before the draft module has loaded is saved as well', async () => {
   const page = await device();
   const late = Promise.withResolvers<void>();
   await page.route(/x-draft[^/]*\.js/, async (route) => {
@@ -135,7 +132,7 @@ test.runIf(FULL)('what was written before the module that copies it was there is
 });
 
 test.runIf(FULL)(
-  'when it was last kept stands beside it, also where the server filled it in, and it is gone when it is discarded',
+  'the time of the last save is shown, even if the server prefilled the form, until it is discarded',
   async () => {
     const page = await device();
     await open(page, '/d/4/reply');
@@ -159,7 +156,7 @@ test.runIf(FULL)(
   },
 );
 
-test('a page that is left at once has kept all of its form', async () => {
+test('leaving a page at once preserves its whole form', async () => {
   const page = await device();
   await open(page, '/new');
   await page.getByLabel('Title').fill('Which varnish');

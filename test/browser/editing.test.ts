@@ -32,7 +32,7 @@ const drafts = (page: Page): Promise<number> =>
   page.evaluate('Object.keys(localStorage).filter((key) => key.includes(" edit-")).length');
 
 describe('a post', () => {
-  test('is edited where it is read, and is as it was saved at once', async () => {
+  test('is edited in place, and shows the saved text immediately', async () => {
     const number = await written('ada', 'The first words.');
     const page = await forum.open('ada');
     const messages = listen(page);
@@ -60,7 +60,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test('is put away by Escape with what was written, which comes back, and cancelling leaves no trace', async () => {
+  test('is closed by Escape with its draft preserved, and cancelling deletes the draft', async () => {
     const number = await written('ada', 'To be left alone.');
     const page = await forum.open('ada');
     await page.goto(`/d/5/${number}`);
@@ -94,7 +94,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('may be put away while it is saved, and another panel that was opened meanwhile stays', async () => {
+  test.runIf(FULL)('can be closed while it is being saved, and a panel opened meanwhile stays', async () => {
     const number = await written('ada', 'Before it was saved.');
     const page = await forum.open('ada');
     const messages = listen(page);
@@ -129,7 +129,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('keeps what is written when the session ends or the network is gone', async () => {
+  test.runIf(FULL)('keeps its draft when the session ends or the network fails', async () => {
     const number = await written('bob', 'Written by bob.');
     const page = await forum.open('guest');
     await logIn(page, 'bob');
@@ -153,7 +153,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test('that somebody else changed meanwhile is replaced by who has been told so', async () => {
+  test('changed by another user meanwhile is replaced only after a warning', async () => {
     const number = await written('ada', 'Before both.');
     const page = await forum.open('ada');
     await page.goto(`/d/5/${number}`);
@@ -171,7 +171,7 @@ describe('a post', () => {
     await page.context().close();
   });
 
-  test('is edited on a page of its own on a phone, and without script', async () => {
+  test('is edited on its own page on a phone, and without JavaScript', async () => {
     const number = await written('ada', 'For small windows.');
     const phone = await forum.open('ada', { viewport: { width: 320, height: 700 } });
     await phone.goto(`/d/5/${number}`);

@@ -47,8 +47,8 @@ async function openByKeyboard(page: Page): Promise<void> {
   await dialog(page).getByRole('gridcell').first().waitFor();
 }
 
-describe('the emoji of the bar', () => {
-  test('are loaded when they are asked for, chosen by keyboard, and put at the caret, which undo takes back', async () => {
+describe('the emoji picker', () => {
+  test('loads on demand, works by keyboard, and inserts at the caret with support for undo', async () => {
     const { page, asked } = await write();
     const heard = listen(page);
     await area(page).fill('Fair wind');
@@ -80,7 +80,7 @@ describe('the emoji of the bar', () => {
     await page.context().close();
   });
 
-  test('are found by name, and the last ones used are the first to be offered, on this device', async () => {
+  test('finds emoji by name, and suggests the recently used ones first on this device', async () => {
     const { page } = await write();
     await openByKeyboard(page);
     await page.keyboard.type('red ha');
@@ -105,34 +105,31 @@ describe('the emoji of the bar', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)(
-    'take the tone of skin that was chosen, which is kept, where they are completed as well',
-    async () => {
-      const { page } = await write();
-      await openByKeyboard(page);
-      await page.getByLabel('Skin tone').selectOption({ label: '✋🏽 Medium' });
-      await page.getByLabel('Find an emoji').fill('wave');
-      await press(page, 'Enter');
-      expect(await area(page).inputValue()).toBe('👋🏽');
-      await page.keyboard.type(' :thumbsu');
-      await page.locator('.completions:popover-open').waitFor();
-      await press(page, 'Enter');
-      expect(await area(page).inputValue()).toBe('👋🏽 👍🏽 ');
-      await page.reload();
-      await area(page).fill('');
-      await openByKeyboard(page);
-      expect(await page.getByLabel('Skin tone').inputValue()).toBe('3');
-      expect(await dialog(page).getByRole('gridcell').first().textContent()).toBe('👋🏽');
-      // Every one of them is an emoji that devices know.
-      await dialog(page).getByRole('tab', { name: 'People' }).click();
-      const signs = await dialog(page).getByRole('gridcell').allTextContents();
-      expect(signs.filter((sign) => sign.includes('🏽')).length).toBeGreaterThan(200);
-      expect(signs.filter((sign) => sign.includes('🏽') && !/^\p{RGI_Emoji}$/v.test(sign))).toEqual([]);
-      await page.context().close();
-    },
-  );
+  test.runIf(FULL)('applies and stores the chosen skin tone, for completion as well', async () => {
+    const { page } = await write();
+    await openByKeyboard(page);
+    await page.getByLabel('Skin tone').selectOption({ label: '✋🏽 Medium' });
+    await page.getByLabel('Find an emoji').fill('wave');
+    await press(page, 'Enter');
+    expect(await area(page).inputValue()).toBe('👋🏽');
+    await page.keyboard.type(' :thumbsu');
+    await page.locator('.completions:popover-open').waitFor();
+    await press(page, 'Enter');
+    expect(await area(page).inputValue()).toBe('👋🏽 👍🏽 ');
+    await page.reload();
+    await area(page).fill('');
+    await openByKeyboard(page);
+    expect(await page.getByLabel('Skin tone').inputValue()).toBe('3');
+    expect(await dialog(page).getByRole('gridcell').first().textContent()).toBe('👋🏽');
+    // Every one of them is an emoji that devices know.
+    await dialog(page).getByRole('tab', { name: 'People' }).click();
+    const signs = await dialog(page).getByRole('gridcell').allTextContents();
+    expect(signs.filter((sign) => sign.includes('🏽')).length).toBeGreaterThan(200);
+    expect(signs.filter((sign) => sign.includes('🏽') && !/^\p{RGI_Emoji}$/v.test(sign))).toEqual([]);
+    await page.context().close();
+  });
 
-  test.runIf(FULL)('have German words where the page is German, and their names still', async () => {
+  test.runIf(FULL)('supports German names on a German page in addition to English ones', async () => {
     await speak('de');
     const { page, asked } = await write();
     const german = (): number => asked.filter((url) => url.endsWith('/emoji.de.json')).length;
@@ -165,29 +162,26 @@ describe('the emoji of the bar', () => {
     await english.context().close();
   });
 
-  test.runIf(FULL)(
-    'are left with Escape for the text, with Tab for what follows, and by a press elsewhere',
-    async () => {
-      const { page } = await write();
-      await area(page).fill('Aye');
-      await openByKeyboard(page);
-      await press(page, 'Escape');
-      expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
-      await page.keyboard.type('!');
-      expect(await area(page).inputValue()).toBe('Aye!');
-      await openByKeyboard(page);
-      await page.getByLabel('Title').click();
-      await dialog(page).waitFor({ state: 'hidden' });
-      expect(await page.evaluate('document.activeElement.id')).toBe('f-title');
-      await openByKeyboard(page);
-      await button(page).click();
-      await dialog(page).waitFor({ state: 'hidden' });
-      await openByKeyboard(page);
-      await press(page, 'Tab', 'Tab', 'Tab', 'Tab');
-      expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
-      await page.context().close();
-    },
-  );
+  test.runIf(FULL)('is closed by Escape, Tab and a click elsewhere, with focus moved accordingly', async () => {
+    const { page } = await write();
+    await area(page).fill('Aye');
+    await openByKeyboard(page);
+    await press(page, 'Escape');
+    expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
+    await page.keyboard.type('!');
+    expect(await area(page).inputValue()).toBe('Aye!');
+    await openByKeyboard(page);
+    await page.getByLabel('Title').click();
+    await dialog(page).waitFor({ state: 'hidden' });
+    expect(await page.evaluate('document.activeElement.id')).toBe('f-title');
+    await openByKeyboard(page);
+    await button(page).click();
+    await dialog(page).waitFor({ state: 'hidden' });
+    await openByKeyboard(page);
+    await press(page, 'Tab', 'Tab', 'Tab', 'Tab');
+    expect([await focused(page), await dialog(page).count()]).toEqual(['textarea', 0]);
+    await page.context().close();
+  });
 
   test.each([
     { width: 320, colorScheme: 'dark' as const, rtl: true },
@@ -195,7 +189,7 @@ describe('the emoji of the bar', () => {
       { width: 320, colorScheme: 'light' as const, rtl: false },
       { width: 1280, colorScheme: 'dark' as const, rtl: true },
     ),
-  ])('have room at $width pixels, $colorScheme, right to left: $rtl', async ({ width, colorScheme, rtl }) => {
+  ])('fits at $width pixels, $colorScheme, right to left: $rtl', async ({ width, colorScheme, rtl }) => {
     const { page } = await write({ viewport: { width, height: 700 }, colorScheme, hasTouch: width === 320 });
     if (rtl) await page.evaluate('document.documentElement.dir = "rtl"');
     await button(page).click();
@@ -215,7 +209,7 @@ describe('the emoji of the bar', () => {
   });
 });
 
-test('without script there is no button', async () => {
+test('without JavaScript there is no emoji button', async () => {
   const page = await forum.open('bob', { javaScriptEnabled: false });
   await page.goto('/new');
   expect(await button(page).count()).toBe(0);

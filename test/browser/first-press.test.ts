@@ -40,11 +40,11 @@ const refuse = async (page: Page): Promise<void> => {
 const react = (page: Page): Locator => page.locator('#post-1').getByRole('link', { name: 'React to post 1' });
 const like = (page: Page): Locator => page.locator('#post-1 button.reaction', { hasText: 'Like' });
 
-describe('a press before the module of its element is there', () => {
+describe('a press before the module of its element has loaded', () => {
   test.each([
     { what: 'the menu of a post', tag: 'x-posts', name: 'More about post 1', opened: '.menu:popover-open a' },
-    { what: 'the choice of reactions', tag: 'x-reactions', name: 'React to post 1', opened: '.reaction-menu button' },
-  ])('opens $what beside it on a telephone', async ({ tag, name, opened }) => {
+    { what: 'the reaction menu', tag: 'x-reactions', name: 'React to post 1', opened: '.reaction-menu button' },
+  ])('opens $what in place on a phone', async ({ tag, name, opened }) => {
     const options = { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true };
     const { page, visits, come } = await openBefore(tag, '/d/1', options);
     await page.getByRole('link', { name, exact: true }).tap();
@@ -54,7 +54,7 @@ describe('a press before the module of its element is there', () => {
     await page.context().close();
   });
 
-  test('opens the bell by keyboard, which goes on in its menu', async () => {
+  test('opens the notifications menu by keyboard and moves focus into it', async () => {
     const { page, visits, come } = await openBefore('x-notifications-menu', '/categories');
     await page.locator('.bell').press('Enter');
     await come();
@@ -64,7 +64,7 @@ describe('a press before the module of its element is there', () => {
     await page.context().close();
   });
 
-  test('shows what a text looks like where it is written', async () => {
+  test('shows the preview in place', async () => {
     const { page, visits, come } = await openBefore('x-composer', '/new');
     await page.getByLabel('Your text').fill('An *ash* oar');
     await page.getByRole('button', { name: 'Preview' }).click();
@@ -74,7 +74,7 @@ describe('a press before the module of its element is there', () => {
     await page.context().close();
   });
 
-  test('gives a reaction once, however often it is pressed', async () => {
+  test('toggles a reaction once, however often it is pressed', async () => {
     const { page, visits, come } = await openBefore('x-reactions');
     const sent: string[] = [];
     page.on('request', (request) => void (request.method() === 'POST' && sent.push(new URL(request.url()).pathname)));
@@ -86,7 +86,7 @@ describe('a press before the module of its element is there', () => {
     await page.context().close();
   });
 
-  test('is forgotten where something else is pressed meanwhile', async () => {
+  test('is ignored if something else is pressed meanwhile', async () => {
     const { page, visits, come } = await openBefore('x-reactions');
     await react(page).click();
     await page.locator('#post-1 .prose').click();
@@ -97,7 +97,7 @@ describe('a press before the module of its element is there', () => {
     await page.context().close();
   });
 
-  test('opens another tab where that is asked for', async () => {
+  test('opens another tab on request', async () => {
     const { page, visits } = await openBefore('x-reactions');
     const presses: Parameters<Locator['click']>[0][] = [{ modifiers: ['ControlOrMeta'] }, { button: 'middle' }];
     for (const press of presses) {
@@ -110,7 +110,7 @@ describe('a press before the module of its element is there', () => {
   });
 
   test.each([{ when: 'does not come' }, { when: 'comes late' }])(
-    'follows the link once where the module $when',
+    'follows the link once if the module $when',
     async ({ when }) => {
       const { page, visits } = await openBefore('x-reactions');
       if (when === 'does not come') await refuse(page);
@@ -123,7 +123,7 @@ describe('a press before the module of its element is there', () => {
     },
   );
 
-  test('sends a form once where the module does not come', async () => {
+  test('submits a form once if the module does not load', async () => {
     const { page, visits } = await openBefore('x-reactions');
     await refuse(page);
     const given = (await like(page).getAttribute('aria-pressed')) === 'true';

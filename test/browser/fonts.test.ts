@@ -39,7 +39,7 @@ const PAGES = [
   '/admin/webhooks',
 ];
 
-test('no page moves sideways or cuts its words where only DejaVu is installed', async () => {
+test('no page overflows or cuts off text if only DejaVu is installed', async () => {
   expect(existsSync(DEJAVU), DEJAVU).toBe(true);
   const place = await mkdtemp(join(tmpdir(), 'parley-fonts-'));
   const file = join(place, 'fonts.conf');

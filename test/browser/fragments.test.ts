@@ -23,7 +23,7 @@ const HOSTILE = [
   '<math><mi><mglyph><style><img src=x onerror="window.ran = 14"></style></mglyph></mi></math>',
 ].join('');
 
-test('whatever could run is taken out of HTML before it is put into a page, and the rest is shown', async () => {
+test('anything executable is removed from HTML before it is inserted, and the rest is shown', async () => {
   page = await forum.open('ada');
   await page.route('**/api/markdown/parse', (route) => route.fulfill({ json: { success: true, html: HOSTILE } }));
   await page.goto('/new');
@@ -57,7 +57,7 @@ test('whatever could run is taken out of HTML before it is put into a page, and 
   expect(await page.evaluate('window.ran')).toBeUndefined();
 });
 
-test('a theme that names modules of its own has none of them loaded', async () => {
+test('modules named by a theme are not loaded', async () => {
   page = await forum.open('ada');
   const folders = ['/assets/t/default@theme/', '/assets/p/../t/default@theme/', 'https://evil.example/'];
   const elements = Object.fromEntries(folders.map((folder, index) => [folder, [`x-evil-${index}`]]));
@@ -80,7 +80,7 @@ test('a theme that names modules of its own has none of them loaded', async () =
   expect([asked, await page.evaluate('window.ran')]).toEqual([0, undefined]);
 });
 
-test('no other script of a page can make HTML or addresses of scripts from text', async () => {
+test('no other script can create HTML or script URLs from strings', async () => {
   page = await forum.open('guest');
   await page.goto('/');
   const failure = (code: string): Promise<unknown> =>

@@ -16,7 +16,7 @@ const addressesOf =
 const heading = (page: Page): Promise<string | null> => page.locator('h1').textContent();
 
 describe('the installer in a browser', () => {
-  test.runIf(FULL)('every step can be read, reached and used, wide and narrow, light and dark', async () => {
+  test.runIf(FULL)('every step is accessible, wide and narrow, light and dark', async () => {
     await using site = await openSite({ embedded: true });
     const address = addressesOf(site);
     const context = await browser.newContext({ reducedMotion: 'reduce' });
@@ -63,7 +63,7 @@ describe('the installer in a browser', () => {
     await context.close();
   });
 
-  test('leads from the link to a forum without script', async () => {
+  test('leads from the setup link to a working forum without JavaScript', async () => {
     const content = Promise.withResolvers<void>();
     await using site = await openSite({
       variables: { BASE_URL: 'http://localhost' },

@@ -32,16 +32,16 @@ const complaints = (heard: readonly string[]): readonly string[] =>
   heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 
-/** Who signs up with script, and whom the administrator then has to do with. */
+/** Who signs up with JavaScript, and whom the administrator then has to do with. */
 const NEWCOMER = 'wanda';
 const [MINE, ANOTHER] = ['Masts', 'Lamps'].map(
   (topic) => `${topic}: what do you use, and would you buy them again?`,
 ) as [string, string];
 
 describe.each([
-  { how: 'with script', javaScriptEnabled: true, name: NEWCOMER },
-  ...inFull({ how: 'without script', javaScriptEnabled: false, name: 'willem' }),
-])('somebody new, $how', ({ javaScriptEnabled, name }) => {
+  { how: 'with JavaScript', javaScriptEnabled: true, name: NEWCOMER },
+  ...inFull({ how: 'without JavaScript', javaScriptEnabled: false, name: 'willem' }),
+])('a new member, $how', ({ javaScriptEnabled, name }) => {
   let page: Page;
   let heard: readonly string[];
   beforeAll(async () => void (heard = listen((page = await forum.open('guest', { javaScriptEnabled })))));
@@ -59,7 +59,7 @@ describe.each([
     await page.getByRole('button', { name: `Account of ${name}` }).waitFor();
   });
 
-  test('logs out, and back in to the page they came from', async () => {
+  test('logs out, and back in to the previous page', async () => {
     await choose(page, `Account of ${name}`, 'Log out', 'button');
     expect(await shown(page, 'You are logged out.')).toBe(true);
     await page.goto('/categories');
@@ -75,7 +75,7 @@ describe.each([
     expect(new URL(page.url()).pathname).toBe('/categories');
   });
 
-  test('starts a discussion after looking at its preview', async () => {
+  test('starts a discussion after previewing it', async () => {
     await page.goto('/');
     await page.getByRole('main').getByRole('link', { name: 'New discussion' }).click();
     await page.getByRole('radio', { name: 'General' }).check();
@@ -94,7 +94,7 @@ describe.each([
     expect(await heading(page, `Greetings from ${name}`)).toBe(true);
   });
 
-  test('replies at the foot of the page', async () => {
+  test('replies at the bottom of the page', async () => {
     await page.getByLabel('Your text').fill('And one thing more.');
     await page.getByRole('button', { name: 'Post', exact: true }).click();
     await post(page, 2).getByText('And one thing more.').waitFor();
@@ -107,7 +107,7 @@ describe.each([
     const text = page.getByLabel('Your text');
     await expect.poll(() => text.inputValue()).toContain('> Hello, **everybody**.');
     await text.fill(`${await text.inputValue()}Indeed.`);
-    // Beside the posts with script, else on a page of its own.
+    // Beside the posts with JavaScript, else on a page of its own.
     await page.getByRole('button', { name: /^Post( reply)?$/ }).click();
     await post(page, 3).locator('blockquote', { hasText: 'Hello, everybody.' }).waitFor();
     await post(page, 3).getByText('Indeed.').waitFor();
@@ -115,7 +115,7 @@ describe.each([
 
   test('edits a post', async () => {
     await choose(page, 'More about post 3', 'Edit');
-    // Beside the posts with script, else on a page of its own.
+    // Beside the posts with JavaScript, else on a page of its own.
     await page.locator('form[action$="/edit"]').getByLabel('Your text').fill('Never mind.');
     await page.getByRole('button', { name: 'Save' }).click();
     await post(page, 3).getByText('Never mind.').waitFor();
@@ -123,7 +123,7 @@ describe.each([
     expect(await post(page, 3).locator('blockquote').count()).toBe(0);
   });
 
-  test('deletes a reply, and is asked before', async () => {
+  test('deletes a reply after confirming', async () => {
     await choose(page, 'More about post 3', 'Delete');
     expect(await heading(page, 'Delete this post?')).toBe(true);
     await page.getByRole('link', { name: 'Cancel' }).click();
@@ -135,7 +135,7 @@ describe.each([
     expect(await page.getByText('Never mind.').count()).toBe(0);
   });
 
-  test('says something about themselves', async () => {
+  test('edits their profile', async () => {
     await choose(page, `Account of ${name}`, 'Settings');
     const save = (label: string): Promise<void> =>
       page
@@ -153,7 +153,7 @@ describe.each([
     await page.locator('em', { hasText: 'a little' }).waitFor();
   });
 
-  test('makes an API token, sees it once, and revokes it', async () => {
+  test('creates an API token, sees it once, and revokes it', async () => {
     await page.getByRole('link', { name: 'Edit profile' }).click();
     await page.getByRole('main').getByRole('link', { name: 'Security' }).click();
     await page.getByRole('button', { name: 'Make a token' }).click();
@@ -169,14 +169,14 @@ describe.each([
     expect(await status()).toBe(401);
   });
 
-  test('logs out, and their pages ask for a login again', async () => {
+  test('logs out, and then their pages require a login', async () => {
     await choose(page, `Account of ${name}`, 'Log out', 'button');
     expect(await shown(page, 'You are logged out.')).toBe(true);
     await page.goto('/settings/security');
     expect(await heading(page, 'Log in')).toBe(true);
   });
 
-  test('meets nothing that the browser complains about', () => expect(complaints(heard)).toEqual([]));
+  test('causes no browser errors', () => expect(complaints(heard)).toEqual([]));
 });
 
 describe('a moderator', () => {
@@ -202,7 +202,7 @@ describe('a moderator', () => {
     await page.getByRole('link', { name: MINE }).click();
   });
 
-  test('locks it and says why, and members can no longer reply', async () => {
+  test('locks it with a reason, and members can no longer reply', async () => {
     await tool('Lock');
     const form = page.locator('#discussion-lock');
     await form.getByLabel('Reason (optional)').fill('The masts are sold.');
@@ -228,7 +228,7 @@ describe('a moderator', () => {
     await page.getByRole('main').getByRole('link', { name: MINE }).click();
   });
 
-  test('deletes it and brings it back', async () => {
+  test('deletes and restores it', async () => {
     await tool('Delete', 'link');
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     expect(await shown(page, 'This discussion is deleted. Only moderators can see it.')).toBe(true);
@@ -242,7 +242,7 @@ describe('a moderator', () => {
     await guest.context().close();
   });
 
-  test('removes somebody else’s post and restores it', async () => {
+  test('removes a post and restores it', async () => {
     await page.goto('/');
     await page.getByRole('main').getByRole('link', { name: ANOTHER }).click();
     await choose(page, 'More about post 1', 'Edit');
@@ -260,7 +260,7 @@ describe('a moderator', () => {
     expect(await seen(own)).toBe(true);
   });
 
-  test('meets nothing that the browser complains about', () => expect(complaints(heard)).toEqual([]));
+  test('causes no browser errors', () => expect(complaints(heard)).toEqual([]));
 });
 
 describe('an administrator', () => {
@@ -269,7 +269,7 @@ describe('an administrator', () => {
   beforeAll(async () => void (heard = listen((page = await forum.open('root')))));
   afterAll(() => page.context().close());
 
-  test('creates a category, and guests find it', async () => {
+  test('creates a category, which guests can see', async () => {
     await page.goto('/');
     await choose(page, 'Account of root', 'Admin panel');
     await page.getByRole('navigation', { name: 'Admin panel' }).getByRole('link', { name: 'Categories' }).click();
@@ -284,7 +284,7 @@ describe('an administrator', () => {
     await guest.context().close();
   });
 
-  test('changes a setting, and every page follows', async () => {
+  test('changes a setting, which takes effect on every page', async () => {
     await page.goto('/admin/settings');
     await page.getByRole('main').getByRole('link', { name: 'Site', exact: true }).click();
     await page.getByLabel('Name', { exact: true }).fill('The yard by the river');
@@ -297,7 +297,7 @@ describe('an administrator', () => {
     await guest.context().close();
   });
 
-  test('switches a plugin off and on, and what it showed goes and comes back', async () => {
+  test('disables and enables a plugin, whose pages disappear and return', async () => {
     const card = page.locator('#plugin-discussions');
     await page.goto('/admin/plugins');
     await card.getByRole('button', { name: 'Switch off' }).click();
@@ -327,5 +327,5 @@ describe('an administrator', () => {
     await member.context().close();
   });
 
-  test('meets nothing that the browser complains about', () => expect(complaints(heard)).toEqual([]));
+  test('causes no browser errors', () => expect(complaints(heard)).toEqual([]));
 });

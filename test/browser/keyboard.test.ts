@@ -12,7 +12,7 @@ const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
 };
 const path = (page: Page): string => new URL(page.url()).pathname;
 
-test('rows are gone through with j and k, with a ring that is seen, and opened', async () => {
+test('j and k move through rows with a visible focus ring, and Enter opens one', async () => {
   const page = await forum.open('guest');
   const messages = listen(page);
   await page.goto('/');
@@ -28,7 +28,7 @@ test('rows are gone through with j and k, with a ring that is seen, and opened',
   await page.context().close();
 });
 
-test('o opens a row, t and L lead to the ends of a long discussion', async () => {
+test('o opens a row, t and L go to the first and last post of a long discussion', async () => {
   const page = await forum.open('guest');
   await page.goto('/');
   await press(page, 'j', 'j');
@@ -47,7 +47,7 @@ test('o opens a row, t and L lead to the ends of a long discussion', async () =>
 });
 
 test.runIf(FULL)(
-  'what is typed behind the key that leads to the search is searched for, however late the keys are known',
+  'text typed after the search key goes into the search field, even before the shortcuts have loaded',
   async () => {
     const page = await forum.open('guest');
     const late = Promise.withResolvers<void>();
@@ -64,7 +64,7 @@ test.runIf(FULL)(
   },
 );
 
-test.runIf(FULL)('whoever scrolled goes on from what is in view', async () => {
+test.runIf(FULL)('after scrolling, navigation continues from what is in view', async () => {
   const page = await forum.open('guest');
   await page.goto('/d/1');
   await page.locator('#post-9').evaluate((post) => post.scrollIntoView());
@@ -74,11 +74,11 @@ test.runIf(FULL)('whoever scrolled goes on from what is in view', async () => {
   await page.context().close();
 });
 
-test('a member replies, quotes, bookmarks, reacts and opens menus without a pointer', async () => {
+test('a member can reply, quote, bookmark, react and open menus without a pointer', async () => {
   const page = await forum.open('ada');
   const messages = listen(page);
   await page.goto('/d/1');
-  // What stands outside of its element does before that what it does without script.
+  // What stands outside of its element does before that what it does without JavaScript.
   await defined(page, 'x-posts', 'x-reactions');
   await press(page, 'j', 'j');
   await expect.poll(() => active(page, 'id')).toBe('post-2');
@@ -114,7 +114,7 @@ test('a member replies, quotes, bookmarks, reacts and opens menus without a poin
   await page.context().close();
 });
 
-test('two keys lead to pages, Ctrl leaves them alone, and / to the search', async () => {
+test('two-key sequences open pages, / focuses the search, and combinations with Ctrl are ignored', async () => {
   const page = await forum.open('ada');
   await page.goto('/categories');
   await press(page, 'Control+j', 'Alt+n');
@@ -132,7 +132,7 @@ test('two keys lead to pages, Ctrl leaves them alone, and / to the search', asyn
 });
 
 for (const visitor of ['guest', 'ada'] as const) {
-  test(`? lists what the page of a discussion has, for ${visitor}`, async () => {
+  test(`? lists the shortcuts of a discussion page, for ${visitor}`, async () => {
     const page = await forum.open(visitor, { viewport: { width: 320, height: 700 } });
     const messages = listen(page);
     await page.goto('/d/1');
@@ -167,7 +167,7 @@ async function chooseNext(page: Page): Promise<void> {
   await page.getByText('Your shortcuts have been saved.').waitFor();
 }
 
-test('keys are changed on a page that is whole at 320 pixels', async () => {
+test('shortcuts can be changed on a page that fits 320 pixels', async () => {
   const page = await forum.open('bob', { viewport: { width: 320, height: 800 } });
   await chooseNext(page);
   expect(await movesSideways(page)).toBe(false);
@@ -180,14 +180,14 @@ test('keys are changed on a page that is whole at 320 pixels', async () => {
   await page.context().close();
 });
 
-test.runIf(FULL)('keys are changed without script', async () => {
+test.runIf(FULL)('shortcuts can be changed without JavaScript', async () => {
   const page = await forum.open('bob', { javaScriptEnabled: false });
   await chooseNext(page);
   expect(await page.getByLabel('Next row or post').inputValue()).toBe('z');
   await page.context().close();
 });
 
-test('a moderator goes through the queue of reports and deals with one by keys', async () => {
+test('a moderator can navigate the report queue and resolve a report by keyboard', async () => {
   const page = await forum.open('mia');
   const messages = listen(page);
   await page.goto('/mod/reports');

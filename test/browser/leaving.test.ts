@@ -23,7 +23,7 @@ async function report(): Promise<string> {
 }
 
 describe('leaving a page', () => {
-  test('is asked about while a text on it is kept nowhere, and no longer once it is sent', async () => {
+  test('is confirmed while it has unsaved text, and no longer once it is sent', async () => {
     const { page, asked } = await open(await report());
     const note = page.getByRole('textbox', { name: 'What should the moderators know?' });
     await note.focus();
@@ -42,7 +42,7 @@ describe('leaving a page', () => {
     await page.context().close();
   });
 
-  test('is not asked about where nothing was written, or it was taken out again', async () => {
+  test('is not confirmed if nothing was written, or it was deleted again', async () => {
     const { page, asked } = await open(await report());
     const note = page.getByRole('textbox', { name: 'What should the moderators know?' });
     await note.pressSequentially('x');
@@ -53,7 +53,7 @@ describe('leaving a page', () => {
     await page.context().close();
   });
 
-  test.each(['/new', '/d/1/reply'])('is not asked about at %s, where a draft is kept', async (path) => {
+  test.each(['/new', '/d/1/reply'])('is not confirmed at %s, where a draft is saved', async (path) => {
     const { page, asked } = await open(path);
     await defined(page, 'x-composer');
     await page.getByLabel('Your text').pressSequentially('Kept by itself');

@@ -25,7 +25,7 @@ async function started(): Promise<{ readonly path: string; reply(content: string
   return { path: new URL(discussion.url).pathname, reply };
 }
 
-test('whoever posts a link sees its card come by itself, and so does whoever reads beside them', async () => {
+test('the author of a link and other readers see its preview appear', async () => {
   outside.pages.set(
     '/knots',
     outsidePage('<title>Knots</title><meta name="description" content="Forty of them, and the one that holds.">'),
@@ -42,7 +42,7 @@ test('whoever posts a link sees its card come by itself, and so does whoever rea
   for (const page of [writer, reader]) await page.context().close();
 });
 
-test.runIf(FULL)('a card takes the place of its link on an open page when the page behind it was slow', async () => {
+test.runIf(FULL)('a preview replaces its link on an open page once the slow target has been fetched', async () => {
   outside.pages.set('/slow', outsidePage('<title>Slow</title>'));
   await switchTo(false);
   const { path, reply } = await started();
@@ -59,7 +59,7 @@ test.runIf(FULL)('a card takes the place of its link on an open page when the pa
   await page.context().close();
 });
 
-test('without script a card is there with the page, and where previews are off its link is', async () => {
+test('without JavaScript a preview is part of the page; with previews disabled the link is shown', async () => {
   outside.pages.set('/plain', outsidePage('<title>Plain</title>'));
   const { path, reply } = await started();
   await reply(outside.url('/plain'));
@@ -84,7 +84,7 @@ test('without script a card is there with the page, and where previews are off i
 });
 
 test.each([[320, 'light'], ...inFull([1280, 'dark'] as const)] as const)(
-  'a card is easy to read at %i pixels in %s colours',
+  'a preview is readable at %i pixels in %s colours',
   async (width, colorScheme) => {
     const long = 'Donaudampfschifffahrtsgesellschaft'.repeat(4);
     outside.pages.set('/long', outsidePage(`<title>${long}</title><meta name="description" content="${long}">`));

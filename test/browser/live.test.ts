@@ -17,8 +17,8 @@ async function reply(name: Person, content: string, number = '1'): Promise<void>
   await discussions.reply(viewer, { discussionId: (await discussions.find(number, viewer))!.id, content });
 }
 
-describe('the bell of an open page', () => {
-  test('shows and says that there is something to read, and forgets it once that is read elsewhere', async () => {
+describe('the bell on an open page', () => {
+  test('shows and announces a new notification, and is reset once it is read elsewhere', async () => {
     const page = await forum.open('bob');
     // Whoever wrote first in a discussion watches it.
     await page.goto('/new?category=general&title=Bells');
@@ -43,7 +43,7 @@ describe('the bell of an open page', () => {
   });
 });
 
-test('an open page says when the network is gone', async () => {
+test('an open page shows that the network is offline', async () => {
   const page = await forum.open('guest');
   await page.goto('/');
   await page.context().setOffline(true);
@@ -52,7 +52,7 @@ test('an open page says when the network is gone', async () => {
 });
 
 describe('an open discussion', () => {
-  test('says that replies have come, without moving what is read, and leads to the first of them', async () => {
+  test('announces new replies without moving the page, and links to the first of them', async () => {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
     // At its end, where the elements at its top are far out of sight.
     await openListening(page, '/d/1/5', 'x-replies');
@@ -71,7 +71,7 @@ describe('an open discussion', () => {
     await page.context().close();
   });
 
-  test('has one stream for all tabs of a browser', async () => {
+  test('shares one stream between all tabs of a browser', async () => {
     const first = await forum.open('ada');
     const streams: string[] = [];
     first
@@ -97,7 +97,7 @@ describe('an open discussion', () => {
 });
 
 test.each([320, ...inFull(1280)])(
-  'an open page says once that the forum was updated, and loads again when its reader is ready, at %i pixels',
+  'an open page shows once that the forum was updated, and reloads on request, at %i pixels',
   async (width) => {
     const page = await forum.open('ada', { viewport: { width, height: 700 } });
     // As if it were from before an update.

@@ -6,7 +6,7 @@ import { judge } from './look.ts';
 
 const forum = useForum();
 
-test('a card comes with a name that is pointed at for a while, and goes with Escape or the pointer', async () => {
+test('a card appears when the pointer rests on a name, and closes with Escape or when it leaves', async () => {
   const page = await forum.open('guest');
   const messages = listen(page);
   const cards: string[] = [];
@@ -36,7 +36,7 @@ test('a card comes with a name that is pointed at for a while, and goes with Esc
   await page.context().close();
 });
 
-test('by keyboard the card comes with the focus, and its links are next', async () => {
+test('by keyboard the card opens on focus, and Tab moves to its links', async () => {
   const page = await forum.open('guest');
   await page.goto('/d/1');
   await page.locator('#post-1').evaluate((post: any) => {
@@ -54,7 +54,7 @@ test('by keyboard the card comes with the focus, and its links are next', async 
   await page.context().close();
 });
 
-test.runIf(FULL)('who is ignored on their card is ignored right there', async () => {
+test.runIf(FULL)('a member can be ignored from their card without leaving the page', async () => {
   const page = await forum.open('ada');
   const messages = listen(page);
   await page.goto('/d/1');
@@ -79,7 +79,7 @@ test.runIf(FULL)('who is ignored on their card is ignored right there', async ()
   await page.context().close();
 });
 
-test('a finger on a name opens the profile, without a card', async () => {
+test('tapping a name opens the profile, without a card', async () => {
   const page = await forum.open('guest', { hasTouch: true, isMobile: true, viewport: { width: 320, height: 700 } });
   await page.goto('/d/1');
   await page.locator('#post-2 .post-by a').tap();
@@ -88,7 +88,7 @@ test('a finger on a name opens the profile, without a card', async () => {
   await page.context().close();
 });
 
-test('the list of members is whole at 320 pixels, and goes on without script', async () => {
+test('the list of members fits 320 pixels, and works without JavaScript', async () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 }, colorScheme });
     const messages = listen(page);

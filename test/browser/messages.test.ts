@@ -12,7 +12,7 @@ const write = async (page: Page, text: string): Promise<void> => {
   await page.getByRole('button', { name: 'Send' }).click();
 };
 
-test('a member writes to another, who sees it at once, answers, and is answered in the open page', async () => {
+test('a member writes to another, who sees it immediately and replies, and the reply appears in the open page', async () => {
   const [ada, bob] = [await forum.open('ada'), await forum.open('bob', { viewport: { width: 320, height: 700 } })];
   const heard = [listen(ada), listen(bob)];
   await openListening(bob, '/categories', 'x-count');
@@ -57,7 +57,7 @@ test('a member writes to another, who sees it at once, answers, and is answered 
   for (const page of [ada, bob]) await page.context().close();
 });
 
-test('a message is edited where it is read, and is so for the other in their open page', async () => {
+test('a message is edited in place, and updated in the other participant’s open page', async () => {
   const [ada, bob] = [await forum.open('ada'), await forum.open('bob', { viewport: { width: 320, height: 700 } })];
   const heard = [listen(ada), listen(bob)];
   const client = forum.app.client();
@@ -110,36 +110,39 @@ test('a message is edited where it is read, and is so for the other in their ope
   for (const page of [ada, bob]) await page.context().close();
 });
 
-test.runIf(FULL)('the form of a long message, and then what was saved, are in view on a phone', async () => {
-  const ada = await forum.open('ada', { viewport: { width: 360, height: 700 } });
-  const client = forum.app.client();
-  await client.login('ada', PASSWORD);
-  const content = Array.from({ length: 60 }, (_, line) => `Line ${line}`).join('\n\n');
-  const { conversation } = (await client.post('/api/conversations', { to: ['bob'], subject: 'A log', content })).body;
-  await ada.goto(`/messages/${conversation.id}`);
-  await defined(ada, 'x-conversation');
-  const begins = (selector: string) =>
-    ada.evaluate<boolean>(`(() => {
+test.runIf(FULL)(
+  'when a long message is edited, the form and then the saved text stay in view on a phone',
+  async () => {
+    const ada = await forum.open('ada', { viewport: { width: 360, height: 700 } });
+    const client = forum.app.client();
+    await client.login('ada', PASSWORD);
+    const content = Array.from({ length: 60 }, (_, line) => `Line ${line}`).join('\n\n');
+    const { conversation } = (await client.post('/api/conversations', { to: ['bob'], subject: 'A log', content })).body;
+    await ada.goto(`/messages/${conversation.id}`);
+    await defined(ada, 'x-conversation');
+    const begins = (selector: string) =>
+      ada.evaluate<boolean>(`(() => {
       const { top } = document.querySelector('${selector}').getBoundingClientRect();
       return top >= document.querySelector('body > header').getBoundingClientRect().bottom && top < innerHeight - 100;
     })()`);
-  const button = ada.getByRole('link', { name: 'Edit message 1' });
-  const area = ada.locator('#message-1 textarea');
-  await button.click();
-  await area.waitFor();
-  await expect.poll(() => begins('#message-1 textarea')).toBe(true);
-  await area.press('Escape');
-  await expect.poll(() => begins('#message-1 [data-edit]')).toBe(true);
-  await button.click();
-  await area.fill('Nothing to report.');
-  await ada.locator('#message-1').getByRole('button', { name: 'Save' }).click();
-  await ada.locator('#message-1 > .prose').getByText('Nothing to report.').waitFor();
-  await expect.poll(() => begins('#message-1 > .prose')).toBe(true);
-  await ada.context().close();
-});
+    const button = ada.getByRole('link', { name: 'Edit message 1' });
+    const area = ada.locator('#message-1 textarea');
+    await button.click();
+    await area.waitFor();
+    await expect.poll(() => begins('#message-1 textarea')).toBe(true);
+    await area.press('Escape');
+    await expect.poll(() => begins('#message-1 [data-edit]')).toBe(true);
+    await button.click();
+    await area.fill('Nothing to report.');
+    await ada.locator('#message-1').getByRole('button', { name: 'Save' }).click();
+    await ada.locator('#message-1 > .prose').getByText('Nothing to report.').waitFor();
+    await expect.poll(() => begins('#message-1 > .prose')).toBe(true);
+    await ada.context().close();
+  },
+);
 
 test.runIf(FULL)(
-  'a message that was changed while its page slept is as it is now, and what was written in it is there elsewhere',
+  'a message changed while a page was offline is updated, and a draft is available on other devices',
   async () => {
     const client = forum.app.client();
     await client.login('ada', PASSWORD);
@@ -174,7 +177,7 @@ test.runIf(FULL)(
   },
 );
 
-test('a picture that is chosen for a new message is put into its text, and shown to the other, large when asked for', async () => {
+test('a picture chosen for a new message is inserted into its text, and opens in the viewer', async () => {
   const ada = await forum.open('ada');
   const heard = listen(ada);
   await ada.goto('/messages/new?to=bob');

@@ -42,7 +42,7 @@ const READ = `async ({ url, headers, count }) => {
   return { status: answer.status, requestId: answer.headers.get('x-request-id'), events };
 }`;
 
-test('a page of a named origin reads answers with their headers, follows the stream, and goes on where it left off', async () => {
+test('a page of an allowed origin reads responses and headers, follows the live stream, and resumes it', async () => {
   const { app } = forum;
   const client = app.client();
   await client.login('ada', PASSWORD);

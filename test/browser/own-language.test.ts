@@ -3,7 +3,7 @@ import { useForum } from './forum.ts';
 
 const forum = useForum();
 
-test('the time zone of the browser is one press away, and times are in the one that was chosen', async () => {
+test('the browser’s time zone is one click away, and times are shown in the chosen zone', async () => {
   const page = await forum.open('ada', { timezoneId: 'Asia/Tokyo' });
   await page.goto('/d/1');
   const title = (): Promise<string | null> => page.locator('time[data-relative]').first().getAttribute('title');

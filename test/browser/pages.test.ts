@@ -337,14 +337,14 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
 }
 
 describe('every page', () => {
-  test('is among those looked at below', () => {
+  test('is among those checked below', () => {
     expect(routes.length).toBeGreaterThan(20);
     const forgotten = routes.filter(({ path }) => path.includes(':') && !filled[path]);
     expect(forgotten.map(({ path, plugin }) => `${path} of ${plugin} has parameters: fill them in above`)).toEqual([]);
   });
 
   test.each(['guest', 'ada', 'bob', 'mia', 'root'] as const)(
-    'is accessible, holds together and complains of nothing, as %s sees it',
+    'is accessible, fits the viewport and reports no errors, as seen by %s',
     async (visitor) => {
       const page = await forum.open(visitor);
       const heard = listen(page);

@@ -7,7 +7,7 @@ import { judge } from './look.ts';
 /** The example of the guide, as a package that runs beside the program's own plugins. */
 const forum = useForum({ also: [resolve(import.meta.dirname, '../../docs/examples/parley-plugin-polls')] });
 
-test('a poll is asked with a new discussion, and a vote is counted without leaving the page', async () => {
+test('a poll is created with a new discussion, and a vote is counted without leaving the page', async () => {
   const page = await forum.open('ada');
   const messages = listen(page);
   await page.goto('/new');

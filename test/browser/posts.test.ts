@@ -48,7 +48,7 @@ let path: Promise<string> | undefined;
 const written = (): Promise<string> => (path ??= write());
 
 test.each([{ width: 320, colorScheme: 'light' }, ...inFull({ width: 1_280, colorScheme: 'dark' } as const)] as const)(
-  'a post with everything is accessible and fits $width px, $colorScheme',
+  'a post with every kind of content is accessible and fits $width px, $colorScheme',
   async ({ width, colorScheme }) => {
     const page = await forum.open('guest', { viewport: { width, height: 900 }, colorScheme });
     await page.goto(await written());
@@ -60,7 +60,7 @@ test.each([{ width: 320, colorScheme: 'light' }, ...inFull({ width: 1_280, color
   },
 );
 
-test('spoilers open by keyboard, notes lead there and back, and pictures are whole files, all without script', async () => {
+test('without JavaScript spoilers open by keyboard, footnotes link both ways, and pictures link to the original', async () => {
   const page = await forum.open('guest', { javaScriptEnabled: false });
   await page.goto(await written());
   const hidden = page.getByText('old man');
@@ -81,7 +81,7 @@ test('spoilers open by keyboard, notes lead there and back, and pictures are who
   await page.context().close();
 });
 
-test('code is copied as it was written', async () => {
+test('code is copied exactly as written', async () => {
   const page = await forum.open('guest', { permissions: ['clipboard-read', 'clipboard-write'] });
   await page.goto(await written());
   await page.locator('x-copy button').click();
@@ -91,7 +91,7 @@ test('code is copied as it was written', async () => {
 });
 
 test.runIf(FULL)(
-  'words from right to left move nothing else of code, and their notes keep room for their numbers',
+  'right-to-left text does not reorder code, and footnotes in it leave space for their numbers',
   async () => {
     const ada = forum.app.client();
     await ada.login('ada', PASSWORD);
@@ -115,7 +115,7 @@ test.runIf(FULL)(
   },
 );
 
-test('pictures are shown large, one after the other, by keyboard', async () => {
+test('pictures open in a viewer, one after another, by keyboard', async () => {
   const page = await forum.open('guest');
   await page.goto(await written());
   const viewer = page.getByRole('dialog', { name: 'Pictures' });
@@ -142,7 +142,7 @@ test('pictures are shown large, one after the other, by keyboard', async () => {
   await page.context().close();
 });
 
-test('the address of a post is copied from its menu where the device has no dialog for it', async () => {
+test('the link to a post is copied from its menu if the device has no share dialog', async () => {
   const page = await forum.open('ada', { permissions: ['clipboard-read', 'clipboard-write'] });
   await page.goto('/d/1');
   await page.evaluate(`delete Navigator.prototype.canShare`);
@@ -161,7 +161,7 @@ test('the address of a post is copied from its menu where the device has no dial
   await page.context().close();
 });
 
-test('where a browser refuses to copy an address the page says so and shows it', async () => {
+test('if the browser refuses to copy a link, the page reports it and shows the link', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1');
   await page.evaluate(
@@ -176,7 +176,7 @@ test('where a browser refuses to copy an address the page says so and shows it',
   await page.context().close();
 });
 
-test('a post of somebody who is ignored is folded away, and opened without script', async () => {
+test('a post by an ignored member is collapsed, and can be opened without JavaScript', async () => {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
   const { discussion } = (

@@ -37,7 +37,7 @@ const select = (page: Page, post: number, paragraph?: number): Promise<void> =>
     getSelection().selectAllChildren(${paragraph === undefined ? 'prose' : `prose.children[${paragraph}]`});
   }`);
 
-test.runIf(FULL)('what is quoted twice before the writing field is ready is quoted once', async () => {
+test.runIf(FULL)('quoting twice before the editor is ready quotes once', async () => {
   const page = await forum.open('bob');
   const { promise, resolve: release } = Promise.withResolvers<void>();
   await page.route('**/x-composer.js', async (route) => {
@@ -56,7 +56,7 @@ test.runIf(FULL)('what is quoted twice before the writing field is ready is quot
   await page.context().close();
 });
 
-test('what is selected in posts goes to the end of the reply, one quotation after another', async () => {
+test('selections from posts are appended to the reply, one quote after another', async () => {
   const path = await written();
   const page = await open(path);
   await area(page).fill('Well.');
@@ -92,7 +92,7 @@ test('what is selected in posts goes to the end of the reply, one quotation afte
   await page.context().close();
 });
 
-test('the one post that is quoted is answered, unless the reply answers another one', async () => {
+test('a single quoted post is answered, unless the reply already answers another', async () => {
   const path = await written();
   const page = await open(path);
   await select(page, 2);
@@ -110,7 +110,7 @@ test('the one post that is quoted is answered, unless the reply answers another 
   await page.context().close();
 });
 
-test('by keyboard: with a key, or with Tab from the selection', async () => {
+test('quoting by keyboard: with a shortcut, or with Tab from the selection', async () => {
   const page = await open(await written());
   await select(page, 1, 1);
   await offer(page).waitFor();
@@ -133,7 +133,7 @@ test('by keyboard: with a key, or with Tab from the selection', async () => {
   await page.context().close();
 });
 
-test.runIf(FULL)('brings a draft back before it adds to it', async () => {
+test.runIf(FULL)('quoting restores a draft before appending to it', async () => {
   const path = await written();
   const page = await open(path);
   await area(page).pressSequentially('A thought');
@@ -148,7 +148,7 @@ test.runIf(FULL)('brings a draft back before it adds to it', async () => {
 });
 
 test.each([320, ...inFull(1280)])(
-  'the button is within a window of %i pixels, accessible, and goes with Escape',
+  'the quote button is within a viewport of %i pixels, accessible, and closed by Escape',
   async (width) => {
     const page = await open(await written(), 'bob', width);
     await select(page, 2);
@@ -163,7 +163,7 @@ test.each([320, ...inFull(1280)])(
   },
 );
 
-test('is not offered across posts, nor to those who may not reply', async () => {
+test('quoting is not offered across posts, nor to users who cannot reply', async () => {
   const path = await written();
   const page = await open(path);
   await page.evaluate(

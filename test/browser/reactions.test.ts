@@ -7,7 +7,7 @@ import { judge } from './look.ts';
 const forum = useForum();
 
 describe('reactions below a post', () => {
-  test('are given and taken back without leaving the page', async () => {
+  test('are added and removed without leaving the page', async () => {
     const page = await forum.open('bob');
     const messages = listen(page);
     await page.goto('/d/1');
@@ -30,7 +30,7 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
-  test('are given beside a post far below, at which a telephone opened the page', async () => {
+  test('can be added to a post far down, at which a phone opened the page', async () => {
     const page = await forum.open('bob', { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
     await page.goto('/d/1/19#post-19');
     const address = page.url();
@@ -47,7 +47,7 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
-  test('are as they were pressed, however quickly, though the first answer is the last to come', async () => {
+  test('match the last presses, even if the first response arrives last', async () => {
     const page = await forum.open('ada');
     await page.goto('/d/1');
     await page.evaluate('customElements.whenDefined("x-reactions").then(() => true)');
@@ -73,7 +73,7 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
-  test('say who gave them, from the choice of members and to guests', async () => {
+  test('show who reacted, from the members’ menu and for guests', async () => {
     const bob = await forum.open('bob');
     await bob.goto('/d/1');
     await bob.evaluate('customElements.whenDefined("x-reactions").then(() => true)');
@@ -120,7 +120,7 @@ describe('reactions below a post', () => {
     await guest.context().close();
   });
 
-  test.runIf(FULL)('have a page that says who gave them, where all kinds stand in a row', async () => {
+  test.runIf(FULL)('have a page that lists who reacted, with all kinds in one row', async () => {
     const page = await forum.open('bob');
     await page.goto('/d/1');
     await page.goto((await page.getByRole('link', { name: 'React to post 1', exact: true }).getAttribute('href'))!);
@@ -130,7 +130,7 @@ describe('reactions below a post', () => {
     await page.context().close();
   });
 
-  test('are given without script', async () => {
+  test('can be added without JavaScript', async () => {
     const page = await forum.open('bob', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
     await page.goto('/d/1');
     await page.locator('#post-1').getByRole('link', { name: 'React to post 1' }).click();

@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 
 describe('a member', () => {
-  test('goes on where they left off, with script and the key n', async () => {
+  test('continues at the first unread post, with JavaScript and the n key', async () => {
     const page = await forum.open('bob');
     const messages = listen(page);
     // What comes before the last post may be sent by itself.
@@ -69,7 +69,7 @@ describe('a member', () => {
     await page.context().close();
   });
 
-  test('reads on without script', async () => {
+  test('continues reading without JavaScript', async () => {
     const page = await forum.open('bob', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
     await page.goto('/unread');
     expect(await movesSideways(page)).toBe(false);
@@ -81,7 +81,7 @@ describe('a member', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('has no single keys where they are switched off', async () => {
+  test.runIf(FULL)('has no single-key shortcuts after disabling them', async () => {
     const page = await forum.open('bob');
     await page.goto('/settings/appearance');
     await page.getByRole('group', { name: 'Keys that do something' }).getByLabel('Off').check();
@@ -96,7 +96,7 @@ describe('a member', () => {
   });
 });
 
-test('a guest’s marks are in their browser, and rows say what came since', async () => {
+test('the read marks of a guest are stored in the browser, and rows show what is new', async () => {
   const page = await forum.open('guest');
   const messages = listen(page);
   await page.goto(`/d/${discussion.number}`);
@@ -123,7 +123,7 @@ test('a guest’s marks are in their browser, and rows say what came since', asy
   await page.context().close();
 });
 
-test('on a phone the buttons of a category stand beside one another, so that its list is near', async () => {
+test('on a phone the buttons of a category are in one row, above its list', async () => {
   const page = await forum.open('bob', { viewport: { width: 320, height: 700 } });
   await page.goto('/c/general');
   const [follow, read] = [

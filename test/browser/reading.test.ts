@@ -28,7 +28,7 @@ async function write(): Promise<string> {
   return new URL(body.discussion.url as string).pathname;
 }
 
-test('a wide table keeps its words whole and scrolls by keyboard, a picture has its place before it comes, and no tag is small', async () => {
+test('a wide table scrolls by keyboard without breaking words, an image reserves its space, and no tag is too small', async () => {
   const path = await write();
   const page = await forum.open('guest', { viewport: { width: 360, height: 700 } });
   // The picture never comes: its place is there all the same.
@@ -56,7 +56,7 @@ test('a wide table keeps its words whole and scrolls by keyboard, a picture has 
   await page.context().close();
 });
 
-test.runIf(FULL)('what is pressed or leads elsewhere is not printed', async () => {
+test.runIf(FULL)('buttons and navigation are not printed', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1');
   await page.locator('.composer-bar').waitFor({ state: 'attached' });
@@ -78,7 +78,7 @@ test.runIf(FULL)('what is pressed or leads elsewhere is not printed', async () =
 });
 
 test.runIf(FULL)(
-  'on paper, where nothing scrolls, tables and code are whole, and words are dark though the screen is',
+  'in print, tables and code are complete, and text is dark even if the screen uses the dark scheme',
   async () => {
     const page = await forum.open('ada', { viewport: { width: 700, height: 900 } });
     const cell = 'antidisestablishmentarianism';
@@ -103,7 +103,7 @@ test.runIf(FULL)(
   },
 );
 
-test('with forced colours the chosen tab is marked, and nothing of it is cut', async () => {
+test('with forced colours the current tab is marked and not cut off', async () => {
   const page = await forum.open('ada', { forcedColors: 'active', viewport: { width: 320, height: 700 } });
   await page.goto('/');
   expect(await lostMarks(page)).toEqual([]);
@@ -117,7 +117,7 @@ test('with forced colours the chosen tab is marked, and nothing of it is cut', a
 });
 
 // As of windows of 320 and 360 pixels where text is twice as large, or nearly.
-test('on a small screen with large text all of a page is within the window, and a bar does not take it all', async () => {
+test('on a small screen with large text pages fit the width, and the position bar leaves room for them', async () => {
   const page = await forum.open('ada', { viewport: { width: 160, height: 460 } });
   for (const width of [160, 200]) {
     await page.setViewportSize({ width, height: 460 });
@@ -132,7 +132,7 @@ test('on a small screen with large text all of a page is within the window, and 
   await page.context().close();
 });
 
-test('where a keyboard on the screen leaves little room the position bar takes none of it', async () => {
+test('if an on-screen keyboard leaves little room, the position bar does not cover it', async () => {
   const page = await forum.open('ada', { viewport: { width: 360, height: 340 } });
   await page.goto('/d/1');
   await defined(page, 'x-position');
@@ -142,7 +142,7 @@ test('where a keyboard on the screen leaves little room the position bar takes n
   await page.context().close();
 });
 
-test('on a phone what narrows and orders a list is one row, and what the keyboard is at is in view', async () => {
+test('on a phone filters and sort order are in one row, and the focused link is in view', async () => {
   for (const [visitor, path, dir] of [
     ['ada', '/?sort=oldest', 'ltr'],
     ['guest', '/?sort=newest', 'rtl'],
@@ -170,7 +170,7 @@ test('on a phone what narrows and orders a list is one row, and what the keyboar
   }
 });
 
-test('the order of a list is chosen from a menu that says which is in force, also without script', async () => {
+test('the sort order is chosen from a menu that shows the current one, even without JavaScript', async () => {
   for (const javaScriptEnabled of [true, false]) {
     const page = await forum.open('guest', { javaScriptEnabled });
     await page.goto('/c/help');
@@ -185,7 +185,7 @@ test('the order of a list is chosen from a menu that says which is in force, als
   }
 });
 
-test('on a phone the name of the forum is there to its end', async () => {
+test('on a phone the name of the forum is not truncated', async () => {
   for (const [visitor, locale] of [
     ['ada', 'en'],
     ['guest', 'en'],
@@ -203,7 +203,7 @@ test('on a phone the name of the forum is there to its end', async () => {
   }
 });
 
-test.runIf(FULL)('the signs of the writing bar and of the usual reactions are drawn', async () => {
+test.runIf(FULL)('the icons of the toolbar and of the default reactions are drawn', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1');
   await page.getByLabel('Your text').scrollIntoViewIfNeeded();
@@ -223,7 +223,7 @@ test.runIf(FULL)('the signs of the writing bar and of the usual reactions are dr
   await page.context().close();
 });
 
-test('what a page says begins at the same place, with something beside it or nothing', async () => {
+test('the content of pages starts at the same position, with or without a sidebar', async () => {
   const page = await forum.open('ada');
   const starts = new Set<number>();
   for (const path of ['/', '/categories', '/d/1', '/settings/appearance']) {
@@ -234,7 +234,7 @@ test('what a page says begins at the same place, with something beside it or not
   await page.context().close();
 });
 
-test('a title that is one long word fits a phone on every page about it', async () => {
+test('a title of a single long word fits a phone on every page that shows it', async () => {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
   const title = 'Keelboltreplacement'.repeat(8);
@@ -253,7 +253,7 @@ test('a title that is one long word fits a phone on every page about it', async 
   await page.context().close();
 });
 
-test('on a phone the pages of settings are one row, in which the one that is shown is in view', async () => {
+test('on a phone the settings tabs are in one row with the current one in view', async () => {
   const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
   await page.goto('/settings/privacy');
   const seen = await page.evaluate(`(() => {

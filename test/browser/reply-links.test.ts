@@ -36,7 +36,7 @@ const mark = (page: Page) => page.evaluate('globalThis.stayed = true');
 const stayed = (page: Page): Promise<boolean> => page.evaluate('globalThis.stayed === true');
 
 describe.each([{ javaScriptEnabled: true }, ...inFull({ javaScriptEnabled: false })])('with %j', (options) => {
-  test('one goes from a reply to what it answers, and back by the list of its replies', async () => {
+  test('links lead from a reply to the post it answers, and back from that post’s list of replies', async () => {
     const page = await forum.open('guest', options);
     await page.goto(short);
     await post(page, 7).getByRole('link', { name: 'in reply to #2 by ada' }).click();
@@ -49,7 +49,7 @@ describe.each([{ javaScriptEnabled: true }, ...inFull({ javaScriptEnabled: false
   });
 });
 
-test('by script a link to a post that is shown scrolls there, with the keyboard', async () => {
+test('with JavaScript a link to a post on the page scrolls there and moves focus', async () => {
   const page = await forum.open('guest');
   await page.goto(short);
   await mark(page);
@@ -65,28 +65,25 @@ test('by script a link to a post that is shown scrolls there, with the keyboard'
   await page.context().close();
 });
 
-test.runIf(FULL)(
-  'in a discussion that is one stream, too, and to posts that are not shown by their address',
-  async () => {
-    const page = await forum.open('guest');
-    await page.goto('/d/1/27');
-    await page.locator('x-stream:defined').waitFor({ state: 'attached' });
-    await mark(page);
-    const near = post(page, 27).getByRole('link', { name: 'in reply to #24' });
-    await near.hover();
-    await page.locator('x-post-links:defined').waitFor({ state: 'attached' });
-    await near.click();
-    await expect.poll(() => inView(page, 24)).toBe(true);
-    expect(await stayed(page)).toBe(true);
-    await post(page, 26).getByRole('link', { name: 'in reply to #2 ' }).click();
-    await page.waitForURL('**/d/1-*#post-2');
-    await post(page, 2).getByText('1 reply').click();
-    expect(await post(page, 2).getByRole('link', { name: '#26 ada' }).getAttribute('href')).toBe('/d/1/26#post-26');
-    await page.context().close();
-  },
-);
+test.runIf(FULL)('this also works in an endless stream, and links to posts elsewhere open their page', async () => {
+  const page = await forum.open('guest');
+  await page.goto('/d/1/27');
+  await page.locator('x-stream:defined').waitFor({ state: 'attached' });
+  await mark(page);
+  const near = post(page, 27).getByRole('link', { name: 'in reply to #24' });
+  await near.hover();
+  await page.locator('x-post-links:defined').waitFor({ state: 'attached' });
+  await near.click();
+  await expect.poll(() => inView(page, 24)).toBe(true);
+  expect(await stayed(page)).toBe(true);
+  await post(page, 26).getByRole('link', { name: 'in reply to #2 ' }).click();
+  await page.waitForURL('**/d/1-*#post-2');
+  await post(page, 2).getByText('1 reply').click();
+  expect(await post(page, 2).getByRole('link', { name: '#26 ada' }).getAttribute('href')).toBe('/d/1/26#post-26');
+  await page.context().close();
+});
 
-test('a post that is answered says so at once, and the list of its replies stays open', async () => {
+test('an answered post shows new replies immediately, and its list of replies stays open', async () => {
   const mia = forum.app.client();
   await mia.login('mia', PASSWORD);
   const { discussion } = (
@@ -121,7 +118,7 @@ test('a post that is answered says so at once, and the list of its replies stays
   await page.context().close();
 });
 
-test('whoever writes is told of new replies, and reads them without leaving what they write', async () => {
+test('while writing, new replies are announced and can be read without losing the text', async () => {
   const mia = forum.app.client();
   await mia.login('mia', PASSWORD);
   const { discussion } = (
@@ -146,7 +143,7 @@ test('whoever writes is told of new replies, and reads them without leaving what
 });
 
 describe.each(['light', ...inFull('dark' as const)] as const)('in %s colours', (colorScheme) => {
-  test.each([320, ...inFull(1280)])('links between posts are easy to read at %i pixels', async (width) => {
+  test.each([320, ...inFull(1280)])('links between posts are readable at %i pixels', async (width) => {
     const page = await forum.open('ada', { colorScheme, viewport: { width, height: 900 } });
     await page.goto(short);
     await post(page, 2).getByText('3 replies').click();

@@ -8,7 +8,7 @@ import { judge } from './look.ts';
 const forum = useForum();
 const WORD = TITLES[0]!.split(' ')[0]!;
 
-test('the field in the bar suggests while one types, and is gone through by keyboard', async () => {
+test('the search field in the header suggests results while typing, and is operated by keyboard', async () => {
   const page = await forum.open('guest');
   const messages = listen(page);
   const asked: string[] = [];
@@ -42,7 +42,7 @@ test('the field in the bar suggests while one types, and is gone through by keyb
 });
 
 test.runIf(FULL)(
-  'Enter without a choice searches; what was searched for is offered again until it is forgotten',
+  'Enter without a selection searches; recent searches are suggested until they are cleared',
   async () => {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 }, colorScheme: 'dark' });
     await page.goto('/search');
@@ -68,7 +68,7 @@ test.runIf(FULL)(
   },
 );
 
-test('filters are fields that write the query, without script as well', async () => {
+test('filters are fields that write the query, without JavaScript as well', async () => {
   const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
   await page.goto('/search?q=keel');
   await page.getByText('Filters').click();
@@ -85,7 +85,7 @@ test('filters are fields that write the query, without script as well', async ()
 });
 
 test.each([[320, 'dark'], ...inFull([1280, 'light'] as const)] as const)(
-  'moderators find the discussion that posts go to by its title, at %i pixels in %s colours',
+  'moderators find the target discussion for moved posts by its title, at %i pixels in %s colours',
   async (width, colorScheme) => {
     const page = await forum.open('mia', { viewport: { width, height: 800 }, colorScheme });
     await page.goto('/d/1/move');
@@ -118,7 +118,7 @@ test.each([[320, 'dark'], ...inFull([1280, 'light'] as const)] as const)(
   },
 );
 
-test('moderators choose among what was found by words of a title, with what they had typed, without script', async () => {
+test('without JavaScript moderators choose among discussions found by title, with their input preserved', async () => {
   const page = await forum.open('mia', { javaScriptEnabled: false, viewport: { width: 320, height: 800 } });
   await page.goto('/d/1/move');
   await page.getByLabel('The other discussion').fill(TITLES[1]!.slice(0, 6));

@@ -4,7 +4,7 @@ import { useForum } from './forum.ts';
 
 const forum = useForum();
 
-test('a moderator chooses several discussions at once, and knows how many', async () => {
+test('a moderator can select several discussions at once, with their count shown', async () => {
   const page = await forum.open('mia');
   await page.goto('/mod/discussions');
   await defined(page, 'x-selection');

@@ -27,7 +27,7 @@ const press = (page: Page, times: readonly number[]): Promise<void> =>
     `for (const at of ${JSON.stringify(times)}) setTimeout(() => document.querySelector('${NOTE} button').click(), at)`,
   );
 
-test('a form without script of its own is sent once, however often it is pressed, with what its button says', async () => {
+test('a plain form is sent once with the value of its button, however often it is pressed', async () => {
   const { page, sent, release } = await open();
   await page.evaluate(`Object.assign(document.querySelector('${NOTE} button'), { name: 'by', value: 'hand' })`);
   await press(page, [0]);
@@ -42,7 +42,7 @@ test('a form without script of its own is sent once, however often it is pressed
   await page.context().close();
 });
 
-test('it can be sent again when one comes back to it, and when nothing came of it', async () => {
+test('it can be sent again after navigating back, or if there was no response', async () => {
   const { page, sent, release } = await open();
   await page.getByLabel('A note for other moderators').fill('Once more');
   await page.evaluate(`setTimeout(() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true })), 400)`);

@@ -25,7 +25,7 @@ async function enter(page: Page): Promise<void> {
 }
 
 test.each([320, ...inFull(1280)])(
-  'a page whose session is ended elsewhere says so at once, and goes on after logging in, at %i pixels',
+  'a page whose session is ended elsewhere shows it at once, and continues after logging in, at %i pixels',
   async (width) => {
     const page = await write(width);
     await text(page).press('Control+End');
@@ -45,7 +45,7 @@ test.each([320, ...inFull(1280)])(
   },
 );
 
-test.runIf(FULL)('logging out in one tab is said in the others', async () => {
+test.runIf(FULL)('logging out in one tab is shown in the others', async () => {
   const page = await write();
   const tab = await page.context().newPage();
   await tab.goto('/categories');

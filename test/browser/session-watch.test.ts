@@ -35,7 +35,7 @@ async function write(seconds: number, { width = 1280, words = 'Long thought abou
 }
 
 test.each([320, ...inFull(1280)])(
-  'whoever writes is warned five minutes before the session ends, and stays by a button, at %i pixels',
+  'an author is warned five minutes before the session ends, and can extend it, at %i pixels',
   async (width) => {
     const { page, asked, become } = await write(1_000, { width });
     expect(await bar(page).count()).toBe(0);
@@ -52,7 +52,7 @@ test.each([320, ...inFull(1280)])(
   },
 );
 
-test.runIf(FULL)('the warning goes by itself where something was done on another page', async () => {
+test.runIf(FULL)('the warning disappears after activity on another page', async () => {
   const { page, become } = await write(200);
   await bar(page).waitFor();
   become(3_000);
@@ -61,7 +61,7 @@ test.runIf(FULL)('the warning goes by itself where something was done on another
   await page.context().close();
 });
 
-test('whoever has written nothing is not warned', async () => {
+test('without any text there is no warning', async () => {
   const { page, asked } = await write(200, { words: '' });
   await page.clock.runFor(61_000);
   await expect.poll(() => asked.length).toBe(2);

@@ -7,7 +7,7 @@ import { judge } from './look.ts';
 const forum = useForum();
 
 test.each([[320, 'dark', true], ...inFull([1280, 'light', true] as const), [320, 'light', false]] as const)(
-  'a setting is found by a word and shown on its page, at %i pixels in %s colours, script: %s',
+  'a setting is found by search and shown on its page, at %i pixels in %s colours, JavaScript: %s',
   async (width, colorScheme, script) => {
     const page = await forum.open('root', {
       viewport: { width, height: 800 },

@@ -14,7 +14,7 @@ const said = (page: Page): Promise<string> => page.evaluate('document.getElement
 const top = (page: Page, selector: string): Promise<number> =>
   page.evaluate(`document.querySelector('${selector}').getBoundingClientRect().top + scrollY`);
 
-test('a title that is typed shows discussions like it, said politely and reached by keyboard', async () => {
+test('typing a title shows similar discussions, announced politely and reachable by keyboard', async () => {
   const page = await forum.open('bob');
   const heard = listen(page);
   const asked: string[] = [];
@@ -48,7 +48,7 @@ test('a title that is typed shows discussions like it, said politely and reached
 });
 
 test.runIf(FULL)(
-  'what is answered late moves nothing that is written in meanwhile, and is there when one comes back',
+  'late suggestions do not shift the layout while writing, and appear once the title has focus again',
   async () => {
     const page = await forum.open('bob');
     let open = (): void => undefined;
@@ -88,7 +88,7 @@ test.runIf(FULL)(
 test.each([
   { width: 320, colorScheme: 'dark' as const, rtl: true },
   ...inFull({ width: 320, colorScheme: 'light' as const, rtl: false }),
-])('at $width pixels, $colorScheme, right to left: $rtl, it has room', async ({ width, colorScheme, rtl }) => {
+])('suggestions fit at $width pixels, $colorScheme, right to left: $rtl', async ({ width, colorScheme, rtl }) => {
   const page = await forum.open('bob', { viewport: { width, height: 800 }, colorScheme });
   await page.goto('/new');
   if (rtl) await page.evaluate('document.documentElement.dir = "rtl"');
@@ -99,7 +99,7 @@ test.each([
   await page.context().close();
 });
 
-test('without script the list comes with the preview', async () => {
+test('without JavaScript suggestions are shown with the preview', async () => {
   const page = await forum.open('bob', { javaScriptEnabled: false });
   await page.goto('/new');
   await page.getByLabel('Title').fill(TYPED);

@@ -53,7 +53,7 @@ async function expectFit(page: Page): Promise<void> {
 }
 
 test.each([320, ...inFull(1280)])(
-  'somebody signs up by a provider and looks at what is linked, at %i pixels',
+  'a member signs up through a provider and views linked accounts, at %i pixels',
   async (width) => {
     const person = `tess-${width}`;
     elsewhere.people.set(person, {
@@ -91,7 +91,7 @@ test.each([320, ...inFull(1280)])(
   },
 );
 
-test('administrators check a provider, at 320 pixels', async () => {
+test('administrators can check a provider, at 320 pixels', async () => {
   const page = await forum.open('root', { viewport: { width: 320, height: 800 } });
   await page.goto('/admin/single-sign-on');
   await page.getByRole('link', { name: 'Example' }).click();
@@ -102,7 +102,7 @@ test('administrators check a provider, at 320 pixels', async () => {
   await page.context().close();
 });
 
-test('a session that ended while somebody wrote is begun again by a provider, in a tab beside it', async () => {
+test('a session that ended while writing can be renewed through a provider in another tab', async () => {
   const page = await forum.open('guest');
   await page.goto('/login');
   await page.getByRole('button', { name: 'Log in with Example' }).click();

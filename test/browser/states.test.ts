@@ -36,7 +36,7 @@ const complaints = (heard: readonly string[]): readonly string[] =>
 const press = (page: Page, name: string): Promise<void> =>
   page.getByRole('main').getByRole('button', { name, exact: true }).click();
 
-test('a refused sign-up names each field, and keeps what was typed', async () => {
+test('a refused sign-up reports each invalid field, and preserves the input', async () => {
   const page = await forum.open('guest');
   const heard = listen(page);
   await page.goto('/register');
@@ -53,7 +53,7 @@ test('a refused sign-up names each field, and keeps what was typed', async () =>
   await page.context().close();
 });
 
-test.runIf(FULL)('the size of text that somebody chose is the size they get', async () => {
+test.runIf(FULL)('the chosen text size is applied', async () => {
   const page = await forum.open('guest');
   const size = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).fontSize');
   await page.goto('/settings/appearance');
@@ -70,7 +70,7 @@ test.runIf(FULL)('the size of text that somebody chose is the size they get', as
   await page.context().close();
 });
 
-test.runIf(FULL)('on a wide window a preview stands beside the text, and follows it', async () => {
+test.runIf(FULL)('on a wide screen the preview is shown next to the text, and follows it', async () => {
   const page = await forum.open('ada', { viewport: { width: 1500, height: 900 } });
   await page.goto('/new');
   await page.locator('.composer-bar').waitFor();
@@ -90,7 +90,7 @@ test.runIf(FULL)('on a wide window a preview stands beside the text, and follows
   await page.context().close();
 });
 
-test('a preview stands in place of the text, and a list that goes on in place of its pages', async () => {
+test('a preview replaces the text, and a list that loads more replaces its pagination', async () => {
   const page = await forum.open('ada');
   await page.goto('/d/1/reply');
   await page.locator('.composer-bar').waitFor();
@@ -124,7 +124,7 @@ test('a preview stands in place of the text, and a list that goes on in place of
 });
 
 test.runIf(FULL)(
-  'two-factor login: its key, its backup codes and its question',
+  'two-factor login: key, backup codes and code prompt',
   async () => {
     const page = await forum.open('bob');
     const heard = listen(page);
@@ -157,7 +157,7 @@ test.runIf(FULL)(
   180_000,
 );
 
-test('a picture in the profile, and what a suspended member and their moderator see', async () => {
+test('a profile picture, and a suspension as seen by the member and the moderator', async () => {
   const zoe = await forum.open('guest');
   const heard = listen(zoe);
   const found: string[] = [];

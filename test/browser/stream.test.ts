@@ -68,9 +68,9 @@ new PerformanceObserver((list) => {
   }
 }).observe({ type: 'layout-shift', buffered: true });`;
 
-describe('with script', () => {
+describe('with JavaScript', () => {
   test.each([{ width: 1280, height: 900, slower: 1 }, ...inFull({ width: 412, height: 800, slower: 4 })])(
-    'posts come both ways as one reads, and nothing moves, at $width px',
+    'posts load in both directions while scrolling, without layout shifts, at $width px',
     async ({ width, height, slower }) => {
       const page = await forum.open('ada', { viewport: { width, height } });
       const messages = listen(page);
@@ -103,7 +103,7 @@ describe('with script', () => {
     },
   );
 
-  test('the address follows what is read, and going back leads to the very place', async () => {
+  test('the URL follows the current post, and navigating back restores the exact position', async () => {
     const page = await forum.open('guest');
     await page.goto(path);
     await ready(page);
@@ -143,7 +143,7 @@ describe('with script', () => {
 
   // On telephones rows are higher than the room that is kept for those that are not drawn yet.
   test.each([360, ...inFull(1280)])(
-    'a list of discussions, too, is left and come back to at the very place, at %i pixels',
+    'navigating back to a list of discussions restores the exact position as well, at %i pixels',
     async (width) => {
       const page = await forum.open('ada', { viewport: { width, height: 740 } });
       await page.goto('/');
@@ -187,7 +187,7 @@ describe('with script', () => {
     },
   );
 
-  test('posts that came later have their menu and reactions, and are marked read', async () => {
+  test('posts loaded later have menus and reactions, and are marked as read', async () => {
     const page = await forum.open('bob');
     const messages = listen(page);
     const marked: number[] = [];
@@ -214,7 +214,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('no post comes while somebody writes at its foot, which it would push away', async () => {
+  test.runIf(FULL)('no posts load while the user writes below them, as they would push the editor away', async () => {
     const page = await forum.open('ada', { viewport: { width: 412, height: 800 } });
     await page.goto(path.replace(/-.*/, '?page=2'));
     await ready(page);
@@ -230,7 +230,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('the links bring more by keyboard, and the focus goes on with the next post', async () => {
+  test.runIf(FULL)('the links load more by keyboard, and focus moves to the next post', async () => {
     const page = await forum.open('guest', { viewport: { width: 320, height: 700 } });
     await page.goto(`${path}?page=3`);
     await ready(page);
@@ -245,7 +245,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('three pages come by themselves, then the link asks', async () => {
+  test.runIf(FULL)('three pages load automatically, further ones on request', async () => {
     const page = await forum.open('guest');
     await page.goto(path);
     await ready(page);
@@ -263,7 +263,7 @@ describe('with script', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('a page that cannot be fetched is led to by its link', async () => {
+  test.runIf(FULL)('a page that cannot be fetched is opened by its link', async () => {
     const page = await forum.open('guest');
     await page.route(/page=2/, (route) =>
       route.request().isNavigationRequest() ? route.continue() : route.abort('failed'),
@@ -280,7 +280,7 @@ describe('with script', () => {
   });
 });
 
-test('without script the links lead from page to page', async () => {
+test('without JavaScript the links lead from page to page', async () => {
   const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width: 320, height: 700 } });
   await page.goto(path);
   expect(await page.getByRole('link', { name: 'Earlier posts' }).count()).toBe(0);
@@ -300,7 +300,7 @@ describe('the position bar', () => {
       await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
   };
 
-  test.each([...inFull(1280), 320])('says where one is and leads on by keyboard, at %i px', async (width) => {
+  test.each([...inFull(1280), 320])('shows the current post and navigates by keyboard, at %i px', async (width) => {
     const page = await forum.open('guest', { viewport: { width, height: 800 } });
     const messages = listen(page);
     await open(page, `${path.replace(/-.*/, '')}/50`);
@@ -327,7 +327,7 @@ describe('the position bar', () => {
     await page.context().close();
   });
 
-  test('is drawn to a post, and what is shown comes along when it is let go', async () => {
+  test('can be dragged to a post, which is loaded on release', async () => {
     const page = await forum.open('guest');
     await open(page, path);
     const { x, y, width, height } = (await slider(page).boundingBox())!;
@@ -342,7 +342,7 @@ describe('the position bar', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('goes on following the page where it was drawn back to where it was', async () => {
+  test.runIf(FULL)('continues to follow the page after being dragged back to where it was', async () => {
     const page = await forum.open('guest');
     await open(page, path);
     const { x, y, width, height } = (await slider(page).boundingBox())!;
@@ -356,7 +356,7 @@ describe('the position bar', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('goes on following the page where it was drawn back to where it was', async () => {
+  test.runIf(FULL)('continues to follow the page after being dragged back to where it was', async () => {
     const page = await forum.open('guest');
     await open(page, path);
     const { x, y, width, height } = (await slider(page).boundingBox())!;
@@ -370,14 +370,14 @@ describe('the position bar', () => {
     await page.context().close();
   });
 
-  test('hides no stop of the Tab key on a phone', async () => {
+  test('hides no Tab stop on a phone', async () => {
     const page = await forum.open('guest', { viewport: { width: 412, height: 800 } });
     await open(page, `${path}?page=6`);
     expect(await walkFocus(page)).toEqual([]);
     await page.context().close();
   });
 
-  test.runIf(FULL)('goes to a day without script', async () => {
+  test.runIf(FULL)('goes to a date without JavaScript', async () => {
     const page = await forum.open('guest', { javaScriptEnabled: false, viewport: { width: 320, height: 700 } });
     await page.goto(path);
     expect(await movesSideways(page)).toBe(false);
@@ -392,7 +392,7 @@ describe('the position bar', () => {
   });
 });
 
-test('whoever wants pages gets pages: nothing comes by itself, and links and slider lead to them', async () => {
+test('with pages preferred nothing loads automatically, and links and the slider open pages', async () => {
   const page = await forum.open('ada');
   await page.goto('/settings/appearance');
   await page.getByRole('radio', { name: 'Use pages' }).check();

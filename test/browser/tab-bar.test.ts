@@ -11,8 +11,8 @@ const bar = (page: Page) => page.getByRole('navigation', { name: 'Quick navigati
 const words = async (page: Page): Promise<readonly string[]> =>
   (await bar(page).getByRole('listitem').allInnerTexts()).map((text) => text.trim());
 
-describe('the bar at the foot of a phone', () => {
-  test('leads members without script to what they need most, and opens their menu', async () => {
+describe('the tab bar on a phone', () => {
+  test('links members to the main pages without JavaScript, and opens their menu', async () => {
     const page = await forum.open('ada', { ...PHONE, javaScriptEnabled: false });
     await page.goto('/');
     expect(await words(page)).toEqual(['Home', 'Unread', 'New', 'Alerts', 'Account']);
@@ -27,7 +27,7 @@ describe('the bar at the foot of a phone', () => {
     await page.context().close();
   });
 
-  test('leads guests home, to the search and to the form that logs them in', async () => {
+  test('links guests to the front page, the search and the login form', async () => {
     const page = await forum.open('guest', PHONE);
     await page.goto('/categories');
     expect(await words(page)).toEqual(['Home', 'Search', 'Log in']);
@@ -35,7 +35,7 @@ describe('the bar at the foot of a phone', () => {
     await page.context().close();
   });
 
-  test('stands for the row of lists where one reads or writes', async () => {
+  test('replaces the main navigation on pages for reading and writing', async () => {
     const page = await forum.open('ada', PHONE);
     const shown = async (path: string): Promise<boolean> => {
       await page.goto(path);
@@ -48,7 +48,7 @@ describe('the bar at the foot of a phone', () => {
     await page.context().close();
   });
 
-  test('is not there where there is room beside the page, or a keyboard on the screen', async () => {
+  test('is hidden on wide screens, and while an on-screen keyboard is open', async () => {
     for (const viewport of [
       { width: 1280, height: 900 },
       { width: 360, height: 340 },
@@ -60,7 +60,7 @@ describe('the bar at the foot of a phone', () => {
     }
   });
 
-  test('marks the page that is open in the accent of the site', async () => {
+  test('marks the current page in the accent colour of the site', async () => {
     const page = await forum.open('ada', PHONE);
     await page.goto('/unread');
     await page.evaluate("document.documentElement.style.setProperty('--accent', 'rgb(1, 2, 3)')");
@@ -70,7 +70,7 @@ describe('the bar at the foot of a phone', () => {
     await page.context().close();
   });
 
-  test('gives its place to the one that says where in a long discussion one is', async () => {
+  test('is replaced by the position bar in a long discussion', async () => {
     const page = await forum.open('ada', PHONE);
     await page.goto('/d/1');
     await defined(page, 'x-position');
@@ -79,7 +79,7 @@ describe('the bar at the foot of a phone', () => {
   });
 
   test.each(['/', ...inFull('/d/3', '/new', '/settings/profile')])(
-    'covers nothing that has the focus, and not the end, of %s',
+    'covers neither focused elements nor the end of %s',
     async (path) => {
       const page = await forum.open('ada', PHONE);
       await page.goto(path);

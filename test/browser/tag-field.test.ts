@@ -18,7 +18,7 @@ async function open(person: Person, width = 1280, colorScheme: 'light' | 'dark' 
   return page;
 }
 
-test('the field for tags offers those that there are, and goes on behind a comma', async () => {
+test('the tag field suggests existing tags, and continues after a comma', async () => {
   const page = await open('ada');
   await choices(page).waitFor();
   // Whoever typed nothing chose nothing.
@@ -39,7 +39,7 @@ test('the field for tags offers those that there are, and goes on behind a comma
   await page.context().close();
 });
 
-test('an open list closes with Escape, and what was typed stays', async () => {
+test('Escape closes an open list and preserves the input', async () => {
   const page = await open('bob');
   await field(page).pressSequentially('engi');
   await choices(page).waitFor();
@@ -51,7 +51,7 @@ test('an open list closes with Escape, and what was typed stays', async () => {
 });
 
 test.each([[320, 'dark', 'mia'], ...inFull([1280, 'light', 'root'] as const)] as const)(
-  'the list is easy to read at %i pixels in %s colours',
+  'the list is readable at %i pixels in %s colours',
   async (width, scheme, person) => {
     const page = await open(person, width, scheme);
     await field(page).pressSequentially('e');

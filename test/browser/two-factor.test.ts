@@ -19,31 +19,34 @@ async function switchOn(page: Page): Promise<void> {
   await codes(page).first().waitFor();
 }
 
-test.each([320, ...inFull(1280)])('backup codes are copied, printed alone and saved, at %i pixels', async (width) => {
-  const page = await forum.open(width === 320 ? 'bob' : 'mia', { viewport: { width, height: 800 } });
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-  await switchOn(page);
-  await defined(page, 'x-backup-codes');
-  const shown = await codes(page).allTextContents();
-  await page.getByRole('button', { name: 'Copy' }).click();
-  await page.getByRole('button', { name: 'Copied' }).waitFor();
-  expect((await page.evaluate<string>('navigator.clipboard.readText()')).split('\n')).toEqual(shown);
-  expect(await judge(page)).toEqual([]);
-  expect(await movesSideways(page)).toBe(false);
-  await page.evaluate('globalThis.print = () => (globalThis.printed = true)');
-  await page.getByRole('button', { name: 'Print' }).click();
-  expect(await page.evaluate('globalThis.printed')).toBe(true);
-  await page.emulateMedia({ media: 'print' });
-  const panels = page.getByRole('main').locator('.panel:visible');
-  expect([await panels.count(), await panels.locator(codes(page)).count()]).toEqual([1, 10]);
-  await page.emulateMedia({ media: 'screen' });
-  const saved = page.waitForEvent('download');
-  await page.getByRole('link', { name: 'Download' }).click();
-  expect((await saved).suggestedFilename()).toBe('backup-codes.txt');
-  await page.context().close();
-});
+test.each([320, ...inFull(1280)])(
+  'backup codes can be copied, printed on their own and saved, at %i pixels',
+  async (width) => {
+    const page = await forum.open(width === 320 ? 'bob' : 'mia', { viewport: { width, height: 800 } });
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await switchOn(page);
+    await defined(page, 'x-backup-codes');
+    const shown = await codes(page).allTextContents();
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    expect((await page.evaluate<string>('navigator.clipboard.readText()')).split('\n')).toEqual(shown);
+    expect(await judge(page)).toEqual([]);
+    expect(await movesSideways(page)).toBe(false);
+    await page.evaluate('globalThis.print = () => (globalThis.printed = true)');
+    await page.getByRole('button', { name: 'Print' }).click();
+    expect(await page.evaluate('globalThis.printed')).toBe(true);
+    await page.emulateMedia({ media: 'print' });
+    const panels = page.getByRole('main').locator('.panel:visible');
+    expect([await panels.count(), await panels.locator(codes(page)).count()]).toEqual([1, 10]);
+    await page.emulateMedia({ media: 'screen' });
+    const saved = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Download' }).click();
+    expect((await saved).suggestedFilename()).toBe('backup-codes.txt');
+    await page.context().close();
+  },
+);
 
-test('a session that ended while somebody wrote is begun again in the dialog with a code, too', async () => {
+test('a session that ended while writing can also be renewed in the dialog with a code', async () => {
   const page = await forum.open('guest');
   await logIn(page, 'zoe');
   await switchOn(page);

@@ -25,11 +25,11 @@ async function deleted(words: string, options: BrowserContextOptions): Promise<P
   return page;
 }
 
-describe('a reply that was deleted', () => {
+describe('a deleted reply', () => {
   test.each([
     ['with script', { viewport: { width: 1280, height: 900 } }],
     ['without script, on a phone', { javaScriptEnabled: false, viewport: { width: 320, height: 640 } }],
-  ])('comes back by a button that is in view where the page opens, %s', async (how, options) => {
+  ])('can be restored by a button that is in view where the page opens, %s', async (how, options) => {
     const words = `Too fast, ${how}.`;
     const page = await deleted(words, options);
     expect([await page.evaluate('scrollY > 0'), await page.evaluate(inView)]).toEqual([true, true]);
@@ -41,7 +41,7 @@ describe('a reply that was deleted', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('leaves a notice that covers nothing one goes to, and lets go after ten seconds', async () => {
+  test.runIf(FULL)('shows a notice that covers no focused element, and disappears after ten seconds', async () => {
     const page = await deleted('Too fast.', { viewport: { width: 320, height: 640 } });
     const messages = listen(page);
     expect(await judge(page)).toEqual([]);

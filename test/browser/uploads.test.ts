@@ -33,7 +33,7 @@ async function write(discussion: number): Promise<Page> {
 }
 
 describe('a picture in a text', () => {
-  test('is chosen, and then in the post', async () => {
+  test('can be chosen, and is then shown in the post', async () => {
     const page = await write(1);
     const said = listen(page);
     await page.getByText('or paste them, or drop them here').waitFor();
@@ -50,7 +50,7 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
-  test.runIf(FULL)('is chosen by a button of the bar, too', async () => {
+  test.runIf(FULL)('can also be chosen with a toolbar button', async () => {
     const page = await write(9);
     const asked = page.waitForEvent('filechooser');
     await page.getByRole('button', { name: 'Insert a picture or file' }).click();
@@ -62,14 +62,14 @@ describe('a picture in a text', () => {
   test.each([
     ['paste', 3],
     ['drop', 4],
-  ] as const)('comes by %s', async (event, discussion) => {
+  ] as const)('can be added by %s', async (event, discussion) => {
     const page = await write(discussion);
     await hand(page, event, await picture());
     await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
     await page.context().close();
   });
 
-  test('is described where it was added, and the text says so', async () => {
+  test('is given an alternative text where it was added, which updates the text', async () => {
     const page = await write(6);
     await hand(page, 'paste', await picture());
     await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
@@ -90,7 +90,7 @@ describe('a picture in a text', () => {
   });
 
   test.each([['light', 1280], ...inFull(['dark', 320] as const)] as const)(
-    'changes its place among others by buttons, %s at %i pixels',
+    'can be reordered by buttons, %s at %i pixels',
     async (colorScheme, width) => {
       const page = await forum.open('mia', { colorScheme, viewport: { width, height: 900 } });
       const said = listen(page);
@@ -138,7 +138,7 @@ describe('a picture in a text', () => {
     },
   );
 
-  test.runIf(FULL)('is described and moved where it was before, in a post that is edited', async () => {
+  test.runIf(FULL)('is described and moved in place in a post that is edited', async () => {
     const bob = forum.app.client();
     await bob.login('bob', PASSWORD);
     const buffer = await picture();
@@ -168,7 +168,7 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
-  test('is sent again where the network failed', async () => {
+  test('can be uploaded again after a network error', async () => {
     const page = await write(7);
     await page.route('**/api/uploads', (route) => route.abort());
     await hand(page, 'paste', await picture());
@@ -182,7 +182,7 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
-  test('is waited for before the text is sent, and may be cancelled by keyboard', async () => {
+  test('is waited for before the text is sent, and can be cancelled by keyboard', async () => {
     const page = await write(8);
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
@@ -205,7 +205,7 @@ describe('a picture in a text', () => {
     await page.context().close();
   });
 
-  test('that cannot be taken leaves no trace in the text, and says why', async () => {
+  test('that is refused leaves no trace in the text, and the reason is shown', async () => {
     const page = await write(5);
     await text(page).fill('Before');
     await page
@@ -228,7 +228,7 @@ describe('a picture in a text', () => {
   });
 });
 
-test('without script there is a page with a form, and the Markdown to copy', async () => {
+test('without JavaScript there is a page with an upload form, and the Markdown to copy', async () => {
   const page = await forum.open('bob', { javaScriptEnabled: false });
   await page.goto('/d/1/reply');
   await page.goto((await page.getByRole('link', { name: 'Upload a file and copy its address' }).getAttribute('href'))!);
