@@ -34,15 +34,12 @@ describe('a second process', () => {
     return { code, output };
   };
 
-  it.runIf(!onServer)(
-    'is refused the embedded database, and the error says which process uses it and what to do',
-    async () => {
-      const { output } = await second();
-      expect(output).toContain(
-        `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; where that is a server that is starting, try again in a moment; else stop it, or set DATABASE_URL`,
-      );
-    },
-  );
+  it.runIf(!onServer)('is refused the embedded database, with the process that uses it and a remedy', async () => {
+    const { output } = await second();
+    expect(output).toContain(
+      `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; where that is a server that is starting, try again in a moment; else stop it, or set DATABASE_URL`,
+    );
+  });
 
   it.runIf(onServer)('detects that another process has claimed a server database', async () => {
     expect(await data.claimAlone()).toBe(true);

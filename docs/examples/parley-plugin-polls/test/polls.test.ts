@@ -44,7 +44,7 @@ test('a discussion starts with a poll; members have one vote and can change it',
   expect(await pollOf(site.client(), id)).toMatchObject({ votes: 2, choice: null });
 });
 
-test('the form on the page works without scripts and shows the choice', async () => {
+test('the form on the page works without JavaScript and shows the choice', async () => {
   const id = await opened();
   const { pathname } = new URL((await bob.get(`/api/discussions/${id}`)).body.discussion.url, site.url);
   expect((await bob.get('/new')).text).toContain('name="poll"');
