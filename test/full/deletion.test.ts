@@ -11,7 +11,7 @@ import { KERNEL, PLUGINS } from '../../config/tools/journeys.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const COPIED = ['core', 'plugins', 'migrations', 'themes', 'config', 'test', 'docs', 'package.json', 'tsconfig.json'];
-/** Features that are built on another one, by that one; what is not here is built on none. */
+/** Features that require another one, by that one; features that are not listed require none. */
 const LEAVING: Readonly<Record<string, readonly string[]>> = {
   discussions: [
     'answers',
@@ -52,7 +52,7 @@ const LEAVING: Readonly<Record<string, readonly string[]>> = {
 };
 
 let folder: string;
-/** Where a forum with all of them is installed: each is taken from one that people use. */
+/** The data of a forum installed with all features, as they are removed from a forum in use. */
 const installed = (): string => join(folder, 'installed');
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'parley-deletion-'));
@@ -64,7 +64,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** As a shell has it that knows of no servers. */
+/** The environment of a shell without any servers configured. */
 const environment = (data: string): NodeJS.ProcessEnv => ({
   PATH: process.env['PATH'],
   HOME: process.env['HOME'],
@@ -72,7 +72,7 @@ const environment = (data: string): NodeJS.ProcessEnv => ({
   PORT: '0',
 });
 
-/** Starts the program as it is in the folder now; resolves to what its front page answers and to what it logged. */
+/** Starts the program from the current folder; resolves to the status of its front page and to its log. */
 async function start(): Promise<{ readonly status: number; readonly lines: readonly LogLine[] }> {
   const data = await mkdtemp(join(tmpdir(), 'parley-deletion-data-'));
   await cp(installed(), data, { recursive: true });
@@ -110,14 +110,14 @@ interface LogLine {
   readonly plugins?: readonly string[];
 }
 
-/** Journeys through what left that do not name it. */
+/** Journeys that use a removed feature without naming it. */
 const THROUGH: Readonly<Record<string, readonly string[]>> = {
   'account-mail': ['recovery/reset'],
   moderation: ['approval/pages'],
   'pro-feeds': ['privacy/export', 'recovery/reset'],
 };
 
-/** The journeys that say nothing of what left: what they are about has to work without it. */
+/** The journeys that do not mention what was removed: the features they test must work without it. */
 async function journeysWithout(left: readonly string[]): Promise<readonly string[]> {
   const named = new RegExp(`\\b(?:${left.join('|')})\\b`);
   const texts = await Promise.all(
@@ -127,7 +127,7 @@ async function journeysWithout(left: readonly string[]): Promise<readonly string
   return texts.filter(({ file, text }) => !named.test(file + text) && !through.includes(file)).map(({ file }) => file);
 }
 
-/** Runs tests in the folder as it is now; resolves to how it ended and to what was printed. */
+/** Runs tests in the current folder; resolves to the exit code and the output. */
 function runTests(files: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   return new Promise((ended) => {
     const { PARLEY_FULL: _, ...env } = process.env;

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { FULL } from '../kit/full.ts';
 import { dependenciesOf, installSite, run, startSite, succeed, type InstalledSite, type RunningSite } from './site.ts';
 
-/** Everything here is done as somebody does it who has only the packed program, npm and a shell. */
+/** Everything here uses only the packed program, npm and a shell. */
 let site: InstalledSite;
 let running: RunningSite;
 beforeAll(async () => {
@@ -30,7 +30,7 @@ const manifest = (name: string, more: object = {}): object => ({
   peerDependencies: { 'parley-forum': `^${version}` },
   ...more,
 });
-/** A plugin in plain JavaScript that answers with what is in its table. */
+/** A plugin in plain JavaScript that responds with the number of rows in its table. */
 const bell = (answer: string): string => `
 import { Data, definePlugin, HttpError, sql } from 'parley-forum';
 import { api } from 'parley-forum/plugins/api';
@@ -63,12 +63,12 @@ const bellFiles = (answer: string): Record<string, string> => ({
   'migrations/0001-create.js': CREATE['0001'],
 });
 
-/** What its later versions add to the files of the first. */
+/** The files that later versions add to those of the first. */
 const ring = {
   'migrations/0002-ring.js': migration('Bell0002', 'insert into bell_ring values (7)', 'delete from bell_ring'),
 };
 
-/** Reads pages all the while; what was no success is in the list. */
+/** Reads pages while `work` runs; returns the status codes of failed requests. */
 async function whileReading(work: () => Promise<unknown>): Promise<readonly number[]> {
   const failed: number[] = [];
   let read = 0;
@@ -78,7 +78,7 @@ async function whileReading(work: () => Promise<unknown>): Promise<readonly numb
       const { status } = await get('/');
       read++;
       if (status !== 200) failed.push(status);
-      // What is read without a rest keeps the command waiting that it is read beside.
+      // Constant requests would slow down the command that runs meanwhile.
       await sleep(20);
     }
   });
@@ -183,7 +183,7 @@ describe('an unusable package', () => {
 
 describe('the examples', () => {
   const EXAMPLES = join(import.meta.dirname, '../../docs/examples');
-  /** Copies an example out of the repository, as it is in its author's folder. */
+  /** Copies an example out of the repository, as if into its author's folder. */
   const copy = async (name: string): Promise<string> => {
     const folder = join(site.folder, name);
     await cp(join(EXAMPLES, name), folder, {
@@ -254,7 +254,7 @@ describe('removing a package', () => {
     const later = await site.pack(manifest('bell', { version: '1.2.0' }), { ...bellFiles('later'), ...ring });
     await site.command('plugin', 'add', later);
     await site.command('plugin', 'remove', 'bell', '--data');
-    // Later versions put a row there themselves.
+    // Later versions insert a row themselves.
     await site.command('plugin', 'add', first);
     expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'again', rows: 0 });
     expect(running.log()).toContain('"action":"plugin.removed"');
@@ -273,7 +273,7 @@ describe('removing a package', () => {
 });
 
 describe('a newly created package', () => {
-  /** A module for browsers with the types that the program has for it. */
+  /** A browser module that uses the types provided by the program. */
   const element = (answer: string): string => `import { api, define } from '@forum/client';
 class DrawElement extends HTMLElement {
   async connectedCallback(): Promise<void> {
@@ -289,7 +289,7 @@ define('x-raffle-draw', DrawElement);
     async () => {
       const folder = join(site.folder, 'parley-plugin-raffle');
       await site.command('plugin', 'new', 'raffle', '--package');
-      // What `npm install` would put there, half a minute sooner.
+      // The result of `npm install`, half a minute sooner.
       await symlink(join(site.folder, 'node_modules'), join(folder, 'node_modules'));
       await mkdir(join(folder, 'client'));
       await writeFile(join(folder, 'client/x-raffle-draw.ts'), element('winner'));

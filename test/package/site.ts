@@ -7,17 +7,17 @@ import { dirname, join, resolve } from 'node:path';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** What a program that was run to its end left behind. */
+/** The result of a program that has ended. */
 export interface Outcome {
   readonly code: number;
   readonly output: string;
 }
 
-/** What a shell has of its own, and how the packages' registry is reached, from behind a proxy too. */
+/** Variables of a basic shell environment, including those to reach the package registry, even behind a proxy. */
 const INHERITED =
   /^(?:HOME|LANG|TMPDIR|NODE_EXTRA_CA_CERTS|SSL_CERT_\w+|\w+_proxy|npm_config_(?:registry|cache|cafile))$/i;
 
-/** As somebody's shell has it: what this repository and its tests put there is left out. */
+/** A user's environment, without what this repository and its tests add. */
 const environment = Object.fromEntries(
   Object.entries(process.env)
     .filter(([name]) => INHERITED.test(name))
@@ -40,22 +40,22 @@ export function run(folder: string, command: string, ...args: readonly string[])
   });
 }
 
-/** As `run`; throws, with all that was printed, where it fails. */
+/** Like `run`; throws with the output on failure. */
 export async function succeed(folder: string, command: string, ...args: readonly string[]): Promise<string> {
   const { code, output } = await run(folder, command, ...args);
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${output}`);
   return output;
 }
 
-/** A folder outside the repository into which the packed program was installed, and the tarball it came from. */
+/** A folder outside the repository in which the packed program was installed, and its tarball. */
 export interface InstalledSite extends AsyncDisposable {
   readonly folder: string;
   readonly tarball: string;
-  /** Runs `parley` and resolves to how it ended. */
+  /** Runs `parley` and resolves to its result. */
   parley(...words: readonly string[]): Promise<Outcome>;
-  /** Runs `parley` and resolves to what it printed; throws where it fails. */
+  /** Runs `parley` and resolves to its output; throws on failure. */
   command(...words: readonly string[]): Promise<string>;
-  /** Writes a package of these files, packs it and resolves to the tarball. */
+  /** Packs a package of these files and resolves to the tarball. */
   pack(manifest: object, files: Readonly<Record<string, string>>): Promise<string>;
 }
 
@@ -68,7 +68,7 @@ export async function installSite(): Promise<InstalledSite> {
   ) as [{ filename: string }];
   const tarball = join(packages, filename);
   await succeed(folder, 'npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', tarball);
-  // npx would run the same file after a second of its own.
+  // npx would run the same file, a second later.
   const parley = join(folder, 'node_modules/.bin/parley');
   await succeed(folder, parley, 'new', '.');
   let packed = 0;
@@ -84,7 +84,7 @@ export async function installSite(): Promise<InstalledSite> {
         await mkdir(dirname(join(at, path)), { recursive: true });
         await writeFile(join(at, path), text);
       }
-      // What `npm pack` would make of it, a second sooner.
+      // The result of `npm pack`, a second sooner.
       await succeed(dirname(at), 'tar', '-czf', 'package.tgz', 'package');
       return join(dirname(at), 'package.tgz');
     },
@@ -94,10 +94,10 @@ export async function installSite(): Promise<InstalledSite> {
   };
 }
 
-/** `npm start` in a site. */
+/** A site that is served by `npm start`. */
 export interface RunningSite extends AsyncDisposable {
   readonly url: string;
-  /** What the server has logged so far. */
+  /** The server's log so far. */
   log(): string;
 }
 
@@ -140,7 +140,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** What a site's package.json lists under `dependencies`. */
+/** The `dependencies` in a site's package.json. */
 export async function dependenciesOf(folder: string): Promise<Readonly<Record<string, string>>> {
   return (JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { dependencies: Record<string, string> })
     .dependencies;
