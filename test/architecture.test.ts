@@ -506,11 +506,11 @@ describe('each check reports what it exists for', () => {
 });
 
 describe('boundaries', () => {
-  /** What .dependency-cruiser.mjs imports. */
+  /** The modules that .dependency-cruiser.mjs imports. */
   const support = {
     'config/tools/checks/support/platform.ts': `export const PLATFORM = ${JSON.stringify(PLATFORM)};\n`,
   };
-  /** One breach of every rule, by import and by type. */
+  /** One violation of every rule, by import and by type. */
   const tree = {
     ...support,
     'core/index.ts': 'export const door = 1;\n',

@@ -17,7 +17,7 @@ const folders = find('{plugins,themes}/*/locales/en.json').map((file) => dirname
 const translations = folders.flatMap((folder) =>
   find(`${folder}/*.json`).filter((file) => basename(file) !== 'en.json'),
 );
-/** Of the texts that are there in English, by the names that templates and code call them by. */
+/** The English texts, under the names by which templates and code refer to them. */
 const known = new Set(
   folders.flatMap((folder) => {
     const owner = folder.startsWith('themes/') ? 'theme' : basename(dirname(folder));

@@ -34,7 +34,7 @@ function tool(file: string, ...words: string[]): Promise<{ code: number; output:
   });
 }
 
-/** That it passes its own test is seen in a site, where it is made from the same files (test/package). */
+/** That it passes its own test is checked in a site, where it is created from the same files (test/package). */
 describe('a plugin created by the command', () => {
   test('is added to the configuration, after the others', async () => {
     expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toMatch(
@@ -67,7 +67,7 @@ test('an invalid or taken name writes nothing', async () => {
   await expect(scaffold(copy, 'Polls', { print })).rejects.toThrow('"Polls" will not do as an id');
   await expect(scaffold(copy, '../polls', { print })).rejects.toThrow('will not do as an id');
   await expect(scaffold(copy, 'star-charts', { print })).rejects.toThrow('plugins/star-charts exists already');
-  // The program's own, which the new one would silently take the place of.
+  // A plugin of the program, which the new one would silently replace.
   await rm(join(copy, 'plugins/events'), { recursive: true });
   await expect(scaffold(copy, 'events', { print })).rejects.toThrow('Parley has a plugin "events" already');
   expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toBe(before);

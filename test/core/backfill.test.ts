@@ -10,7 +10,7 @@ const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { 
 let test: TestDatabase;
 let data: Database;
 let jobs: JobQueue;
-/** What another plugin has written: its history is as long as this list, and so is a checkpoint. */
+/** What another plugin has written: the length of this list is the length of its history, and the checkpoint. */
 let written: number[];
 let copied: number[];
 let fails: boolean;
@@ -36,7 +36,7 @@ const queue = (): JobQueue =>
     log: testLog,
     cluster: { publish: () => Promise.resolve(), subscribe: () => () => undefined },
   });
-/** As one start of a plugin that copies two numbers in a batch. */
+/** Simulates one start of a plugin that copies two numbers per batch. */
 async function start(initial = false): Promise<PluginBackfill> {
   const backfill = jobs.backfill(
     'copier',

@@ -27,7 +27,7 @@ let printed: readonly string[] = [];
 let before: ReadonlyMap<string, readonly string[]>;
 const made: AsyncDisposable[] = [];
 
-/** Of each table but the one that says which installation it is, its rows in an order of their own. */
+/** The sorted rows of each table except the one that identifies the installation. */
 async function rowsIn(data: Data): Promise<ReadonlyMap<string, readonly string[]>> {
   const tables = await data.all(sql<{ name: string }>`select relname as name from pg_class
     where relkind = 'r' and relnamespace = current_schema()::regnamespace and relname <> 'installation' order by relname`);
@@ -115,7 +115,7 @@ beforeAll(async () => {
   await writeFile(join(forum.app.environment.dataDir, 'themes/mine/note.txt'), 'kept');
   await makeCacheFolder(join(forum.app.environment.dataDir, 'assets'));
   await writeFile(join(forum.app.environment.dataDir, 'assets/made.css'), 'a {}');
-  // A value of JSON's null is not the same as none.
+  // A stored JSON null is not the same as no value.
   await forum.app.data.all(sql`update setting set value = 'null'::jsonb where key = 'site.name'`);
   before = await rowsIn(forum.app.data);
   printed = await run(forum, 'backup', file);

@@ -146,7 +146,7 @@ describe('a server', () => {
 });
 
 describe.runIf(onServer)('a server that stops responding without closing connections', { concurrent: true }, () => {
-  /** A second way to the database, with at most two connections on it. */
+  /** A connection through a proxy, with a pool of two. */
   const reach = async (url = test.url!): Promise<{ line: RedisProxy; far: Database } & AsyncDisposable> => {
     const line = await openProxy(url);
     const far = await openDatabase({ url: line.url, folder: test.folder, log: testLog, pool: 2 });

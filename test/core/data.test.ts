@@ -158,7 +158,7 @@ describe('reading', () => {
   it('does not block the event loop with back-to-back statements', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
-    // So many at least: on a busy machine few fit into that time.
+    // At least this many: on a busy machine few fit into that time.
     const end = performance.now() + 300;
     for (let n = 0; n < 100 || performance.now() < end; n++) await data.all(sql`select 1`);
     clearInterval(timer);
@@ -344,7 +344,7 @@ describe('entities', () => {
 
 describe('a transaction that the server rolls back because of a conflict', () => {
   const said = defineAction<{ readonly round: number }>('test.said');
-  /** Fails the first `times` times, as the server does when two transactions wait for one another. */
+  /** Fails the first `times` times, as the server does when it detects a deadlock. */
   const failing = (times: number) => {
     let round = 0;
     return async (bus: HookBus): Promise<number> => {

@@ -12,7 +12,7 @@ afterAll(() => test.drop());
 
 const journal = (): readonly string[] =>
   readdirSync(join(test.folder, 'database/pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name));
-/** Where the last checkpoint was made. */
+/** The position of the last checkpoint. */
 const checkpoints = async (): Promise<string> =>
   (await test.database.one(sql<{ at: string }>`select checkpoint_lsn::text as at from pg_control_checkpoint()`))!.at;
 

@@ -6,11 +6,11 @@ import { scenarios } from '../bench/faults/scenarios.ts';
 import { makeTestPlace, onServer, type TestPlace } from '../kit/database.ts';
 import { migrated } from '../kit/migrated.ts';
 
-/** The short form of what `npm run bench -- --faults` tries at length. */
+/** A short version of what `npm run bench -- --faults` tests at length. */
 const place = (): Promise<TestPlace> => makeTestPlace(migrated());
-/** What becomes of the embedded database's files. */
+/** Faults that affect the files of the embedded database. */
 const OF_FILES = ['killed', 'disk-full'];
-/** Each kind of fault once: what is silent instead of gone, and everything on both databases, is tried in full, with a clock that jumps. */
+/** Each kind of fault once; the full run adds silent services, clock jumps, and everything on both databases. */
 const OF_SERVERS = ['redis-away', 'database-away', 'killed', 'two-processes', 'stopping'];
 const ground: Ground = {
   database: onServer ? 'server' : 'embedded',

@@ -40,14 +40,14 @@ const bell = definePlugin({
 
 let running: TestForum;
 let count = 0;
-// The least the settings accept, so that hanging listeners are cut off soon.
+// The lowest values that the settings accept, so that hanging listeners time out soon.
 beforeAll(
   async () =>
     void (running = await startForum({ plugins: [bell], settings: { 'hooks.deadline': 100, 'hooks.failures': 2 } })),
 );
 afterAll(() => running[Symbol.asyncDispose]());
 
-/** Starts a plugin that does `setup` for the time of one test. */
+/** Starts a plugin with this `setup` for the duration of one test. */
 async function listening(
   ...setups: ReadonlyArray<(plugin: PluginHandle) => void>
 ): Promise<{ readonly ids: readonly string[] } & AsyncDisposable> {

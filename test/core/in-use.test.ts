@@ -8,10 +8,10 @@ import { useForum } from '../plugins/discussions/forum.ts';
 import { failed, readAll } from './fixtures/readers.ts';
 
 const CONNECTIONS = FULL ? 16 : 8;
-/** Milliseconds for which more people come than one process can serve. */
+/** Milliseconds of overload, with more clients than one process can serve. */
 const SATURATED = FULL ? 60_000 : 4_000;
 const CROWD = 32;
-/** Plugins with the most parts in what is read; in full it is every plugin that can be switched off. */
+/** The plugins that add most to pages; the full run uses every plugin that can be disabled. */
 const SWITCHED = [
   'feeds',
   'live',
@@ -26,7 +26,7 @@ const SWITCHED = [
   'tags',
   'uploads',
 ];
-/** Milliseconds between a reader's requests where the process is not to be kept busy. */
+/** Milliseconds between a reader's requests, so that the process is not saturated. */
 const REST = FULL ? 0 : 20;
 
 const forum = useForum();
@@ -49,7 +49,7 @@ async function run(plugin: Plugin): Promise<AsyncDisposable> {
   return { [Symbol.asyncDispose]: async () => void (await plugins.disable(plugin.id)) };
 }
 
-/** Parts of pages as any plugin has them: each asks the database. */
+/** Typical page parts: each queries the database. */
 const healthy = definePlugin({
   id: 'healthy',
   needs: { data: Data },
@@ -159,7 +159,7 @@ test(
     const switches = FULL ? 100 : ids.length;
     const from = forum.app.lines.length;
     const clients = Array.from({ length: CONNECTIONS }, (_, at) => (at % 2 ? forum.as.ada : forum.app.client()));
-    // A search may take 2 s of a busy machine, and says so.
+    // On a busy machine a search may exceed its 2 s limit and report that.
     const readers = readAll({
       clients,
       paths,

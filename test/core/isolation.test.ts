@@ -10,7 +10,7 @@ import { parley, parleyWith, startServer, type ServerProcess } from './fixtures/
 
 const PASSWORD = 'Plain-Sailing-42';
 const CONNECTIONS = 32;
-/** Milliseconds for which people read while the plugin misbehaves, and between two requests of each. */
+/** Milliseconds of reading while the plugin misbehaves, and between two requests of each client. */
 const [WHILE, REST] = FULL ? [10_000, 0] : [1_000, 50];
 const LIMITS = [
   'api.rate_limit_user',
@@ -71,15 +71,15 @@ const setMode = async (mode: string): Promise<void> =>
 const turn = (on: boolean): Promise<{ readonly status: number }> =>
   root.post(`/admin/plugins/${on ? 'enable' : 'disable'}`, { id: 'saboteur' }, json);
 
-/** How often the plugin has failed, or kept the process from running, so far as is known. */
+/** The number of known failures of the plugin, including those in which it blocked the process. */
 async function troubles(): Promise<number> {
   const { tasks, blocks } = await about('saboteur');
   return tasks.reduce((sum: number, { failures }: { failures: number }) => sum + failures, blocks?.count ?? 0);
 }
 
 /**
- * 32 people read while `work` goes on, and somebody writes; resolves to what was wrong and how the writing was
- * answered.
+ * 32 clients read while `work` runs, and one writes; resolves to what was wrong and to the status codes of the
+ * writes.
  */
 async function inUse(
   work: () => Promise<unknown>,
@@ -124,10 +124,10 @@ describe('while a plugin misbehaves, every page is served and all other writes s
     const before = await troubles();
     const { wrong, written } = await inUse(() => setMode(mode));
     expect(wrong).toEqual([]);
-    // Where the process is held up for seconds on end, Redis seems silent to it.
+    // While the process is blocked for seconds, Redis appears unresponsive to it.
     const answers = mode.endsWith('blocks') ? [201, 503] : [201];
     expect(written.filter((status) => !answers.includes(status))).toEqual([]);
-    // In a process that is busy all the time nobody is blamed for being late.
+    // While the process is constantly busy, no plugin is blamed for being late.
     for (const path of ['/', '/ask-saboteur']) await root.get(path);
     await expect.poll(troubles, { timeout: 10_000 }).toBeGreaterThan(before);
     await setMode('well');

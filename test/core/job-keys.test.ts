@@ -49,7 +49,7 @@ afterAll(async () => {
 const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 60_000, interval: 5 });
 const calls = (run: Run, more: Partial<JobDefinition<Call>> = {}, on = jobs): Job<Call> =>
   on.define<Call>('caller', 'call', { schema: CALL, key: ({ to }) => to, perKey: 2, limit: 100, run, ...more }).job;
-/** `count` calls of each receiver, in one transaction. */
+/** Adds `count` calls per receiver, in one transaction. */
 const add = (job: Job<Call>, count: number, ...receivers: readonly string[]): Promise<unknown> =>
   data.transaction(async () => {
     for (let n = 0; n < count; n++) for (const to of receivers) await job.add({ to, n });
@@ -95,7 +95,7 @@ describe('a job with a key', () => {
       const job = define(jobs);
       await jobs.start();
       await until(async () => expect(await left()).toBe(1));
-      // The schedule waits for its next moment, so there is nothing yet that this would be too much of.
+      // The schedule waits for its next run, so this does not exceed the limit yet.
       await job.add({}, { once: true });
       await until(() => expect(begun).toBe(1));
       await data.all(sql`update job set run_at = now() where cron is not null`);
@@ -184,7 +184,7 @@ describe('a job with a key', () => {
     for (const to of ['slow 1', 'slow 2', 'slow 3']) await job.cancelKey(to);
     gate.resolve();
     await until(async () => expect(await left()).toBe(0));
-    // What had begun ends; what was taken beforehand is cancelled with the rest.
+    // Running jobs complete; prefetched ones are cancelled with the rest.
     expect(done.slice(140).toSorted()).toEqual(['slow 1', 'slow 2', 'slow 3']);
   });
 
@@ -461,7 +461,7 @@ describe('a job that continues later', () => {
       [0, 1],
     ]);
     expect(ran[1]!.at - ran[0]!.at).toBeGreaterThan(395);
-    // Sooner than the next look at everything.
+    // Before the next periodic poll.
     expect(ran[1]!.at - ran[0]!.at).toBeLessThan(4_000);
     await job.add({ to: 'dies', n: 1 });
     await until(async () =>

@@ -48,7 +48,7 @@ describe('several worker processes', () => {
         action,
         (payload: unknown, { attempt }: Delivery) => void heard.push([action, payload, attempt]),
       );
-    // On a server the lease says when its process counts as dead: time passes for it here.
+    // On a server the lease determines when its process counts as dead: this lets it expire.
     await survivor.all(sql`update job set run_at = now()`);
     await queue.start();
     await vi.waitFor(

@@ -22,7 +22,7 @@ const happened = defineAction<{ n: number; key?: string }>('thing.happened');
 const supervisor = new Supervisor(testLog);
 let jobs: JobQueue;
 let published: readonly string[];
-/** The other processes: what they are told, and how one of them tells. */
+/** The other processes: the messages they receive, and a way to send one from them. */
 let renotify: () => unknown = () => undefined;
 const clusterOf = (said: string[]): WorkerDeps['cluster'] => ({
   publish: async (topic) => void said.push(topic),
@@ -34,7 +34,7 @@ const clusterOf = (said: string[]): WorkerDeps['cluster'] => ({
 let bus: HookBus;
 beforeEach(async () => {
   await data.all(sql`delete from job`);
-  // A list of its own: what the queue of the test before still has to say comes later.
+  // A separate list: the queue of the previous test may still publish something later.
   const said: string[] = [];
   published = said;
   jobs = new JobQueue({ data, supervisor, log: testLog, cluster: clusterOf(said) });
@@ -54,11 +54,11 @@ const rows = (): Promise<
 > =>
   data.all(sql<never>`
   select listener, attempt, error, failed_at is not null as failed, owner is not null as owned, extract(epoch from run_at - now())::float8 as wait from job order by listener, id`);
-/** Time passes for what waits in the table. */
+/** Makes all waiting jobs due. */
 const later = (): Promise<unknown> => data.all(sql`update job set run_at = now() where failed_at is null`);
 const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 60_000, interval: 5 });
 
-/** A durable listener that remembers what it heard. */
+/** A durable listener that records its calls. */
 function hear(
   plugin: string,
   durability: Durability<Thing> = {},
@@ -122,7 +122,7 @@ describe('storing jobs', () => {
     await data.all(sql`alter table job add constraint odd check ((payload->>'n')::integer < 3)`);
     await write(2);
     await expect(write(3)).rejects.toThrow('violates check constraint');
-    // The connections that failed go on.
+    // The connections that failed can still be used.
     await data.all(sql`alter table job drop constraint odd`);
     await Promise.all([4, 5, 6, 7].map(write));
     const left = [1, 2, 4, 5, 6, 7].map((n) => ({ n }));
@@ -309,7 +309,7 @@ describe('polling for jobs', () => {
     const cost = async (n: number): Promise<number> => {
       const asked = vi.spyOn(data, 'all');
       await bus.emit(happened, { n });
-      // Storing it is one, too.
+      // Including the one that stores it.
       await until(() => expect(asked.mock.calls.length).toBeGreaterThanOrEqual(4));
       await delay(50);
       const { length } = asked.mock.calls;
@@ -317,7 +317,7 @@ describe('polling for jobs', () => {
       return length;
     };
     await cost(0);
-    // What is looked at every few seconds may come between.
+    // A periodic poll may run in between.
     expect(Math.min(await cost(1), await cost(2), await cost(3))).toBe(4);
     expect(heard).toHaveLength(4);
   });
@@ -337,7 +337,7 @@ describe('polling for jobs', () => {
     await job.add({ n: 1 }, { at: new Date(Date.now() + 400) });
     const since = performance.now();
     await until(() => expect(begun).toEqual([0, 1]));
-    // Everything is looked at again every five seconds, too.
+    // There is also a poll every five seconds.
     expect(performance.now() - since).toBeLessThan(4_000);
     gate.resolve();
   });
@@ -365,7 +365,7 @@ describe('polling for jobs', () => {
     const since = performance.now();
     first.resolve();
     await until(() => expect(late).toBe(true));
-    // Everything is looked at again every five seconds, too.
+    // There is also a poll every five seconds.
     expect(performance.now() - since).toBeLessThan(2_000);
     others.resolve();
   });
@@ -417,7 +417,7 @@ describe('a backlog', () => {
     await data.all(sql`insert into job (id, listener, payload, run_at)
       select gen_random_uuid(), 'a/thing.happened', '{"n":2}', now() - interval '1 hour' from generate_series(1, 300)`);
     await until(() => expect(heard.length).toBeGreaterThan(1));
-    // Sooner than everything is looked at again.
+    // Before the next periodic poll.
     await vi.waitFor(() => expect(heard).toHaveLength(301), { timeout: 4_000, interval: 5 });
   });
 
@@ -440,7 +440,7 @@ describe('a backlog', () => {
       await until(() => expect(ran).toBe(count));
     });
     await worker.stop();
-    // A connection that ends has counted all that it read.
+    // A connection reports its statistics when it is closed.
     await own.close();
     await expect.poll(read).toBeGreaterThan(before);
     expect((await read()) - before).toBeLessThan(10 * count);

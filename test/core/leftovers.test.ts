@@ -32,13 +32,13 @@ const footprint = () => {
   };
 };
 
-/** Timers that were set and neither ran out nor were cleared, those included that do not keep the process alive. */
+/** Timers that have neither fired nor been cleared, including unreferenced ones. */
 const timers = new Set<number>();
 const watch = createHook({
   init: (id, type) => void (type === 'Timeout' && timers.add(id)),
   destroy: (id) => void timers.delete(id),
 }).enable();
-// What runs in this process afterwards would be slower.
+// It would slow down other tests in this process.
 afterAll(() => void watch.disable());
 
 async function offAndOn(id: string): Promise<void> {
@@ -59,12 +59,12 @@ describe(`disabled and enabled ${TIMES} times, a plugin leaves hooks, routes, li
   });
 
   test.each(configuration.plugins)('%s', async (id) => {
-    // What a plugin registers on first use is there after the first time.
+    // What a plugin registers on first use exists after the first time.
     await offAndOn(id);
     const [before, timersBefore] = [footprint(), timers.size];
     for (let time = 0; time < TIMES; time++) await offAndOn(id);
     expect(footprint()).toEqual(before);
-    // The server has timers of its own that come and go; one that is left behind by each start shows up as often.
+    // The server has short-lived timers of its own; a leak adds one timer per start.
     await expect.poll(() => timers.size).toBeLessThan(timersBefore + TIMES);
   });
 

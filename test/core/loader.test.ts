@@ -6,7 +6,7 @@ import { errorLines } from '../../core/cli/error-lines.ts';
 import { loadPlugin, loadPlugins } from '../../core/host/loader.ts';
 import { chainOf, PluginError } from '../../core/errors.ts';
 
-/** A site into which packages are put as npm does. */
+/** A site into which packages are installed as npm does. */
 let site: string;
 beforeAll(async () => {
   site = await mkdtemp(join(tmpdir(), 'parley-loader-'));

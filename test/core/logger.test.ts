@@ -7,7 +7,7 @@ import { logFormat } from '../../core/host/logger.ts';
 const run = promisify(execFile);
 const LOGGER = resolve(import.meta.dirname, '../../core/host/logger.ts');
 
-/** The line that a process of its own writes of what `expression` gives. */
+/** The line that a separate process logs for `expression`. */
 async function line(expression: string): Promise<Record<string, any>> {
   const program = `import { createLogger } from ${JSON.stringify(LOGGER)}; createLogger({ format: 'json' }).error(${expression}, 'it failed');`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program]);

@@ -4,7 +4,7 @@ import { startForum, type TestForum } from 'parley-forum/testing';
 import cache from '../../plugins/cache/plugin.ts';
 import { plain, plainPlugin } from './fixtures/plain.ts';
 
-/** Milliseconds within which every process has followed a change. */
+/** Milliseconds within which a change must reach every process. */
 const SOON = 2_000;
 
 const greeter = (): Plugin =>

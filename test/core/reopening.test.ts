@@ -9,7 +9,7 @@ import { SITE } from '../../core/host/site.ts';
 import { makeTestPlace, testLog, type TestPlace } from '../kit/database.ts';
 import { plain, plainPlugin } from './fixtures/plain.ts';
 
-/** More than are under way at once while the processor is busy. */
+/** More than run at once while the processor is busy. */
 const MANY = 24;
 
 let place: TestPlace;
@@ -18,7 +18,7 @@ let visitor: Client;
 let came = 0;
 const enough = new AbortController();
 
-/** Keeps the processor busy until a test has had enough. */
+/** Keeps the processor busy until the test ends it. */
 const busy = definePlugin({
   id: 'busy',
   setup(_services, plugin) {

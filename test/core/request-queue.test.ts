@@ -7,7 +7,7 @@ import express, { type RequestHandler } from 'express';
 import { RequestQueue } from '../../core/http/request-queue.ts';
 
 let server: Server;
-/** Paths in the order in which they came, and in which they began. */
+/** Paths in the order in which requests arrived, and in which they started. */
 let [came, began]: [string[], string[]] = [[], []];
 beforeEach(() => void ([came, began] = [[], []]));
 afterEach(() => {
@@ -15,10 +15,10 @@ afterEach(() => {
   server.close();
 });
 
-/** Asks on a connection of its own; a POST sends its head and nothing more. */
+/** Sends a request on a connection of its own; a POST sends only its headers. */
 type Ask = (path: string, method?: 'GET' | 'POST') => ClientRequest;
 
-/** A server on which requests wait for `handler`. */
+/** A server on which requests are queued before `handler`. */
 async function serve(queue: RequestQueue, handler: RequestHandler): Promise<Ask> {
   const app = express().use(queue.middleware, (req, res, next) => {
     began.push(req.path);
@@ -36,11 +36,11 @@ async function serve(queue: RequestQueue, handler: RequestHandler): Promise<Ask>
   };
 }
 
-/** No machine is so slow that a request no longer counts. */
+/** Requests count as in progress however slow the machine is. */
 const PATIENT = new RequestQueue({ long: 60_000 });
 const answered = (request: ClientRequest): Promise<unknown> => once(request, 'response');
 
-/** Works on the processor for a few turns of the event loop. */
+/** Keeps the processor busy for a few turns of the event loop. */
 async function work(): Promise<void> {
   for (let turn = 0; turn < 30; turn++) {
     for (const until = performance.now() + 2; performance.now() < until;);

@@ -3,7 +3,7 @@ import { definePlugin, sql, Type } from 'parley-forum';
 import { startForum, type TestForum } from 'parley-forum/testing';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
-/** Something a test lets happen when it is ready for it. */
+/** Something that a test triggers when it is ready. */
 const gate = (): PromiseWithResolvers<void> => Promise.withResolvers<void>();
 
 let entered = gate();
@@ -75,7 +75,7 @@ describe('concurrent changes of plugins', () => {
     starting = gate();
     const start = gate();
     started = start.promise;
-    // Another process switched them on.
+    // As if another process had enabled them.
     await data.all(sql`update plugin_state set enabled = true`);
     const on = plugins.reconcile();
     await starting.promise;

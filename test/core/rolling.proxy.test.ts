@@ -13,13 +13,13 @@ import { makeTestPlace, type TestPlace } from '../kit/database.ts';
 import { proxyPath } from '../../config/tools/suites.ts';
 import { parley, startServer, type ServerProcess } from './fixtures/server-process.ts';
 
-/** How many requests are under way at a time, and how many of them write. */
+/** The number of concurrent readers and writers. */
 const READERS = 12;
 const WRITERS = 4;
-/** Milliseconds between an answer and the next request. */
+/** Milliseconds between a response and the next request. */
 const REST = FULL ? 0 : 20;
 const PASSWORD = 'Plain-Sailing-42';
-/** The product's own page of docs/guide/operating.md, word for word but for the addresses. */
+/** The configuration from docs/guide/operating.md, verbatim except for the addresses. */
 const site = (port: number, upstream: readonly number[], folder: string): string => `
 daemon off; pid ${folder}/nginx.pid; error_log ${folder}/error.log; worker_processes 1;
 events { worker_connections 256; }
@@ -84,7 +84,7 @@ beforeAll(async () => {
     servers.push(await start(at));
   }
   folder = await mkdtemp(join(tmpdir(), 'parley-nginx-'));
-  // Its worker runs as another user where the tests run as root.
+  // Its worker runs as another user if the tests run as root.
   await chmod(folder, 0o777);
   const port = await freePort();
   await writeFile(join(folder, 'nginx.conf'), site(port, ports, folder));
@@ -153,7 +153,7 @@ test('behind nginx as documented, processes restart one by one under load withou
   for (const at of [0, 1]) {
     expect(await servers[at]!.end('SIGTERM')).toEqual({ code: 0, signal: null });
     servers[at] = await start(at);
-    // As whoever restarts by a script does: the next one only when this one says that it is ready.
+    // Like a deployment script: restart the next one only when this one is ready.
     expect((await fetch(`http://127.0.0.1:${ports[at]}/readyz`)).status).toBe(200);
   }
   over.abort();
@@ -174,7 +174,7 @@ test('a terminating process reports that it is not ready, but serves requests un
   servers[0] = await start(0);
 });
 
-/** What nginx says of the others than those that it sent on to the process that was there. */
+/** What nginx logged, except the requests that it passed on to the other process. */
 async function logged(): Promise<string> {
   const lines = (await readFile(join(folder, 'error.log'), 'utf8')).split('\n');
   return lines.filter((line) => !line.includes('Connection refused')).join('\n');
@@ -209,7 +209,7 @@ async function tokenOf(): Promise<string> {
   return ((await answer.json()) as { token: string }).token;
 }
 
-/** A connection of its own for each request, as nginx gets them from people: what fails has failed at the proxy. */
+/** A new connection for each request, as from different clients: a failure is a failure at the proxy. */
 const agent = new Agent({ keepAlive: false });
 
 async function send(

@@ -6,7 +6,7 @@ import { plain, plainPlugin } from './fixtures/plain.ts';
 const keep = definePermission('books.keep', { label: 'keep books', default: 'keeper' });
 const BOOKS: Readonly<Record<string, { readonly owner: string }>> = { '1': { owner: 'ada' } };
 
-/** What the requests below ask for. */
+/** The routes that the requests below use. */
 function register(plugin: PluginHandle): void {
   plugin.route(plain, {
     method: 'get',

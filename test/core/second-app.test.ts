@@ -4,7 +4,7 @@ import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { lists } from './fixtures/todo/lists.ts';
 import { reminders, Reminders } from './fixtures/todo/reminders.ts';
 
-/** A to-do list of two plugins: if the kernel knew what it is used for, this would not boot. */
+/** A to-do list made of two plugins: if the kernel knew what it is used for, this would not boot. */
 let running: TestForum;
 let visitor: Client;
 beforeAll(async () => {

@@ -18,7 +18,7 @@ const settings = Type.Object({
 
 let starts = 0;
 let changes: string[] = [];
-/** Whatever the plugin is asked throws. */
+/** Makes the plugin's callbacks throw. */
 let torn = false;
 const lamp = definePlugin({
   id: 'lamp',
@@ -76,7 +76,7 @@ describe('a setting', () => {
       await answered.promise;
       return rows as never[];
     });
-    // As when another process tells of a change of its own.
+    // As when another process publishes a change of its own.
     const earlier = store().load();
     await read.promise;
     await store().set({ 'lamp.brightness': 8 });

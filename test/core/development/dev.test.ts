@@ -10,7 +10,7 @@ const HTML = { accept: 'text/html' };
 
 let site: DevelopmentSite;
 let server: ServerProcess;
-/** What browsers were told, the newest last. */
+/** Events sent to browsers, the newest last. */
 const heard: { readonly event: string; readonly data: unknown }[] = [];
 const leaving = new AbortController();
 
@@ -24,14 +24,14 @@ afterAll(async () => {
   await site?.[Symbol.asyncDispose]();
 });
 
-/** After a test that failed, too. */
+/** Runs even after a failed test. */
 const restore = async (): Promise<void> => {
   await site.mend();
   await expect.poll(async () => [await words(), places()]).toEqual(['hello', []]);
   await notifiedOfThePage();
 };
 
-/** What browsers were told last is the version of the page: nothing of what was changed is still on its way to them. */
+/** Waits until the last event is the page's version, so that no change is still to be announced. */
 const notifiedOfThePage = async (): Promise<void> => {
   const { text } = await get('/greeting');
   await expect
@@ -39,7 +39,7 @@ const notifiedOfThePage = async (): Promise<void> => {
     .toBe(true);
 };
 
-/** As a page's script listens. */
+/** Listens like the script of a page. */
 async function listen(): Promise<void> {
   const { body } = await fetch(`${server.url}/_development/events`, { signal: leaving.signal });
   let text = '';
@@ -66,8 +66,8 @@ const places = (): readonly unknown[] => problems().map(({ message, file, line }
 const WORDS = 'plugins/greeting/words.ts';
 
 /**
- * Does something, and resolves when browsers were told to load their page again and `look` shows what is expected. A
- * file that is slow to be written is taken over in steps: the first time that they are told may be too early.
+ * Applies a change, and resolves when browsers were told to reload and `look` returns what is expected. A file that is
+ * slow to be written is picked up in steps, so the first reload may be too early.
  */
 async function reloaded<T>(change: () => Promise<void>, look: () => T | Promise<T>, expected: T): Promise<void> {
   const before = heard.length;
@@ -79,7 +79,7 @@ async function reloaded<T>(change: () => Promise<void>, look: () => T | Promise<
 describe('parley dev', () => {
   afterEach(restore);
 
-  /** Saves a module, a view and a text; the longest that it took until one of them was shown, in milliseconds. */
+  /** Saves a module, a view and a text; returns the longest time until one of them was shown, in milliseconds. */
   async function saveAll(): Promise<number> {
     expect(await words()).toBe('hello');
     const took: number[] = [];
@@ -100,7 +100,7 @@ describe('parley dev', () => {
   }
   test('shows changes to a module, a view and a text in under a second', async () => {
     let longest = await saveAll();
-    // The machine may have something else to do now and then: of some rounds one is as fast as that.
+    // The machine may be busy with something else: one fast round is enough.
     for (let round = 1; round < 4 && longest >= 1_000; round++) {
       await restore();
       longest = Math.min(longest, await saveAll());
