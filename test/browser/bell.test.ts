@@ -8,7 +8,7 @@ const forum = useForum();
 const bell = (page: Page) => page.locator('.bell');
 const menu = (page: Page) => page.getByRole('dialog', { name: 'Notifications' });
 
-/** Ada mentions bob so many times, each in a discussion of its own, and he is told of one after the other. */
+/** Ada mentions bob this often, each time in a new discussion, and bob's notifications arrive one after another. */
 beforeAll(async () => {
   const [ada, bob] = [forum.app.client(), forum.app.client()];
   await ada.login('ada', PASSWORD);
@@ -37,7 +37,7 @@ describe('the bell', () => {
     expect(await movesSideways(page)).toBe(false);
     await bell(page).click();
     await menu(page).waitFor({ state: 'hidden' });
-    // A click so soon belongs to the press that closed it.
+    // A click this soon would belong to the press that closed it.
     await pass(page, 500);
     await bell(page).click();
     await menu(page)
@@ -90,7 +90,7 @@ test('without a live stream the count is polled after a minute, then at growing 
   );
   await page.goto('/categories');
   await defined(page, 'x-live', 'x-count');
-  // It would go on by itself as well, however long a busy machine takes for each step.
+  // Otherwise the clock would keep running, however long a busy machine takes for each step.
   await page.clock.pauseAt(await page.evaluate<number>('Date.now() + 1_000'));
   for (const [seconds, times] of [
     [45, 0],

@@ -6,7 +6,7 @@ import { windowedPath } from '../../config/tools/suites.ts';
 import { painted } from './checks.ts';
 import { useForum, type Visitor } from './forum.ts';
 
-// Chromium is started without its cache of whole pages when it is driven; here it is what is tested.
+// Automated Chromium starts without the back/forward cache, which is tested here.
 const windowed = windowedPath(process.env);
 const forum = useForum({
   launch: {
@@ -16,7 +16,7 @@ const forum = useForum({
 });
 const KILOBYTE = 1024;
 
-/** Bytes on the way with gzip, of an address of the forum. */
+/** The gzipped size of a URL of the forum, in bytes. */
 async function zipped(url: string): Promise<number> {
   const answer = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
   expect(answer.headers.get('content-encoding'), url).toBe('gzip');
@@ -28,11 +28,11 @@ const sum = async (urls: readonly string[]): Promise<number> =>
 interface Loaded {
   readonly scripts: readonly string[];
   readonly styles: readonly string[];
-  /** Addresses of other hosts. */
+  /** URLs on other hosts. */
   readonly others: readonly string[];
 }
 
-/** Everything a page loads until nothing more comes by itself. */
+/** Everything a page loads until the network is idle. */
 async function loaded(visitor: Visitor, path: string): Promise<Loaded> {
   const page = await forum.open(visitor, { viewport: { width: 412, height: 900 } });
   const requests: { readonly url: string; readonly type: string }[] = [];
@@ -94,12 +94,12 @@ test.each([...inFull('/'), '/d/1'])('a change on %s restyles little of the page'
   expect(Math.max(...styled)).toBeLessThan(100);
 });
 
-/** True when going back brought the page as it was left, without loading it again. */
+/** True if going back restored the page without loading it again. */
 async function comesBack(page: Page, path: string): Promise<boolean> {
   await page.goto(path);
   await page.evaluate('globalThis.wasHere = true');
   await page.goto('/categories');
-  // A page that is brought back does not load: there is no such event to wait for.
+  // A restored page does not load, so there is no load event to wait for.
   await page.goBack({ waitUntil: 'commit' });
   return page.evaluate('globalThis.wasHere === true');
 }

@@ -6,7 +6,7 @@ import { listen, openListening } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
-/** What others do while a page is open. */
+/** What others change while a page is open. */
 const forum = useForum();
 let mia: Client;
 const posts: string[] = [];
@@ -32,7 +32,7 @@ describe('an open discussion', () => {
     const place = () => page.evaluate('document.querySelector("#post-4").getBoundingClientRect().top');
     const before = await place();
     await page.evaluate(`document.querySelector('#post-4 [data-menu]').own = true`);
-    // One above what is read, one below its menu.
+    // One above the visible posts, one below its menu.
     await edit(2, `The second, quite another.\n\n${'Longer than before.\n\n'.repeat(9)}`);
     await edit(4, 'The fourth, edited meanwhile.');
     await post(page, 2).getByText('The second, quite another.').waitFor();
@@ -129,7 +129,7 @@ describe('an open list', () => {
     expect(after.join()).not.toContain('Of staff alone');
     expect(await button.count()).toBe(0);
     expect(await page.evaluate('document.activeElement.closest(".card-title") !== null')).toBe(true);
-    // It goes on as a list does.
+    // It can load more like any list.
     await page.getByRole('button', { name: 'Show more' }).scrollIntoViewIfNeeded();
     await expect.poll(async () => (await rows(page)).length).toBeGreaterThan(after.length);
     expect(messages).toEqual([]);

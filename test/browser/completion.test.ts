@@ -14,10 +14,10 @@ const active = (page: Page): Promise<string | undefined> =>
     `document.getElementById(document.querySelector('textarea').getAttribute('aria-activedescendant'))?.textContent`,
   );
 
-/** The writing field of a reply, and what its page asks the server from now on. */
+/** The text field of a reply, and the requests of its page from then on. */
 async function write(width = 1280): Promise<{ readonly page: Page; readonly asked: string[] }> {
   const page = await forum.open('bob', { viewport: { width, height: 800 } });
-  // What one test writes is no draft that comes back in the next.
+  // The text of one test must not return as a draft in the next.
   await page.route('**/api/drafts/**', (route) => route.abort());
   await page.goto('/d/1');
   await area(page).scrollIntoViewIfNeeded();
@@ -174,7 +174,7 @@ describe('completion', () => {
         await list(page).waitFor();
         const [box, field] = [await list(page).boundingBox(), await area(page).boundingBox()];
         expect(box!.x >= 8 && box!.x + box!.width <= width - 8, `${text}: ${JSON.stringify(box)}`).toBe(true);
-        // On a wide window it begins where the text does: at the right.
+        // On a wide screen it opens where the text starts: on the right.
         expect(!rtl || width < 400 || box!.x > field!.x + field!.width / 2).toBe(true);
         expect(await movesSideways(page)).toBe(false);
         await page.keyboard.press('Escape');
@@ -186,7 +186,7 @@ describe('completion', () => {
   test.runIf(FULL)('accepts a mouse click, and focus stays in the field', async () => {
     const { page } = await write();
     await page.keyboard.type('@ad');
-    // A later answer may put another row under the pointer.
+    // A later response may move another row under the pointer.
     await expect
       .poll(async () => {
         if ((await area(page).inputValue()) === '@ad')

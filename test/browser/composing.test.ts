@@ -8,7 +8,7 @@ import { judge } from './look.ts';
 const forum = useForum();
 const TEXT = 'A long letter about a small boat.';
 
-/** What an earlier test left would come back. */
+/** Drafts of earlier tests would be restored. */
 beforeEach(async () => {
   const bob = forum.app.client();
   await bob.login('bob', PASSWORD);
@@ -16,13 +16,13 @@ beforeEach(async () => {
 });
 
 const text = (page: Page): Locator => page.getByLabel('Your text');
-/** Names of the category that is chosen. */
+/** The name of the selected category. */
 const chosen = (page: Page): Promise<readonly string[]> =>
   page.locator('[name=category_id]:checked + span .choice-label').allTextContents();
 async function open(path: string, javaScriptEnabled: boolean): Promise<Page> {
   const page = await forum.open('bob', { javaScriptEnabled });
   await page.goto(path);
-  // It would say that the session is over before anything is sent.
+  // It would report the ended session before anything is sent.
   if (javaScriptEnabled) await page.evaluate(`document.querySelector('x-live').remove()`);
   return page;
 }
@@ -432,7 +432,7 @@ describe('the Enter key in a list', () => {
     const page = await open('/d/1/reply', true);
     await page.locator('.composer-bar').waitFor();
     const area = text(page);
-    /** The text after these keys, with the caret as a bar. `|` in what is there already is where the caret begins. */
+    /** The text after pressing these keys, with `|` as the caret; in `there`, `|` is the initial caret. */
     const after = async (there: string, ...keys: string[]): Promise<string> => {
       await area.fill(there.replace('|', ''));
       await page.evaluate(

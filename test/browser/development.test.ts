@@ -4,7 +4,7 @@ import { greetingPlugin, makeSite, VIEW, type DevelopmentSite } from '../core/de
 import { listen } from './checks.ts';
 import { openBrowser } from './look.ts';
 
-/** Milliseconds from a save to a page that shows it, the browser's own work included. */
+/** Milliseconds from a save until a page shows it, including the browser's own work. */
 const SOON = 1_000;
 
 let site: DevelopmentSite;
@@ -32,10 +32,10 @@ afterAll(async () => {
 const overlay = (): Locator => page.getByRole('alert');
 
 test('a page shows saved changes without a manual reload', async () => {
-  // The first change builds the files for browsers.
+  // The first change builds the browser files.
   await site.write('plugins/greeting/words.ts', `export const words = 'hi';\n`);
   await page.getByText('hi', { exact: true }).waitFor();
-  // The machine may have something else to do now and then: of some saves one is as soon as that.
+  // The machine may be busy with something else: one fast save is enough.
   let soonest = Infinity;
   for (let save = 1; save <= 5 && soonest >= SOON; save++) {
     const start = performance.now();

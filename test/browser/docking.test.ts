@@ -11,7 +11,7 @@ const area = (page: Page) => page.locator('#reply textarea');
 const replyTo = (page: Page, number: number) => page.locator(`#post-${number}`).getByRole('link', { name: 'Reply' });
 const top = (page: Page, number: number): Promise<number> =>
   page.locator(`#post-${number}`).evaluate((post) => post.getBoundingClientRect().top);
-/** Opens a discussion and waits until its links do what they do with JavaScript. */
+/** Opens a discussion and waits until its links are handled by JavaScript. */
 async function read(page: Page, path: string): Promise<void> {
   await page.goto(path);
   await defined(page, 'x-posts');
@@ -24,7 +24,7 @@ test('a reply is written in a docked panel, and closing it loses nothing', async
   await replyTo(page, 3).click();
   await docked(page).getByText('Reply to mia, post 3').waitFor();
   await page.keyboard.press('Escape');
-  // With nothing written there is nothing to go on with.
+  // Without text there is nothing to continue.
   await page.getByText('Write a reply…').click();
   await page.locator('.dock-head').getByText('Reply', { exact: true }).waitFor();
   await page.keyboard.press('Escape');
@@ -179,7 +179,7 @@ test('on a phone a reply has its own page', async () => {
   await replyTo(page, 3).click();
   await page.waitForURL('**/reply?to=3');
   expect(await movesSideways(page)).toBe(false);
-  // From anywhere in a long discussion, to all of it.
+  // From anywhere in a long discussion, without a post to answer.
   await page.goto('/d/1');
   await page.getByRole('navigation', { name: 'Go to' }).getByRole('link', { name: 'Write a reply' }).click();
   await page.waitForURL('**/d/1/reply');

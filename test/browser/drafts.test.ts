@@ -10,7 +10,7 @@ const forum = useForum();
 const area = (page: Page): Locator => page.getByLabel('Your text');
 const line = (page: Page): Locator => page.locator('.composer-state');
 
-/** A device of bob's, with a storage of its own. */
+/** A device of bob's, with its own storage. */
 const device = (): Promise<Page> => forum.open('bob');
 async function open(page: Page, path = '/d/1/reply'): Promise<void> {
   await page.goto(path);
@@ -18,7 +18,7 @@ async function open(page: Page, path = '/d/1/reply'): Promise<void> {
   await defined(page, 'x-draft');
 }
 let bob: Client | undefined;
-/** What the server has, by kind of form. */
+/** The drafts on the server, by kind of form. */
 async function kept(): Promise<Record<string, any>> {
   if (!bob) await (bob = forum.app.client()).login('bob', PASSWORD);
   const { drafts } = (await bob.get('/api/drafts')).body as { drafts: readonly { key: string; fields: object }[] };
@@ -40,7 +40,7 @@ test('a draft written on one device is available on another, and deleted everywh
   await area(second).press('Control+End');
   await area(second).pressSequentially(', ended at home');
   await untilKept('Begun on the train, ended at home');
-  // Nothing was written there since: the newer one wins.
+  // Nothing was written there since, so the newer one wins.
   await open(first);
   await expect.poll(() => area(first).inputValue()).toBe('Begun on the train, ended at home');
   await first.getByRole('button', { name: 'Post reply' }).click();

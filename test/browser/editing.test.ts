@@ -6,13 +6,13 @@ import { listen, walkFocus } from './checks.ts';
 import { logIn, PASSWORD, useForum, type Person } from './forum.ts';
 import { judge } from './look.ts';
 
-/** A post is edited beside what one reads. */
+/** Editing a post in the docked panel. */
 const forum = useForum();
 const docked = (page: Page) => page.locator('.docked');
 const area = (page: Page) => docked(page).locator('textarea');
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 
-/** A reply of somebody to a discussion; its number. */
+/** Posts a reply to a discussion; returns its number. */
 async function written(person: Person, content: string, discussion = 5): Promise<number> {
   const client = forum.app.client();
   await client.login(person, PASSWORD);
@@ -27,7 +27,7 @@ async function edit(page: Page, number: number): Promise<void> {
 }
 const focused = (page: Page): Promise<string> =>
   page.evaluate('document.activeElement.closest(".post")?.id ?? document.activeElement.localName');
-/** What this browser keeps of posts that are edited, and of copies of that on the server. */
+/** The number of drafts of edited posts in this browser, including copies of those on the server. */
 const drafts = (page: Page): Promise<number> =>
   page.evaluate('Object.keys(localStorage).filter((key) => key.includes(" edit-")).length');
 
@@ -53,7 +53,7 @@ describe('a post', () => {
     expect([await docked(page).count(), page.url(), await focused(page)]).toEqual([0, address, `post-${number}`]);
     expect(await page.locator('#reply textarea').inputValue()).toBe('A reply under way.');
     expect(await drafts(page)).toBe(0);
-    // The next page does not say it again.
+    // The next page does not show it again.
     await page.goto('/');
     expect(await page.getByText('Saved.').count()).toBe(0);
     expect(messages).toEqual([]);
@@ -72,7 +72,7 @@ describe('a post', () => {
     await area(page).press('Escape');
     await docked(page).waitFor({ state: 'detached' });
     expect(await focused(page)).toBe(`post-${number}`);
-    // A reply has a panel of its own.
+    // A reply has its own panel.
     await page.keyboard.press('r');
     await docked(page).getByText('Reply to ada', { exact: false }).waitFor();
     expect(await area(page).inputValue()).not.toContain('Half');
@@ -83,7 +83,7 @@ describe('a post', () => {
     await docked(page).getByRole('link', { name: 'Cancel' }).click();
     await docked(page).waitFor({ state: 'detached' });
     await expect.poll(() => drafts(page)).toBe(0);
-    // Its key opens the same panel.
+    // The shortcut opens the same panel.
     await page.keyboard.press('e');
     await expect.poll(() => area(page).inputValue()).toBe('To be left alone.');
     expect(

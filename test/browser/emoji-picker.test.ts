@@ -19,7 +19,7 @@ const press = async (page: Page, ...keys: readonly string[]): Promise<void> => {
 
 const speak = (language: string | null) => forum.app.app.service(Accounts).setLocale(forum.people.bob.id, { language });
 
-/** What an earlier test left would come back. */
+/** Drafts of earlier tests would be restored. */
 beforeEach(async () => {
   await speak(null);
   const bob = forum.app.client();
@@ -121,7 +121,7 @@ describe('the emoji picker', () => {
     await openByKeyboard(page);
     expect(await page.getByLabel('Skin tone').inputValue()).toBe('3');
     expect(await dialog(page).getByRole('gridcell').first().textContent()).toBe('👋🏽');
-    // Every one of them is an emoji that devices know.
+    // Every one of them is a standard emoji.
     await dialog(page).getByRole('tab', { name: 'People' }).click();
     const signs = await dialog(page).getByRole('gridcell').allTextContents();
     expect(signs.filter((sign) => sign.includes('🏽')).length).toBeGreaterThan(200);
@@ -197,7 +197,7 @@ describe('the emoji picker', () => {
     await cells.first().waitFor();
     const box = (await dialog(page).boundingBox())!;
     expect(box.x >= 0 && box.x + box.width <= width && box.y + box.height <= 700, JSON.stringify(box)).toBe(true);
-    // On a narrow one it is a sheet at the foot.
+    // On a narrow screen it is a bottom sheet.
     const sheet = box.x === 0 && box.width === width && box.y + box.height === 700;
     expect(sheet).toBe(width === 320);
     expect(await movesSideways(page)).toBe(false);

@@ -7,13 +7,13 @@ const forum = useForum();
 
 interface Early {
   readonly page: Page;
-  /** Paths of pages that were asked for since, and how. */
+  /** Navigation requests since then, as method and path. */
   readonly visits: readonly string[];
-  /** Lets the module come, which is not there yet. */
+  /** Lets the module load, which has not been defined yet. */
   come(): Promise<void>;
 }
 
-/** A page whose module of this element is on its way, or does not come. */
+/** A page on which the module of this element is delayed. */
 async function openBefore(tag: string, path = '/d/1', options: BrowserContextOptions = {}): Promise<Early> {
   const page = await forum.open('bob', options);
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -32,7 +32,7 @@ async function openBefore(tag: string, path = '/d/1', options: BrowserContextOpt
   };
   return { page, visits, come };
 }
-/** Loads the page again, to which the module of reactions does not come. */
+/** Reloads the page without the module of reactions. */
 const refuse = async (page: Page): Promise<void> => {
   await page.route('**/x-reactions.js', (route) => route.abort());
   await page.reload();

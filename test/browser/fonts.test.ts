@@ -9,8 +9,8 @@ import { openBrowser } from './look.ts';
 
 const forum = useForum();
 /**
- * Letters a fifth wider than Noto's, which every page is looked at in elsewhere: where both are installed, fontconfig
- * takes those.
+ * A font a fifth wider than Noto, which is used for every page elsewhere: if both are installed, fontconfig prefers
+ * Noto.
  */
 const DEJAVU = '/usr/share/fonts/truetype/dejavu';
 const PAGES = [

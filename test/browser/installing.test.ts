@@ -23,7 +23,7 @@ describe('the installer in a browser', () => {
     const page = await context.newPage();
     const messages = listen(page);
     await page.goto(address(site.link));
-    // What is drawn depends on the colours, what is there and where on the width.
+    // Colour schemes affect what is drawn, the width affects the layout.
     const look = async (name: string): Promise<void> => {
       for (const [colorScheme, width] of [
         ['dark', 1280],
@@ -53,9 +53,9 @@ describe('the installer in a browser', () => {
     await page.getByRole('button', { name: 'Install' }).click();
     await page.getByRole('alert').waitFor();
     await look('refused');
-    // The browser says of each answer that is no success that it could not be loaded.
+    // The browser reports each unsuccessful response as a failed load.
     expect(messages.filter((line) => !line.includes('400 (Bad Request)'))).toEqual([]);
-    // The first browser that sends a step is the only one that may.
+    // Only the first browser that submits a step may continue.
     await context.clearCookies();
     await page.goto(address(site.link));
     expect(await heading(page)).toBe('The link was used');
@@ -92,7 +92,7 @@ describe('the installer in a browser', () => {
     await page.getByText('12 of 40 members').waitFor();
     expect(page.url()).toBe(address('/install/progress'));
     content.resolve();
-    // By itself: the page looks again every two seconds.
+    // Without interaction: the page refreshes every two seconds.
     await page.waitForURL(address('/login'), { timeout: 60_000 });
     await page.getByText('Your forum is ready. Log in as ada.').waitFor();
     await page.locator('[name="identifier"]').fill('ada');

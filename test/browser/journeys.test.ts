@@ -6,7 +6,7 @@ import { logIn, PASSWORD, useForum } from './forum.ts';
 
 const forum = useForum();
 
-/** Opens the menu behind the button, or the link, of this name and chooses from it. */
+/** Opens the menu of the button or link with this name and selects an entry. */
 async function choose(
   page: Page,
   menu: string | RegExp,
@@ -19,7 +19,7 @@ async function choose(
     .click();
   await page.getByRole(role, { name: entry, exact: true }).and(page.locator(':visible')).click();
 }
-/** Waits until it can be seen; throws when that does not happen. */
+/** Waits until it is visible; throws if that does not happen. */
 async function seen(what: Locator): Promise<boolean> {
   await what.first().waitFor();
   return true;
@@ -27,12 +27,12 @@ async function seen(what: Locator): Promise<boolean> {
 const shown = (page: Page, text: string | RegExp): Promise<boolean> => seen(page.getByRole('main').getByText(text));
 const heading = (page: Page, name: string): Promise<boolean> =>
   seen(page.getByRole('heading', { name, level: 1, exact: true }));
-/** What the browser complained about, but for answers that refuse, which the journeys are about. */
+/** Browser errors, except refused requests, which the journeys cause on purpose. */
 const complaints = (heard: readonly string[]): readonly string[] =>
   heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 
-/** Who signs up with JavaScript, and whom the administrator then has to do with. */
+/** The member who signs up with JavaScript, and whom the administrator disables later. */
 const NEWCOMER = 'wanda';
 const [MINE, ANOTHER] = ['Masts', 'Lamps'].map(
   (topic) => `${topic}: what do you use, and would you buy them again?`,
@@ -107,7 +107,7 @@ describe.each([
     const text = page.getByLabel('Your text');
     await expect.poll(() => text.inputValue()).toContain('> Hello, **everybody**.');
     await text.fill(`${await text.inputValue()}Indeed.`);
-    // Beside the posts with JavaScript, else on a page of its own.
+    // In the docked panel with JavaScript, otherwise on a separate page.
     await page.getByRole('button', { name: /^Post( reply)?$/ }).click();
     await post(page, 3).locator('blockquote', { hasText: 'Hello, everybody.' }).waitFor();
     await post(page, 3).getByText('Indeed.').waitFor();
@@ -115,7 +115,7 @@ describe.each([
 
   test('edits a post', async () => {
     await choose(page, 'More about post 3', 'Edit');
-    // Beside the posts with JavaScript, else on a page of its own.
+    // In the docked panel with JavaScript, otherwise on a separate page.
     await page.locator('form[action$="/edit"]').getByLabel('Your text').fill('Never mind.');
     await page.getByRole('button', { name: 'Save' }).click();
     await post(page, 3).getByText('Never mind.').waitFor();

@@ -78,7 +78,7 @@ test('a member can reply, quote, bookmark, react and open menus without a pointe
   const page = await forum.open('ada');
   const messages = listen(page);
   await page.goto('/d/1');
-  // What stands outside of its element does before that what it does without JavaScript.
+  // Until then, links outside of these elements act as they do without JavaScript.
   await defined(page, 'x-posts', 'x-reactions');
   await press(page, 'j', 'j');
   await expect.poll(() => active(page, 'id')).toBe('post-2');
@@ -95,7 +95,7 @@ test('a member can reply, quote, bookmark, react and open menus without a pointe
   expect(await page.evaluate('document.activeElement.matches("#post-2 a[data-menu]")')).toBe(true);
   await press(page, 'm');
   await page.locator('.menu:popover-open').waitFor();
-  // At once: that the first menu is closed is told while the second is waited for.
+  // Immediately: the first menu's close event arrives while the second one is awaited.
   await page.evaluate(`{
     document.querySelector('.menu:popover-open').hidePopover();
     document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'b', bubbles: true, cancelable: true }));
@@ -155,7 +155,7 @@ for (const visitor of ['guest', 'ada'] as const) {
   });
 }
 
-/** Chooses a key that is taken, and then one that is not. */
+/** Chooses a key that is already used, then one that is free. */
 async function chooseNext(page: Page): Promise<void> {
   const save = page.getByRole('button', { name: 'Save' });
   await page.goto('/settings/keyboard');
@@ -171,7 +171,7 @@ test('shortcuts can be changed on a page that fits 320 pixels', async () => {
   const page = await forum.open('bob', { viewport: { width: 320, height: 800 } });
   await chooseNext(page);
   expect(await movesSideways(page)).toBe(false);
-  // Wherever the button left it, something would lie half below the bar.
+  // Otherwise the scroll position could leave something half covered by the header.
   await page.evaluate('scrollTo(0, 0)');
   expect(await judge(page)).toEqual([]);
   await page.goto('/');
@@ -194,7 +194,7 @@ test('a moderator can navigate the report queue and resolve a report by keyboard
   const reports = await page.locator('.queue > article').count();
   await press(page, 'j');
   await expect.poll(() => active(page, 'localName')).toBe('article');
-  // What these keys do elsewhere, they do not do here, and the list of keys says so.
+  // These keys do not act as elsewhere, and the list of shortcuts reflects that.
   await press(page, '?');
   const keys = page.getByRole('dialog');
   await keys.getByText('Go to the note or reason').waitFor();

@@ -5,7 +5,7 @@ import { useForum } from './forum.ts';
 
 const forum = useForum();
 
-/** A page of bob's, and each question whether to leave it: the answer is always yes. */
+/** A page of bob's, and each prompt before leaving it, which is always accepted. */
 async function open(path: string): Promise<{ readonly page: Page; readonly asked: string[] }> {
   const page = await forum.open('bob');
   const asked: string[] = [];
@@ -16,7 +16,7 @@ async function open(path: string): Promise<{ readonly page: Page; readonly asked
   await page.goto(path);
   return { page, asked };
 }
-/** The address of the form that reports the first post. */
+/** The URL of the form that reports the first post. */
 async function report(): Promise<string> {
   const { posts } = (await forum.app.client().get('/api/discussions/1/posts')).body;
   return `/p/${posts[0].id}/report`;

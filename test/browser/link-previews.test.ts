@@ -14,7 +14,7 @@ const card = (page: Page) => page.locator('.link-preview');
 
 afterEach(() => switchTo(true));
 
-/** A discussion of mia's; its path. */
+/** Starts a discussion as mia; returns its path. */
 async function started(): Promise<{ readonly path: string; reply(content: string): Promise<unknown> }> {
   const mia = forum.app.client();
   await mia.login('mia', PASSWORD);

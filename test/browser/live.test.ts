@@ -8,7 +8,7 @@ import { judge } from './look.ts';
 
 const forum = useForum();
 
-/** Replies to a discussion, as somebody elsewhere does. */
+/** Replies to a discussion from another session. */
 async function reply(name: Person, content: string, number = '1'): Promise<void> {
   const { app } = forum.app;
   const { id } = forum.people[name];
@@ -20,7 +20,7 @@ async function reply(name: Person, content: string, number = '1'): Promise<void>
 describe('the bell on an open page', () => {
   test('shows and announces a new notification, and is reset once it is read elsewhere', async () => {
     const page = await forum.open('bob');
-    // Whoever wrote first in a discussion watches it.
+    // Members watch discussions that they have started.
     await page.goto('/new?category=general&title=Bells');
     await page.getByLabel('Your text').fill('Ours is brass.');
     await page.getByRole('button', { name: 'Start discussion' }).click();
@@ -54,7 +54,7 @@ test('an open page shows that the network is offline', async () => {
 describe('an open discussion', () => {
   test('announces new replies without moving the page, and links to the first of them', async () => {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
-    // At its end, where the elements at its top are far out of sight.
+    // At its end, where the elements at the top are far out of view.
     await openListening(page, '/d/1/5', 'x-replies');
     await painted(page);
     const place = (): Promise<number> => page.evaluate('scrollY');
@@ -100,7 +100,7 @@ test.each([320, ...inFull(1280)])(
   'an open page shows once that the forum was updated, and reloads on request, at %i pixels',
   async (width) => {
     const page = await forum.open('ada', { viewport: { width, height: 700 } });
-    // As if it were from before an update.
+    // As if the page was loaded before an update.
     await page.route('**/api/live?*', (route) =>
       route.continue({
         url: route

@@ -46,7 +46,7 @@ test('a member writes to another, who sees it immediately and replies, and the r
   await ada.getByLabel('Your text').focus();
   await write(bob, 'I do.');
   await ada.getByRole('article').getByText('I do.').waitFor();
-  // She looks at it, so that it is read; and goes on writing where she was.
+  // Being visible, the page marks it as read, and focus stays in the text field.
   await expect.poll(() => ada.getByRole('link', { name: /^Conversations with new messages/ }).count()).toBe(0);
   expect(await ada.evaluate('document.activeElement.id')).toBe('f-content');
   await write(ada, 'Then I steer.');
@@ -78,7 +78,7 @@ test('a message is edited in place, and updated in the other participant’s ope
   await expect.poll(() => area.inputValue()).toBe('At noon, by the oak.');
   expect(await area.getAttribute('id')).not.toBe('f-content');
   expect(await judge(ada)).toEqual([]);
-  // What is put away comes back, and what is cancelled does not.
+  // A closed form restores its draft, a cancelled one does not.
   await area.fill('Half a thought');
   await message(ada)
     .getByText(/^Saved \d/)
@@ -90,7 +90,7 @@ test('a message is edited in place, and updated in the other participant’s ope
   await expect.poll(() => area.inputValue()).toBe('Half a thought');
   await message(ada).getByRole('link', { name: 'Cancel' }).click();
   await expect.poll(() => area.count()).toBe(0);
-  // The next form would ask for a draft that is being discarded.
+  // The next form would request a draft that is being discarded.
   await expect.poll(async () => (await client.get('/api/drafts')).text).not.toContain('message-edit-');
   await button.click();
   await expect.poll(() => area.inputValue()).toBe('At noon, by the oak.');
@@ -102,7 +102,7 @@ test('a message is edited in place, and updated in the other participant’s ope
   expect([await movesSideways(bob), await judge(bob)]).toEqual([false, []]);
   expect(await ada.locator('#reply textarea').inputValue()).toBe('An answer under way.');
   expect(new URL(ada.url()).pathname).toBe(path);
-  // The other one reads on where the message was, and it is gone for them, too.
+  // It is removed from the other participant's open page as well.
   await message(ada).getByRole('link', { name: 'Remove message 1' }).click();
   await ada.getByRole('button', { name: 'Remove permanently' }).click();
   for (const page of [ada, bob]) await message(page).getByText('The author removed this message.').waitFor();

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PASSWORD, useForum } from './forum.ts';
 
 const forum = useForum();
-/** A page of another site. */
+/** A page on another origin. */
 const elsewhere = createServer(
   (_req, res) => void res.setHeader('content-type', 'text/html').end('<!doctype html><title>Elsewhere</title>'),
 );
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => elsewhere.close());
 
-/** Reads a stream of events with `fetch` until `count` have come; then leaves. Runs in the browser. */
+/** Reads an event stream with `fetch` until `count` events have arrived, then disconnects. Runs in the browser. */
 const READ = `async ({ url, headers, count }) => {
   const leaving = new AbortController();
   const answer = await fetch(url, { headers, signal: leaving.signal });
@@ -73,7 +73,7 @@ test('a page of an allowed origin reads responses and headers, follows the live 
       })})`,
     );
 
-  // With its headers the stream has begun: what happens from now on is told to it.
+  // The stream starts with its headers: it receives everything that happens from now on.
   const begun = page.waitForResponse(
     (answer) => new URL(answer.url()).pathname === '/api/live' && answer.status() === 200,
   );

@@ -11,8 +11,8 @@ import { PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
 /**
- * The pages on which people spend their time are looked at in both schemes, with the Tab key at both widths, and as
- * guests and members see them; the others once, which have the same frame and are made of the same parts.
+ * The most used pages are checked in both colour schemes, with the Tab key at both widths, and as guests and members see
+ * them; the others once, as they share layout and components.
  */
 const IMPORTANT = [/^\/$/, /^\/c\//, /^\/d\/1-/, /^\/new$/, /^\/login$/, /^\/admin\/plugins$/];
 const isImportant = (path: string): boolean => IMPORTANT.some((address) => address.test(path));
@@ -20,17 +20,17 @@ type Addresses = Partial<Record<Visitor, readonly string[]>>;
 
 const forum = useForum();
 let routes: readonly RouteInfo[];
-/** What stands for the parameters of an address, and who goes there. A route with parameters must be named here. */
+/** The URLs that fill in parameters, and who visits them. A route with parameters must be listed here. */
 let filled: Readonly<Record<string, Addresses>>;
-/** How many groups of settings are looked at in a short run. */
+/** The number of groups of settings that a short run checks. */
 const LONGEST_GROUPS = 3;
-/** Pages that are not there, or closed. */
+/** Pages that do not exist, or are forbidden. */
 const MISSING: Addresses = { guest: ['/no-such-page'], ada: ['/admin'] };
 const NO_ADDRESS = '/settings/security/email/confirm/no-such-link';
-/** What a login at a provider leads back to is looked at where there is one. */
+/** The callback of a login at a provider is checked where a provider exists. */
 const NO_PROVIDER = '/auth/no-such-provider/callback';
 const missing = [...Object.values(MISSING).flat(), '/password/reset/no-such-link', NO_ADDRESS, NO_PROVIDER];
-/** Pages that look otherwise with a question in their address. */
+/** Pages that look different with a query. */
 const ASKED: Addresses = {
   guest: [
     '/search?q=bilge',
@@ -61,13 +61,13 @@ beforeAll(async () => {
   const { posts } = (await forum.app.client().get('/api/discussions/1/posts')).body as {
     posts: readonly { id: string }[];
   };
-  // There once somebody has written them.
+  // They exist only once they have been written.
   await app
     .service(Settings)
     .set({ 'site-pages.terms': '# You\n\nbring your own boat.', 'site-pages.imprint': 'Harbour Street 1' });
   await introduce();
   const left = await split();
-  // In every discussion the people here take turns.
+  // In every discussion the authors take turns.
   const own = `/p/${posts[4]!.id}`;
   await change(own);
   const mia = forum.app.client();
@@ -82,7 +82,7 @@ beforeAll(async () => {
     .list()
     .map(({ schema, plugin }) => (schema as { 'x-group'?: string })['x-group'] ?? plugin);
   const groups = [...Map.groupBy(settings, String)].toSorted(([, one], [, other]) => other.length - one.length);
-  // They are made of the same few fields: the longest show all of these.
+  // All consist of the same few kinds of fields, which the longest groups cover.
   const shown = groups.map(([group]) => group).filter((group) => group !== 'hidden');
   filled = {
     '/c/:slug': { guest: ['/c/general', ...inFull('/c/announcements')], ada: ['/c/general'] },
@@ -137,7 +137,7 @@ beforeAll(async () => {
   };
 });
 
-/** Ada keeps a post. */
+/** Bookmarks a post as ada; returns the id. */
 async function bookmark(post: string): Promise<string> {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
@@ -149,7 +149,7 @@ async function bookmark(post: string): Promise<string> {
   return made.body.bookmark.id as string;
 }
 
-/** Bob writes to ada and mia, a page and more; ada and mia report the first message. */
+/** Bob writes more than a page of messages to ada and mia, who report the first one. */
 async function converse(): Promise<Readonly<Record<'conversation' | 'reported' | 'report', string>>> {
   const [ada, bob, mia] = [forum.app.client(), forum.app.client(), forum.app.client()];
   await ada.login('ada', PASSWORD);
@@ -168,7 +168,7 @@ async function converse(): Promise<Readonly<Record<'conversation' | 'reported' |
   return { conversation: conversation.id, reported: message.id, report: made.body.report.id };
 }
 
-/** Of what bob sends something waits for a moderator, and something was rejected; the id of what waits. */
+/** Bob submits posts: one is held for approval and one was rejected; returns the id of the held one. */
 async function holdPosts(): Promise<string> {
   const [bob, mia] = [forum.app.client(), forum.app.client()];
   await bob.login('bob', PASSWORD);
@@ -185,7 +185,7 @@ async function holdPosts(): Promise<string> {
   return held;
 }
 
-/** Ada says who she is. */
+/** Fills in ada's profile. */
 async function introduce(): Promise<void> {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
@@ -199,7 +199,7 @@ async function introduce(): Promise<void> {
   if (status !== 200) throw new Error(`Ada said nothing: ${status}`);
 }
 
-/** Somebody's reply goes to a discussion of its own; where it leaves a place. */
+/** Moves a reply into a discussion of its own; returns the path of the one it left. */
 async function split(): Promise<string> {
   const mia = forum.app.client();
   await mia.login('mia', PASSWORD);
@@ -219,7 +219,7 @@ async function split(): Promise<string> {
   return new URL(url).pathname;
 }
 
-/** A post of ada's gets a history. */
+/** Edits a post of ada's, so that it has a history. */
 async function change(post: string): Promise<void> {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
@@ -230,7 +230,7 @@ async function change(post: string): Promise<void> {
 }
 
 /**
- * Where mails lead those who have forgotten their password, those who have just signed up, and those who want another
+ * The links in mails about a forgotten password, about a new account, and about a changed e-mail
  * address.
  */
 async function linksInMails(): Promise<{ readonly reset: string; readonly confirm: string; readonly address: string }> {
@@ -267,17 +267,17 @@ const addressesFor = (visitor: Visitor): readonly string[] => [
 ];
 
 let linesRead = 0;
-/** What the server logged as errors since it was last asked. */
+/** Errors that the server has logged since the last call. */
 function failures(): readonly string[] {
   const lines = forum.app.lines.slice(linesRead).filter(({ level }) => level === 'error');
   linesRead = forum.app.lines.length;
   return lines.map(({ message, error }) => `${message}: ${error instanceof Error ? error.message : ''}`);
 }
 
-/** Most characters of one finding. */
+/** The maximum length of one finding. */
 const LONGEST = 300;
 
-/** Windows that a page is looked at in. What is drawn depends on the colours, what is there and where on the width. */
+/** The viewports in which pages are checked. Colour schemes affect what is drawn, the width affects the layout. */
 const WINDOWS = {
   narrow: { width: 320, height: 700 },
   middle: { width: 768, height: 1_024 },
@@ -285,17 +285,17 @@ const WINDOWS = {
 } as const;
 type Add = (what: string, list: readonly string[]) => void;
 
-/** How it is laid out in windows of this width; `closely`: with wide spacing and the Tab key, too. */
+/** Checks the layout at this width; `closely`: with wide text spacing and the Tab key as well. */
 async function lookAtLayout(page: Page, width: keyof typeof WINDOWS, closely: boolean, add: Add): Promise<void> {
   await page.setViewportSize(WINDOWS[width]);
   if (await movesSideways(page)) add(width, ['moves sideways']);
   if (closely || width === 'narrow') add(`${width}, cut with wide spacing`, await spaceText(page));
   if (closely) add(`${width}, focused but unseen`, await walkFocus(page));
-  // Wherever the walk left it, something would lie half below the bar.
+  // Otherwise the scroll position could leave something half covered by the header.
   await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
 }
 
-/** As everybody may see it: in windows of each width, in both schemes and in both directions. */
+/** Checks every viewport in both colour schemes and both directions. */
 async function lookAtAll(page: Page, add: Add): Promise<void> {
   for (const direction of ['ltr', 'rtl'])
     for (const [width, size] of Object.entries(WINDOWS))
@@ -317,7 +317,7 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
   await page.emulateMedia({ colorScheme: 'light', reducedMotion: 'reduce', forcedColors: 'none' });
   await page.setViewportSize(WINDOWS.narrow);
   const answer = await page.goto(path);
-  // An address that leads to another is looked at there.
+  // A redirect is checked at its target.
   if (seen.size === seen.add(page.url()).size) return [];
   if (!missing.includes(path) && answer?.status() !== 200) found.push(`${path}: ${answer?.status()}`);
   await settle(page);
@@ -352,7 +352,7 @@ describe('every page', () => {
       const seen = new Set<string>();
       for (const path of addressesFor(visitor)) {
         found.push(...(await lookAt(page, path, seen)));
-        // That the page itself is missing or closed is what its address is about.
+        // A missing or forbidden page is intended.
         found.push(...failures().map((line) => `${path} log: ${line}`));
         const meant = /the server responded with a status of 40[34]/;
         found.push(

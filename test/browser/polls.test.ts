@@ -4,7 +4,7 @@ import { defined, listen, movesSideways } from './checks.ts';
 import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
-/** The example of the guide, as a package that runs beside the program's own plugins. */
+/** The example from the guide, as a package that runs with the program's own plugins. */
 const forum = useForum({ also: [resolve(import.meta.dirname, '../../docs/examples/parley-plugin-polls')] });
 
 test('a poll is created with a new discussion, and a vote is counted without leaving the page', async () => {

@@ -23,7 +23,7 @@ The clamp falls off.
 
 [^1]: Twice on end grain.`;
 
-/** A discussion of ada's with everything that a post can hold; its path. */
+/** Starts a discussion as ada with every kind of content; returns its path. */
 async function write(): Promise<string> {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
@@ -155,7 +155,7 @@ test('the link to a post is copied from its menu if the device has no share dial
   await share.press('Enter');
   await page.getByText('Link copied.').first().waitFor();
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(address);
-  // As after everything else in it.
+  // Like any other entry, it closes the menu.
   expect(await share.isVisible()).toBe(false);
   expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('More about post 2');
   await page.context().close();

@@ -9,7 +9,7 @@ const forum = useForum();
 const area = (page: Page): Locator => page.getByLabel('Your text');
 const offer = (page: Page): Locator => page.locator('.quote-offer:popover-open').getByRole('button');
 
-/** A discussion of ada's with a reply of mia's; its path. */
+/** Starts a discussion as ada with a reply by mia; returns its path. */
 async function written(): Promise<string> {
   const [ada, mia] = [forum.app.client(), forum.app.client()];
   await ada.login('ada', PASSWORD);
@@ -60,12 +60,12 @@ test('selections from posts are appended to the reply, one quote after another',
   const path = await written();
   const page = await open(path);
   await area(page).fill('Well.');
-  // As a press on the text of a post does.
+  // As a press on the text of a post would.
   await area(page).blur();
   await select(page, 1, 0);
   await offer(page).click();
   await expect.poll(() => area(page).inputValue()).toContain('ash');
-  // The first one opens the reply.
+  // The first quote opens the reply.
   await page.locator('.docked textarea:focus').waitFor();
   await area(page).blur();
   await select(page, 2);
@@ -87,7 +87,7 @@ test('selections from posts are appended to the reply, one quote after another',
     .poll(async () => (await quoted.allInnerTexts()).map((text) => text.replace(/\s+/g, ' ')))
     .toEqual(['@ada: Made of ash.', '@mia: Is 2 * 3 m long? - or longer']);
   await expect.poll(() => page.locator('#post-3 .prose').innerText()).toMatch(/Yes\.$/);
-  // Of several that are quoted it answers none.
+  // With several quotes, no single post is answered.
   expect(await page.locator('#post-3 .post-to').count()).toBe(0);
   await page.context().close();
 });
@@ -117,7 +117,7 @@ test('quoting by keyboard: with a shortcut, or with Tab from the selection', asy
   await page.keyboard.press('q');
   await expect.poll(() => area(page).inputValue()).toContain('> Not of oak.');
   await page.locator('.docked textarea:focus').waitFor();
-  // The last paragraph, up to what stands behind it.
+  // The last paragraph, with a selection that ends in the next element.
   await page.locator('#post-2 .prose p').last().click({ clickCount: 3 });
   await offer(page)
     .filter({ hasText: /^Quote$/ })
@@ -125,7 +125,7 @@ test('quoting by keyboard: with a shortcut, or with Tab from the selection', asy
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
   await expect.poll(() => area(page).inputValue()).toContain('> \\- or longer\n\n');
-  // What was written changes what is selected in the field, and that is looked at once more.
+  // Inserting text changes the selection in the field, which is evaluated again.
   await page.waitForTimeout(400);
   expect(await page.evaluate('document.activeElement.textContent')).toBe('Go to your reply');
   await page.keyboard.press('Enter');

@@ -34,7 +34,7 @@ describe('reactions below a post', () => {
     const page = await forum.open('bob', { viewport: { width: 360, height: 640 }, hasTouch: true, isMobile: true });
     await page.goto('/d/1/19#post-19');
     const address = page.url();
-    // Nothing about reactions is in view but the posts' own links.
+    // Of the reactions, only the posts' own links are in view.
     expect(await page.evaluate('document.querySelector("x-reactions").getBoundingClientRect().bottom')).toBeLessThan(
       -400,
     );
@@ -61,7 +61,7 @@ describe('reactions below a post', () => {
     for (const name of ['Laugh', 'Love']) {
       await page.getByRole('link', { name: 'React to post 2', exact: true }).click();
       await page.locator('.reaction-menu').getByRole('button', { name }).click();
-      // A press so soon after is one that closes what is open.
+      // A press sooner than this would only close what is open.
       await page.waitForTimeout(500);
     }
     await expect.poll(() => answered).toBe(2);
@@ -77,7 +77,7 @@ describe('reactions below a post', () => {
     const bob = await forum.open('bob');
     await bob.goto('/d/1');
     await bob.evaluate('customElements.whenDefined("x-reactions").then(() => true)');
-    // Nobody has reacted to the last one.
+    // The last post has no reactions yet.
     const last = bob.locator('.stream > .post').last();
     await last.getByRole('link', { name: /React to post/ }).click();
     const who = bob.locator('.reaction-menu').getByRole('link', { name: 'Who reacted' });
@@ -95,7 +95,7 @@ describe('reactions below a post', () => {
     expect(await judge(bob)).toEqual([]);
     await bob.keyboard.press('Escape');
     expect(await dialog.isVisible()).toBe(false);
-    // A pointer that rests on a reaction is told, until it goes.
+    // The list opens while the pointer is on a reaction.
     await bob.locator('#post-1 .reaction').first().hover();
     await dialog.getByRole('link', { name: 'mia' }).first().waitFor();
     await bob.mouse.move(2, 2);

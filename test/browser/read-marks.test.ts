@@ -18,7 +18,7 @@ const write = (content: string) => {
 };
 const row = (page: Page) => page.locator('.card', { hasText: discussion.title });
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
-/** Waits until the page watches what is read. */
+/** Waits until the page tracks what is read. */
 const watching = (page: Page) => defined(page, 'x-read-marks');
 
 beforeAll(async () => {
@@ -31,7 +31,7 @@ describe('a member', () => {
   test('continues at the first unread post, with JavaScript and the n key', async () => {
     const page = await forum.open('bob');
     const messages = listen(page);
-    // What comes before the last post may be sent by itself.
+    // Earlier posts may be sent in separate requests.
     const sent = page.waitForResponse(
       (answer) =>
         answer.url().endsWith('/api/read-marks') &&
@@ -109,7 +109,7 @@ test('the read marks of a guest are stored in the browser, and rows show what is
   expect(await judge(page)).toEqual([]);
   await row(page).locator('.card-title a').click();
   await page.locator('.new-since').waitFor();
-  // It stays where the post is shown anew, in parts or as a whole.
+  // It persists when the post is rendered again, in part or entirely.
   await page.evaluate(`document.querySelector('.new-since').remove()`);
   await expect.poll(() => page.locator('.new-since').count()).toBe(1);
   await page.evaluate(`{

@@ -9,7 +9,7 @@ const forum = useForum();
 const WIDE =
   '| Electroencephalographically | Uncharacteristically | Counterrevolutionaries |\n|---|---|---|\n| a | b | c |';
 
-/** A discussion of ada's with a wide table and a picture; its path. */
+/** Starts a discussion as ada with a wide table and a picture; returns its path. */
 async function write(): Promise<string> {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
@@ -31,9 +31,9 @@ async function write(): Promise<string> {
 test('a wide table scrolls by keyboard without breaking words, an image reserves its space, and no tag is too small', async () => {
   const path = await write();
   const page = await forum.open('guest', { viewport: { width: 360, height: 700 } });
-  // The picture never comes: its place is there all the same.
+  // The picture never loads, but its space is reserved.
   await page.route('**/uploads/**', () => undefined);
-  // Its styles have to come all the same; a page is loaded without the pictures that come late.
+  // The styles still have to load; the load event does not wait for lazy images.
   await page.goto(path);
   expect(await movesSideways(page)).toBe(false);
   const seen = await page.evaluate(`(() => {
@@ -116,7 +116,7 @@ test('with forced colours the current tab is marked and not cut off', async () =
   await page.context().close();
 });
 
-// As of windows of 320 and 360 pixels where text is twice as large, or nearly.
+// Simulates screens of 320 and 360 pixels with text about twice as large.
 test('on a small screen with large text pages fit the width, and the position bar leaves room for them', async () => {
   const page = await forum.open('ada', { viewport: { width: 160, height: 460 } });
   for (const width of [160, 200]) {

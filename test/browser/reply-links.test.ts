@@ -7,7 +7,7 @@ import { judge } from './look.ts';
 
 const forum = useForum();
 let short = '';
-/** What answers the second post, of a short discussion and of one longer than a page. */
+/** Adds replies to the second post, in a short discussion and in one longer than a page. */
 beforeAll(async () => {
   const [ada, mia] = [forum.app.client(), forum.app.client()];
   await ada.login('ada', PASSWORD);
@@ -31,7 +31,7 @@ const inView = (page: Page, number: number): Promise<boolean> =>
     const { top } = document.getElementById('post-${number}').getBoundingClientRect();
     return top > -5 && top < innerHeight / 2;
   })()`);
-/** The page stays if this does. */
+/** Marks the page, to detect whether it was reloaded. */
 const mark = (page: Page) => page.evaluate('globalThis.stayed = true');
 const stayed = (page: Page): Promise<boolean> => page.evaluate('globalThis.stayed === true');
 
@@ -96,7 +96,7 @@ test('an answered post shows new replies immediately, and its list of replies st
   await openListening(page, `/d/${discussion.number}`, 'x-posts', 'x-replies');
   await answer('Third');
   await post(page, 2).getByText('1 reply').click();
-  // Whoever reads the end of a discussion sees it go on.
+  // At the end of a discussion, new replies appear automatically.
   await post(page, 3).getByText('Third').waitFor();
   await page.mouse.click(5, 600);
   await answer('Fourth');
@@ -104,7 +104,7 @@ test('an answered post shows new replies immediately, and its list of replies st
   expect(await post(page, 2).getByRole('link', { name: '#4 mia' }).isVisible()).toBe(true);
   await post(page, 4).getByRole('link', { name: 'in reply to #2 by mia' }).waitFor();
   expect(await page.getByRole('link', { name: /^New replies/ }).count()).toBe(0);
-  // What is deleted is no reply any more, and what is restored is one again.
+  // A deleted reply is removed from the list, and a restored one returns.
   const { posts } = (await mia.get(`/api/discussions/${discussion.id}/posts`)).body;
   const [third, fourth] = posts.slice(2).map(({ id }: { id: string }) => id);
   await mia.delete(`/api/posts/${fourth}`);

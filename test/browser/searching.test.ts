@@ -48,7 +48,7 @@ test.runIf(FULL)(
     await page.goto('/search');
     const field = page.locator('#f-q');
     await field.fill('keel bolts');
-    // It came with the focus, and remembers what is sent from then on.
+    // It was loaded on focus, and stores searches submitted from then on.
     await defined(page, 'x-search');
     await field.press('Enter');
     await page.waitForURL('**/search?q=keel+bolts*');
@@ -102,10 +102,10 @@ test.each([[320, 'dark'], ...inFull([1280, 'light'] as const)] as const)(
     const path = await option.getAttribute('href');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    // It is filled in, and nothing is sent or left.
+    // The field is filled in, without submitting or leaving the page.
     expect([await field.inputValue(), new URL(page.url()).pathname]).toEqual([path, '/d/1/move']);
     await option.waitFor({ state: 'hidden' });
-    // The discussion itself is none of them, nor are members and tags.
+    // The current discussion is not suggested, nor are members and tags.
     await field.fill(own.slice(0, 6));
     await page.waitForTimeout(400);
     expect(await options.filter({ hasText: own }).count()).toBe(0);

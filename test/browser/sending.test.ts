@@ -5,7 +5,7 @@ import { useForum } from './forum.ts';
 const forum = useForum();
 const NOTE = 'form[action$="/notes"]';
 
-/** What moderators see of bob, and what was sent from there, which nothing comes of before `release` is called. */
+/** A page about bob for moderators, and the forms submitted from it, which get no response before `release`. */
 async function open(): Promise<{ readonly page: Page; readonly sent: string[]; release(): void }> {
   const page = await forum.open('mia');
   const sent: string[] = [];
@@ -15,13 +15,13 @@ async function open(): Promise<{ readonly page: Page; readonly sent: string[]; r
       sent.push(route.request().postData() ?? '');
       await promise;
     }
-    // It may have been given up meanwhile.
+    // It may have been aborted meanwhile.
     await route.continue().catch(() => undefined);
   });
   await page.goto('/mod/members/bob');
   return { page, sent, release };
 }
-/** Presses the button that adds a note after so many milliseconds each, while the next page is on its way. */
+/** Presses the button that adds a note after each of these milliseconds, while the next page is loading. */
 const press = (page: Page, times: readonly number[]): Promise<void> =>
   page.evaluate(
     `for (const at of ${JSON.stringify(times)}) setTimeout(() => document.querySelector('${NOTE} button').click(), at)`,

@@ -10,7 +10,7 @@ const forum = useForum();
 const dialog = (page: Page): Locator => page.getByRole('dialog', { name: 'Log in' });
 const text = (page: Page): Locator => page.getByLabel('Your text');
 
-/** Where bob writes, in a browser of his own. */
+/** A page on which bob is writing, in a separate browser context. */
 async function write(width = 1280): Promise<Page> {
   const page = await forum.open('guest', { viewport: { width, height: 800 } });
   await logIn(page, 'bob');
@@ -38,7 +38,7 @@ test.each([320, ...inFull(1280)])(
     await enter(page);
     await dialog(page).waitFor({ state: 'detached' });
     expect((await listening).status()).toBe(200);
-    // Where one was one goes on, without a pointer, too.
+    // The user can continue typing without clicking.
     await page.keyboard.type(' to its end');
     expect(await text(page).inputValue()).toBe('Half a thought, typed to its end');
     await page.context().close();

@@ -9,11 +9,11 @@ const forum = useForum();
 const bar = (page: Page): Locator => page.locator('x-bar');
 const text = (page: Page): Locator => page.getByLabel('Your text');
 
-/** A page on which bob writes, whose server says first that the session ends in so many seconds; counts what is asked. */
+/** A page on which bob is writing, whose session first ends in this many seconds; records the requests about it. */
 async function write(seconds: number, { width = 1280, words = 'Long thought about' } = {}) {
   const page = await forum.open('bob', { viewport: { width, height: 800 } });
   await page.clock.install();
-  // What one test writes is no draft that comes back in the next.
+  // The text of one test must not return as a draft in the next.
   await page.route('**/api/drafts/**', (route) => route.abort());
   const asked: string[] = [];
   let left = seconds;

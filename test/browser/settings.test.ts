@@ -14,7 +14,7 @@ test.each([[320, 'dark', true], ...inFull([1280, 'light', true] as const), [320,
       colorScheme,
       javaScriptEnabled: script,
     });
-    // What judges needs script in the page.
+    // The accessibility check runs in the page and requires JavaScript.
     const good = async (): Promise<void> =>
       expect([await movesSideways(page), script ? await judge(page) : []]).toEqual([false, []]);
     await page.goto('/admin/settings');

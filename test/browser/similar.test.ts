@@ -7,7 +7,7 @@ import { useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
-/** Half of a title that is there. */
+/** The first half of an existing title. */
 const TYPED = TITLES[0]!.split(' ').slice(0, 4).join(' ');
 const LIST = '.similar-list';
 const said = (page: Page): Promise<string> => page.evaluate('document.getElementById("announcer").textContent');
@@ -74,9 +74,9 @@ test.runIf(FULL)(
     expect(await top(page, 'textarea')).toBe(before);
     await page.getByLabel('Title').focus();
     await page.locator(LIST).waitFor();
-    // The first answer, of which there is no use any more, is not waited for.
+    // The first response is obsolete and is not awaited.
     expect(await page.locator(LIST).textContent()).not.toContain(TITLES[1]!);
-    // It stays where it is while one goes on, closed where it was closed.
+    // It keeps its position and stays collapsed while the title changes.
     await page.locator(`${LIST} summary`).click();
     await page.getByLabel('Title').fill(TITLES[1]!);
     await page.locator(LIST, { hasText: TITLES[1]! }).waitFor();

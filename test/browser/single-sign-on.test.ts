@@ -9,7 +9,7 @@ import { defined, listen, movesSideways } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
-/** A port that nobody has: the provider sends people back to the address that the forum says it has. */
+/** A free port, as the provider redirects to the configured URL of the forum. */
 async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -39,7 +39,7 @@ beforeAll(async () => {
 });
 afterAll(() => elsewhere[Symbol.asyncDispose]());
 
-/** Logs in at the provider, whose pages are those of its library. */
+/** Logs in at the provider, whose pages come from its library. */
 async function logInThere(page: Page, person: string): Promise<void> {
   await page.waitForURL(/\/interaction\//);
   await page.fill('input[name="login"]', person);
@@ -47,7 +47,7 @@ async function logInThere(page: Page, person: string): Promise<void> {
   await page.click('button[type="submit"]');
   await page.getByRole('button', { name: 'Continue' }).click();
 }
-/** Nothing about the page keeps anybody from using it. */
+/** The page is accessible and does not overflow. */
 async function expectFit(page: Page): Promise<void> {
   expect([page.url(), await judge(page), await movesSideways(page)]).toEqual([page.url(), [], false]);
 }
@@ -83,7 +83,7 @@ test.each([320, ...inFull(1280)])(
     await page.goto('/auth/example/callback');
     await page.getByText('was begun in another browser').waitFor();
     await expectFit(page);
-    // The provider’s own pages load letters from elsewhere.
+    // The provider’s own pages load fonts from elsewhere.
     expect(complaints.filter((complaint) => !/googleapis|NAME_NOT_RESOLVED|status of 40[09]/.test(complaint))).toEqual(
       [],
     );

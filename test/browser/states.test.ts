@@ -9,10 +9,10 @@ import { judge } from './look.ts';
 
 const forum = useForum();
 
-/** What is wrong with the page as it stands. Unlike an address, a state is not opened anew for each look. */
+/** Problems of the page in its current state. Unlike a URL, a state is not reopened for each check. */
 async function lookAt(page: Page, name: string): Promise<readonly string[]> {
   const found: string[] = [];
-  // What is drawn depends on the colours, what is there and where on the width.
+  // Colour schemes affect what is drawn, the width affects the layout.
   for (const [colorScheme, width, height] of [
     ['dark', 1280, 900],
     ['light', 320, 700],
@@ -30,7 +30,7 @@ async function lookAt(page: Page, name: string): Promise<readonly string[]> {
   );
   return found;
 }
-/** But for answers that refuse, which some of the states are about. */
+/** Browser errors, except refused requests, which some of the states result from. */
 const complaints = (heard: readonly string[]): readonly string[] =>
   heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
 const press = (page: Page, name: string): Promise<void> =>
@@ -98,13 +98,13 @@ test('a preview replaces the text, and a list that loads more replaces its pagin
   await press(page, 'Preview');
   await page.locator('.composer-view strong').waitFor();
   expect([await page.getByLabel('Your text').isVisible(), ...(await lookAt(page, 'preview'))]).toEqual([false]);
-  // Its marks would go into a text that nobody sees.
+  // Its buttons would change a text that is not visible.
   expect(await page.getByRole('toolbar').isVisible()).toBe(false);
   await press(page, 'Write');
   await page.getByRole('toolbar').waitFor();
   await press(page, 'Preview');
   await page.locator('.composer-view strong').waitFor();
-  // Nothing to send: the field comes back, so that the browser can say so there.
+  // With nothing to send, the field returns, so that the browser can report that there.
   await page.evaluate(`document.querySelector('textarea').value = ''`);
   await press(page, 'Post reply');
   await page.getByLabel('Your text').waitFor();

@@ -12,7 +12,7 @@ const forum = useForum();
 const COUNT = 110;
 let path = '';
 
-/** Brings in a discussion of so many posts, a day apart; its path. */
+/** Imports a discussion with this many posts, a day apart; returns its path. */
 async function bring({ app, people }: Forum, title: string): Promise<string> {
   const [categories, importer, markdown] = [Categories, Importer, Markdown].map((token) =>
     app.app.service(token as typeof Categories),
@@ -37,11 +37,11 @@ beforeAll(async () => void (path = await bring(forum, 'A very long story')));
 
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 const ready = (page: Page) => page.locator('x-stream:defined').waitFor({ state: 'attached' });
-/** Numbers of the posts that are shown, as they stand. */
+/** The numbers of the posts on the page, in order. */
 const shown = (page: Page): Promise<readonly number[]> =>
   page.evaluate(`[...document.querySelectorAll('.stream > .post')].map((one) => Number(one.id.slice(5)))`);
 const range = (from: number, to: number): number[] => Array.from({ length: to - from + 1 }, (_, at) => from + at);
-/** Turns the wheel until that post is there; one who reads does not turn on while posts are `awaited`. */
+/** Scrolls until that post is present; like a reader, pauses while posts are `awaited`. */
 async function turnTo(page: Page, number: number, by: number, awaited?: ReadonlySet<unknown>): Promise<void> {
   await page.mouse.move(200, 400);
   for (let turns = 0; turns < 200 && (await post(page, number).count()) === 0; turns++) {
@@ -50,13 +50,13 @@ async function turnTo(page: Page, number: number, by: number, awaited?: Readonly
   }
   await pass(page, 500);
 }
-/** As that does. On a busy machine one is at the top before they come: then they wait until they are asked for. */
+/** Scrolls up the same way. On a busy machine the top may be reached before posts load: then they load on request. */
 async function turnUpTo(page: Page, number: number, awaited?: ReadonlySet<unknown>): Promise<void> {
   await turnTo(page, number, -400, awaited);
   if ((await post(page, number).count()) === 0) await page.getByRole('link', { name: 'Earlier posts' }).click();
   await post(page, number).waitFor({ state: 'attached' });
 }
-/** Adds up by how much what is seen moves by itself, and notes what that was. */
+/** Sums up unexpected layout shifts, and records their sources. */
 const SHIFTS = `globalThis.shifted = 0;
 globalThis.shifts = [];
 new PerformanceObserver((list) => {
@@ -109,7 +109,7 @@ describe('with JavaScript', () => {
     await ready(page);
     expect(page.url().endsWith(path)).toBe(true);
     await turnTo(page, 41, 500);
-    // On a busy machine one has gone further before the posts came: what is named is what one has come to.
+    // On a busy machine scrolling may go further before the posts load; the URL names the post that was reached.
     const named = (): readonly number[] => (/\?page=(\d+)#post-(\d+)$/.exec(page.url()) ?? []).slice(1).map(Number);
     await expect.poll(named).not.toEqual([]);
     const [number, postNumber] = named();
@@ -117,7 +117,7 @@ describe('with JavaScript', () => {
     expect(number).toBe(Math.ceil(postNumber! / 20));
     const place = () =>
       page.evaluate('[location.hash, document.querySelector(location.hash).getBoundingClientRect().top]');
-    // The address follows now and then: of all turns of the wheel the last one counts.
+    // The URL is updated at intervals: the last scroll position counts.
     await expect
       .poll(async () => {
         const [, top] = (await place()) as [string, number];
@@ -134,14 +134,14 @@ describe('with JavaScript', () => {
         return [again, Math.abs(now - top) < 2];
       })
       .toEqual([hash, true]);
-    // What was read is not marked as if it had been looked up.
+    // A post that was only read is not highlighted like one opened by its link.
     expect(await page.evaluate('getComputedStyle(document.querySelector(":target")).backgroundColor')).toBe(
       'rgba(0, 0, 0, 0)',
     );
     await page.context().close();
   });
 
-  // On telephones rows are higher than the room that is kept for those that are not drawn yet.
+  // On phones rows are taller than the space reserved for those not rendered yet.
   test.each([360, ...inFull(1280)])(
     'navigating back to a list of discussions restores the exact position as well, at %i pixels',
     async (width) => {
@@ -163,7 +163,7 @@ describe('with JavaScript', () => {
         const row = [...document.querySelectorAll('[role="feed"] > *')].find((one) => one.getBoundingClientRect().bottom > 0);
         return [row.getAttribute('aria-labelledby'), row.getBoundingClientRect().top];
       })()`);
-      // What the wheel began goes on for a while.
+      // Scrolling continues for a while.
       await expect
         .poll(async () => {
           const [earlier, was] = await place();
@@ -191,7 +191,7 @@ describe('with JavaScript', () => {
     const page = await forum.open('bob');
     const messages = listen(page);
     const marked: number[] = [];
-    // Its body is read by nobody, so that it need not end.
+    // Its body is never read, so it may not finish.
     page.on('response', (answer) => {
       if (!answer.url().endsWith('/api/read-marks') || !answer.ok()) return;
       const body = answer.request().postDataJSON() as { readonly read_marks: readonly [{ readonly number: number }] };
@@ -271,7 +271,7 @@ describe('with JavaScript', () => {
     await page.goto(path);
     await ready(page);
     await post(page, 20).scrollIntoViewIfNeeded();
-    // Nothing comes by itself any more.
+    // Nothing loads automatically any more.
     await page.locator('.stream-more.still > [rel="next"]').waitFor();
     await page.getByRole('link', { name: 'Later posts' }).click();
     await page.waitForURL(/page=2$/);
@@ -305,7 +305,7 @@ describe('the position bar', () => {
     const messages = listen(page);
     await open(page, `${path.replace(/-.*/, '')}/50`);
     await expect.poll(() => slider(page).getAttribute('aria-valuetext')).toContain('Post 50 of 110 · Feb 19');
-    // On a phone it leaves the screen to the posts.
+    // On a phone it leaves most of the screen to the posts.
     expect((await page.locator('x-position p').boundingBox())!.height).toBeLessThan(48);
     await slider(page).focus();
     await page.keyboard.press('End');
@@ -318,7 +318,7 @@ describe('the position bar', () => {
     await expect.poll(() => page.url()).toMatch(/#post-1[23]$/);
     await page.getByRole('link', { name: 'Last', exact: true }).click();
     await expect.poll(() => page.evaluate('document.activeElement.id')).toBe(`post-${COUNT}`);
-    // What is around comes as anywhere else.
+    // Adjacent posts load as usual.
     await turnUpTo(page, 81);
     expect(await shown(page)).toEqual(range(81, COUNT));
     expect(await movesSideways(page)).toBe(false);

@@ -9,7 +9,7 @@ const forum = useForum();
 const field = (page: Page) => page.getByLabel('Tags', { exact: true });
 const choices = (page: Page) => page.getByRole('listbox', { name: 'Suggestions' });
 
-/** Each test has its own person: what one typed and left comes back to them as a draft. */
+/** Each test uses another member, as unsent input is restored as a draft. */
 async function open(person: Person, width = 1280, colorScheme: 'light' | 'dark' = 'light'): Promise<Page> {
   const page = await forum.open(person, { viewport: { width, height: 800 }, colorScheme });
   await page.goto('/new');
@@ -21,13 +21,13 @@ async function open(person: Person, width = 1280, colorScheme: 'light' | 'dark' 
 test('the tag field suggests existing tags, and continues after a comma', async () => {
   const page = await open('ada');
   await choices(page).waitFor();
-  // Whoever typed nothing chose nothing.
+  // Nothing is preselected before typing.
   expect(await choices(page).locator('[aria-selected="true"]').count()).toBe(0);
   await field(page).pressSequentially('engi');
   await choices(page).getByRole('option', { name: 'engines', selected: true }).waitFor();
   await page.keyboard.press('Enter');
   expect(await field(page).inputValue()).toBe('engines, ');
-  // What is there already is not offered again.
+  // A tag that was already added is not suggested again.
   await page.keyboard.type('engi');
   await choices(page).waitFor({ state: 'hidden' });
   await page.keyboard.press('Enter');

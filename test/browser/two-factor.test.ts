@@ -9,7 +9,7 @@ import { judge } from './look.ts';
 const forum = useForum();
 const codes = (page: Page): Locator => page.locator('.two-factor-codes li');
 
-/** Switches it on for a member, and stays where its backup codes are shown. */
+/** Enables two-factor login for a member, and stays on the page with the backup codes. */
 async function switchOn(page: Page): Promise<void> {
   await page.goto('/settings/security/two-factor');
   await page.getByRole('main').getByRole('button', { name: 'Set up' }).click();

@@ -5,14 +5,14 @@ import { listen, walkFocus } from './checks.ts';
 import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
-/** A reply is deleted, and comes back by the button of the notice. */
+/** A deleted reply is restored by the button in the notice. */
 const forum = useForum();
 const inView = `(() => {
   const { top, bottom } = document.querySelector('.flash').getBoundingClientRect();
   return top >= 0 && bottom <= innerHeight;
 })()`;
 
-/** A page of ada's on which her own reply to a long discussion has just been deleted. */
+/** A page of ada's after deleting her own reply in a long discussion. */
 async function deleted(words: string, options: BrowserContextOptions): Promise<Page> {
   const client = forum.app.client();
   await client.login('ada', PASSWORD);

@@ -14,7 +14,7 @@ const picture = (): Promise<Buffer> =>
 const text = (page: Page): Locator => page.getByLabel('Your text');
 const SHOWN = /^!\[boat\]\(\/uploads\/[0-9a-f-]{36}\/boat\.png\)\n$/;
 
-/** Hands a file to the writing field as the browser does when one is pasted or dropped. */
+/** Passes a file to the text field as the browser does on paste or drop. */
 const hand = (page: Page, event: 'paste' | 'drop', bytes: Buffer): Promise<void> =>
   page.evaluate(`{
   const data = new DataTransfer();
@@ -24,7 +24,7 @@ const hand = (page: Page, event: 'paste' | 'drop', bytes: Buffer): Promise<void>
   area.dispatchEvent('${event}' === 'paste' ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
     : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
 }`);
-/** A reply to each discussion in one test only: what is left of it comes back. */
+/** Each discussion is used by one test only, as unsent input is restored. */
 async function write(discussion: number): Promise<Page> {
   const page = await forum.open('bob');
   await page.goto(`/d/${discussion}/reply`);
@@ -78,7 +78,7 @@ describe('a picture in a text', () => {
     await field.fill('A [red] hull');
     await expect.poll(() => text(page).inputValue()).toMatch(/^!\[A \\\[red\\\] hull\]\(\/uploads\/.+\/boat\.png\)\n$/);
     expect(await judge(page)).toEqual([]);
-    // Whoever took it out of the text has nothing to describe, until it is back.
+    // A picture removed from the text has no description field until it is back.
     const written = await text(page).inputValue();
     await text(page).fill('No picture');
     expect(await field.count()).toBe(0);
@@ -217,7 +217,7 @@ describe('a picture in a text', () => {
       .setInputFiles({ name: 'oars.exe', mimeType: 'application/octet-stream', buffer: Buffer.from('MZ') });
     const kind = page.locator('x-upload .problem', { hasText: 'oars.exe' });
     await expect.poll(() => kind.textContent()).toMatch(/^oars\.exe must end in one of: png, .*txt\.$/);
-    // Sent again it would be the same.
+    // Retrying would fail the same way.
     expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0);
     expect((await text(page).inputValue()).trim()).toBe('Before');
     await page
