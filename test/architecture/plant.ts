@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } fr
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
-/** The repository's own root. */
+/** The root of the repository. */
 const ROOT = resolve(import.meta.dirname, '../..');
 
 const CONFIGURATION = [
@@ -15,7 +15,7 @@ const CONFIGURATION = [
   'config/tools/knip.jsonc',
 ];
 
-/** A small tree beside the repository, with its configuration and the given files; removed when disposed of. */
+/** A small temporary tree with the repository's configuration and the given files; removed when disposed. */
 export function plant(files: Readonly<Record<string, string>>): { readonly root: string } & Disposable {
   const root = mkdtempSync(join(tmpdir(), 'parley-planted-'));
   symlinkSync(join(ROOT, 'node_modules'), join(root, 'node_modules'));

@@ -6,7 +6,7 @@ import { makeTestPlace } from '../../kit/database.ts';
 import { parleyWith, startServer, type ServerProcess } from '../fixtures/server-process.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
-/** What pages need, and the plugin that the tests write. */
+/** The plugins that pages require, and the one that the tests write. */
 const PLUGINS = [
   'cache',
   'secrets',
@@ -20,7 +20,7 @@ const PLUGINS = [
   'greeting',
 ];
 
-/** config/forum.ts of a site on which everything is installed. */
+/** The config/forum.ts of a site that is already installed. */
 export const configurationOf = (...more: readonly string[]): string =>
   `export default {
   plugins: ${JSON.stringify([...PLUGINS, ...more])},
@@ -29,7 +29,7 @@ export const configurationOf = (...more: readonly string[]): string =>
 };
 `;
 
-/** A plugin with a page, whose handler is `handler` and whose `setup` begins with `setup`. */
+/** A plugin with a page, whose handler is `handler` and whose `setup` starts with `setup`. */
 export const greetingPlugin = ({ handler = '', setup = '' } = {}): string =>
   `import { definePlugin } from 'parley-forum';
 import { defineSlot, pages, view } from 'parley-forum/plugins/web';
@@ -49,7 +49,7 @@ export default definePlugin({
 
 export const VIEW = '<p class="words">{{words}}</p>\n{{slot "greeting.end"}}\n';
 
-/** What the site is made of before a test changes it. */
+/** The files of the site before a test changes it. */
 const FILES: Readonly<Record<string, string>> = {
   'package.json': '{ "type": "module" }',
   'config/forum.ts': configurationOf(),
@@ -61,20 +61,20 @@ const FILES: Readonly<Record<string, string>> = {
   'themes/own/templates/partials/empty.hbs': '<p>Nothing</p>\n',
 };
 
-/** A site of its own in a folder, which a process of its own serves. */
+/** A site in a folder of its own, served by a separate process. */
 export interface DevelopmentSite extends AsyncDisposable {
   readonly folder: string;
   /** Writes a file of the site. */
   write(path: string, text: string): Promise<void>;
-  /** The same as editors do it that write another file and rename that. */
+  /** Like `write`, but as editors do that write a temporary file and rename it. */
   replace(path: string, text: string): Promise<void>;
-  /** Takes a file or folder of the site away. */
+  /** Removes a file or folder of the site. */
   remove(path: string): Promise<void>;
-  /** Writes one file, or all, as they were at first. */
+  /** Restores one file, or all, to the original. */
   mend(path?: string): Promise<void>;
-  /** `parley dev`, or another command line. */
+  /** Starts `parley dev`, or another command line. */
   start(...command: readonly string[]): Promise<ServerProcess>;
-  /** Another command of `parley`, to its end; resolves to what it said, and throws that when it fails. */
+  /** Runs another command of `parley`; resolves to its output, and throws it on failure. */
   parley(...words: readonly string[]): Promise<string>;
 }
 
@@ -82,7 +82,7 @@ export async function makeSite(): Promise<DevelopmentSite> {
   const place = await makeTestPlace();
   await lendAssets(place.folder);
   const root = await mkdtemp(join(tmpdir(), 'parley-dev-'));
-  // Where a site lies says nothing about what is in it.
+  // The location of a site does not affect its content.
   const folder = join(root, 'test/themes');
   const started: ServerProcess[] = [];
   const site: DevelopmentSite = {
