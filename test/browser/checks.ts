@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 
 /**
- * What a page complains about while it is open, added to as it happens: errors, failed requests, and what its policies
+ * Errors, failed requests and policy violations that a page reports while it is open; the list grows as they happen.
  * refused.
  */
 export function listen(page: Page): string[] {
@@ -12,39 +12,39 @@ export function listen(page: Page): string[] {
   page.on('pageerror', (error) => heard.push(`error: ${error.message}`));
   page.on('requestfailed', (request) => {
     const failure = request.failure()?.errorText;
-    // Aborted by the browser itself, because the page was left; what a server or a policy does has other names.
+    // Aborted by the browser itself when the page was left; failures caused by a server or a policy have other names.
     if (failure !== 'net::ERR_ABORTED') heard.push(`request: ${request.url()} ${failure}`);
   });
   return heard;
 }
 
 /**
- * Waits until the page is as people see it: with its style sheets and letters, and drawn once. Whatever is judged
- * before is another page.
+ * Waits until the page looks final: with its style sheets and fonts, and painted once. Checks before that would see a
+ * different page.
  */
 export async function painted(page: Page): Promise<void> {
-  // Without script nothing that is asynchronous comes back from the page; what it loads is there with its load event.
+  // Without JavaScript the page cannot resolve promises; everything it loads is there with its load event.
   if (await page.evaluate('matchMedia("(scripting: enabled)").matches')) await page.evaluate(PAINTED);
   else await page.waitForLoadState('load');
 }
 
-/** Waits until these elements do what they are for: until then a press may do what it does without script. */
+/** Waits until these elements are defined: before that, a press may act as it does without JavaScript. */
 export async function defined(page: Page, ...elements: readonly string[]): Promise<void> {
   for (const element of elements) await page.locator(`${element}:defined`).first().waitFor({ state: 'attached' });
 }
 
-/** Opens a page and waits until its stream has begun and these elements are there: nothing that happens before is told to it. */
+/** Opens a page and waits for its live stream and these elements: the page receives no events from before that. */
 export async function openListening(page: Page, path: string, ...elements: readonly string[]): Promise<void> {
   const begun = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/live');
   await Promise.all([begun, page.goto(path)]);
   await defined(page, 'x-live', ...elements);
 }
 
-/** Lets time pass as the page counts it: however busy the machine is, its own timers that end before have run then. */
+/** Lets time pass on the page's own clock: even on a busy machine, timers that end before have fired by then. */
 export const pass = (page: Page, milliseconds: number): Promise<void> =>
   page.evaluate(`new Promise((done) => { setTimeout(done, ${milliseconds}); })`);
 
-/** Types letter by letter into the field that has the focus. No timer of the page runs between, as one may between keys on a busy machine. */
+/** Types characters into the focused field, without timers of the page in between as on a busy machine. */
 export const typeAtOnce = (page: Page, text: string): Promise<void> =>
   page.evaluate(`{ for (const letter of ${JSON.stringify(text)}) document.execCommand('insertText', false, letter); }`);
 
@@ -55,30 +55,30 @@ const PAINTED = `(async () => {
   await new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 1_000); });
 })()`;
 
-/** Scrolls through the page, so that every element on it has loaded its module that does so by being in view, and waits for them. */
+/** Scrolls through the page, so that every element that loads its module when in view does so, and waits for them. */
 export const settle = (page: Page): Promise<void> =>
   page.evaluate(`(async () => {
   const { elements } = JSON.parse(document.getElementById('forum').textContent);
-  // What is hidden, or waits to be pointed at, is loaded when somebody needs it.
+  // Modules of elements that are hidden, or wait for a pointer, load when they are needed.
   const first = (tag) => [...document.querySelectorAll(tag + ':not([data-when])')].find((one) => one.checkVisibility());
   const found = Object.values(elements).flat().map(first).filter(Boolean);
   for (const element of found) {
     if (customElements.get(element.localName)) continue;
     element.scrollIntoView();
-    // What is near is looked for once in a frame.
+    // Elements near the viewport are looked for once per frame.
     await new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)));
   }
   await Promise.all(found.map(({ localName }) => customElements.whenDefined(localName)));
   scrollTo(0, 0);
 })()`);
 
-/** True when the page can be moved sideways. */
+/** True if the page can be scrolled horizontally. */
 export async function movesSideways(page: Page): Promise<boolean> {
   await painted(page);
   return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
 }
 
-/** What is on the page although the page hides it. */
+/** Elements that are visible although the page hides them. */
 export const shownThoughHidden = (page: Page): Promise<readonly string[]> =>
   page.evaluate(`(() => {
   ${NAME}
@@ -93,7 +93,7 @@ const NAME = `const name = (element) => {
 };`;
 
 /**
- * Where the focus is: undefined at the page itself, `again` where it was before; `seen` when any of nine points of it
+ * Where the focus is: undefined on the page itself, `again` if it was there before; `seen` if any of nine points of it
  * is not covered.
  */
 const FOCUS = `(async () => {
@@ -112,11 +112,11 @@ const FOCUS = `(async () => {
   return { again: false, name: name(focused), seen: look() || (await still(), look()) };
 })()`;
 
-/** More stops of the Tab key than any page has. */
+/** More Tab stops than any page has. */
 const MOST_STOPS = 500;
 
 /**
- * Goes through the page with the Tab key. Names what is reached and cannot be seen at all; throws when the walk does
+ * Moves through the page with the Tab key. Returns focused elements that cannot be seen at all; throws if the walk does
  * not end.
  */
 export async function walkFocus(page: Page): Promise<readonly string[]> {
@@ -136,8 +136,8 @@ export async function walkFocus(page: Page): Promise<readonly string[]> {
 }
 
 /**
- * Puts the spacing of WCAG 1.4.12 on the page and names what is cut off then; takes it away again. Not meant: excerpts
- * of a few lines, which are cut anyway, and what the page's title says in full.
+ * Applies the text spacing of WCAG 1.4.12, returns elements that are then cut off, and reverts it. Exceptions: excerpts
+ * of a few lines, which are always truncated, and text that the page's title contains in full.
  */
 export const spaceText = (page: Page): Promise<readonly string[]> =>
   painted(page).then(() =>
@@ -162,13 +162,13 @@ export const spaceText = (page: Page): Promise<readonly string[]> =>
 })()`),
   );
 
-/** What still moves although the visitor asked for less motion: longer than a millisecond. */
+/** Animations longer than a millisecond that run although the visitor prefers reduced motion. */
 export const moving = (page: Page): Promise<readonly string[]> =>
   page.evaluate(`document.getAnimations()
   .filter((one) => Number(one.effect?.getTiming().duration) > 1)
   .map((one) => one.animationName ?? one.transitionProperty ?? 'animation')`);
 
-/** With forced colours: links to the current page that look like their neighbours. */
+/** With forced colours: links to the current page that look like their siblings. */
 export const lostMarks = (page: Page): Promise<readonly string[]> =>
   page.evaluate(`(() => {
   ${NAME}

@@ -1,4 +1,4 @@
-/** A first post with everything Markdown makes, and with what breaks layouts. */
+/** A first post with everything that Markdown supports, and with text that tends to break layouts. */
 export const LONG = `The bilge pump runs **every twenty minutes**, and I cannot find where the water comes in. What I looked at so far:
 
 1. the stern gland, which drips _as it should_;
@@ -32,7 +32,7 @@ See https://example.org/boats/a-very-long-address-without-any-place-to-break-it/
 
 Thank you all.`;
 
-/** Replies: short ones, one of many lines, one from right to left. */
+/** Replies: short ones, one of many lines, one in a right-to-left script. */
 export const SHORT: readonly string[] = [
   'Look at the keel bolts. It is always the keel bolts.',
   'Did you check the hose of the cooling water?\n\nMine had a crack *below* the clamp, where nobody looks. It took me three weekends and a borrowed endoscope to find it.',
@@ -41,7 +41,7 @@ export const SHORT: readonly string[] = [
 ];
 
 /**
- * Titles: ordinary, long, without a place to break, from right to left, with signs. The first one is pinned, the second
+ * Titles: ordinary, long, unbreakable, right-to-left, with symbols. The first one is pinned, the second
  * locked.
  */
 export const TITLES: readonly string[] = [
@@ -73,5 +73,5 @@ export const TITLES: readonly string[] = [
   ].map((thing) => `${thing}: what do you use, and would you buy them again?`),
 ];
 
-/** Tags: ordinary, long, from right to left. */
+/** Tags: ordinary, long, right-to-left. */
 export const TAGS: readonly string[] = ['engines', 'first aid', 'Donaudampfschifffahrtsmuseum', 'סירות'];

@@ -14,16 +14,16 @@ const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin' }
 export type Person = keyof typeof GROUPS;
 export type Visitor = Person | 'guest';
 
-/** A forum with something to read, seen in a browser. */
+/** A forum with content, opened in a browser. */
 export interface Forum {
   readonly app: TestForum;
   readonly browser: Browser;
-  /** The forum's address as browsers open it. */
+  /** The forum's URL as opened by browsers. */
   readonly url: string;
   readonly people: Readonly<Record<Person, Account>>;
-  /** A browser's window of somebody who is logged in, or of a guest. Close it. */
+  /** Opens a page as a logged-in member or as a guest. Must be closed. */
   open(visitor: Visitor, options?: BrowserContextOptions): Promise<Page>;
-  /** Ends every session of theirs, as a new password does. */
+  /** Ends every session of this member, as a new password does. */
   endSessions(person: Person): Promise<void>;
 }
 
@@ -34,11 +34,11 @@ export interface ForumOptions {
   readonly also?: readonly string[];
 }
 
-/** The browser of all test files of this process: starting one takes longer than many tests. */
+/** The browser shared by all test files of this process: starting one takes longer than many tests. */
 let shared: Browser | undefined;
 const sharedBrowser = async (): Promise<Browser> => (shared?.isConnected() ? shared : (shared = await openBrowser()));
 
-/** One forum for a test file, and a browser in which nobody has been; one of its own where `launch` is given. */
+/** One forum for a test file, with the shared browser, or with a separate one if `launch` is given. */
 export function useForum({ launch, also = [], environment = {} }: ForumOptions = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   const states = new Map<Visitor, BrowserContextOptions['storageState']>();
@@ -62,7 +62,7 @@ export function useForum({ launch, also = [], environment = {} }: ForumOptions =
     await forum.app?.[Symbol.asyncDispose]();
   });
 
-  // A session belongs to the browser that logged in, which is known by these: no window need be opened for it.
+  // A session belongs to the browser that logged in, identified by these headers: no page has to be opened for it.
   const stateOf = async (person: Person): Promise<BrowserContextOptions['storageState']> => {
     const client = forum.app.client({ 'user-agent': USER_AGENT, 'accept-language': LANGUAGE });
     await client.login(person, PASSWORD);
@@ -77,7 +77,7 @@ export function useForum({ launch, also = [], environment = {} }: ForumOptions =
       baseURL: forum.url,
       locale: LANGUAGE,
       viewport: { width: 1280, height: 900 },
-      // Drawing each page as it turns into the next takes a browser without graphics hardware longer than all the rest.
+      // Drawing view transitions takes a browser without graphics hardware longer than everything else.
       reducedMotion: 'reduce',
       ...(storageState && { storageState }),
     };
@@ -94,7 +94,7 @@ export function useForum({ launch, also = [], environment = {} }: ForumOptions =
   return forum;
 }
 
-/** Where a test fails, what the page was is printed with it: who it was for, and whether it is drawn at all; and which sessions ended. */
+/** If a test fails, prints whose page it was, whether it is painted at all, and which sessions ended. */
 function explainFailure(page: Page, { lines }: TestForum): void {
   const seen = `new Promise((resolve) => {
     const { member } = JSON.parse(document.getElementById('forum')?.textContent ?? '{}');
@@ -114,7 +114,7 @@ function explainFailure(page: Page, { lines }: TestForum): void {
   }
 }
 
-/** Through the form, as a person does. Leaves the page where the form leads. */
+/** Logs in through the form, like a user, and stays on the page that follows. */
 export async function logIn(page: Page, name: string, password: string = PASSWORD): Promise<void> {
   await page.goto('/login');
   await page.getByLabel('Username or e-mail').fill(name);
@@ -123,7 +123,7 @@ export async function logIn(page: Page, name: string, password: string = PASSWOR
   await page.getByRole('button', { name: `Account of ${name}` }).waitFor();
 }
 
-/** People, categories and discussions such as a forum has after its first weeks, at least two pages of each list. */
+/** Members, categories and discussions as in a forum after its first weeks, with at least two pages of each list. */
 async function fill(test: TestForum): Promise<Record<Person, Account>> {
   const { app } = test;
   const [accounts, categories, importer, markdown] = [
@@ -189,7 +189,7 @@ async function fill(test: TestForum): Promise<Record<Person, Account>> {
   return people;
 }
 
-/** Reactions to the first posts, and a report of one. */
+/** Adds reactions to the first posts, and a report. */
 async function react({ client }: TestForum): Promise<void> {
   const mia = client();
   await mia.login('mia', PASSWORD);
@@ -199,7 +199,7 @@ async function react({ client }: TestForum): Promise<void> {
   await mia.post('/api/reports', { post_id: second, reason: 'spam', note: 'The same keel bolts in every discussion.' });
 }
 
-/** What ada has of her own: an address for a feed reader, and files. */
+/** Adds ada's personal data: a feed URL, and files. */
 async function follow({ client }: TestForum): Promise<void> {
   const ada = client();
   await ada.login('ada', PASSWORD);
@@ -215,7 +215,7 @@ async function follow({ client }: TestForum): Promise<void> {
   }
 }
 
-/** Something unread for ada, in a discussion that no test opens as her. */
+/** Adds something unread for ada, in a discussion that no test opens as her. */
 async function notify({ app, client }: TestForum, { ada, bob, mia }: Record<Person, Account>): Promise<void> {
   const { id, number } = (await client().get('/api/discussions/3')).body.discussion as { id: string; number: number };
   const about = { userId: ada.id, discussionId: id, url: `/d/${number}` };

@@ -5,14 +5,14 @@ import { chromium, type Browser, type LaunchOptions, type Page } from 'playwrigh
 import { browserPath } from '../../config/tools/suites.ts';
 import { painted } from './checks.ts';
 
-/** What every window says of itself. */
+/** The language and user agent of every browser window. */
 export const LANGUAGE = 'en';
 export const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
 
 /**
- * Chromium of the machine, with nothing in it that wants the network. Close it. It is the browser that says what it is:
- * what a page sends when it is closed no longer knows that of its window, and a session whose browser changes ends.
+ * Starts the Chromium of this machine without background requests. Must be closed. The user agent is set for the browser,
+ * as requests sent while a page closes ignore that of its context, and a session ends if its user agent changes.
  */
 export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
   chromium.launch({
@@ -23,7 +23,7 @@ export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
       '--disable-gpu',
       '--disable-quic',
       '--no-first-run',
-      // One process draws all windows: starting another for each takes as long as the pages in it.
+      // One process renders all windows: starting one for each takes as long as loading its pages.
       '--renderer-process-limit=1',
       '--in-process-gpu',
       '--num-raster-threads=1',
@@ -35,25 +35,25 @@ export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
     ],
   });
 
-/** The rules of axe that every page keeps. Only violations are described in full. */
+/** The axe rules that every page must pass. Only violations are described in full. */
 const RULES: RunOptions = {
   runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
   resultTypes: ['violations'],
 };
-/** axe as a page runs it, which takes as long to read as it takes to judge: each page reads it once. */
+/** The source of axe, injected once per page, because parsing it takes as long as a check. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** axe's findings on the page as it is now, as "rule: where". */
+/** The findings of axe for the current page, as "rule: where". */
 export async function judge(page: Page): Promise<readonly string[]> {
   await painted(page);
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
-  // What is out of view is laid out only when it comes near: places measured before would not be those that people see.
+  // Content out of view is laid out only when it comes near the viewport: positions measured before that would be wrong.
   const violations = await page.evaluate<readonly Result[]>(`(async () => {
     const all = new CSSStyleSheet();
-    // What stays at the head or foot of the screen covers something wherever one is, and scrolling uncovers it.
+    // Fixed bars always cover something, which scrolling uncovers.
     all.replaceSync('* { content-visibility: visible !important } .bar, .tab-bar, x-position { position: static !important }');
     document.adoptedStyleSheets = [all];
-    // Colours on their way from one scheme to the other are nobody's to read.
+    // Colours in transition between colour schemes are not checked.
     await Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished.catch(() => undefined)));
     const { violations } = await axe.run(document, ${JSON.stringify(RULES)});
     document.adoptedStyleSheets = [];

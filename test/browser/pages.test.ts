@@ -11,8 +11,8 @@ import { PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
 /**
- * The most used pages are checked in both colour schemes, with the Tab key at both widths, and as guests and members see
- * them; the others once, as they share layout and components.
+ * The most used pages are checked in both colour schemes, with the Tab key at both widths, and as guests and members
+ * see them; the others once, as they share layout and components.
  */
 const IMPORTANT = [/^\/$/, /^\/c\//, /^\/d\/1-/, /^\/new$/, /^\/login$/, /^\/admin\/plugins$/];
 const isImportant = (path: string): boolean => IMPORTANT.some((address) => address.test(path));
