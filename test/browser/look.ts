@@ -11,8 +11,8 @@ export const USER_AGENT =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36';
 
 /**
- * Starts the Chromium of this machine without background requests. Must be closed. The user agent is set for the browser,
- * as requests sent while a page closes ignore that of its context, and a session ends if its user agent changes.
+ * Starts the Chromium of this machine without background requests. Must be closed. The user agent is set for the
+ * browser, as requests sent while a page closes ignore that of its context, and a session ends if its user agent changes.
  */
 export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
   chromium.launch({
@@ -47,7 +47,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 export async function judge(page: Page): Promise<readonly string[]> {
   await painted(page);
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
-  // Content out of view is laid out only when it comes near the viewport: positions measured before that would be wrong.
+  // Content out of view is laid out only near the viewport: positions measured before that would be wrong.
   const violations = await page.evaluate<readonly Result[]>(`(async () => {
     const all = new CSSStyleSheet();
     // Fixed bars always cover something, which scrolling uncovers.

@@ -66,8 +66,8 @@ const places = (): readonly unknown[] => problems().map(({ message, file, line }
 const WORDS = 'plugins/greeting/words.ts';
 
 /**
- * Applies a change, and resolves when browsers were told to reload and `look` returns what is expected. A file that is
- * slow to be written is picked up in steps, so the first reload may be too early.
+ * Applies a change, and resolves when browsers were notified to reload and `look` returns what is expected. A file that
+ * is slow to be written is picked up in steps, so the first reload may be too early.
  */
 async function reloaded<T>(change: () => Promise<void>, look: () => T | Promise<T>, expected: T): Promise<void> {
   const before = heard.length;
