@@ -12,7 +12,7 @@ export const USER_AGENT =
 
 /**
  * Starts the Chromium of this machine without background requests. Must be closed. The user agent is set for the
- * browser, as requests sent while a page closes ignore that of its context, and a session ends if its user agent changes.
+ * browser, as requests sent while a page closes ignore that of its context, and a session ends if it changes.
  */
 export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
   chromium.launch({
