@@ -27,7 +27,7 @@ describe('groups and permissions', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('begin with one group for each step of the ladder', () => {
+  it('start with one group for each level', () => {
     expect(access.groups().map(({ id, name, level, builtIn }) => [id, name, level, builtIn])).toEqual([
       ['banned', 'Banned', 'banned', true],
       ['guest', 'Guest', 'guest', true],
@@ -39,7 +39,7 @@ describe('groups and permissions', () => {
     expect(access.guest).toMatchObject({ id: undefined, group: { id: 'guest' } });
   });
 
-  it('give a permission to its least group and all above; the banned hold nothing', () => {
+  it('grant a permission to its lowest group and all above it, and nothing to the banned', () => {
     expect(holders(read)).toEqual(['guest', 'member', 'moderator', 'admin']);
     expect(holders(write)).toEqual(['member', 'moderator', 'admin']);
     expect(holders(lock)).toEqual(['moderator', 'admin']);
@@ -47,7 +47,7 @@ describe('groups and permissions', () => {
     expect(holders(odd)).toEqual(['admin']);
   });
 
-  it('follow decisions, and go back to the default', async () => {
+  it('follow explicit decisions and otherwise the default', async () => {
     await access.decide('member', lock, true);
     expect(holders(lock)).toEqual(['member', 'moderator', 'admin']);
     await access.decide('member', lock, false);
@@ -58,14 +58,14 @@ describe('groups and permissions', () => {
     expect([holders(read).length, holders(lock).length]).toEqual([4, 2]);
   });
 
-  it('refuse to give guests or the banned what is not for everyone, or to take anything from admins', async () => {
+  it('refuse to grant guests what is not for everyone or the banned anything, or to take anything from admins', async () => {
     await expect(access.decide('guest', write, true)).rejects.toMatchObject({ status: 400 });
     await expect(access.decide('banned', read, true)).rejects.toMatchObject({ status: 400 });
     await expect(access.decide('admin', rule, false)).rejects.toMatchObject({ status: 400 });
     await expect(access.decide('nowhere', rule, false)).rejects.toMatchObject({ status: 404 });
   });
 
-  it('can be extended by groups of one’s own, with names used once', async () => {
+  it('can be extended by custom groups with unique names', async () => {
     const writers = await access.saveGroup({ name: 'Writers', level: 'member' });
     expect(access.findGroup('writers')).toEqual(writers);
     await access.decide(writers.id, rule, true);
@@ -86,7 +86,7 @@ describe('groups and permissions', () => {
     ]);
   });
 
-  it('say for whom something is', () => {
+  it('decide whom an audience admits', () => {
     const admitted = (audience: Parameters<Access['admits']>[0]): readonly string[] =>
       LEVELS.filter((level) => access.admits(audience, someone(level)));
     expect(admitted('everyone')).toEqual([...LEVELS]);

@@ -41,8 +41,8 @@ beforeAll(async () => {
   heldId = expectStatus(await forum.as.bob.post('/api/posts', held), 202).body.held_post.id;
 });
 
-describe('one permission alone gives what its name says', () => {
-  test('to review posts: those that are held, and nothing else of the moderators', async () => {
+describe('a single permission grants only what its name says', () => {
+  test('reviewing posts: held posts, and nothing else that moderators may do', async () => {
     const { client } = await holderOf(reviewPosts);
     expect((await client.get('/mod/approval')).text).toContain('Contraband inside');
     expect(
@@ -54,7 +54,7 @@ describe('one permission alone gives what its name says', () => {
     expect((await client.delete(`/api/discussions/${hidden.id}`)).status).toBe(404);
   });
 
-  test('to see the moderators’ pages: neither reports nor who made them, nor what is held', async () => {
+  test('opening the moderators’ pages: neither reports, reporters nor held posts', async () => {
     const { client } = await holderOf(openModeration);
     const { status, text } = await client.get('/mod');
     expect([status, text.includes('bob'), text.includes('/mod/reports')]).toEqual([200, false, false]);
@@ -66,7 +66,7 @@ describe('one permission alone gives what its name says', () => {
     expect((await both.client.get('/mod')).text).toContain(`/mod/reports/${reportId}`);
   });
 
-  test('to open the admin panel: its first page, and no settings, plugins or work', async () => {
+  test('opening the admin panel: its first page, but no settings, plugins or jobs', async () => {
     const { client } = await holderOf(administer);
     const closed = ['/admin/settings', '/admin/settings/security', '/admin/plugins', '/admin/jobs', '/admin/users'];
     expect(await statuses(client, ['/admin', ...closed])).toEqual([200, 403, 403, 403, 403, 403]);
@@ -81,7 +81,7 @@ describe('one permission alone gives what its name says', () => {
     expect(await statuses(other, closed)).toEqual([200, 200, 200, 200, 403]);
   });
 
-  test('to manage members: those that stand below, up to where one stands, and no addresses', async () => {
+  test('managing members: those of lower rank, up to the caller’s own, and no e-mail addresses', async () => {
     const { client, id } = await holderOf(manageAccounts);
     const { text } = await client.get('/admin/users');
     expect([text.includes('ada'), text.includes('@forum.test'), text.includes('/admin/users/save')]).toEqual([

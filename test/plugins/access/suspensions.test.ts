@@ -27,7 +27,7 @@ describe('a suspension', () => {
   beforeEach(() => void (userId = crypto.randomUUID()));
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('leaves a member with what guests may do, and with what they may read', async () => {
+  it('limits a member to what guests may do, but keeps what they may read', async () => {
     await suspend(1);
     expect([read, write, lock].map((permission) => access.allows(someone('moderator'), permission))).toEqual([
       true,
@@ -40,7 +40,7 @@ describe('a suspension', () => {
     expect(access.allows(someone('member', crypto.randomUUID()), write)).toBe(true);
   });
 
-  it('ends by itself at its moment, or before when it is lifted', async () => {
+  it('ends when it expires or is lifted', async () => {
     await suspend(1);
     forum.clock.advance(HOUR - 1);
     expect(access.allows(someone('member'), write)).toBe(false);
@@ -54,7 +54,7 @@ describe('a suspension', () => {
     await access.release(userId);
   });
 
-  it('replaces the one that lasts, and all are listed, the next to end first', async () => {
+  it('replaces the current one; all are listed in the order in which they end', async () => {
     await suspend(5, 'First');
     await suspend(2, 'Second');
     expect(access.suspension(userId)).toEqual({ userId, until: later(2), reason: 'Second' });
@@ -64,14 +64,14 @@ describe('a suspension', () => {
     expect(access.suspensions().map((one) => one.userId)).toEqual([other, userId]);
   });
 
-  it('does not reach admins, guests, or into the past', async () => {
+  it('does not apply to admins or guests, and cannot end in the past', async () => {
     await suspend(1);
     expect(access.allows(someone('admin'), lock)).toBe(true);
     expect(access.suspension(undefined)).toBeUndefined();
     await expect(access.suspend({ userId, until: later(0), reason: '' })).rejects.toMatchObject({ status: 400 });
   });
 
-  it('is undone with the transaction that it was part of', async () => {
+  it('is rolled back with its transaction', async () => {
     const broken = forum.app.data.transaction(async () => {
       await access.suspend({ userId, until: later(1), reason: 'Not meant' });
       throw new Error('changed my mind');
@@ -82,8 +82,8 @@ describe('a suspension', () => {
   });
 });
 
-describe('the ladder', () => {
-  it('says who stands above whom', async () => {
+describe('the order of groups', () => {
+  it('decides who outranks whom', async () => {
     await using forum = await openForum();
     const access = forum.app.service(Access);
     const above = (groupId: string): readonly string[] => {

@@ -25,7 +25,7 @@ describe('mail about accounts', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('tells the owner that the password was changed, by themselves or by others, without it', async () => {
+  it('notifies the owner of a changed password, whoever changed it, without containing it', async () => {
     const client = await member('Ada');
     expect(
       (
@@ -43,7 +43,7 @@ describe('mail about accounts', () => {
     expect(mail!.body).not.toContain('harbour');
   });
 
-  it('says nothing when the change was refused, and at the first password of somebody who was imported', async () => {
+  it('is not sent for a refused change or for the first password of an imported member', async () => {
     const client = await member('Bell');
     expect(
       (
@@ -60,7 +60,7 @@ describe('mail about accounts', () => {
     expect(await mailsTo('curie@example.org')).toEqual([]);
   });
 
-  it('tells the old address that it was changed, and does not name the new one', async () => {
+  it('notifies the old address of the change without naming the new one', async () => {
     const client = await member('Dirac');
     expect((await client.post('/settings/security/email', { email: 'paul@example.net' }, asJson)).status).toBe(200);
     await expect.poll(() => mailsTo('Dirac@example.org')).toHaveLength(1);
