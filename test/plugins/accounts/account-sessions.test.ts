@@ -19,7 +19,7 @@ interface Listed {
   readonly current: boolean;
 }
 
-describe('the list of one’s sessions', () => {
+describe('the list of a member’s sessions', () => {
   let forum: TestForum;
   let ada: Account;
   let desktop: Client;
@@ -51,7 +51,7 @@ describe('the list of one’s sessions', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('says what, from where and when, and which is this one, without any id that could be used', async () => {
+  it('shows device, IP address, times and the current session, but no usable session id', async () => {
     const answer = await phone.get('/settings/security/sessions', asJson);
     expect(answer.body).toMatchObject({
       success: true,
@@ -72,7 +72,7 @@ describe('the list of one’s sessions', () => {
     }
   });
 
-  it('is a page that works without script', async () => {
+  it('is a page that works without JavaScript', async () => {
     const { status, text } = await desktop.get('/settings/security/sessions');
     expect(status).toBe(200);
     expect(text).toContain('Safari on iPhone');
@@ -81,7 +81,7 @@ describe('the list of one’s sessions', () => {
     expect((await desktop.get('/settings/security/sessions')).text).not.toContain('Safari on iPhone');
   });
 
-  it('is nobody else’s', async () => {
+  it('is private to its owner', async () => {
     const bell = await login(await newMember(), LINUX, '192.0.2.9');
     expect(await list(bell)).toHaveLength(1);
     const answer = await bell.post('/settings/security/sessions/revoke', { id: await other(desktop) }, asJson);
@@ -90,7 +90,7 @@ describe('the list of one’s sessions', () => {
     expect((await forum.client().get('/settings/security/sessions', asJson)).status).toBe(401);
   });
 
-  it('ends one at its next request', async () => {
+  it('ends another session, effective at its next request', async () => {
     expect(
       (await desktop.post('/settings/security/sessions/revoke', { id: await other(desktop) }, asJson)).status,
     ).toBe(200);
@@ -99,7 +99,7 @@ describe('the list of one’s sessions', () => {
     expect(await list(desktop)).toHaveLength(1);
   });
 
-  it('ends a live stream of the one that it ends, before the stream tells anything more', async () => {
+  it('ends the live stream of a revoked session before it sends anything more', async () => {
     await using stream = await listen(forum, phone, '', { 'user-agent': PHONE, 'x-forwarded-for': '2001:db8::7' });
     expect(stream.status).toBe(200);
     await desktop.post('/settings/security/sessions/revoke', { id: await other(desktop) }, asJson);
@@ -111,7 +111,7 @@ describe('the list of one’s sessions', () => {
     expect(stream.heard).toEqual([]);
   });
 
-  it('ends one under whatever id it has by now', async () => {
+  it('ends a session whose id has changed meanwhile', async () => {
     const id = await other(desktop);
     forum.clock.advance(1_800_000);
     const late = forum.client({
@@ -126,7 +126,7 @@ describe('the list of one’s sessions', () => {
     expect([await isIn(phone), await isIn(late)]).toEqual([false, false]);
   });
 
-  it('answers 404 for one that is over, and 400 for no id', async () => {
+  it('answers 404 for a session that has ended, and 400 for an invalid id', async () => {
     const id = await other(desktop);
     await phone.submit('/logout');
     expect((await desktop.post('/settings/security/sessions/revoke', { id }, asJson)).status).toBe(404);
@@ -136,7 +136,7 @@ describe('the list of one’s sessions', () => {
     ).toBe(403);
   });
 
-  it('ends all others and keeps this one, under a new id', async () => {
+  it('ends all other sessions and keeps the current one under a new id', async () => {
     const cookie = desktop.cookies.get('parley.sid');
     const third = await login(ada, LINUX, '192.0.2.3');
     expect((await desktop.post('/settings/security/sessions/revoke-others', undefined, asJson)).body).toEqual({
@@ -147,7 +147,7 @@ describe('the list of one’s sessions', () => {
     expect(await list(desktop)).toMatchObject([{ current: true, device: 'Firefox on Linux' }]);
   });
 
-  it('keeps one of two that end all others at once', async () => {
+  it('keeps one of two sessions that end all others at once', async () => {
     for (const round of [1, 2, 3]) {
       const [here, there] = [desktop, await login(ada, LINUX, `192.0.2.1${round}`)];
       await Promise.all(
@@ -159,7 +159,7 @@ describe('the list of one’s sessions', () => {
     }
   });
 
-  it('keeps the newest fifty, and ends the older ones with their live streams', async () => {
+  it('keeps the fifty newest sessions and ends older ones with their live streams', async () => {
     await using stream = await listen(forum, phone, '', { 'user-agent': PHONE, 'x-forwarded-for': '2001:db8::7' });
     expect(stream.status).toBe(200);
     const guest = forum.client({ 'user-agent': LINUX, 'x-forwarded-for': '192.0.2.3' });
@@ -207,14 +207,14 @@ describe('the list of one’s sessions', () => {
     expect(stream.heard).toEqual([]);
   });
 
-  it('shows none that broke a rule meanwhile', async () => {
+  it('omits sessions that have become invalid meanwhile', async () => {
     forum.clock.advance(3_000_000);
     expect(await isIn(desktop)).toBe(true);
     forum.clock.advance(700_000);
     expect(await list(desktop)).toHaveLength(1);
   });
 
-  it('can be emptied by whoever manages accounts', async () => {
+  it('can be cleared by an account manager', async () => {
     await accounts().endSessions(ada.id);
     expect([await isIn(desktop), await isIn(phone)]).toEqual([false, false]);
     await expect(accounts().endSessions('00000000-0000-7000-8000-000000000000')).rejects.toMatchObject({ status: 404 });

@@ -9,7 +9,7 @@ const QUARTER = 900_000;
 const hidden = (text: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
 
-describe('giving the password again', () => {
+describe('confirming the password', () => {
   let forum: TestForum;
   let username: string;
   let client: Client;
@@ -35,7 +35,7 @@ describe('giving the password again', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('is not needed for fifteen minutes after logging in, then it is', async () => {
+  it('is not required for fifteen minutes after a login, and is from then on', async () => {
     forum.clock.advance(QUARTER - 1);
     expect(await mayChange()).toBe(true);
     forum.clock.advance(1);
@@ -52,7 +52,7 @@ describe('giving the password again', () => {
     ['/settings/security/api-token', undefined],
     ['/settings/security/sessions/revoke', { id: '0'.repeat(64) }],
     ['/settings/security/sessions/revoke-others', undefined],
-  ])('is needed for POST %s, which says so and does nothing', async (path, body) => {
+  ])('is required for POST %s, which answers confirmation_needed and changes nothing', async (path, body) => {
     forum.clock.advance(QUARTER);
     const answer = await client.post(path, body, asJson);
     expect([answer.status, answer.body.success, answer.body.code]).toEqual([403, false, 'confirmation_needed']);
@@ -62,7 +62,7 @@ describe('giving the password again', () => {
     expect((await forum.app.service(Accounts).findByIdentifier(username))!.email).toBe(`${username}@example.org`);
   });
 
-  it('loses no address that was typed before, keeps it from everybody else, and keeps no secret', async () => {
+  it('restores the address that was typed before, only for the same member, and never a secret', async () => {
     forum.clock.advance(QUARTER);
     const page = '/settings/security/email';
     const headers = { referer: `${forum.url}${page}` };
@@ -98,7 +98,7 @@ describe('giving the password again', () => {
     }
   });
 
-  it('counts for fifteen minutes more, in this session only', async () => {
+  it('lasts for fifteen minutes, in this session only', async () => {
     const other = await login();
     forum.clock.advance(QUARTER);
     expect((await confirm()).body).toEqual({
@@ -111,7 +111,7 @@ describe('giving the password again', () => {
     expect(await mayChange()).toBe(false);
   });
 
-  it('gives the session a new id, and the old one is dead', async () => {
+  it('gives the session a new id and invalidates the old one', async () => {
     const cookie = client.cookies.get('parley.sid');
     const token = await client.csrf('/');
     forum.clock.advance(QUARTER);
@@ -123,7 +123,7 @@ describe('giving the password again', () => {
     expect((await client.get('/settings/security')).status).toBe(200);
   });
 
-  it('says plainly that the password is wrong, keeps the form, and is throttled like a login', async () => {
+  it('reports a wrong password, keeps the form, and is throttled like a login', async () => {
     forum.clock.advance(QUARTER);
     const wrong = await confirm('Wrong-harbour-1');
     expect([wrong.status, wrong.body.details]).toEqual([400, [{ field: 'password', message: 'is not right' }]]);
@@ -139,7 +139,7 @@ describe('giving the password again', () => {
     expect(await mayChange()).toBe(false);
   });
 
-  it('leads back within this site only', async () => {
+  it('redirects within this site only', async () => {
     for (const [wish, place] of [
       ['/settings/security/email', '/settings/security/email'],
       ['https://evil.example/', '/'],
@@ -150,7 +150,7 @@ describe('giving the password again', () => {
     }
   });
 
-  it('does not come with a change of password, which asks for no second factor', async () => {
+  it('is not implied by changing the password, which requires no second factor', async () => {
     forum.clock.advance(QUARTER);
     expect(
       (
@@ -164,13 +164,13 @@ describe('giving the password again', () => {
     expect(await mayChange()).toBe(false);
   });
 
-  it('ends before its time when the member says so', async () => {
+  it('can be ended early by the member', async () => {
     const cookie = client.cookies.get('parley.sid');
     expect((await client.post('/login/confirm/end', {}, asJson)).body).toEqual({ success: true });
     expect([await mayChange(), client.cookies.get('parley.sid') === cookie]).toEqual([false, false]);
   });
 
-  it('is for members, with a forgery token', async () => {
+  it('requires a login and a CSRF token', async () => {
     const guest = visitor();
     await guest.csrf();
     expect((await guest.get('/login/confirm')).headers.get('location')).toMatch(/^\/login\?/);

@@ -5,7 +5,7 @@ import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 
-describe('forgery tokens', () => {
+describe('CSRF tokens', () => {
   let forum: TestForum;
   beforeAll(async () => {
     forum = await openForum();
@@ -14,7 +14,7 @@ describe('forgery tokens', () => {
   afterAll(() => forum[Symbol.asyncDispose]());
   const login = { identifier: 'ada', password: PASSWORD };
 
-  it('are needed to log in, and must be the visitor’s own', async () => {
+  it('are required to log in, and must belong to the visitor', async () => {
     const other = await forum.client().csrf();
     const client = forum.client();
     expect((await client.post('/login', login)).status).toBe(403);
@@ -29,7 +29,7 @@ describe('forgery tokens', () => {
     expect((await client.get('/')).headers.getSetCookie()).toEqual([]);
   });
 
-  it('change at login: the old one stops working', async () => {
+  it('change at login, and the old one stops working', async () => {
     const client = forum.client();
     const before = await client.csrf();
     await client.login('ada', PASSWORD);
@@ -38,14 +38,14 @@ describe('forgery tokens', () => {
     expect((await client.post('/logout', undefined, { accept: 'application/json' })).status).toBe(200);
   });
 
-  it('come with the answer to a login by a program', async () => {
+  it('are returned to API clients by the login', async () => {
     const client = forum.client();
     await client.csrf();
     const { body } = await client.post('/login', login, { accept: 'application/json' });
     expect(await client.csrf('/')).toBe(body.csrf_token);
   });
 
-  it('do not help a request that a browser says comes from elsewhere', async () => {
+  it('do not validate a request that the browser marks as cross-site', async () => {
     for (const headers of [
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
@@ -64,7 +64,7 @@ describe('forgery tokens', () => {
     }
   });
 
-  it('are not made of a cookie that this forum did not sign', async () => {
+  it('are not derived from a cookie that this forum did not sign', async () => {
     const csrf = forum.app.service(Csrf);
     const made = csrf.guestToken(undefined);
     expect(made.setCookie).toMatch(/^parley\.csrf=.*; Path=\/; HttpOnly; SameSite=Lax$/);
@@ -74,7 +74,7 @@ describe('forgery tokens', () => {
     expect(csrf.guestToken(cookie, true).setCookie).toMatch(/^__Host-parley\.csrf=.*; Secure;/);
   });
 
-  it('of a page that was kept hold on a site of https too, whatever the connection to the proxy is', async () => {
+  it('of a cached page are valid on an HTTPS site too, whatever the connection to the proxy', async () => {
     await using secure = await openForum({ environment: { baseUrl: 'https://forum.test' } });
     await secure.client().get('/');
     const client = secure.client();

@@ -19,7 +19,7 @@ const found = async (path: string): Promise<readonly string[]> =>
   expectStatus(await forum.guest.get(path), 200).body.users.map(({ username }: { username: string }) => username);
 
 describe('a display name', () => {
-  test('is chosen, changed and removed by its owner, by form and API', async () => {
+  test('is set, changed and removed by its owner, by form and API', async () => {
     expect(await shown('bob')).toBeNull();
     const { body } = expectStatus(await name('bob', '  Robert   Bruce '), 200);
     expect(body.user).toMatchObject({ username: 'bob', display_name: 'Robert Bruce' });
@@ -37,7 +37,7 @@ describe('a display name', () => {
     expect(await shown('bob')).toBeNull();
   });
 
-  test('is stored with composed letters, and has them of any script', async () => {
+  test('is stored in composed form, and may use any script', async () => {
     for (const [given, stored] of [
       ['Zoe\u0301', 'Zo\u00e9'],
       ['李明', '李明'],
@@ -51,30 +51,30 @@ describe('a display name', () => {
 
   test.each([
     ['has more than 50 characters', 'x'.repeat(51)],
-    ['turns the direction of writing', 'Ada \u202Eadm'],
-    ['isolates a direction', 'Ada\u2066'],
-    ['has spaces of no width', 'Ro\u200Bot'],
-    ['has joiners that no one sees', 'Ro\u200Dot'],
-    ['has fillers that no one sees', 'Ro\u3164ot'],
-    ['has a line end', 'Ada\nLovelace'],
-    ['has a tab', 'Ada\tLovelace'],
-    ['has a control character', 'Ada\u0007'],
-    ['has a line separator', 'Ada\u2028Lovelace'],
-    ['has a heap of marks', `A${'\u0301'.repeat(9)}`],
-    ['has nothing to be read', '!!!'],
-    ['looks like a username with its sign', '@ada'],
-    ['is another’s username', 'mia'],
-    ['is another’s username in capitals', 'MIA'],
-    ['is another’s username in wide letters', 'ｍｉａ'],
-    ['is what staff are called', 'Administrator'],
-    ['is what staff are called, in letters that look alike', 'Mоderat0r'],
-    ['is what staff are called, with a letter from elsewhere', 'ɑdmin'],
-    ['is what staff are called, in small capitals', 'ᴍᴏᴅᴇʀᴀᴛᴏʀ'],
-    ['is what staff are called, with an I for an l', 'OfficiaI'],
-    ['is what staff are called, letter by letter', 'A.d m-i_n'],
-    ['is what staff are called in another language', 'Modératrice'],
-    ['is the forum’s own', 'Parley-Team'],
-  ])('that %s is refused, by form and API', async (_words, given) => {
+    ['overrides the text direction', 'Ada \u202Eadm'],
+    ['isolates a text direction', 'Ada\u2066'],
+    ['contains zero-width spaces', 'Ro\u200Bot'],
+    ['contains invisible joiners', 'Ro\u200Dot'],
+    ['contains invisible fillers', 'Ro\u3164ot'],
+    ['contains a line break', 'Ada\nLovelace'],
+    ['contains a tab', 'Ada\tLovelace'],
+    ['contains a control character', 'Ada\u0007'],
+    ['contains a line separator', 'Ada\u2028Lovelace'],
+    ['stacks combining marks', `A${'\u0301'.repeat(9)}`],
+    ['contains no letter or digit', '!!!'],
+    ['looks like a mention', '@ada'],
+    ['is another member’s username', 'mia'],
+    ['is another member’s username in capitals', 'MIA'],
+    ['is another member’s username in full-width letters', 'ｍｉａ'],
+    ['is the name of a staff role', 'Administrator'],
+    ['is the name of a staff role in look-alike characters', 'Mоderat0r'],
+    ['is the name of a staff role with a foreign letter', 'ɑdmin'],
+    ['is the name of a staff role in small capitals', 'ᴍᴏᴅᴇʀᴀᴛᴏʀ'],
+    ['is the name of a staff role with a capital I for an l', 'OfficiaI'],
+    ['is the name of a staff role with separators between its letters', 'A.d m-i_n'],
+    ['is the name of a staff role in another language', 'Modératrice'],
+    ['belongs to the forum itself', 'Parley-Team'],
+  ])('is refused by form and API when it %s', async (_words, given) => {
     const { status, body } = await name('ada', given);
     expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('display_name')]);
     const refused = await forum.as.ada.submit('/settings/profile', { bio: 'Kept', display_name: given });
@@ -83,7 +83,7 @@ describe('a display name', () => {
     expect(await shown('ada')).toBeNull();
   });
 
-  test('that is the forum’s or a group’s own is for staff alone', async () => {
+  test('that is the name of the forum or of a group is reserved for staff', async () => {
     await forum.app.app.service(Settings).set({ 'site.name': 'The Slipway' });
     await forum.app.app.service(Access).saveGroup({ name: 'Harbour masters', level: 'member' });
     for (const taken of ['The Slipway', 'the  SLIPWAY', 'The SIipway', 'HARBOUR MASTERS', 'Harbour-Masters'])
@@ -99,7 +99,7 @@ describe('a display name', () => {
     expectStatus(await name('ada', null), 200);
   });
 
-  test('is not taken while somebody signs up with it', async () => {
+  test('cannot be taken while someone is signing up with it as username', async () => {
     const [reached, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const account = { username: 'ahab', email: 'ahab@forum.test', password: 'Plain-Sailing-42' };
     const signUp = (accounts() as AccountsService).create(account, async () => {
@@ -115,7 +115,7 @@ describe('a display name', () => {
     expect(await shown('bob')).not.toBe('Ahab');
   });
 
-  test('may be one’s own username, and that of no one who signs up later', async () => {
+  test('may equal its owner’s username, and is not available as a username to others later', async () => {
     expectStatus(await name('ada', 'Ada'), 200);
     expectStatus(await name('bob', 'Captain-Nemo'), 200);
     const account = { username: 'captain-nemo', email: 'nemo@forum.test', password: 'Plain-Sailing-42' };
@@ -123,7 +123,7 @@ describe('a display name', () => {
     expectStatus(await name('ada', ''), 200);
   });
 
-  test('is changed by nobody else, no guest, and not without the token of a form', async () => {
+  test('cannot be changed by others, by guests, or without a CSRF token', async () => {
     expect((await name('ada', 'Taken', forum.as.bob)).status).toBe(403);
     expect((await name('ada', 'Taken', forum.as.root)).status).toBe(403);
     expect((await name('bad', 'Taken')).status).toBe(403);
@@ -141,8 +141,8 @@ describe('a display name', () => {
   });
 });
 
-describe('where names of authors are shown', () => {
-  test('the display name stands with the username beside it, at once after a change', async () => {
+describe('author names', () => {
+  test('show the display name with the username, immediately after a change', async () => {
     const { id, number } = await forum.start('ada', 'Engines');
     await forum.reply('mia', id, 'What about @ada?');
     const title = `/d/${number}-engines`;
@@ -166,7 +166,7 @@ describe('where names of authors are shown', () => {
     });
   });
 
-  test('staff read it as well, and its owner in the account menu', async () => {
+  test('show the display name to staff, and to its owner in the account menu', async () => {
     const { id } = await forum.start('ada', 'An oar for sale');
     const { posts } = (await forum.guest.get(`/api/discussions/${id}/posts`)).body;
     expectStatus(await forum.as.bob.post('/api/reports', { post_id: posts[0].id, reason: 'spam' }), 201);
@@ -190,7 +190,7 @@ describe('where names of authors are shown', () => {
     );
   });
 
-  test('pages take as many statements as without', async () => {
+  test('take as many statements with a display name as without', async () => {
     const measure = () => forum.app.statements(() => forum.guest.get(`/u/ada?x=${Math.random()}`));
     await name('ada', '');
     const without = await leastOf(measure);
@@ -200,7 +200,7 @@ describe('where names of authors are shown', () => {
 });
 
 describe('members are found by their display name', () => {
-  test('by its beginning and, of three letters on, by any part of it', async () => {
+  test('by its beginning and, from three letters on, by any part of it', async () => {
     expectStatus(await name('ada', 'Zoé Lovelace'), 200);
     expectStatus(await name('bob', '李明'), 200);
     expect(await found('/api/users/search?q=zo')).toEqual(['ada']);
@@ -212,12 +212,12 @@ describe('members are found by their display name', () => {
     expect(results[0]).toMatchObject({ title: 'Zoé Lovelace', excerpt: 'Zoé <mark>Lovelace</mark> (@ada)' });
   });
 
-  test('those whose names begin with it come first', async () => {
+  test('with names that begin with the query first', async () => {
     await name('bob', 'Madam');
     expect(await found('/api/users/search?q=ada')).toEqual(['ada', 'bob']);
   });
 
-  test('through indexes alone, however many members there are', async () => {
+  test('by indexes alone, however many members there are', async () => {
     const { data } = forum.app.app;
     await data.all(sql`insert into account (id, username, email, password_hash, group_id, joined_at, display_name, display_name_key)
       select gen_random_uuid(), 'zz' || n, 'zz' || n || '@forum.test', '!', 'member', now(), 'Qu ' || n, 'qu ' || n from generate_series(1, 20000) n`);

@@ -4,7 +4,7 @@ import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { listen } from '../live/listen.ts';
 import { asJson, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from '../recovery/forum.ts';
 
-describe('what lets programs in as a member', () => {
+describe('access by API token or feed address', () => {
   let forum: TestForum;
   let root: Client;
   let account: Account;
@@ -53,7 +53,7 @@ describe('what lets programs in as a member', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('ends when the member changes the password, with its live streams, and the mail says so', async () => {
+  it('ends with its live streams when the member changes the password, as the mail states', async () => {
     expect(await works()).toEqual([true, true, true]);
     await using stream = await listen(forum, undefined, '', { authorization: `Bearer ${token}` });
     expect(stream.status).toBe(200);
@@ -70,7 +70,7 @@ describe('what lets programs in as a member', () => {
     );
   });
 
-  it('stays when the member asks for that, and the mail says so', async () => {
+  it('is kept when the member asks for that, as the mail states', async () => {
     const refused = await client.submit('/settings/security/password', {
       current_password: PASSWORD,
       password: 'short',
@@ -87,12 +87,12 @@ describe('what lets programs in as a member', () => {
     );
   });
 
-  it('ends when somebody else sets the password', async () => {
+  it('ends when someone else sets the password', async () => {
     await accounts().setPassword(account.id, NEW_PASSWORD);
     expect(await works()).toEqual([false, false, false]);
   });
 
-  it('ends when an administrator ends the member’s sessions, and the member is told by mail', async () => {
+  it('ends when an administrator ends the member’s sessions, and the member is notified by mail', async () => {
     await root.post('/login/confirm', { password: PASSWORD }, asJson);
     expect((await root.post('/admin/users/end-sessions', { id: account.id }, asJson)).status).toBe(200);
     expect([await works(), (await client.get('/settings/security')).status]).toEqual([[false, false, false], 303]);
@@ -101,7 +101,7 @@ describe('what lets programs in as a member', () => {
     expect(mail.body).toMatch(/API token or feed addresses that you had\s+no longer work/);
   });
 
-  it('ends when the account is to be deleted, and stays ended when its member comes back', async () => {
+  it('ends when deletion of the account is requested, and stays ended when its member returns', async () => {
     expect(
       (await client.submit('/settings/privacy/delete', { username: account.username, mode: 'anonymise' })).status,
     ).toBe(303);
@@ -114,7 +114,7 @@ describe('what lets programs in as a member', () => {
     expect(await mailCount(forum, account.email)).toBe(2);
   });
 
-  it('stays when the member ends their other sessions, moves to another group, or gives a wrong password', async () => {
+  it('is kept when the member ends other sessions, changes group, or enters a wrong password', async () => {
     expect((await changePassword({ current_password: 'Wrong-harbour-1' })).status).toBe(400);
     expect((await client.post('/settings/security/sessions/revoke-others', undefined, asJson)).status).toBe(200);
     await accounts().setGroup(account.id, 'moderator');

@@ -24,7 +24,7 @@ function sharedLimits(): AuthenticatorDeps['limits'] {
   } as unknown as AuthenticatorDeps['limits'];
 }
 
-test('guesses that come to several processes at once are no more than one process would look at', async () => {
+test('guesses sent to several processes at once are limited as in a single process', async () => {
   const limits = sharedLimits();
   let looked = 0;
   const passwords = { verify: async () => (looked++, await wait(20), false) };

@@ -12,7 +12,7 @@ const PASSWORD = 'Quiet-harbour-42';
 describe.each([
   ['the database', { redisUrl: undefined }],
   ['Redis, where there is one', {}],
-])('a session in %s that goes on under another id', (_store, environment) => {
+])('a session in %s that continues under a new id', (_store, environment) => {
   let forum: TestForum;
   let ada: Client;
   let id: string;
@@ -35,8 +35,8 @@ describe.each([
   afterAll(() => forum[Symbol.asyncDispose]());
 
   it.each([
-    ['its member confirms who they are', '/login/confirm', { password: PASSWORD }, 303],
-    ['all others are ended', '/settings/security/sessions/revoke-others', {}, 303],
+    ['its member confirms their identity', '/login/confirm', { password: PASSWORD }, 303],
+    ['all other sessions are ended', '/settings/security/sessions/revoke-others', {}, 303],
     [
       'a new password is refused',
       '/settings/security/password',
@@ -49,7 +49,7 @@ describe.each([
       { current_password: PASSWORD, password: `${PASSWORD}!`, password_confirmation: `${PASSWORD}!` },
       303,
     ],
-  ])('is good at every moment while %s', async (_when, path, body, status) => {
+  ])('stays valid at every moment while %s', async (_when, path, body, status) => {
     expect((await ada.get('/kept', { accept: 'application/json' })).status).toBe(200);
     const sessions = forum.app.service(Sessions);
     const looks: (string | undefined)[] = [];
@@ -66,7 +66,7 @@ describe.each([
     expect((await ada.get('/settings/security')).status).toBe(200);
   });
 
-  it('is left to one of two that say at once who they are', async () => {
+  it('survives two identity confirmations at once', async () => {
     for (const round of [1, 2, 3]) {
       const answers = await Promise.all([1, 2].map(() => ada.submit('/login/confirm', { password: `${PASSWORD}!` })));
       expect(
@@ -96,11 +96,11 @@ describe.each([
   };
   const change = (group: string) => (): Promise<void> => forum.app.service(Accounts).setGroup(id, group);
 
-  it('goes on where her account was changed a moment before', async () => {
+  it('survives when the others are ended just after the account changed', async () => {
     expect(await endsOthers(change('moderator'))).toBe(true);
   });
 
-  it('stays over where it was ended meanwhile, though her account was changed a moment before', async () => {
+  it('stays ended if it was ended meanwhile, even if the account had just changed', async () => {
     const { redis } = forum.app.cache;
     const endAll = async (): Promise<void> => {
       await forum.app.service(Data).all(sql`delete from accounts_session where account_id = ${id}`);
@@ -109,7 +109,7 @@ describe.each([
     expect(await endsOthers(change('member'), endAll)).toBe(false);
   });
 
-  it('is over where her account is changed a moment later', async () => {
+  it('ends when the account changes just after the others were ended', async () => {
     await ada.login('ada', `${PASSWORD}!`);
     expect(await endsOthers(async () => undefined, change('moderator'))).toBe(false);
   });

@@ -40,7 +40,7 @@ const steps = definePlugin({
   },
 });
 
-describe('a login with a further step', () => {
+describe('a login with an additional step', () => {
   let forum: TestForum;
   let member = 0;
   const signUp = async (what: string): Promise<string> => {
@@ -62,7 +62,7 @@ describe('a login with a further step', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('begins no session before the step is done, and then does', async () => {
+  it('starts a session only once the step is completed', async () => {
     const username = await signUp('first');
     const client = forum.client();
     const answer = await login(client, username);
@@ -76,7 +76,7 @@ describe('a login with a further step', () => {
     expect(client.cookies.has('parley.waiting')).toBe(false);
   });
 
-  it('sends a browser to the step and then where it wanted to go, and remembers what was ticked', async () => {
+  it('redirects a browser to the step and then to the requested page, and keeps the “remember” choice', async () => {
     const client = forum.client();
     await client.csrf();
     const answer = await client.submit('/login', {
@@ -93,11 +93,11 @@ describe('a login with a further step', () => {
     expect(entered.headers.getSetCookie().find((line) => line.startsWith('parley.sid='))).toMatch(/Expires=/);
   });
 
-  it('does not concern members of whom no step is required', async () => {
+  it('does not affect members for whom no step is required', async () => {
     expect((await login(forum.client(), await signUp('plain'))).body.user).toBeDefined();
   });
 
-  it('is over after ten minutes', async () => {
+  it('expires after ten minutes', async () => {
     const client = forum.client();
     await login(client, await signUp('first'));
     forum.clock.advance(599_999);
@@ -107,7 +107,7 @@ describe('a login with a further step', () => {
     expect((await client.post('/login/first', undefined, asJson)).status).toBe(401);
   });
 
-  it('lets in once, also when two requests bring it together', async () => {
+  it('can be completed once, even by two requests at once', async () => {
     const client = forum.client();
     await login(client, await signUp('first'));
     const token = await client.csrf();
@@ -119,7 +119,7 @@ describe('a login with a further step', () => {
     );
   });
 
-  it('belongs to the browser that gave the password', async () => {
+  it('is bound to the browser that sent the password', async () => {
     const client = forum.client({ 'user-agent': 'one' });
     await login(client, await signUp('first'));
     expect(await waiting(forum.client({ 'user-agent': 'one' }))).toEqual({});
@@ -132,10 +132,10 @@ describe('a login with a further step', () => {
   });
 
   it.each([
-    ['password', (accounts: Accounts, id: string) => accounts.setPassword(id, 'Another-harbour-43')],
-    ['status', (accounts: Accounts, id: string) => accounts.setStatus(id, 'disabled')],
-    ['sessions being ended', (accounts: Accounts, id: string) => accounts.endSessions(id)],
-  ] as const)('does not survive a change of the %s', async (_what, change) => {
+    ['the password is changed', (accounts: Accounts, id: string) => accounts.setPassword(id, 'Another-harbour-43')],
+    ['the status is changed', (accounts: Accounts, id: string) => accounts.setStatus(id, 'disabled')],
+    ['the sessions are ended', (accounts: Accounts, id: string) => accounts.endSessions(id)],
+  ] as const)('is cancelled when %s', async (_what, change) => {
     const username = await signUp('first');
     const client = forum.client();
     await login(client, username);
@@ -145,7 +145,7 @@ describe('a login with a further step', () => {
     expect((await client.post('/login/first', undefined, asJson)).status).toBe(401);
   });
 
-  it('asks for one step after the other, and none does another’s', async () => {
+  it('requires one step after the other, and none completes another', async () => {
     const client = forum.client();
     const username = await signUp('first-second');
     await login(client, username);
@@ -161,13 +161,13 @@ describe('a login with a further step', () => {
     expect(await isIn(client)).toBe(true);
   });
 
-  it('lets nobody in because a step does not work', async () => {
+  it('does not succeed when a step fails', async () => {
     const client = forum.client();
     expect((await login(client, await signUp('broken'))).status).toBe(500);
     expect(await isIn(client)).toBe(false);
   });
 
-  it('is asked of those who sign up, too', async () => {
+  it('is required after signing up, too', async () => {
     const client = forum.client();
     await client.csrf();
     const username = `first-${++member}`;
@@ -180,7 +180,7 @@ describe('a login with a further step', () => {
     expect(await isIn(client)).toBe(false);
   });
 
-  it('notes the address only of whoever got in', async () => {
+  it('records the IP address only once it is completed', async () => {
     const username = await signUp('first');
     const client = forum.client();
     const last = async (): Promise<string | null> =>
@@ -193,7 +193,7 @@ describe('a login with a further step', () => {
     expect(await last()).toBe('127.0.0.1');
   });
 
-  it('is nothing that a guest can do without a password', async () => {
+  it('cannot be completed by a guest without a password', async () => {
     const guest = forum.client();
     await guest.csrf();
     expect((await guest.post('/login/first', undefined, asJson)).status).toBe(401);

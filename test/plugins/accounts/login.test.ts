@@ -27,7 +27,7 @@ describe('logging in', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('opens a session by username or e-mail, regardless of case', async () => {
+  it('starts a session by username or e-mail, regardless of case', async () => {
     for (const identifier of ['ada', 'ADA@EXAMPLE.ORG']) {
       const client = visitor();
       const answer = await attempt(client, identifier, PASSWORD);
@@ -50,7 +50,7 @@ describe('logging in', () => {
     expect(cookie).not.toMatch(/Secure|Expires/);
   });
 
-  it('protects the cookie with the __Host- prefix where the visitor came over https', async () => {
+  it('gives the cookie the __Host- prefix when the visitor uses HTTPS', async () => {
     const client = forum.client({ 'x-forwarded-for': '198.51.100.200', 'x-forwarded-proto': 'https' });
     const answer = await attempt(client, 'ada', PASSWORD);
     expect(answer.headers.getSetCookie().find((line) => line.includes('parley.sid'))).toMatch(
@@ -59,7 +59,7 @@ describe('logging in', () => {
     expect((await client.get('/')).text).toContain('Ada');
   });
 
-  it('says the same whatever was wrong', async () => {
+  it('reports the same error whatever was wrong', async () => {
     const client = visitor();
     const wrong = await attempt(client, 'ada', 'Not-the-password-1');
     const unknown = await attempt(client, 'nobody', PASSWORD);
@@ -71,7 +71,7 @@ describe('logging in', () => {
     });
   });
 
-  it('works as hard for a name that nobody has, or whose member has no password', async () => {
+  it('takes as much work for an unknown name or a member without a password', async () => {
     await forum.app.service(Accounts).importAccounts([{ username: 'Imported', email: 'imported@example.org' }]);
     const compare = vi.spyOn(PasswordHasher.prototype, 'compare');
     for (const name of ['ada', 'nobody', 'imported'])
@@ -84,7 +84,7 @@ describe('logging in', () => {
     compare.mockRestore();
   });
 
-  it('works for a name that nobody has at the cost that most hashes have, also after another cost was set', async () => {
+  it('hashes for an unknown name at the most common cost, even after the setting has changed', async () => {
     const compare = vi.spyOn(PasswordHasher.prototype, 'compare');
     const costFor = async (name: string): Promise<number> => {
       compare.mockClear();
@@ -110,14 +110,14 @@ describe('logging in', () => {
     compare.mockRestore();
   });
 
-  it('refuses a password beyond 72 bytes even where its beginning is right', async () => {
+  it('refuses a password of more than 72 bytes even if its beginning is right', async () => {
     const long = `Long-1-${'x'.repeat(65)}`;
     await forum.app.service(Accounts).create({ username: 'Long', email: 'long@example.org', password: long });
     expect((await attempt(visitor(), 'long', long)).status).toBe(200);
     expect((await attempt(visitor(), 'long', `${long}y`)).status).toBe(401);
   });
 
-  it('refuses an address after five failures, also with the right password, and says when to come back', async () => {
+  it('blocks an IP address after five failures, even with the right password, with Retry-After', async () => {
     const client = visitor();
     for (let n = 0; n < 5; n++) expect((await attempt(client, `stranger-${n}`, PASSWORD)).status).toBe(401);
     const answer = await attempt(client, 'ada', PASSWORD);
@@ -126,12 +126,12 @@ describe('logging in', () => {
     expect((await attempt(visitor(), 'ada', PASSWORD)).status).toBe(200);
   });
 
-  it('refuses an account after ten failures from anywhere', async () => {
+  it('blocks an account after ten failures from any address', async () => {
     for (let n = 0; n < 10; n++) expect((await attempt(visitor(), 'BELL', 'Wrong-password-1')).status).toBe(401);
     expect((await attempt(visitor(), 'bell', PASSWORD)).status).toBe(429);
   });
 
-  it('counts the name, the address and every spelling of both as one account', async () => {
+  it('counts the name, the e-mail address and every spelling of both as one account', async () => {
     const spellings = [
       'hopper',
       'HOPPER',
@@ -149,7 +149,7 @@ describe('logging in', () => {
       expect((await attempt(visitor(), spelling, PASSWORD)).status).toBe(429);
   });
 
-  it('counts the same for a name and an address that nobody has, in every spelling', async () => {
+  it('counts every spelling of an unknown name or e-mail address as one', async () => {
     for (const spellings of [
       ['gone', 'GONE', ' Gone', 'ｇone'],
       ['gone@example.org', 'Gone@example.org ', 'ｇone@EXAMPLE.org'],
@@ -160,7 +160,7 @@ describe('logging in', () => {
     }
   });
 
-  it('takes thirty attempts of an account in a quarter of an hour, right ones too', async () => {
+  it('allows thirty attempts per account in fifteen minutes, successful ones included', async () => {
     await forum.app.service(Settings).set({ 'login.attempt_rate_limit': 30 });
     const ives = visitor();
     for (let n = 0; n < 30; n++)
@@ -175,19 +175,19 @@ describe('logging in', () => {
     await forum.app.service(Settings).set({ 'login.attempt_rate_limit': 100_000 });
   });
 
-  it('forgets an account’s failures when its member logs in', async () => {
+  it('resets an account’s failures when its member logs in', async () => {
     for (let n = 0; n < 9; n++) await attempt(visitor(), 'curie', 'Wrong-password-1');
     expect((await attempt(visitor(), 'curie', PASSWORD)).status).toBe(200);
     for (let n = 0; n < 9; n++) expect((await attempt(visitor(), 'curie', 'Wrong-password-1')).status).toBe(401);
   });
 
-  it('counts an IPv6 visitor by their network', async () => {
+  it('counts an IPv6 visitor by network', async () => {
     for (let n = 1; n <= 5; n++) await attempt(visitor(`2001:db8:1:2::${n}`), `stranger-${n}`, PASSWORD);
     expect((await attempt(visitor('2001:db8:1:2:ffff::9'), 'ada', PASSWORD)).status).toBe(429);
     expect((await attempt(visitor('2001:db8:1:3::1'), 'ada', PASSWORD)).status).toBe(200);
   });
 
-  it('looks at no more guesses than it would one after the other when they come all at once', async () => {
+  it('checks no more guesses at once than one after the other', async () => {
     const from = `198.51.100.${++address}`;
     const client = visitor(from);
     await client.csrf();
@@ -200,13 +200,13 @@ describe('logging in', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(15);
   });
 
-  it('lets any number of members in at once from one address', async () => {
+  it('allows any number of simultaneous logins from one address', async () => {
     const from = `198.51.100.${++address}`;
     const answers = await Promise.all(Array.from({ length: 12 }, () => attempt(visitor(from), 'dirac', PASSWORD)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   });
 
-  it('sends a browser where it wanted to go, within this site only', async () => {
+  it('redirects a browser to the requested page, within this site only', async () => {
     const wishes = {
       '/d/7?page=2': '/d/7?page=2',
       'https://evil.example/x': '/',
@@ -223,7 +223,7 @@ describe('logging in', () => {
     }
   });
 
-  it('issues a new session id at each login and ends the old session', async () => {
+  it('issues a new session id and ends the old session', async () => {
     const client = visitor();
     await client.login('ada', PASSWORD);
     const before = client.cookies.get('parley.sid');
@@ -234,7 +234,7 @@ describe('logging in', () => {
     expect((await old.get('/')).text).not.toContain('Ada');
   });
 
-  it('does not hash a password anew that was changed meanwhile', async () => {
+  it('does not rehash a password that was changed meanwhile', async () => {
     const service = forum.app.service(Accounts) as unknown as AccountsService;
     const account = await service.create({
       username: 'Overtaken',
@@ -247,7 +247,7 @@ describe('logging in', () => {
     expect((await service.credentials('overtaken'))!.passwordHash).not.toBe(passwordHash);
   });
 
-  it('hashes the password anew when the cost has risen', async () => {
+  it('rehashes the password after the cost has risen', async () => {
     const hashOf = async (): Promise<string> =>
       (await forum.app
         .service(Data)
@@ -260,7 +260,7 @@ describe('logging in', () => {
     await forum.app.service(Settings).set({ 'security.bcrypt_cost': 12 });
   });
 
-  it('notes the address of the last login, but never 0.0.0.0', async () => {
+  it('records the IP address of the last login, but never 0.0.0.0', async () => {
     const last = async (): Promise<string | null> =>
       (await forum.app
         .service(Data)
@@ -288,7 +288,7 @@ describe('logging out', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('takes a POST with a token and ends the session for good', async () => {
+  it('requires a POST with a token and ends the session for good', async () => {
     const client = forum.client();
     await client.login('ada', PASSWORD);
     const cookie = client.cookies.get('parley.sid');
@@ -301,7 +301,7 @@ describe('logging out', () => {
     expect((await forum.client({ cookie: `parley.sid=${cookie}` }).get('/')).text).not.toContain('Ada');
   });
 
-  it('is not undone by a request that was still under way', async () => {
+  it('is not undone by a request in progress', async () => {
     const client = forum.client();
     await client.login('ada', PASSWORD);
     forum.clock.advance(120_000);

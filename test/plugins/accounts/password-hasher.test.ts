@@ -4,11 +4,11 @@ import { PasswordHasher } from '../../../plugins/accounts/passwords/password-has
 
 const DEAR = 10;
 
-describe('passwords on threads of their own', () => {
+describe('password hashing on its own threads', () => {
   let hasher: PasswordHasher;
   afterEach(() => hasher.close());
 
-  it('are hashed and recognised, several at once', async () => {
+  it('hashes and verifies several passwords at once', async () => {
     hasher = new PasswordHasher(2);
     const hashes = await Promise.all(['one', 'two', 'three'].map((password) => hasher.hash(password, 4)));
     const right = hashes.map((hash, at) => hasher.compare(['one', 'two', 'three'][at]!, hash));
@@ -16,7 +16,7 @@ describe('passwords on threads of their own', () => {
     expect(hashes.every((hash) => hash.startsWith('$2b$04$'))).toBe(true);
   });
 
-  it('wait in line, and beyond a number are refused with 503 that says when to come back', async () => {
+  it('queues passwords, and refuses those beyond a limit with 503 and Retry-After', async () => {
     hasher = new PasswordHasher(1);
     const results = await Promise.allSettled(Array.from({ length: 40 }, () => hasher.hash('many', 4)));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(33);
@@ -25,7 +25,7 @@ describe('passwords on threads of their own', () => {
     expect(await hasher.hash('later', 4)).toMatch(/^\$2b\$04\$/);
   });
 
-  it('leave files their threads', async () => {
+  it('leaves file access its threads', async () => {
     hasher = new PasswordHasher(1);
     await hasher.hash('first', 4);
     let hashed = 0;
@@ -40,7 +40,7 @@ describe('passwords on threads of their own', () => {
     await hashing;
   });
 
-  it('that wait when it closes are refused, and none is taken afterwards', async () => {
+  it('rejects queued passwords when it closes, and accepts none afterwards', async () => {
     hasher = new PasswordHasher(1);
     const waiting = Promise.allSettled(Array.from({ length: 3 }, () => hasher.hash('late', DEAR)));
     await hasher.close();

@@ -48,7 +48,7 @@ async function enter(username: string): Promise<{ readonly account: Account; rea
   return { account, client };
 }
 
-test('an account without a password can log in by another method, as long as that has it', async () => {
+test('an account without a password can log in by another method while that is available to it', async () => {
   const { account, client } = await enter('ada');
   expect((await client.get('/settings/profile')).status).toBe(200);
   expect([...(await accounts().withPassword([account.id]))]).toEqual([]);
@@ -57,7 +57,7 @@ test('an account without a password can log in by another method, as long as tha
   expect([...(await accounts().ableToLogIn([account.id]))]).toEqual([]);
 });
 
-test('no password fits it', async () => {
+test('no password matches an account without one', async () => {
   await enter('bob');
   for (const password of ['!', ' ', PASSWORD]) {
     const client = forum.client();
@@ -66,7 +66,7 @@ test('no password fits it', async () => {
   }
 });
 
-test('another method lets no one in whose account is not active', async () => {
+test('another login method admits no inactive account', async () => {
   const { account } = await enter('cleo');
   await accounts().setStatus(account.id, 'disabled');
   const client = forum.client();
@@ -75,7 +75,7 @@ test('another method lets no one in whose account is not active', async () => {
   expect([answer.status, answer.body.error]).toEqual([401, 'This account is not active']);
 });
 
-test('its member confirms in another way, and sets a first password soon after', async () => {
+test('a member without a password confirms by another method and then sets a first one', async () => {
   const { client } = await enter('dora');
   const path = '/settings/security/first-password';
   forum.clock.advance(16 * 60_000);
@@ -92,7 +92,7 @@ test('its member confirms in another way, and sets a first password soon after',
   expect((await client.post(path, { password: `${PASSWORD}3` }, JSON_ONLY)).status).toBe(409);
 });
 
-test('whom another service knows signs up by the rules and limits of the form', async () => {
+test('sign-ups through another service follow the rules and limits of the form', async () => {
   const registrations = forum.app.service(Registrations);
   const signUp = (username: string, email = `${username}@forum.test`) => {
     const stored: string[] = [];

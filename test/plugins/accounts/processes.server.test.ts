@@ -36,7 +36,7 @@ const login = async (app: TestForum): Promise<Client> => {
 };
 const isIn = async (client: Client): Promise<boolean> => (await client.get('/settings/security')).status === 200;
 
-test('a session that was ended in one process is over in the other at its next request', async () => {
+test('a session ended in one process is invalid in the other at its next request', async () => {
   const here = await login(first);
   const there = await login(second);
   expect([await isIn(here), await isIn(there)]).toEqual([true, true]);
@@ -48,7 +48,7 @@ test('a session that was ended in one process is over in the other at its next r
   expect([await isIn(here), await isIn(there)]).toEqual([true, false]);
 });
 
-test('ending all others reaches every process', async () => {
+test('ending all other sessions takes effect in every process', async () => {
   const here = await login(first);
   const others = [await login(second), await login(first), await login(second)];
   await here.post('/settings/security/sessions/revoke-others', undefined, asJson);
@@ -56,7 +56,7 @@ test('ending all others reaches every process', async () => {
   expect(await isIn(here)).toBe(true);
 });
 
-test('two processes that renew a session at once leave one of it, and nobody is logged out', async () => {
+test('two processes that renew a session at once leave one, and no one is logged out', async () => {
   const member = await login(first);
   const cookie = [...member.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   for (const { clock } of [first, second]) clock.advance(HALF_HOUR);
@@ -69,7 +69,7 @@ test('two processes that renew a session at once leave one of it, and nobody is 
   expect(await isIn(second.client({ cookie: `parley.sid=${given[0]}` }))).toBe(true);
 });
 
-test('groups, suspensions, tokens and accounts that are not active count in every process from the next request', async () => {
+test('groups, suspensions, tokens and account status take effect in every process from the next request', async () => {
   const [accounts, access] = [first.app.service(Accounts), first.app.service(Access)];
   const { id } = await accounts.create({ username: 'bob', email: 'bob@forum.test', password: PASSWORD });
   const there = second.client();
@@ -110,7 +110,7 @@ test('groups, suspensions, tokens and accounts that are not active count in ever
   expect((await starts())[0]).toBe(401);
 });
 
-test('a new root key ends every session where a process has started with it', async () => {
+test('a new root key ends every session in processes started with it', async () => {
   await using before = await startForum({ realClock: true, environment: { secretKey: undefined } });
   const { databaseUrl, redisUrl, dataDir } = before.app.environment;
   const again = () =>

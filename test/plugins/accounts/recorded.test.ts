@@ -50,7 +50,7 @@ const listener = definePlugin({
   },
 });
 
-describe('what happens with logins and accounts is told of', () => {
+describe('account actions', () => {
   let forum: TestForum;
   let ada: Account;
   let client: Client;
@@ -72,7 +72,7 @@ describe('what happens with logins and accounts is told of', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('a login, and a logout', async () => {
+  it('are raised for a login and a logout', async () => {
     await visitor().login(ada.username, PASSWORD);
     await client.submit('/logout');
     expect(recorded).toEqual([
@@ -81,7 +81,7 @@ describe('what happens with logins and accounts is told of', () => {
     ]);
   });
 
-  it('a login that was refused, in one way whether the account exists or not, and never what was typed', async () => {
+  it('are raised for a refused login, alike for unknown accounts, and never with what was typed', async () => {
     const guest = visitor();
     await guest.csrf();
     for (const identifier of [ada.username, 'nobody-here'])
@@ -93,7 +93,7 @@ describe('what happens with logins and accounts is told of', () => {
     expect(JSON.stringify(recorded)).not.toContain('harbour');
   });
 
-  it('a password given again, right or wrong', async () => {
+  it('are raised for confirming the password, right or wrong', async () => {
     await client.post('/login/confirm', { password: 'Wrong-harbour-1' }, asJson);
     await client.post('/login/confirm', { password: PASSWORD }, asJson);
     expect(recorded).toEqual([
@@ -106,21 +106,21 @@ describe('what happens with logins and accounts is told of', () => {
     ['fingerprint', { 'user-agent': 'another' }, 0],
     ['address', { 'x-forwarded-for': '203.0.113.1' }, 0],
     ['idle', {}, 3_600_000],
-  ])('a session that ended by its rules, with the cause: %s', async (cause, headers, milliseconds) => {
+  ])('are raised for a session that ended by its rules, with the cause: %s', async (cause, headers, milliseconds) => {
     forum.clock.advance(milliseconds);
     await visitor({ cookie: `parley.sid=${client.cookies.get('parley.sid')}`, ...headers }).get('/');
     await client.get('/');
     expect(recorded).toMatchObject([{ action: 'account.session-ended', payload: { id: ada.id, cause } }]);
   });
 
-  it('one time, however many requests find a session broken at once', async () => {
+  it('are raised once, however many requests find a session invalid at once', async () => {
     forum.clock.advance(3_600_000);
     const copy = visitor({ cookie: `parley.sid=${client.cookies.get('parley.sid')}` });
     await Promise.all(Array.from({ length: 6 }, () => copy.get('/')));
     expect(recorded).toHaveLength(1);
   });
 
-  it('a password and an address that were changed, without either', async () => {
+  it('are raised for a changed password and e-mail address, without either', async () => {
     await client.post(
       '/settings/security/password',
       { current_password: PASSWORD, password: 'Next-harbour-43' },
@@ -133,13 +133,13 @@ describe('what happens with logins and accounts is told of', () => {
     ]);
   });
 
-  it('a token that was made or revoked, but not one that was not there', async () => {
+  it('are raised for a token that is issued or revoked, but not when there was none', async () => {
     for (const path of ['revoke', '', 'revoke', 'revoke'])
       await client.post(`/settings/security/api-token${path && `/${path}`}`, undefined, asJson);
     expect(recorded.map(({ action }) => action)).toEqual(['account.token-issued', 'account.token-revoked']);
   });
 
-  it('sessions that somebody ended', async () => {
+  it('are raised for revoked sessions, with who revoked them', async () => {
     await visitor().login(ada.username, PASSWORD);
     await client.post('/settings/security/sessions/revoke-others', undefined, asJson);
     await accounts().endSessions(ada.id, SOMEBODY);
@@ -149,7 +149,7 @@ describe('what happens with logins and accounts is told of', () => {
     ]);
   });
 
-  it('a group and a status that were changed, by whom, and not where nothing changed', async () => {
+  it('are raised for a changed group or status, with who changed it, but not if nothing changed', async () => {
     for (let time = 0; time < 2; time++) {
       await accounts().setGroup(ada.id, 'moderator', SOMEBODY);
       await accounts().setStatus(ada.id, 'disabled');
@@ -160,7 +160,7 @@ describe('what happens with logins and accounts is told of', () => {
     ]);
   });
 
-  it('network addresses that were shown to somebody else, and only then', async () => {
+  it('are raised when IP addresses are shown to someone else, and only then', async () => {
     const username = `Chief-${member}`;
     const admin = await accounts().create({
       username,
@@ -189,7 +189,7 @@ describe('what happens with logins and accounts is told of', () => {
     ]);
   });
 
-  it('each look at network addresses, also at those of the same members again, and with every one of them', async () => {
+  it('are raised for each view of IP addresses, repeated ones included, with every member shown', async () => {
     const admin = await accounts().create({
       username: `Chief-${member}`,
       email: `chief-${member}@example.org`,
@@ -225,7 +225,7 @@ describe('what happens with logins and accounts is told of', () => {
     expect(await looks()).toHaveLength(2 * crew.length);
   });
 
-  it('all of it to administrators, who find it in the audit log without passwords and e-mail addresses', async () => {
+  it('reach administrators in the audit log, without passwords and e-mail addresses', async () => {
     const chief = await accounts().create({
       username: `Chief-${member}`,
       email: `chief-${member}@example.org`,

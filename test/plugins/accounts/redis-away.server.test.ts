@@ -42,8 +42,8 @@ async function elsewhere(): Promise<Client> {
 const settings = async (client: Client): Promise<number> =>
   (await client.get('/settings/security', { accept: 'text/html' })).status;
 
-describe('a session while Redis is away', () => {
-  it('reads on, writes nothing, and is the same afterwards', async () => {
+describe('a session while Redis is unavailable', () => {
+  it('serves reads, refuses writes, and is the same afterwards', async () => {
     expect(await settings(member)).toBe(200);
     line.cut();
     expect(await settings(member)).toBe(200);
@@ -64,7 +64,7 @@ describe('a session while Redis is away', () => {
     expect(await settings(member)).toBe(200);
   });
 
-  it('that nobody has seen here is not believed', async () => {
+  it('is not trusted by a process that has not seen it before', async () => {
     const other = far.client();
     await other.login('ada', PASSWORD);
     line.cut();
@@ -74,7 +74,7 @@ describe('a session while Redis is away', () => {
     await expect.poll(() => settings(here), { timeout: 10_000 }).toBe(200);
   });
 
-  it('that was ended at another process before is over here too', async () => {
+  it('that was ended by another process before is invalid here too', async () => {
     expect(await settings(member)).toBe(200);
     const logout = await (await elsewhere()).post('/logout', undefined, JSON_ONLY);
     expect(logout.status).toBe(200);
@@ -84,7 +84,7 @@ describe('a session while Redis is away', () => {
     await expect.poll(() => settings(member), { timeout: 10_000 }).toBe(303);
   });
 
-  it('of a member who is disabled is over at once, because that stands in the database', async () => {
+  it('of a member who is disabled is invalid at once, because the database has the status', async () => {
     member = near.client();
     await member.login('ada', PASSWORD);
     expect(await settings(member)).toBe(200);

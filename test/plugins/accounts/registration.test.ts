@@ -37,7 +37,7 @@ describe('signing up', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('makes a member who is logged in at once', async () => {
+  it('creates a member who is logged in at once', async () => {
     const client = visitor('203.0.113.5');
     const answer = await register({ username: 'Grace', email: 'grace@example.org' }, client);
     expect(answer.status).toBe(201);
@@ -52,7 +52,7 @@ describe('signing up', () => {
     expect(heard).toContainEqual({ id: answer.body.user.id, username: 'Grace', joined_at: '2026-01-15T12:00:00.000Z' });
   });
 
-  it('sends a browser on to where it came from', async () => {
+  it('redirects a browser to where it came from', async () => {
     const client = visitor();
     await client.csrf('/register');
     const answer = await client.submit('/register', {
@@ -66,7 +66,7 @@ describe('signing up', () => {
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/d/1']);
   });
 
-  it('keeps the address of the sign-up, but not 0.0.0.0', async () => {
+  it('records the IP address, but not 0.0.0.0', async () => {
     await register({ username: 'Ivy', email: 'ivy@example.org' }, visitor('0.0.0.0'));
     const stored = await forum.app.service(Data).all(
       sql<{
@@ -81,20 +81,20 @@ describe('signing up', () => {
     ]);
   });
 
-  it('names the field of a taken name or address, whatever its case', async () => {
+  it('reports the field of a taken name or address, whatever its case', async () => {
     expect(fields(await register({ username: 'GRACE', email: 'new@example.org' }))).toEqual(['username']);
     expect(fields(await register({ username: 'Newcomer', email: 'Grace@EXAMPLE.org' }))).toEqual(['email']);
   });
 
   it.each([['ab'], ['x'.repeat(31)], ['two words'], ['näme'], ['a/b'], ['...'], ['admin'], ['Moderator']])(
-    'refuses the name %s',
+    'refuses the username %s',
     async (username) => {
       const answer = await register({ username, email: 'fine@example.org' });
       expect([answer.status, fields(answer)]).toEqual([400, ['username']]);
     },
   );
 
-  it('says which letters a name has, before and after one has others', async () => {
+  it('states which letters a username may have, before and after a refusal', async () => {
     for (const [language, words] of [
       ['en', '3 to 30 letters a–z, digits'],
       ['de', '3 bis 30 Buchstaben a–z, Ziffern'],
@@ -111,7 +111,7 @@ describe('signing up', () => {
     ['a@b@example.org'],
     ['@example.org'],
     [`${'x'.repeat(65)}@example.org`],
-  ])('refuses the address %s', async (email) => {
+  ])('refuses the e-mail address %s', async (email) => {
     const answer = await register({ username: 'Fine', email });
     expect([answer.status, fields(answer)]).toEqual([400, ['email']]);
   });
@@ -135,13 +135,13 @@ describe('signing up', () => {
     expect(answer.body.details[0].message).toContain(why);
   });
 
-  it('takes the shortest length of passwords from the settings', async () => {
+  it('reads the minimum length of passwords from the settings', async () => {
     await forum.app.service(Settings).set({ 'security.password_min_length': 20 });
     expect(fields(await register({ username: 'Jane', email: 'jane@example.org' }))).toEqual(['password']);
     await forum.app.service(Settings).set({ 'security.password_min_length': 10 });
   });
 
-  it('refuses two different passwords', async () => {
+  it('refuses passwords that differ', async () => {
     expect(
       fields(
         await register({ username: 'Jane', email: 'jane@example.org', password_confirmation: 'Other-harbour-42' }),
@@ -149,7 +149,7 @@ describe('signing up', () => {
     ).toEqual(['password_confirmation']);
   });
 
-  it('says at once all that is wrong, and by name', async () => {
+  it('reports all errors at once, by field', async () => {
     const form = { username: 'x', email: 'nowhere', password: 'short', password_confirmation: 'longer' };
     expect(new Set(fields(await register(form)))).toEqual(
       new Set(['username', 'email', 'password', 'password_confirmation']),
@@ -162,7 +162,7 @@ describe('signing up', () => {
     );
   });
 
-  it('takes one spelling of an address, so that no mailbox has several', async () => {
+  it('accepts one spelling of an address, so that no mailbox has several', async () => {
     const spellings = [
       'ivan\u0085@example.org',
       'iv\u0001an@example.org',
@@ -179,7 +179,7 @@ describe('signing up', () => {
       expect([email, (await register({ username: `Ivan-b${index}`, email })).status]).toEqual([email, 201]);
   });
 
-  it('says of a taken name together with the rest, and all that is wrong with one field beside it', async () => {
+  it('reports a taken name along with other errors, and all errors of a field', async () => {
     const form = { username: 'GRACE', email: 'grace@example.org', password: 'short', password_confirmation: 'short' };
     // Whose address is in use is said to those alone whose tries are counted.
     for (let n = 0; n < 4; n++)
@@ -193,13 +193,13 @@ describe('signing up', () => {
     expect(text).toContain('<p class="problem" id="f-username-problem">is taken</p>');
   });
 
-  it('calls a field that is empty required', async () => {
+  it('reports an empty field as required', async () => {
     expect((await register({ username: '', email: 'empty@example.org' })).body.details).toEqual([
       { field: 'username', message: 'is required' },
     ]);
   });
 
-  it('lets an address sign up three times an hour; what was plainly wrong does not count', async () => {
+  it('allows an IP address three sign-ups an hour, not counting plainly invalid ones', async () => {
     const client = visitor();
     for (let n = 0; n < 4; n++) await register({ username: 'x', email: 'x' }, client);
     for (let n = 0; n < 3; n++)
@@ -216,12 +216,12 @@ describe('signing up', () => {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   });
 
-  it('refuses whoever fills in the field that people do not see', async () => {
+  it('refuses a form whose invisible field is filled in', async () => {
     const answer = await register({ username: 'Robot', email: 'robot@example.org', website: 'https://example.org' });
     expect([answer.status, answer.body.code]).toEqual([400, 'spam']);
   });
 
-  it('refuses a form that was shown more than a day ago, or by somebody else', async () => {
+  it('refuses a form shown more than a day ago, or not by this forum', async () => {
     const client = visitor();
     const stamp = /name="shown" value="([^"]+)"|"stamp":"([^"]+)"/
       .exec((await client.get('/register')).text)!
@@ -236,7 +236,7 @@ describe('signing up', () => {
     );
   });
 
-  it('refuses a browser’s form that leaves out when it was shown', async () => {
+  it('refuses a browser’s form without the time when it was shown', async () => {
     const client = visitor();
     await client.csrf('/register');
     const form = { username: 'Hasty', email: 'hasty@example.org', password: PASSWORD, password_confirmation: PASSWORD };
@@ -248,12 +248,12 @@ describe('signing up', () => {
     expect([bare.status, bare.body.code]).toEqual([400, 'form_expired']);
   });
 
-  it('makes one member of two equal sign-ups at the same moment', async () => {
+  it('creates one member from two identical sign-ups at once', async () => {
     const answers = await Promise.all([1, 2].map(() => register({ username: 'Twin', email: 'twin@example.org' })));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 400]);
   });
 
-  it('refuses a domain that takes no mail, when that is checked', async () => {
+  it('refuses a domain that accepts no mail, when that check is on', async () => {
     domains.set('nomail.example', false).set('mail.example', true);
     await forum.app.service(Settings).set({ 'email.mx_validation': true });
     expect(fields(await register({ username: 'Lee', email: 'lee@nomail.example' }))).toEqual(['email']);
@@ -264,7 +264,7 @@ describe('signing up', () => {
   });
 });
 
-describe('asking the DNS for a mail server', () => {
+describe('looking up a mail server in the DNS', () => {
   const warnings: string[] = [];
   const log: Logger = {
     debug: () => undefined,
@@ -282,7 +282,7 @@ describe('asking the DNS for a mail server', () => {
     resolveMx: () => Promise.reject(Object.assign(new Error(code), { code })),
   });
 
-  it('believes a definite no', async () => {
+  it('refuses a domain only on a definite negative answer', async () => {
     expect(await acceptsMail('gone.example', { log, resolver: failing('ENOTFOUND') })).toBe(false);
     expect(await acceptsMail('silent.example', { log, resolver: failing('ENODATA') })).toBe(false);
     expect(await acceptsMail('null.example', { log, resolver: answering('') })).toBe(false);
@@ -290,7 +290,7 @@ describe('asking the DNS for a mail server', () => {
     expect(warnings).toEqual([]);
   });
 
-  it('keeps nobody out because a resolver fails or is silent, and says so in the log', async () => {
+  it('accepts the domain and logs a warning when the resolver fails or times out', async () => {
     expect(await acceptsMail('some.example', { log, resolver: failing('ESERVFAIL') })).toBe(true);
     let cancelled = false;
     const silent: MxResolver = {

@@ -25,7 +25,7 @@ describe('the security page', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('changes the address, with which one logs in from then on, and keeps the session', async () => {
+  it('changes the e-mail address, valid for the next login, and keeps the session', async () => {
     expect((await client.get('/settings/security/email')).text).toContain(`value="${ada.email}"`);
     const answer = await client.submit('/settings/security/email', { email: ` new-${member}@example.org ` });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/settings/security']);
@@ -34,7 +34,7 @@ describe('the security page', () => {
     await expect(forum.client().login(ada.email, PASSWORD)).rejects.toThrow('401');
   });
 
-  it('refuses an address that another member has in any case, or that is none, and keeps what was typed', async () => {
+  it('refuses an invalid address or, in any case, that of another member, and keeps the input', async () => {
     await accounts().create({ username: `Bell-${member}`, email: `bell-${member}@example.org`, password: PASSWORD });
     expect((await setEmail(`BELL-${member}@Example.org`)).body.details).toEqual([
       { field: 'email', message: 'is in use by another member' },
@@ -45,12 +45,12 @@ describe('the security page', () => {
     expect((await accounts().find(ada.id))!.email).toBe(ada.email);
   });
 
-  it('lets one change the case of one’s own address', async () => {
+  it('lets a member change the case of their own address', async () => {
     expect((await setEmail(ada.email.toUpperCase())).status).toBe(200);
     expect((await accounts().find(ada.id))!.email).toBe(ada.email.toUpperCase());
   });
 
-  it('gives an address to one of two members who want it at the same moment', async () => {
+  it('gives an address to one of two members who request it at once', async () => {
     const bell = await accounts().create({
       username: `Bell-${member}`,
       email: `bell-${member}@example.org`,
@@ -64,11 +64,11 @@ describe('the security page', () => {
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
-  it('asks no name server about the new address', async () => {
+  it('does not query the DNS for the new address', async () => {
     expect((await setEmail(`ada-${member}@no-such-domain.invalid`)).status).toBe(200);
   });
 
-  it('says when the token was used, at most a minute late', async () => {
+  it('shows when the token was last used, at most a minute late', async () => {
     const {
       body: { token },
     } = await client.post('/settings/security/api-token', undefined, asJson);
@@ -90,7 +90,7 @@ describe('the security page', () => {
     expect((await client.get('/settings/security')).text).toContain('Not used yet.');
   });
 
-  it('shows the pattern of the policy in its form', async () => {
+  it('includes the pattern of the password policy in its form', async () => {
     const { text } = await client.get('/settings/security');
     expect(text).toContain('minlength="10"');
     const pattern = /name="password" type="password"[^>]* pattern="([^"]*)"/.exec(text)?.[1];
@@ -101,7 +101,7 @@ describe('the security page', () => {
     ).toEqual([]);
   });
 
-  it('sets and removes the picture that others see', async () => {
+  it('sets and removes the public avatar', async () => {
     await accounts().setAvatar(ada.id, '/uploads/x.webp');
     expect((await accounts().authors([ada.id])).get(ada.id)?.avatar_url).toBe('/uploads/x.webp');
     await accounts().setAvatar(ada.id, undefined);

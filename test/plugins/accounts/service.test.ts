@@ -17,7 +17,7 @@ describe('accounts', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('answer for the authors of a page with one statement, then with none', async () => {
+  it('load the authors of a page with one statement, then with none', async () => {
     const people = await Promise.all(
       ['One', 'Two', 'Three'].map((username) =>
         accounts.create({ username, email: `${username}@example.org`, password: PASSWORD }),
@@ -31,7 +31,7 @@ describe('accounts', () => {
     );
   });
 
-  it('are read anew after a change, also inside a longer transaction', async () => {
+  it('are reloaded after a change, even inside a longer transaction', async () => {
     const { id } = await accounts.create({ username: 'Mover', email: 'mover@example.org', password: PASSWORD });
     expect((await accounts.find(id))!.groupId).toBe('member');
     await forum.app.service(Data).transaction(() => accounts.setGroup(id, 'moderator'));
@@ -40,19 +40,19 @@ describe('accounts', () => {
     expect((await accounts.find(id))!.permissionsVersion).toBe(2);
   });
 
-  it('count every change that ends sessions, also two at once', async () => {
+  it('count every change that ends sessions, even two at once', async () => {
     const { id } = await accounts.create({ username: 'Racer', email: 'racer@example.org', password: PASSWORD });
     await Promise.all([accounts.setGroup(id, 'moderator'), accounts.setPassword(id, 'Other-harbour-43')]);
     expect((await accounts.find(id))!.permissionsVersion).toBe(3);
   });
 
-  it('refuse a group that does not exist and a member that does not', async () => {
+  it('refuse an unknown group and an unknown member', async () => {
     const { id } = await accounts.create({ username: 'Steady', email: 'steady@example.org', password: PASSWORD });
     await expect(accounts.setGroup(id, 'nowhere')).rejects.toMatchObject({ status: 400 });
     await expect(accounts.setGroup('nobody', 'member')).rejects.toMatchObject({ status: 404 });
   });
 
-  it('come in thousands without events, all or none, and cannot log in before they have a password', async () => {
+  it('are imported in thousands without events, all or none, and need a password to log in', async () => {
     const people = Array.from({ length: 4_500 }, (_, n) => ({
       username: `import-${n}`,
       email: `import-${n}@example.org`,
@@ -80,7 +80,7 @@ describe('accounts', () => {
   });
 });
 
-describe('the commands', () => {
+describe('account commands', () => {
   let forum: TestForum;
   const printed: string[] = [];
   const run = async (name: string, options: object): Promise<void> => {
@@ -99,7 +99,7 @@ describe('the commands', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('add, move and let in members', async () => {
+  it('create and promote members and reset their passwords', async () => {
     await run('user create', { name: 'admin', email: 'admin@example.org', password: PASSWORD, group: 'Moderator' });
     expect(await forum.app.service(Accounts).findByIdentifier('admin')).toMatchObject({ groupId: 'moderator' });
     await run('user promote', { name: 'Admin', group: 'admin' });
@@ -109,7 +109,7 @@ describe('the commands', () => {
     expect(printed.join('\n')).not.toContain('harbour');
   });
 
-  it('say what is wrong in one line', async () => {
+  it('report an error in one line', async () => {
     await expect(run('user promote', { name: 'nobody', group: 'admin' })).rejects.toThrow(
       'There is no member "nobody"',
     );

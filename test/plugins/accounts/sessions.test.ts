@@ -63,7 +63,7 @@ describe('a session', () => {
     });
   };
 
-  it('says how long it lasts, which asking changes nothing about and being there does', async () => {
+  it('reports its remaining time, which queries leave unchanged and activity extends', async () => {
     const [client, remembered] = [await login(), await login(true)];
     const left = async (method: string, who = client): Promise<number> =>
       (await who.request(method, '/api/session', method === 'POST' ? { json: {} } : {})).body.expires_in;
@@ -80,7 +80,7 @@ describe('a session', () => {
     expect(await left('POST')).toBe(3_000);
   });
 
-  it('goes on after a request that was broken off before the session was found', async () => {
+  it('survives a request that was aborted before the session was found', async () => {
     const client = await login();
     await storeBusy(async () => {
       const headers = { cookie: `parley.sid=${client.cookies.get('parley.sid')}` };
@@ -102,7 +102,7 @@ describe('a session', () => {
     expect(client.cookies.has('parley.sid')).toBe(false);
   });
 
-  it('ends after a day however busy it is', async () => {
+  it('ends after a day, however active it is', async () => {
     const client = await login();
     for (let n = 0; n < 47; n++) {
       forum.clock.advance(HOUR / 2);
@@ -112,7 +112,7 @@ describe('a session', () => {
     expect(await knows(client)).toBe(false);
   });
 
-  it('that is remembered skips the idle limit and ends after thirty days', async () => {
+  it('that is remembered ignores the idle limit and ends after thirty days', async () => {
     const client = await login(true);
     forum.clock.advance(15 * 24 * HOUR);
     expect(await knows(client)).toBe(true);
@@ -122,7 +122,7 @@ describe('a session', () => {
     expect(await knows(client)).toBe(false);
   });
 
-  it('that is remembered keeps to every other rule', async () => {
+  it('that is remembered follows every other rule', async () => {
     const client = await login(true, { 'user-agent': 'one' });
     expect(await knows(withCookie(client, { 'user-agent': 'two' }))).toBe(false);
     expect(await knows(client)).toBe(false);
@@ -131,7 +131,7 @@ describe('a session', () => {
     expect(await knows(again)).toBe(false);
   });
 
-  it('that is remembered has a cookie that survives the browser', async () => {
+  it('that is remembered has a persistent cookie', async () => {
     const client = forum.client();
     await client.csrf();
     const answer = await client.submit('/login', { identifier: ada.username, password: PASSWORD, remember: 'on' });
@@ -146,7 +146,7 @@ describe('a session', () => {
     expect(await knows(client)).toBe(false);
   });
 
-  it('goes on with another fingerprint where that is switched off, and is bound to it again once it is on', async () => {
+  it('survives a change of fingerprint while that check is off, and is bound to it again once it is on', async () => {
     const client = await login(false, { 'user-agent': 'one', 'accept-language': 'en' });
     await forum.app.service(Settings).set({ 'security.bind_fingerprint': false });
     expect(await knows(withCookie(client, { 'user-agent': 'two', 'accept-language': 'de' }))).toBe(true);
@@ -155,7 +155,7 @@ describe('a session', () => {
     expect(await knows(client)).toBe(false);
   });
 
-  it('is bound to the client’s address unless that is switched off', async () => {
+  it('is bound to the client’s IP address unless that check is off', async () => {
     const client = await login(false, { 'x-forwarded-for': '192.0.2.1' });
     await forum.app.service(Settings).set({ 'security.bind_ip': false });
     expect(await knows(withCookie(client, { 'x-forwarded-for': '192.0.2.2' }))).toBe(true);
@@ -190,7 +190,7 @@ describe('a session', () => {
         'because your password or group was changed or your sessions were ended, for your safety',
         async (): Promise<void> => forum.app.service(Accounts).endSessions(ada.id),
       ],
-    ] as const)('says so once: %s', async (why, end) => {
+    ] as const)('states the reason once: %s', async (why, end) => {
       const client = await login();
       const answer = await client.get('/settings/profile', (await end()) ?? {});
       expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login?return_to=%2Fsettings%2Fprofile']);
@@ -201,21 +201,21 @@ describe('a session', () => {
       for (const path of ['/login', '/']) expect((await client.get(path)).text).not.toContain(WORDS);
     });
 
-    it('says so on a page that guests may read, and to nobody else', async () => {
+    it('states the reason on a public page, and to no one else', async () => {
       const client = await login(true);
       forum.clock.advance(30 * 24 * HOUR);
       expect(reason((await client.get('/categories')).text)).toBe('because your login was old, for your safety');
       for (const other of [client, forum.client()]) expect((await other.get('/categories')).text).not.toContain(WORDS);
     });
 
-    it('says so later where the page asked in the background', async () => {
+    it('states the reason later if the first request was one in the background', async () => {
       const client = await login();
       forum.clock.advance(HOUR);
       expect((await client.get('/api/notifications/count')).status).toBe(401);
       expect((await client.get('/login')).text).toContain(WORDS);
     });
 
-    it('tells a stranger with its cookie nothing of the account, and nobody with a made-up one anything', async () => {
+    it('reveals nothing of the account to another browser, and nothing at all to a forged cookie', async () => {
       const client = await login();
       await forum.app.service(Accounts).setStatus(ada.id, 'disabled');
       const stranger = await withCookie(client, { 'user-agent': 'another' }).get('/login');
@@ -225,7 +225,7 @@ describe('a session', () => {
     });
   });
 
-  it('that broke a rule leaves reads to a guest and refuses writes with 401', async () => {
+  it('that has become invalid reads as a guest, and gets 401 for writes', async () => {
     const client = await login();
     await forum.app.service(Accounts).setGroup(ada.id, 'moderator');
     expect(
@@ -234,7 +234,7 @@ describe('a session', () => {
     expect((await client.get('/')).status).toBe(200);
   });
 
-  it('gets a new id every half hour, and requests that were under way still pass with the old one', async () => {
+  it('gets a new id every half hour, while requests in progress still pass with the old one', async () => {
     const client = await login();
     const before = withCookie(client);
     const token = await client.csrf('/');
@@ -249,7 +249,7 @@ describe('a session', () => {
     expect(await knows(client)).toBe(true);
   });
 
-  it('leaves no usable old id behind when its member logs out', async () => {
+  it('leaves no usable old id behind after a logout', async () => {
     const client = await login();
     const before = withCookie(client);
     forum.clock.advance(HOUR / 2);
@@ -258,7 +258,7 @@ describe('a session', () => {
     expect(await knows(before)).toBe(false);
   });
 
-  it('leaves its old id dead when a request that came with it before the renewal ends after it', async () => {
+  it('leaves its old id invalid when a request sent with it before the renewal ends after it', async () => {
     const browser = { 'user-agent': 'Lookout/1.0', 'accept-language': 'en' };
     const client = await login(true, browser);
     const token = await client.csrf('/');
@@ -282,7 +282,7 @@ describe('a session', () => {
     expect([await knows(client), await knows(before)]).toEqual([true, false]);
   });
 
-  it('renews once when many requests bring the old id together', async () => {
+  it('is renewed once when many requests send the old id at once', async () => {
     const client = await login();
     forum.clock.advance(HOUR / 2);
     const cookie = withCookie(client);
@@ -292,7 +292,7 @@ describe('a session', () => {
     expect(await rows()).toHaveLength(forum.app.cache.redis ? 0 : 2);
   });
 
-  it('costs no statement while it is warm', async () => {
+  it('costs no statement once it is cached', async () => {
     const client = await login();
     await client.get('/settings/none');
     expect(await forum.statements(() => client.get('/settings/none'))).toBe(0);
@@ -305,7 +305,7 @@ describe('a session', () => {
     expect(JSON.stringify(await rows())).not.toContain(id);
   });
 
-  it('belongs to nobody when its cookie is made up', async () => {
+  it('belongs to no one when its cookie is forged', async () => {
     const client = forum.client({ cookie: 'parley.sid=s%3Amade-up.signature' });
     expect((await client.get('/')).status).toBe(200);
     expect(await knows(client)).toBe(false);

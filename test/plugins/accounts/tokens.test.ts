@@ -23,7 +23,7 @@ describe('the API token', () => {
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
-  it('speaks for its owner, and is shown once', async () => {
+  it('authenticates its owner, and is shown once', async () => {
     const answer = await client.post('/settings/security/api-token', undefined, asJson);
     expect(answer.body).toEqual({ success: true, token: expect.stringMatching(/^parley_[\w-]{43}$/) });
     expect(answer.headers.get('cache-control')).toContain('no-store');
@@ -31,7 +31,7 @@ describe('the API token', () => {
     expect((await client.get('/settings/security')).text).not.toContain(answer.body.token);
   });
 
-  it('stands on a page that no browser stores', async () => {
+  it('is shown on a page that no browser stores', async () => {
     const { status, headers, text } = await client.post('/settings/security/api-token');
     expect(text).toMatch(/parley_[\w-]{43}/);
     expect([status, headers.get('cache-control'), headers.get('etag')]).toEqual([200, 'private, no-store', null]);
@@ -60,7 +60,7 @@ describe('the API token', () => {
     expect((await call(token)).status).toBe(401);
   });
 
-  it('stops working with its account', async () => {
+  it('does not work while its account is disabled', async () => {
     const token = await issue();
     await forum.app.service(Accounts).setStatus(ada.id, 'disabled');
     expect((await call(token)).status).toBe(401);
@@ -70,7 +70,7 @@ describe('the API token', () => {
     await client.login('ada', PASSWORD);
   });
 
-  it('needs a login and a forgery token to be made', async () => {
+  it('requires a login and a CSRF token to be issued', async () => {
     const guest = forum.client();
     await guest.csrf();
     expect((await guest.post('/settings/security/api-token', undefined, asJson)).status).toBe(401);
@@ -80,7 +80,7 @@ describe('the API token', () => {
   });
 });
 
-describe('the settings of a member', () => {
+describe('a member’s settings', () => {
   let forum: TestForum;
   beforeAll(async () => {
     forum = await openForum();
@@ -123,7 +123,7 @@ describe('the settings of a member', () => {
     await forum.client().login('bell', 'Next-harbour-43');
   });
 
-  it('change what the profile says', async () => {
+  it('change the profile', async () => {
     const client = await member('Curie');
     expect((await client.submit('/settings/profile', { bio: '  Looks at stones. ' })).status).toBe(303);
     expect((await client.get('/u/Curie')).text).toContain('Looks at stones.');

@@ -7,7 +7,7 @@ import { openForum } from './forum.ts';
 const PASSWORD = 'Quiet-harbour-42';
 const NAMES = ['Anna', 'annabel', 'Joanna', 'Hanna_x', 'Bob', 'Hannax'];
 
-describe('users through the API', () => {
+describe('users in the API', () => {
   let forum: TestForum;
   const accounts = new Map<string, Account>();
   const asked: (readonly string[])[] = [];
@@ -39,13 +39,13 @@ describe('users through the API', () => {
   const names = async (query: string): Promise<readonly string[]> =>
     (await search(query)).body.users.map(({ username }: { username: string }) => username);
 
-  it('are found by any part of their name, those that begin with it first', async () => {
+  it('are found by any part of their name, prefix matches first', async () => {
     expect(await names('q=ANNA')).toEqual(['Anna', 'annabel', 'Hanna_x', 'Hannax', 'Joanna']);
     expect(await names('q=nna_x')).toEqual(['Hanna_x']);
     expect(await names('q=%25')).toEqual([]);
   });
 
-  it('are found by the beginning of their name alone where it is less than three letters', async () => {
+  it('are found by the beginning of their name alone for fewer than three letters', async () => {
     expect(await names('q=an')).toEqual(['Anna', 'annabel']);
   });
 
@@ -64,7 +64,7 @@ describe('users through the API', () => {
     },
   );
 
-  it('show others only what is public', async () => {
+  it('show others only public fields', async () => {
     const { body } = await forum.client().get(`/api/users/${accounts.get('Anna')!.id}`);
     expect(Object.keys(body.user).sort()).toEqual([
       'avatar_url',
@@ -87,7 +87,7 @@ describe('users through the API', () => {
     });
   });
 
-  it('show their e-mail to themselves, and addresses to admins', async () => {
+  it('show their e-mail address to themselves, and IP addresses to admins', async () => {
     const path = `/api/users/${accounts.get('Anna')!.id}`;
     const anna = forum.client();
     await anna.login('anna', PASSWORD);
@@ -104,18 +104,18 @@ describe('users through the API', () => {
     expect((await admin.get(path)).text).not.toMatch(/password|api_token/);
   });
 
-  it('are asked for other plugins’ fields all at once', async () => {
+  it('load other plugins’ fields in one batch', async () => {
     asked.length = 0;
     expect((await search('q=anna')).body.users[1].boats).toBe(1);
     expect(asked.map((ids) => ids.length)).toEqual([5]);
   });
 
-  it('are described with those fields', async () => {
+  it('are described in OpenAPI with those fields', async () => {
     const { body } = await forum.client().get('/api/openapi.json');
     expect(JSON.stringify(body.paths['/api/users/{id}'].get.responses['200'])).toMatch(/"last_seen_at".*"boats"/);
   });
 
-  it('are 404 for an id that names nobody', async () => {
+  it('are 404 for an unknown id', async () => {
     expect((await forum.client().get('/api/users/xyz')).status).toBe(404);
     expect((await forum.client().get('/api/users/00000000-0000-7000-8000-000000000000')).status).toBe(404);
   });
